@@ -1,0 +1,1 @@
+"""The domain: cells, stages, verdicts, results. Imports no pytest."""

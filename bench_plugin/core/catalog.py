@@ -1,0 +1,136 @@
+"""What adapters declare, read from their files without running them."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.metadata
+import importlib.util
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.core.errors import UsageError
+
+BUILT_IN = Path(__file__).parent.parent / "adapters"
+ENTRY_POINTS = "bench_plugin.adapters"
+KINDS = ("framework", "compiler", "runtime", "tool")
+
+
+@dataclass(frozen=True)
+class Converter:
+    """An exporter or importer as its adapter declares it; ``opsets`` is the inclusive range that it takes."""
+
+    name: str
+    opset: int
+    opsets: tuple[int, int]
+    distribution: str
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """One adapter's declaration. ``digest`` is the SHA-256 of the file, a part of every recipe that uses it."""
+
+    name: str
+    kind: str
+    toolchain: str
+    title: str
+    distribution: str
+    path: Path
+    digest: str
+    exporters: Mapping[str, Converter]
+    importers: Mapping[str, Converter]
+    default_pairs: tuple[tuple[str, str], ...]
+    declaration: Mapping[str, Any]
+
+
+class Catalog:
+    """Every adapter by name: built in, from entry points, from configured paths (which may replace a built-in one)."""
+
+    def __init__(self, paths: Sequence[Path] = ()) -> None:
+        self.adapters: dict[str, Adapter] = {}
+        for path in [*_built_in(), *_entry_points(), *_configured(paths)]:
+            adapter = read_adapter(path)
+            self.adapters[adapter.name] = adapter
+
+    def __getitem__(self, name: str) -> Adapter:
+        try:
+            return self.adapters[name]
+        except KeyError:
+            raise UsageError(f"no adapter is named {name!r}; there are {', '.join(sorted(self.adapters))}") from None
+
+    def of_kind(self, kind: str) -> dict[str, Adapter]:
+        """The adapters of one kind, by name, in a stable order."""
+        return {name: self.adapters[name] for name in sorted(self.adapters) if self.adapters[name].kind == kind}
+
+    def path(self, name: str) -> Path:
+        """The file of an adapter, for the agent that will get it by content."""
+        return self[name].path
+
+
+def read_adapter(path: Path) -> Adapter:
+    """Read the ``ADAPTER`` literal of ``path``; raise UsageError that names the file and the key."""
+    try:
+        source = path.read_bytes()
+        declaration = _literal(ast.parse(source, str(path)))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read the adapter: {error.strerror}") from error
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"{path}: the adapter cannot be read: {error}") from error
+    for key in ("name", "kind", "toolchain"):
+        if not isinstance(declaration.get(key), str):
+            raise UsageError(f"{path}: ADAPTER[{key!r}] is missing or not a string")
+    if declaration["kind"] not in KINDS:
+        raise UsageError(f"{path}: ADAPTER['kind'] is {declaration['kind']!r}; one of {', '.join(KINDS)}")
+    return Adapter(
+        name=declaration["name"], kind=declaration["kind"], toolchain=declaration["toolchain"],
+        title=declaration.get("title", declaration["name"]), distribution=declaration.get("distribution", declaration["name"]),
+        path=path, digest=hashlib.sha256(source).hexdigest(),
+        exporters=_converters(path, declaration, "exporters"), importers=_converters(path, declaration, "importers"),
+        default_pairs=tuple((pair[0], pair[1]) for pair in declaration.get("default_pairs", [])), declaration=declaration,
+    )  # fmt: skip
+
+
+def _literal(tree: ast.Module) -> dict[str, Any]:
+    for node in tree.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        value = getattr(node, "value", None)
+        if isinstance(target, ast.Name) and target.id == "ADAPTER" and isinstance(value, ast.expr):
+            literal = ast.literal_eval(value)
+            if isinstance(literal, dict):
+                return literal
+    raise ValueError("it has no top-level ADAPTER = {...} literal")
+
+
+def _converters(path: Path, declaration: Mapping[str, Any], key: str) -> dict[str, Converter]:
+    found = {}
+    for name, row in declaration.get(key, {}).items():
+        try:
+            low, high = row["opsets"]
+            found[name] = Converter(name, int(row.get("opset", high)), (int(low), int(high)), row.get("distribution", name))
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"{path}: ADAPTER[{key!r}][{name!r}] needs 'opsets': [low, high]") from error
+    return found
+
+
+def _built_in() -> Iterable[Path]:
+    return (path for path in sorted(BUILT_IN.glob("*.py")) if not path.name.startswith("_"))
+
+
+def _entry_points() -> Iterable[Path]:
+    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        top, *rest = point.module.split(".")
+        spec = importlib.util.find_spec(top)  # the top package is located, never imported
+        if spec is None or spec.origin is None:
+            raise UsageError(f"entry point {point.name!r} of group {ENTRY_POINTS}: module {point.module!r} is not installed")
+        origin = Path(spec.origin)
+        yield origin if not rest else origin.parent.joinpath(*rest).with_suffix(".py")
+
+
+def _configured(paths: Sequence[Path]) -> Iterable[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(path.glob("*.py"))
+        else:
+            yield path

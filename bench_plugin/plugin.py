@@ -1,0 +1,1 @@
+"""pytest hooks: thin, no domain logic."""
