@@ -1,1 +1,187 @@
-"""pytest hooks: thin, no domain logic."""
+"""pytest hooks, options, markers, fixtures: thin, no domain logic."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bench_plugin import options
+
+if TYPE_CHECKING:
+    from bench_plugin.core.cell import Cell
+    from bench_plugin.core.outcome import Outcome
+    from bench_plugin.run import Judged, Run
+
+RUN = pytest.StashKey["Run"]()
+JUDGED = pytest.StashKey["Judged"]()
+REFUSED = pytest.StashKey[list[str]]()
+
+MARKERS = (
+    "bench(check, models=None, frameworks=None, exporters=None, importers=None, opsets=None): run this test once per cell of "
+    "the check ('export' or 'import'), narrowed to the given axes",
+    "tolerance(k=None, floor=None, cap=None): other tolerances for the cells of this test (docs/numbers.md)",
+)
+
+
+class BenchCell:
+    """The cell of a marked test. ``verify()`` computes it; pytest's verdict is then taken from the outcome."""
+
+    def __init__(self, request: pytest.FixtureRequest, cell: Cell) -> None:
+        self.cell = cell
+        self._item = request.node
+        self._config = request.config
+
+    def verify(self) -> Outcome:
+        """Carry the cell through its stages and record the verdict; returns the outcome, whatever it is."""
+        if JUDGED not in self._item.stash:
+            judged = run_of(self._config).verdict(self.cell, nodeid=self._item.nodeid, waiting=self._say)
+            self._item.stash[JUDGED] = judged
+        return self._item.stash[JUDGED].outcome
+
+    def _say(self, text: str) -> None:
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        capture = self._config.pluginmanager.get_plugin("capturemanager")
+        if reporter is None or capture is None:
+            return
+        with capture.global_and_fixture_disabled():
+            reporter.ensure_newline()
+            reporter.write_line(f"  ... {text}")
+
+
+@pytest.fixture
+def bench_cell(request: pytest.FixtureRequest) -> BenchCell:
+    """The cell that this test was parametrised with; only for tests marked ``bench(check=...)``."""
+    if not hasattr(request, "param"):
+        pytest.fail("fixture bench_cell needs a test marked @pytest.mark.bench(check='export') or check='import'", pytrace=False)
+    cell: Cell = request.param
+    for axis, value in cell.axes().items():
+        request.node.user_properties.append((f"bench_{axis}", value))
+    return BenchCell(request, cell)
+
+
+@pytest.fixture
+def bench_outcome(bench_cell: BenchCell) -> Outcome:
+    """The outcome of this test's cell: status, stage, symptom, numbers, timings, versions."""
+    return bench_cell.verify()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.add_options(parser)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser) -> Iterator[None]:
+    result = yield
+    early_config.stash[REFUSED] = options.add_short_axes(parser)
+    return result
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    refused = config.stash.get(REFUSED, [])
+    return [f"bench: --{axis} belongs to another plugin, use --bench-{axis}" for axis in refused]
+
+
+def run_of(config: pytest.Config) -> Run:
+    """The session's state, made on first use; a wrong option or file ends pytest with a usage error."""
+    if RUN not in config.stash:
+        from bench_plugin.core.errors import BenchError
+        from bench_plugin.run import Run, command_line
+
+        try:
+            settings = options.read_settings(config)
+            worker = hasattr(config, "workerinput")
+            config.stash[RUN] = Run(settings, worker=worker, command=command_line(), note=_noter(config))
+        except BenchError as error:
+            raise pytest.UsageError(f"bench: {error}") from error
+    return config.stash[RUN]
+
+
+def _noter(config: pytest.Config) -> Any:
+    def note(text: str) -> None:
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        capture = config.pluginmanager.get_plugin("capturemanager")
+        if reporter is not None and capture is not None:
+            with capture.global_and_fixture_disabled():
+                reporter.ensure_newline()
+                reporter.write_line(f"bench: {text}")
+
+    return note
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    marker = metafunc.definition.get_closest_marker("bench")
+    if marker is None or "bench_cell" not in metafunc.fixturenames:
+        return
+    from bench_plugin.core.cell import Check
+    from bench_plugin.core.errors import BenchError
+
+    axes = dict(marker.kwargs)
+    name = axes.pop("check", marker.args[0] if marker.args else None)
+    if name not in ("export", "import"):
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: marker bench: check is {name!r}; one of export, import")
+    try:
+        plan = run_of(metafunc.config).plan(Check(name), axes)
+    except BenchError as error:
+        raise pytest.UsageError(f"bench: {error}") from error
+    metafunc.parametrize("bench_cell", plan.cells, ids=[cell.id for cell in plan.cells], indirect=True)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if session.config.option.collectonly or RUN not in session.config.stash:
+        return
+    cells = {}
+    for item in session.items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and "bench_cell" in callspec.params:
+            marker = item.get_closest_marker("tolerance")
+            cells[callspec.params["bench_cell"]] = dict(marker.kwargs) if marker else {}
+    _usage(run_of(session.config).begin, cells)
+
+
+def _usage(function: Any, *arguments: Any) -> None:
+    from bench_plugin.core.errors import BenchError
+
+    try:
+        function(*arguments)
+    except BenchError as error:
+        raise pytest.UsageError(f"bench: {error}") from error
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    judged = item.stash.get(JUDGED, None)
+    if call.when != "call" or judged is None or call.excinfo is not None:
+        return report
+    from bench_plugin.core.expectations import Result
+
+    result = judged.judgement.result
+    if result is Result.FAILED:
+        report.outcome, report.longrepr = "failed", judged.text
+    elif result is Result.XFAILED:
+        report.outcome, report.wasxfail = "skipped", judged.judgement.reason
+        report.longrepr = judged.text
+    elif result is Result.SKIPPED:
+        path, line, _ = item.location
+        report.outcome, report.longrepr = "skipped", (path, (line or 0) + 1, f"{judged.outcome.status}: {judged.outcome.reason}")
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if RUN not in config.stash or not config.stash[RUN].started:
+        return
+    from bench_plugin.summary import write_summary
+
+    write_summary(config.stash[RUN], terminalreporter)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if RUN in config.stash:
+        config.stash[RUN].close()

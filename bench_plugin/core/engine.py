@@ -1,0 +1,77 @@
+"""The working part of a run: agents, cache, pipeline and the schedule over them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+
+from bench_plugin.core.cache import Cache, default_folder
+from bench_plugin.core.cell import Cell
+from bench_plugin.core.outcome import Outcome
+from bench_plugin.core.roundtrip import RoundTrip
+from bench_plugin.core.schedule import Need, Schedule
+from bench_plugin.core.settings import Settings
+from bench_plugin.core.stages import Stages
+from bench_plugin.core.workspace import TOOLS, Workspace
+from bench_plugin.reach.supervisor import AgentPool
+from bench_plugin.reach.zipapp import agent_digest
+
+GIB = 2**30
+
+
+class Engine:
+    """Made in the main thread (the guardian must start before any other thread); ``close`` ends every process."""
+
+    def __init__(self, settings: Settings, workspace: Workspace, note: Callable[[str], None]) -> None:
+        self._workspace = workspace
+        folder = settings.cache or default_folder()
+        self._cache = Cache(folder, note=note)
+        self._pool = AgentPool(
+            environments=lambda name: workspace.toolchains.ensure(name, progress=note),
+            folder=settings.results.parent / "logs",
+            adapters=workspace.catalog.path,
+        )
+        self._stages = Stages(
+            self._cache, self._pool, workspace.catalog, workspace.toolchains, agent_digest=agent_digest(), refresh=settings.refresh
+        )
+        self._round_trip = RoundTrip(workspace, self._stages, seed=settings.seed, threads=settings.threads or os.cpu_count() or 1)
+        self._overrides: dict[Cell, Mapping[str, float]] = {}
+        self.schedule = Schedule(self._compute, jobs=settings.jobs, memory=_memory())
+
+    def need(self, cell: Cell) -> Need:
+        """What the cell occupies while it is computed."""
+        model = self._workspace.models[cell.model]
+        main = cell.importer_framework or cell.framework
+        adapters = self._workspace.catalog.adapters
+        toolchain = adapters[main].toolchain if main in adapters else adapters[TOOLS[0]].toolchain
+        return Need(toolchain, int(model.memory_gb * GIB))
+
+    def future(self, cell: Cell, overrides: Mapping[str, float]) -> Future[Outcome]:
+        """The cell's outcome, computed ahead or now, under the tolerances of its marker."""
+        if overrides:
+            self._overrides[cell] = overrides
+        return self.schedule.future(cell, self.need(cell))
+
+    def progress(self, cell: Cell) -> str:
+        """What is being done for the cell at this moment, in two or three words."""
+        return self._round_trip.progress(cell)
+
+    def close(self) -> None:
+        """Cancel what is ahead, end every agent and the guardian."""
+        self.schedule.close()
+        self._pool.close()
+        self.schedule.join(seconds=5)
+        self._cache.close()
+
+    def _compute(self, cell: Cell) -> Outcome:
+        return self._round_trip.run(cell, self._overrides.get(cell, {}))
+
+
+def _memory() -> int:
+    """Memory that may be planned with, in bytes: what the kernel calls available now."""
+    for line in Path("/proc/meminfo").read_text("ascii").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 4 * GIB

@@ -1,0 +1,28 @@
+"""Where data lies: the user's own folders first, then the checkout, then what the wheel carries; and the cache folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+CHECKOUT = PACKAGE.parent
+
+
+def folders(kind: str, root: Path) -> list[Path]:
+    """The existing folders of a kind such as ``fixtures/models`` or ``boards/targets``, nearest to the user first.
+
+    ``root`` is the user's own project (pytest's rootdir).
+    """
+    checkout = [CHECKOUT] if (CHECKOUT / "pyproject.toml").is_file() else []
+    candidates = [base / kind for base in (root, *checkout, PACKAGE / "data")]
+    return list({path.resolve(): path for path in reversed(candidates) if path.is_dir()}.values())[::-1]
+
+
+def cache_root() -> Path:
+    """The folder that toolchains and results of stages are kept in: BENCH_CACHE, else below the user's cache folder."""
+    own = os.environ.get("BENCH_CACHE")
+    if own:
+        return Path(own).absolute()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache") / "bench_plugin"

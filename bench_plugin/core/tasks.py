@@ -1,0 +1,186 @@
+"""Stages of a round trip as tasks: which operation, with which inputs, under which recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.core import inputs
+from bench_plugin.core.cell import Cell
+from bench_plugin.core.models import Constructor, Model
+from bench_plugin.core.outcome import Stage
+from bench_plugin.core.stages import CallSpec, Done, Task
+from bench_plugin.core.workspace import Workspace
+from bench_plugin.reach.client import Limits
+
+NOISE_SAMPLES = 4
+GIB = 2**30
+
+
+class Tasks:
+    """Makes the tasks of cells; ``seed`` is that of weights and inputs."""
+
+    def __init__(self, workspace: Workspace, *, seed: int, threads: int) -> None:
+        self._workspace = workspace
+        self._seed = seed
+        self._threads = threads
+
+    def reference(self, model: Model, framework: str) -> Task:
+        """Truth in float64, default kernels, a variant and a perturbed run, by the framework itself."""
+        constructor = model.constructors[framework]
+
+        def arrays() -> dict[str, Any]:
+            drawn = inputs.samples(model, self._seed, model.samples, constructor.layout)
+            given = {f"in:{name}": value for name, value in drawn.items()}
+            if model.bindings > 1:
+                other = inputs.whole(model, self._seed, constructor.layout)
+                given.update({f"alt:{name}": value for name, value in other.items()})
+            return given
+
+        meta = {
+            "model": self._described(model, constructor), "seed": self._seed, "batched": inputs.is_batched(model),
+            "noise_samples": NOISE_SAMPLES,
+        }  # fmt: skip
+        return Task(
+            Stage.REFERENCE, framework, (CallSpec("reference", meta, arrays),), self._parts(model), self._limits(model, framework),
+            sticky=f"{model.name}:{framework}",
+        )  # fmt: skip
+
+    def export(self, model: Model, cell: Cell) -> Task:
+        """The framework's model as an ONNX file."""
+        constructor = model.constructors[cell.framework]
+
+        def arrays() -> dict[str, Any]:
+            drawn = inputs.samples(model, self._seed, 1, constructor.layout)
+            return {f"in:{name}": value for name, value in drawn.items()}
+
+        meta = {
+            "model": self._described(model, constructor), "seed": self._seed, "batched": inputs.is_batched(model),
+            "exporter": cell.exporter, "opset": cell.opset, "dynamic": model.bindings > 1,
+        }  # fmt: skip
+        return Task(
+            Stage.EXPORT, cell.framework, (CallSpec("export", meta, arrays),), self._parts(model),
+            self._limits(model, cell.framework), sticky=f"{model.name}:{cell.framework}",
+        )  # fmt: skip
+
+    def check(self, file: Path, origin: str, model: Model) -> Task:
+        """What onnx's checker says of the file, and what the file declares."""
+        return self._on_file(Stage.CHECK, "onnx_check", "check", file, origin, model, {})
+
+    def run(self, file: Path, origin: str, model: Model, drawn: Drawn) -> Task:
+        """The file in onnxruntime, at both bindings."""
+        meta = {"batched": drawn.batched, "threads": self._threads, "optimisation": "all"}
+        calls = [CallSpec("run", meta, drawn.samples)]
+        if drawn.whole:
+            calls.append(CallSpec("run", {**meta, "whole": True}, drawn.whole, prefix="alt:", optional=True))
+        limits = self._limits(model, "onnxruntime")
+        return Task(
+            Stage.RUN, "onnxruntime", tuple(calls), {"file": origin, **drawn.parts}, limits, {"model.onnx": file}, sticky=origin
+        )
+
+    def evaluate(self, file: Path, origin: str, model: Model, drawn: Drawn, *, perturbed: bool = False) -> Task:
+        """The file's own function in float64; ``perturbed``: also with weights and inputs off by one ulp."""
+        meta = {"batched": drawn.batched, "perturb": None}
+        calls = [CallSpec("evaluate", meta, drawn.samples)]
+        if perturbed:
+            calls.append(CallSpec("evaluate", {**meta, "perturb": self._seed + 1}, drawn.samples, prefix="perturbed:"))
+        limits = self._limits(model, "onnx_float64")
+        parts = {"file": origin, **drawn.parts}
+        return Task(Stage.REFERENCE, "onnx_float64", tuple(calls), parts, limits, {"model.onnx": file}, sticky=origin)
+
+    def mutants(self, file: Path, origin: str, model: Model, drawn: Drawn) -> Task:
+        """Outputs of the file's standard mutants."""
+        meta = {"batched": drawn.batched, "samples": NOISE_SAMPLES}
+        limits = self._limits(model, "onnx_mutants")
+        parts = {"file": origin, **drawn.parts}
+        return Task(Stage.BUILD, "onnx_mutants", (CallSpec("mutate", meta, drawn.samples),), parts, limits, {"model.onnx": file})
+
+    def import_run(self, file: Path, origin: str, cell: Cell, model: Model, drawn: Drawn) -> Task:
+        """The file imported into a framework and run there; one task, for the imported model lives in the agent."""
+        meta = {"importer": cell.importer, "inputs": drawn.described, "batched": drawn.batched}
+        calls = [
+            CallSpec("import_model", meta, prefix="import:"),
+            CallSpec("run_imported", {"batched": drawn.batched}, drawn.samples),
+        ]
+        if drawn.whole:
+            calls.append(CallSpec("run_imported", {"whole": True}, drawn.whole, prefix="alt:", optional=True))
+        limits = self._limits(model, cell.importer_framework)
+        parts = {"file": origin, **drawn.parts}
+        return Task(Stage.IMPORT, cell.importer_framework, tuple(calls), parts, limits, {"model.onnx": file})
+
+    def drawn(self, model: Model, framework: str, check: Done) -> Drawn:
+        """The inputs that a file takes, under the file's own names and in the layout that it was exported with."""
+        return Drawn(model, model.constructors.get(framework), self._seed, check.meta["check"])
+
+    def _on_file(
+        self, stage: Stage, adapter: str, operation: str, file: Path, origin: str, model: Model, meta: Mapping[str, Any]
+    ) -> Task:
+        calls = (CallSpec(operation, meta),)
+        return Task(stage, adapter, calls, {"file": origin}, self._limits(model, adapter), {"model.onnx": file})
+
+    def _described(self, model: Model, constructor: Constructor) -> dict[str, Any]:
+        return {
+            "name": model.name, "spec": dict(constructor.spec), "source_name": constructor.source_name,
+            "source": constructor.source, "inputs": inputs.describe(model, constructor.layout),
+            "outputs": [dict(row) for row in model.outputs], "detections": model.detections, "binding": model.binding(0),
+            "weights": dict(model.extra.get("weights", {})),
+        }  # fmt: skip
+
+    def _parts(self, model: Model) -> dict[str, Any]:
+        return {"model": model.digest, "samples": model.samples}
+
+    def _limits(self, model: Model, adapter: str) -> Limits:
+        toolchain = self._workspace.catalog[adapter].toolchain
+        return Limits(seconds=model.seconds, memory_bytes=int(self._workspace.toolchains.memory_gb(toolchain) * GIB))
+
+
+class Drawn:
+    """Inputs for one file, made when asked for: names and order are the file's."""
+
+    def __init__(self, model: Model, constructor: Constructor | None, seed: int, declared: Mapping[str, Any]) -> None:
+        self._model = model if model.inputs else _model_of(model, declared)
+        self._layout = constructor.layout if constructor else ""
+        self._seed = seed
+        self._names = [row["name"] for row in declared["inputs"]]
+        self.batched = inputs.is_batched(self._model)
+        self.parts = {"model": model.digest, "seed": seed, "samples": model.samples, "layout": self._layout, "names": self._names}
+        self.whole = self._whole if self._model.bindings > 1 else None
+        described = inputs.describe(self._model, self._layout)
+        self.described = [{**row, "layout": mine["layout"]} for row, mine in zip(declared["inputs"], described, strict=False)]
+        self.complaint = self._complain(declared)
+
+    def samples(self) -> dict[str, Any]:
+        """[N, ...] per input (Tasks' convention: ``in:`` and the file's name)."""
+        return self._named(inputs.samples(self._model, self._seed, self._model.samples, self._layout))
+
+    def _whole(self) -> dict[str, Any]:
+        return self._named(inputs.whole(self._model, self._seed, self._layout))
+
+    def _named(self, drawn: Mapping[str, Any]) -> dict[str, Any]:
+        return {f"in:{name}": value for name, value in zip(self._names, drawn.values(), strict=True)}
+
+    def _complain(self, declared: Mapping[str, Any]) -> str:
+        have, want = len(declared["inputs"]), len(self._model.inputs)
+        return "" if have == want else f"the file takes {have} inputs ({', '.join(self._names)}), the model has {want}"
+
+
+def _model_of(model: Model, declared: Mapping[str, Any]) -> Model:
+    """A plain file's inputs as specs: its symbolic dimensions are bound to 1 or 2 for a batch, 8 otherwise."""
+    from dataclasses import replace
+
+    from bench_plugin.core.models import InputSpec
+
+    symbols: dict[str, tuple[int, ...]] = {}
+    specs = []
+    for row in declared["inputs"]:
+        shape: list[int | str] = []
+        for index, dim in enumerate(row["shape"]):
+            if isinstance(dim, int):
+                shape.append(dim)
+                continue
+            name = inputs.BATCH if index == 0 else (str(dim) or f"{row['name']}_{index}")
+            symbols[name] = (1, 2) if index == 0 else (8, 9)
+            shape.append(name)
+        specs.append(InputSpec(row["name"], row["dtype"], tuple(shape), "", "normal", 0))
+    return replace(model, inputs=tuple(specs), symbols=symbols)

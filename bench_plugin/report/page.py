@@ -1,0 +1,52 @@
+"""A document as one self-contained HTML page."""
+
+from __future__ import annotations
+
+from html import escape
+
+from bench_plugin.report.document import Block, Document, Heading, Paragraph, Table, TableCell
+
+SUFFIX = "html"
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; color: #1b1f24; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; margin: 1rem 0; font-size: 14px; }
+th, td { border: 1px solid #d0d7de; padding: .3rem .6rem; text-align: left; vertical-align: top; }
+th { background: #f6f8fa; } .supported { background: #dafbe1; } .mismatch { background: #ffd8b5; } .ERROR { background: #ffcecb; }
+.unsupported { background: #eaeef2; } .unverified { background: #fff8c5; } .version-skew { background: #ddf4ff; }
+.Not-provided, .not-run { color: #656d76; }
+@media (prefers-color-scheme: dark) { body { background: #0d1117; color: #e6edf3; } th { background: #161b22; }
+ td.supported, td.mismatch, td.ERROR, td.unsupported, td.unverified, td.version-skew { color: #1b1f24; } }
+"""
+
+
+def render(document: Document) -> str:
+    """The page's text; hints become tooltips, statuses become colours."""
+    body = "\n".join([f"<h1>{escape(document.title)}</h1>", *map(_block, document.blocks)])
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(document.title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{STYLE}</style></head>\n'
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Heading(text):
+            return f"<h2>{escape(text)}</h2>"
+        case Paragraph(text):
+            return f"<p>{escape(text)}</p>"
+        case Table():
+            return _table(block)
+
+
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in table.heads)
+    rows = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in table.rows)
+    return f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>'
+
+
+def _cell(cell: TableCell) -> str:
+    status = f' class="{cell.status.replace(" ", "-")}"' if cell.status else ""
+    hint = f' title="{escape(cell.hint, quote=True)}"' if cell.hint else ""
+    return f"<td{status}{hint}>{escape(cell.text)}</td>"

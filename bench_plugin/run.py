@@ -1,0 +1,184 @@
+"""The state of one pytest session, made once: settings, matrix, engine, rows."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.core.cell import Cell, Check
+from bench_plugin.core.engine import Engine
+from bench_plugin.core.expectations import Expectation, Expectations, Judgement, judge
+from bench_plugin.core.failure import failure_text
+from bench_plugin.core.matrix import Declared, Matrix, Plan, plan_hash
+from bench_plugin.core.outcome import Outcome
+from bench_plugin.core.results import (
+    ResultsWriter,
+    cell_row,
+    declared_row,
+    header_row,
+    outcome_of,
+    plan_row,
+    read_rows,
+)
+from bench_plugin.core.settings import Settings
+from bench_plugin.core.workspace import Workspace
+
+PROGRESS_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A cell that has its verdict: the outcome, what the expectations make of it, and the texts for a person."""
+
+    cell: Cell
+    key: str
+    outcome: Outcome
+    judgement: Judgement
+    text: str
+    reused: bool = False
+
+
+class Run:
+    """One session's state. The engine, and with it every process, starts with the first cell that is computed."""
+
+    def __init__(self, settings: Settings, *, worker: bool, command: Sequence[str], note: Callable[[str], None]) -> None:
+        self.settings = settings
+        self.worker = worker
+        self.command = tuple(command)
+        self.note = note
+        self.workspace = Workspace.load(settings)
+        self.matrix = Matrix(self.workspace.models, self.workspace.catalog, self.workspace.targets, settings.selection)
+        self.declared: dict[Cell, Declared] = {}
+        self.judged: list[Judged] = []
+        self.started = False
+        self._overrides: dict[Cell, Mapping[str, float]] = {}
+
+    @cached_property
+    def engine(self) -> Engine:
+        """Agents, cache and pipeline; made in the main thread, on first use."""
+        return Engine(self.settings, self.workspace, self.note)
+
+    @cached_property
+    def writer(self) -> ResultsWriter:
+        """Where rows go; an existing file is kept as the previous one, unless it is resumed."""
+        return ResultsWriter(self.settings.results, resume=self.settings.resume or self.worker)
+
+    @cached_property
+    def expectations(self) -> Expectations:
+        """The known failures of the suites and of the user's own folders."""
+        return Expectations.load(self.workspace.expectation_folders)
+
+    @cached_property
+    def stored(self) -> dict[str, dict[str, Any]]:
+        """Rows that ``--bench-resume`` may reuse, by key."""
+        if not self.settings.resume or not self.settings.results.is_file():
+            return {}
+        rows = read_rows(self.settings.results)
+        for remark in rows.notes:
+            self.note(f"resume: {remark}")
+        return {row["key"]: row for row in rows.rows if row["kind"] == "cell"}
+
+    def plan(self, check: Check, narrowed: Mapping[str, Sequence[str]]) -> Plan:
+        """The cells of one marked test; what was pruned is remembered for the results."""
+        plan = self.matrix.plan(check, narrowed)
+        self.declared.update({row.cell: row for row in plan.declared})
+        return plan
+
+    def begin(self, cells: Mapping[Cell, Mapping[str, float]]) -> None:
+        """All selected cells are known: write header, plan and declared rows, and start working ahead."""
+        if not cells:
+            return
+        self.started = True
+        self._overrides.update({cell: overrides for cell, overrides in cells.items() if overrides})
+        if not self.worker:
+            self._write_opening(list(cells))
+        ahead = [cell for cell in cells if self._key(cell) not in self.stored]
+        if not self.worker:
+            self.engine.schedule.plan({cell: self.engine.need(cell) for cell in ahead})
+
+    def verdict(self, cell: Cell, *, nodeid: str, waiting: Callable[[str], None]) -> Judged:
+        """Compute the cell, or wait for it; judge it and append its row."""
+        key = self._key(cell)
+        row = self.stored.get(key)
+        outcome = outcome_of(row) if row else self._wait(cell, waiting)
+        expectation = self.expectations.match(cell.axes(), outcome.versions)
+        judgement = judge(outcome, expectation)
+        text = failure_text(cell, outcome, key=key, remark=judgement.reason)
+        judged = Judged(cell, key, outcome, judgement, text, reused=row is not None)
+        self.judged.append(judged)
+        if row is None:
+            self._append(judged, expectation, nodeid)
+        return judged
+
+    def close(self) -> None:
+        """End every process of the run."""
+        if "engine" in self.__dict__:
+            self.engine.close()
+
+    def _key(self, cell: Cell) -> str:
+        return self.workspace.key(cell, self.settings.seed, self._overrides.get(cell, {}))
+
+    def _wait(self, cell: Cell, waiting: Callable[[str], None]) -> Outcome:
+        future = self.engine.future(cell, self._overrides.get(cell, {}))
+        began = time.monotonic()
+        while not _finished(future, PROGRESS_SECONDS):
+            waiting(f"{cell.id}: {self.engine.progress(cell)}, {time.monotonic() - began:.0f} s")
+        return future.result()
+
+    def _write_opening(self, cells: Sequence[Cell]) -> None:
+        seeds = {"weights": self.settings.seed, "inputs": self.settings.seed}
+        versions = {name: dict(lock) for name, lock in self.workspace.locked_versions().items()}
+        self.writer.append(
+            header_row(root=self.settings.root, command=self.command, versions=versions, seeds=seeds, titles=self.workspace.titles())
+        )
+        total = len(self.matrix.profile_cells())
+        self.writer.append(plan_row(count=len(cells), hash=plan_hash(cells), selection=self._selection(), total=total))
+        for row in self.declared.values():
+            self.writer.append(declared_row(row.cell.axes(), status=row.status, reason=row.reason))
+
+    def _selection(self) -> dict[str, Any]:
+        selection = self.settings.selection
+        axes = ("frameworks", "compilers", "targets", "precisions", "models", "exporters", "importers", "opsets")
+        chosen = {axis: list(getattr(selection, axis)) for axis in axes if getattr(selection, axis)}
+        return {"profile": selection.profile, **chosen, "onnx_files": [str(path) for path in selection.onnx_files]}
+
+    def _append(self, judged: Judged, expectation: Expectation | None, nodeid: str) -> None:
+        expected = {"reason": expectation.reason, "link": expectation.link} if expectation else None
+        self.writer.append(
+            cell_row(
+                judged.cell.axes(), judged.outcome, key=judged.key, nodeid=nodeid, expected=expected,
+                repro=repro_arguments(judged.cell, nodeid, self.settings),
+            )
+        )  # fmt: skip
+
+
+def repro_arguments(cell: Cell, nodeid: str, settings: Settings) -> list[str]:
+    """pytest's arguments that run this cell alone, whatever the profile was."""
+    file_option = [f"--bench-model={path}" for path in settings.selection.onnx_files if Path(path).stem == cell.model]
+    named = [] if file_option else [f"--bench-models={cell.model}", f"--bench-frameworks={cell.framework}"]
+    axes = [("exporters", cell.exporter), ("opsets", cell.opset), ("importers", cell.importer)]
+    chosen = [f"--bench-{axis}={value}" for axis, value in axes if value]
+    other = [f"--bench-{axis}={value}" for axis, value, usual in (("precisions", cell.precision, "fp32"),) if value != usual]
+    seed = [f"--bench-seed={settings.seed}"] if settings.seed else []
+    return [nodeid, *named, *file_option, *chosen, *other, *seed]
+
+
+def _finished(future: Future[Outcome], seconds: float) -> bool:
+    try:
+        future.result(timeout=seconds)
+    except TimeoutError:
+        return future.done()
+    except Exception:  # the caller asks for the result again and gets the error with its own traceback
+        return True
+    return True
+
+
+def command_line() -> list[str]:
+    """The command that started this process, for the header."""
+    return [Path(sys.argv[0]).name, *sys.argv[1:]]
