@@ -1,0 +1,1 @@
+"""The command ``bench``: one module per subcommand, imported when it is asked for."""

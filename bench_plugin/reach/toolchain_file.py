@@ -1,0 +1,118 @@
+"""A toolchain as data: ``<name>.toml`` says what it is for and made from, ``<name>.lock`` pins it with hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from bench_plugin.core.errors import UsageError
+
+KEYS: Mapping[str, type | tuple[type, ...]] = {
+    "title": str,
+    "interpreter": str,
+    "memory_gb": (int, float),
+    "serves": list,
+    "requirements": list,
+    "overrides": list,
+    "tools": list,
+    "no_deps": bool,
+}
+PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """An isolated Python environment, as its two files describe it.
+
+    ``interpreter`` is a version range; ``memory_gb`` the resident size that its agent may reach, in GiB; ``tools``
+    the executables that it needs from the system; ``no_deps`` says that the lock alone is installed, whatever the
+    distributions' own metadata asks for; ``requirements`` and ``overrides`` are what the lock is made from.
+    """
+
+    name: str
+    title: str
+    interpreter: str
+    memory_gb: float
+    serves: tuple[str, ...]
+    requirements: tuple[str, ...]
+    overrides: tuple[str, ...]
+    tools: tuple[str, ...]
+    no_deps: bool
+    path: Path
+
+    @property
+    def lock_path(self) -> Path:
+        """The lock file beside the toml."""
+        return self.path.with_suffix(".lock")
+
+    def lock_text(self) -> str:
+        """The lock file's text. Raises UsageError when there is none."""
+        try:
+            return self.lock_path.read_text("utf-8")
+        except OSError as error:
+            raise UsageError(
+                f"{self.lock_path}: cannot be read ({error.strerror}); make it: bench env lock {self.name}"
+            ) from error
+
+    def locked_versions(self) -> dict[str, str]:
+        """Every pinned distribution, name in lower case with dashes -> version."""
+        return {normal(name): version for name, version in PIN.findall(self.lock_text())}
+
+    def lock_hash(self) -> str:
+        """64 hex digits over all that decides what is installed: the lock, the interpreter range, the options."""
+        options = json.dumps([self.interpreter, self.no_deps])
+        return hashlib.sha256(f"{options}\n{self.lock_text()}".encode()).hexdigest()
+
+    def check_lock(self) -> None:
+        """Raises UsageError for a lock that asks for CUDA packages or names a place to install from."""
+        for number, line in enumerate(self.lock_text().splitlines(), 1):
+            if normal(line).startswith("nvidia-"):
+                raise UsageError(
+                    f"{self.lock_path}:{number}: {line.split()[0]}: no toolchain may hold nvidia packages; pin torch==<version>+cpu in {self.path.name}"
+                )
+            if line.lstrip().startswith(("-i ", "-f ", "--index", "--extra-index", "--find-links")) or "://" in line:
+                raise UsageError(f"{self.lock_path}:{number}: a lock names no place to install from: {line.strip()}")
+
+
+def normal(name: str) -> str:
+    """A distribution's name as package indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def read_toolchain(path: Path) -> Toolchain:
+    """Read ``path``; raise UsageError that names the file, the key and what would be right."""
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a TOML file: {error}") from error
+    for key, value in data.items():
+        if key not in KEYS:
+            raise UsageError(f"{path}: unknown key {key!r}; valid keys are {', '.join(KEYS)}")
+        if not isinstance(value, KEYS[key]):
+            raise UsageError(f"{path}: {key} has the wrong type: {value!r}")
+    for key in ("title", "interpreter", "requirements"):
+        if key not in data:
+            raise UsageError(f"{path}: {key} is missing")
+    try:
+        SpecifierSet(data["interpreter"])
+    except InvalidSpecifier as error:
+        raise UsageError(
+            f"{path}: interpreter must be a version range such as '>=3.11,<3.12', found {data['interpreter']!r}"
+        ) from error
+    return Toolchain(
+        name=path.stem, title=data["title"], interpreter=data["interpreter"], memory_gb=float(data.get("memory_gb", 8)),
+        serves=_texts(data, "serves") or (path.stem,), requirements=_texts(data, "requirements"),
+        overrides=_texts(data, "overrides"), tools=_texts(data, "tools"), no_deps=data.get("no_deps", False), path=path,
+    )  # fmt: skip
+
+
+def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    return tuple(str(item) for item in data.get(key, []))
