@@ -1,4 +1,4 @@
-"""Where data lies: the user's own folders first, then the checkout, then what the wheel carries; and the cache folder."""
+"""Where data lies: the user's own folders, then the checkout, then the wheel's data; and the cache folder."""
 
 from __future__ import annotations
 

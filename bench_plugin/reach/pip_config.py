@@ -24,7 +24,7 @@ class PipConfig:
 
 
 def read_pip_config(environment: Mapping[str, str]) -> PipConfig:
-    """pip's configuration for ``pip install`` under ``environment``, in pip's own order of precedence."""
+    """What ``pip install`` would be configured with under ``environment``, in pip's own order of precedence."""
     settings: dict[str, str] = {}
     for path in _files(environment):
         settings.update(_settings(path))

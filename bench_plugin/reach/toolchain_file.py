@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ KEYS: Mapping[str, type | tuple[type, ...]] = {
     "no_deps": bool,
 }
 PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
+PLACES = ("-i ", "-f ", "--index", "--extra-index", "--find-links")
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Toolchain:
         """The lock file beside the toml."""
         return self.path.with_suffix(".lock")
 
+    @cached_property
     def lock_text(self) -> str:
         """The lock file's text. Raises UsageError when there is none."""
         try:
@@ -62,24 +65,34 @@ class Toolchain:
                 f"{self.lock_path}: cannot be read ({error.strerror}); make it: bench env lock {self.name}"
             ) from error
 
+    @cached_property
     def locked_versions(self) -> dict[str, str]:
         """Every pinned distribution, name in lower case with dashes -> version."""
-        return {normal(name): version for name, version in PIN.findall(self.lock_text())}
+        return {normal(name): version for name, version in PIN.findall(self.lock_text)}
 
+    @cached_property
     def lock_hash(self) -> str:
         """64 hex digits over all that decides what is installed: the lock, the interpreter range, the options."""
         options = json.dumps([self.interpreter, self.no_deps])
-        return hashlib.sha256(f"{options}\n{self.lock_text()}".encode()).hexdigest()
+        return hashlib.sha256(f"{options}\n{self.lock_text}".encode()).hexdigest()
 
     def check_lock(self) -> None:
-        """Raises UsageError for a lock that asks for CUDA packages or names a place to install from."""
-        for number, line in enumerate(self.lock_text().splitlines(), 1):
+        """Raises UsageError for a lock with CUDA packages, a place to install from, or other pins than the toml's."""
+        for number, line in enumerate(self.lock_text.splitlines(), 1):
+            where = f"{self.lock_path}:{number}"
             if normal(line).startswith("nvidia-"):
+                what = line.split()[0]
+                raise UsageError(f"{where}: {what}: no toolchain may hold nvidia packages; pin torch==<version>+cpu")
+            if line.lstrip().startswith(PLACES) or "://" in line:
+                raise UsageError(f"{where}: a lock names no place to install from, found: {line.strip()}")
+        for name, version in PIN.findall("\n".join(self.requirements)):
+            locked = self.locked_versions.get(normal(name))
+            if locked != version:
+                found = f"{name}=={locked}" if locked else f"no {name}"
                 raise UsageError(
-                    f"{self.lock_path}:{number}: {line.split()[0]}: no toolchain may hold nvidia packages; pin torch==<version>+cpu in {self.path.name}"
+                    f"{self.lock_path}: {self.path.name} asks for {name}=={version}, the lock has {found}; "
+                    f"make it again: bench env lock {self.name}"
                 )
-            if line.lstrip().startswith(("-i ", "-f ", "--index", "--extra-index", "--find-links")) or "://" in line:
-                raise UsageError(f"{self.lock_path}:{number}: a lock names no place to install from: {line.strip()}")
 
 
 def normal(name: str) -> str:

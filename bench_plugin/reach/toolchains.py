@@ -51,11 +51,11 @@ class Toolchains:
 
     def lock_hash(self, name: str) -> str:
         """64 hex digits over all that decides what is installed."""
-        return self[name].lock_hash()
+        return self[name].lock_hash
 
     def locked_versions(self, name: str) -> dict[str, str]:
         """Distribution -> version, as the lock pins them."""
-        return self[name].locked_versions()
+        return dict(self[name].locked_versions)
 
     def memory_gb(self, name: str) -> float:
         """The resident size that an agent of this toolchain may reach, in GiB."""
@@ -80,11 +80,7 @@ class Toolchains:
         if python.exists():
             return python
         toolchain.check_lock()
-        missing = [tool for tool in toolchain.tools if shutil.which(tool) is None]
-        if missing:
-            raise EnvironmentMissing(
-                f"toolchain {name} needs {', '.join(missing)} on the PATH; install it with the system's package manager"
-            )
+        self.check_tools(name)
         try:
             self._root.mkdir(parents=True, exist_ok=True)
             with _lock(
@@ -99,6 +95,14 @@ class Toolchains:
             ) from error
         return python
 
+    def check_tools(self, name: str) -> None:
+        """Raises EnvironmentMissing when an executable that the toolchain needs is not on the PATH."""
+        missing = [tool for tool in self[name].tools if shutil.which(tool) is None]
+        if missing:
+            raise EnvironmentMissing(
+                f"toolchain {name} needs {', '.join(missing)} on the PATH; install it with the system's package manager"
+            )
+
     def interpreter(self, name: str) -> Path:
         """The interpreter that a toolchain is made with: the running one when it fits, else one that uv finds.
 
@@ -110,11 +114,8 @@ class Toolchains:
         if SpecifierSet(wanted).contains(running) and base.exists():
             return base
         try:
-            return Path(
-                run_uv(
-                    ["python", "find", "--no-python-downloads", "--system", wanted], folder=self._existing_root()
-                ).strip()
-            )
+            search = ["python", "find", "--no-python-downloads", "--system", wanted]
+            return Path(run_uv(search, folder=Path.home()).strip())
         except UvFailed as error:
             minor = wanted.split(",")[0].strip("<>=!~ ")
             raise EnvironmentMissing(
@@ -128,7 +129,7 @@ class Toolchains:
         for left_over in (*self._root.glob(f"{prefix}*"), folder):
             shutil.rmtree(left_over, ignore_errors=True)
         interpreter = self.interpreter(toolchain.name)
-        progress(f"making toolchain {toolchain.name} (first use): {len(toolchain.locked_versions())} distributions")
+        progress(f"making toolchain {toolchain.name} (first use): {len(toolchain.locked_versions)} distributions")
         making = Path(tempfile.mkdtemp(prefix=prefix, dir=self._root))
         try:
             made = making / "environment"
@@ -148,17 +149,13 @@ class Toolchains:
         install = ["pip", "install", "--quiet", "--require-hashes", "--no-build", "--python", str(python)]
         if toolchain.no_deps:
             install.append("--no-deps")
-        if "torch" in toolchain.locked_versions() and "UV_FIND_LINKS" not in uv_environment(os.environ):
-            # The backend option applies to torch's whole family of distributions, of which only torch itself is the CPU build.
+        if "torch" in toolchain.locked_versions and "UV_FIND_LINKS" not in uv_environment(os.environ):
+            # The backend option would redirect torch's whole family; the lock takes only torch itself from there.
             only_torch = python.parents[1] / "torch.lock"
-            only_torch.write_text(_part(toolchain.lock_text(), "torch"), "utf-8")
+            only_torch.write_text(_part(toolchain.lock_text, "torch"), "utf-8")
             run_uv([*install, "--no-deps", "--torch-backend=cpu", "-r", str(only_torch)], folder=self._root)
             install.append("--no-deps")
         run_uv([*install, "-r", str(toolchain.lock_path.resolve())], folder=self._root)
-
-    def _existing_root(self) -> Path:
-        self._root.mkdir(parents=True, exist_ok=True)
-        return self._root
 
 
 def _python(folder: Path) -> Path:

@@ -23,18 +23,13 @@ class UvFailed(EnvironmentMissing):
 
 def uv_binary() -> Path:
     """The uv executable of the uv package. Raises EnvironmentMissing when the package is absent or broken."""
+    mend = "python -m pip install --force-reinstall uv"
     try:
         from uv import find_uv_bin
-    except ImportError as error:
-        raise EnvironmentMissing(
-            "the Python package 'uv' is not installed here; install it: python -m pip install uv"
-        ) from error
-    try:
+
         return Path(find_uv_bin())
-    except FileNotFoundError as error:
-        raise EnvironmentMissing(
-            f"the Python package 'uv' has no executable ({error}); reinstall it: python -m pip install --force-reinstall uv"
-        ) from error
+    except (ImportError, FileNotFoundError) as error:
+        raise EnvironmentMissing(f"the Python package 'uv' does not work here ({error}); mend it: {mend}") from error
 
 
 def uv_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -68,9 +63,16 @@ def run_uv(arguments: Sequence[str], *, folder: Path, seconds: float = 3600) -> 
     command = [str(uv_binary()), "--color", "never", "--no-progress", *arguments]
     try:
         done = subprocess.run(
-            command, cwd=folder, env=uv_environment(os.environ), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            errors="replace", timeout=seconds, check=False,
-        )  # fmt: skip
+            command,
+            cwd=folder,
+            env=uv_environment(os.environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
     except subprocess.TimeoutExpired as error:
         raise UvFailed(
             f"uv {arguments[0]} did not finish in {seconds:.0f} s; is the package registry reachable?", ""
