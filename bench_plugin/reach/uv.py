@@ -11,6 +11,7 @@ from bench_plugin.core.errors import EnvironmentMissing
 from bench_plugin.reach.pip_config import read_pip_config
 
 INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL")
+DRAWN = "×╰├─▶│ "
 
 
 class UvFailed(EnvironmentMissing):
@@ -50,9 +51,12 @@ def uv_environment(environment: Mapping[str, str]) -> dict[str, str]:
         found.setdefault("UV_FIND_LINKS", ",".join(pip.find_links))
     if pip.cert:
         found.setdefault("SSL_CERT_FILE", pip.cert)
-    if pip.no_index:
-        found.setdefault("UV_NO_INDEX", "1")
     return found
+
+
+def _no_index(environment: Mapping[str, str]) -> bool:
+    """Whether pip was told to use wheel folders alone; uv knows that as an option only."""
+    return read_pip_config(environment).no_index and not any(name in environment for name in INDEX_VARIABLES)
 
 
 def run_uv(arguments: Sequence[str], *, folder: Path, seconds: float = 3600) -> str:
@@ -61,6 +65,8 @@ def run_uv(arguments: Sequence[str], *, folder: Path, seconds: float = 3600) -> 
     Raises UvFailed with the first useful line of what uv wrote, or EnvironmentMissing when uv is absent.
     """
     command = [str(uv_binary()), "--color", "never", "--no-progress", *arguments]
+    if arguments[0] == "pip" and _no_index(os.environ):
+        command.append("--no-index")
     try:
         done = subprocess.run(
             command,
@@ -85,19 +91,12 @@ def run_uv(arguments: Sequence[str], *, folder: Path, seconds: float = 3600) -> 
 
 
 def first_useful_line(text: str) -> str:
-    """The line of uv's output that names the cause: its error with the innermost cause behind it."""
-    lines = [line.strip(" ×╰├─▶│·\t") for line in text.splitlines()]
-    lines = [line for line in lines if line]
-    start = next(
-        (index for index, line in enumerate(lines) if line.startswith(("error:", "No solution", "Failed", "Because"))),
-        0,
-    )
-    if not lines:
-        return ""
-    head = lines[start].removeprefix("error:").strip()
-    causes = [
-        line.removeprefix("cause:").removeprefix("Caused by:").strip()
-        for line in lines[start + 1 :]
-        if line.lower().startswith("cause")
-    ]
-    return f"{head} ({causes[-1]})" if causes and causes[-1] not in head else head
+    """What uv says was wrong, in one line: its error with the innermost cause, or its diagnosis joined."""
+    lines = [line.strip() for line in text.split("hint:")[0].splitlines() if line.strip()]
+    diagnosis = next((index for index, line in enumerate(lines) if line.startswith("×")), None)
+    if diagnosis is not None:
+        return " ".join(line.strip(DRAWN) for line in lines[diagnosis:])
+    errors = [line.removeprefix("error:").strip() for line in lines if line.startswith("error:")]
+    causes = [line.removeprefix("cause:").strip() for line in lines if line.startswith("cause:")]
+    head = (errors or lines or [""])[0]
+    return f"{head} ({causes[-1]})" if causes else head

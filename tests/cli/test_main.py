@@ -1,0 +1,60 @@
+"""The command itself: help, exit codes, messages instead of tracebacks, and a quick start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LIGHT = """
+import sys
+from bench_plugin.cli.main import main
+try:
+    main(["--help"])
+except SystemExit:
+    pass
+heavy = {"numpy", "scipy", "pytest", "uv", "packaging", "bench_plugin.cli.env"}
+print(sorted(heavy & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def bench(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bench_plugin.cli.main", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def test_help_lists_every_subcommand_with_its_help(tmp_path: Path) -> None:
+    done = bench("--help", folder=tmp_path)
+    assert done.returncode == 0
+    assert "env" in done.stdout and "make, list, mend and lock the toolchains" in done.stdout
+    assert "4 environment missing" in done.stdout
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", LIGHT], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr == "[]\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["fetch"], ["env"], ["env", "mend"], ["--nope"]])
+def test_usage_errors_end_with_two(tmp_path: Path, arguments: list[str]) -> None:
+    done = bench(*arguments, folder=tmp_path)
+    assert done.returncode == 2 and "usage: bench" in done.stderr
+
+
+def test_configuration_that_is_wrong_is_a_message(tmp_path: Path) -> None:
+    (tmp_path / "bench.toml").write_text("colour = 1\n")
+    done = bench("env", "list", folder=tmp_path)
+    assert done.returncode == 2
+    assert "unknown key 'colour'" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m bench_plugin.cli.main env list | head -n 0"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr == "" and done.returncode == 0
+
+
+def test_version(tmp_path: Path) -> None:
+    assert bench("--version", folder=tmp_path).stdout.startswith("bench 0.")
