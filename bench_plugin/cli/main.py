@@ -39,14 +39,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     names = subcommands()
     if not arguments or arguments[0] not in names:
         _top_parser(names).parse_args(arguments)
-        _top_parser(names).print_help()
         return 2
     name = arguments[0]
     try:
         module = cast(Subcommand, importlib.import_module(f"bench_plugin.cli.{name}"))
         parser = argparse.ArgumentParser(prog=f"bench {name}", description=module.HELP, epilog=EPILOG)
         module.add_arguments(parser)
-        return module.run(parser.parse_args(arguments[1:]))
+        code = module.run(parser.parse_args(arguments[1:]))
+        sys.stdout.flush()
+        return code
     except BenchError as error:
         print(f"bench {name}: {error}", file=sys.stderr)
         return error.exit_code
