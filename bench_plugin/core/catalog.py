@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.agent.declaration import declaration_of
 from bench_plugin.core.errors import UsageError
 
 BUILT_IN = Path(__file__).parent.parent / "adapters"
@@ -73,7 +73,7 @@ def read_adapter(path: Path) -> Adapter:
     """Read the ``ADAPTER`` literal of ``path``; raise UsageError that names the file and the key."""
     try:
         source = path.read_bytes()
-        declaration = _literal(ast.parse(source, str(path)))
+        declaration = declaration_of(source.decode())
     except OSError as error:
         raise UsageError(f"{path}: cannot read the adapter: {error.strerror}") from error
     except (SyntaxError, ValueError) as error:
@@ -92,23 +92,14 @@ def read_adapter(path: Path) -> Adapter:
     )  # fmt: skip
 
 
-def _literal(tree: ast.Module) -> dict[str, Any]:
-    for node in tree.body:
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        value = getattr(node, "value", None)
-        if isinstance(target, ast.Name) and target.id == "ADAPTER" and isinstance(value, ast.expr):
-            literal = ast.literal_eval(value)
-            if isinstance(literal, dict):
-                return literal
-    raise ValueError("it has no top-level ADAPTER = {...} literal")
-
-
 def _converters(path: Path, declaration: Mapping[str, Any], key: str) -> dict[str, Converter]:
     found = {}
     for name, row in declaration.get(key, {}).items():
         try:
             low, high = row["opsets"]
-            found[name] = Converter(name, int(row.get("opset", high)), (int(low), int(high)), row.get("distribution", name))
+            found[name] = Converter(
+                name, int(row.get("opset", high)), (int(low), int(high)), row.get("distribution", name)
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{path}: ADAPTER[{key!r}][{name!r}] needs 'opsets': [low, high]") from error
     return found
@@ -123,7 +114,9 @@ def _entry_points() -> Iterable[Path]:
         top, *rest = point.module.split(".")
         spec = importlib.util.find_spec(top)  # the top package is located, never imported
         if spec is None or spec.origin is None:
-            raise UsageError(f"entry point {point.name!r} of group {ENTRY_POINTS}: module {point.module!r} is not installed")
+            raise UsageError(
+                f"entry point {point.name!r} of group {ENTRY_POINTS}: module {point.module!r} is not installed"
+            )
         origin = Path(spec.origin)
         yield origin if not rest else origin.parent.joinpath(*rest).with_suffix(".py")
 

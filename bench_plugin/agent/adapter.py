@@ -1,0 +1,78 @@
+"""What adapters are given and give back, and the errors that carry a symptom of their own."""
+
+from __future__ import annotations
+
+from typing import Callable, Dict, List, Optional
+
+from bench_plugin.agent.wire import Array
+
+Json = Dict[str, object]
+
+
+class Unsupported(Exception):
+    """The tool itself says that it does not implement this."""
+
+
+class InvalidModel(Exception):
+    """The given model is not a valid one."""
+
+
+class VersionSkew(Exception):
+    """The tool is older than the model's opset or IR."""
+
+
+class Call:
+    """One request: metadata, arrays and files by name, and a scratch folder for result files.
+
+    ``files`` maps names to readable paths, which are never written to; result files must lie below ``folder``.
+    """
+
+    def __init__(
+        self,
+        operation: str,
+        meta: Dict[str, object],
+        arrays: Dict[str, Array],
+        files: Dict[str, str],
+        folder: str,
+        announce: Callable[[str], None],
+    ) -> None:
+        self.operation = operation
+        self.meta = meta
+        self.arrays = arrays
+        self.files = files
+        self.folder = folder
+        self._announce = announce
+
+    def stage(self, name: str) -> None:
+        """Tell the host that the stage begins now: the deadline counts from here."""
+        self._announce(name)
+
+
+class Reply:
+    """What an operation returns; ``files`` maps names to paths below the call's folder."""
+
+    def __init__(
+        self,
+        meta: Optional[Dict[str, object]] = None,
+        arrays: Optional[Dict[str, Array]] = None,
+        files: Optional[Dict[str, str]] = None,
+    ) -> None:
+        self.meta: Dict[str, object] = meta or {}
+        self.arrays: Dict[str, Array] = arrays or {}
+        self.files: Dict[str, str] = files or {}
+
+
+def symptom_of(error: BaseException) -> str:
+    """The symptom that an exception of an adapter stands for."""
+    if isinstance(error, Unsupported):
+        return "unsupported"
+    if isinstance(error, InvalidModel):
+        return "invalid-model"
+    if isinstance(error, VersionSkew):
+        return "version-skew"
+    return "out-of-memory" if isinstance(error, MemoryError) else "exception"
+
+
+def type_names(error: BaseException) -> List[str]:
+    """Names of the exception's classes, most derived first."""
+    return [kind.__module__ + "." + kind.__qualname__ for kind in type(error).__mro__ if kind is not object]

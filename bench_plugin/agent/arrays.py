@@ -1,0 +1,31 @@
+"""Between numpy arrays and blobs; numpy is imported when it is needed, a board without it does without."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bench_plugin.agent.wire import Array
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def to_numpy(array: Array) -> np.ndarray[Any, Any]:
+    """A view of the blob; types that numpy lacks come as unsigned integers of the same width, int4 as bytes."""
+    import numpy as np
+
+    plain = {"bfloat16": "uint16", "int4": "uint8", "uint4": "uint8", "float8e4m3fn": "uint8", "float8e5m2": "uint8"}
+    dtype = plain.get(array.dtype, "uint8" if array.dtype == "bytes" else array.dtype)
+    flat = np.frombuffer(array.data, dtype=np.dtype(dtype).newbyteorder("<"))
+    return flat if array.dtype in ("int4", "uint4") else flat.reshape(array.shape)
+
+
+def from_numpy(values: np.ndarray[Any, Any]) -> Array:
+    """A blob of a numpy array, without a copy where it is contiguous already."""
+    import numpy as np
+
+    values = np.asarray(values)
+    shape = values.shape
+    data = np.ascontiguousarray(values)
+    name = data.dtype.name
+    return Array(name, tuple(shape), memoryview(data.reshape(-1).view(np.uint8)) if data.size else b"")

@@ -1,0 +1,72 @@
+"""Frames over a connected stream socket: whole or not at all."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any, Dict, Optional, Sequence
+
+from bench_plugin.agent import wire
+
+CHUNK = 1 << 20
+IOV_MAX = 1000
+
+
+class Closed(Exception):
+    """The other side ended the connection; ``within`` says whether a frame was cut."""
+
+    def __init__(self, within: bool) -> None:
+        super().__init__("the connection ended within a frame" if within else "the connection ended")
+        self.within = within
+
+
+class Channel:
+    """Sends and receives frames; a timeout of the socket raises socket.timeout from either."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+
+    def fileno(self) -> int:
+        """The descriptor, for select."""
+        return self._connection.fileno()
+
+    def settimeout(self, seconds: Optional[float]) -> None:
+        """How long one receive or send may wait for the other side."""
+        self._connection.settimeout(seconds)
+
+    def send(
+        self, kind: int, call: int, meta: Optional[Dict[str, Any]] = None, arrays: Sequence[wire.Array] = ()
+    ) -> None:
+        """Send one frame. Raises OSError when the connection is gone, WireError when the frame is out of bounds."""
+        pending = [memoryview(part).cast("B") for part in wire.encode(kind, call, meta, arrays)]
+        while pending:
+            sent = self._connection.sendmsg(pending[:IOV_MAX])
+            while pending and sent >= len(pending[0]):
+                sent -= len(pending.pop(0))
+            if pending:
+                pending[0] = pending[0][sent:]
+
+    def receive(self) -> wire.Frame:
+        """Receive one frame. Raises Closed, WireError."""
+        head = wire.decode_header(self._exactly(wire.HEADER.size, first=True))
+        descriptors = wire.decode_descriptors(self._exactly(head.blobs * wire.DESCRIPTOR.size), head)
+        meta = wire.decode_meta(self._exactly(head.meta_bytes))
+        arrays = [wire.Array(dtype, shape, self._exactly(size)) for dtype, shape, size in descriptors]
+        return wire.Frame(head.kind, head.call, meta, arrays)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+    def _exactly(self, size: int, first: bool = False) -> bytearray:
+        # Memory is taken as bytes arrive, so that a header alone cannot make the reader allocate gigabytes.
+        data = bytearray(min(size, CHUNK))
+        done = 0
+        while done < size:
+            if done == len(data):
+                data.extend(bytes(min(size - done, max(CHUNK, done))))
+            with memoryview(data) as view:
+                count = self._connection.recv_into(view[done:])
+            if not count:
+                raise Closed(within=not (first and done == 0))
+            done += count
+        return data

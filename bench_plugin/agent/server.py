@@ -1,0 +1,177 @@
+"""The agent's loop: one connection, one request at a time, answered in order."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import re
+import sys
+import traceback
+from typing import Any, Dict, List, Optional
+
+from bench_plugin.agent import wire
+from bench_plugin.agent.adapter import Call, Reply, Unsupported, symptom_of, type_names
+from bench_plugin.agent.channel import Channel, Closed
+from bench_plugin.agent.declaration import declaration_of
+from bench_plugin.agent.measure import PeakMemory, Stopwatch
+from bench_plugin.agent.store import Refused, Store
+
+DETAIL_BYTES = 64 * 1024
+
+
+class Loaded:
+    """An adapter in this process: its declaration, and its instance once it was called."""
+
+    def __init__(self, name: str, path: str) -> None:
+        spec = importlib.util.spec_from_file_location("bench_adapter_" + re.sub(r"\W", "_", name), path)
+        if spec is None or spec.loader is None:
+            raise Refused("%s cannot be loaded" % path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        with open(path, encoding="utf-8") as file:
+            self.declaration = declaration_of(file.read())
+        self._module = module
+        self._instance: Optional[Any] = None
+
+    @property
+    def instance(self) -> Any:
+        """The adapter's one instance."""
+        if self._instance is None:
+            self._instance = self._module.Adapter()
+        return self._instance
+
+    def reset(self) -> None:
+        """Drop what the adapter remembers, if it was ever called."""
+        if self._instance is not None:
+            self._instance.reset()
+
+
+class Server:
+    """Serves one channel until it ends."""
+
+    def __init__(self, channel: Channel, folder: str) -> None:
+        self._channel = channel
+        self._store = Store(folder)
+        self._adapters: Dict[str, Loaded] = {}
+        self._peak = PeakMemory()
+        self._stage = ""
+
+    def serve(self) -> None:
+        """Answer requests until ``bye`` or the end of the connection."""
+        self._channel.send(wire.HELLO, 0, self._about())
+        while True:
+            try:
+                frame = self._channel.receive()
+            except Closed:
+                return
+            if frame.kind == wire.BYE:
+                return
+            try:
+                self._answer(frame)
+            except Exception as error:  # whatever an adapter raises belongs to the host
+                self._report(frame.call, error)
+
+    def _answer(self, frame: wire.Frame) -> None:
+        self._stage = ""
+        if frame.kind == wire.CALL:
+            self._call(frame)
+        elif frame.kind == wire.LOAD:
+            self._load(frame)
+        elif frame.kind == wire.PUT:
+            path = self._store.put(str(frame.meta["sha256"]), bytes(frame.arrays[0].data))
+            self._channel.send(wire.RESULT, frame.call, {"path": path})
+        elif frame.kind == wire.GET:
+            with open(self._store.below(str(frame.meta["path"])), "rb") as file:
+                data = file.read()
+            self._channel.send(wire.RESULT, frame.call, None, [wire.Array("bytes", (len(data),), data)])
+        elif frame.kind == wire.RESET:
+            for adapter in self._adapters.values():
+                adapter.reset()
+            self._channel.send(wire.RESULT, frame.call)
+        elif frame.kind == wire.VERSIONS:
+            versions = self._adapters[str(frame.meta["adapter"])].instance.versions()
+            self._channel.send(wire.RESULT, frame.call, {"versions": versions})
+        elif frame.kind == wire.CANCEL:
+            self._channel.send(wire.RESULT, frame.call, {"cancelled": False})  # calls are answered in order
+        else:
+            raise Refused("an agent does not answer %s" % wire.KINDS[frame.kind])
+
+    def _load(self, frame: wire.Frame) -> None:
+        name, digest = str(frame.meta["adapter"]), str(frame.meta["sha256"])
+        path = self._store.put(digest, bytes(frame.arrays[0].data), suffix=".py")
+        self._adapters[name] = Loaded(name, path)
+        self._channel.send(wire.RESULT, frame.call)
+
+    def _call(self, frame: wire.Frame) -> None:
+        meta = frame.meta
+        loaded = self._adapters[str(meta["adapter"])]
+        operation = str(meta["operation"])
+        if operation not in loaded.declaration.get("operations", ()):
+            raise Refused("adapter %s has no operation %r" % (meta["adapter"], operation))
+        watch = Stopwatch()
+
+        def announce(stage: str) -> None:
+            watch.stage(stage)
+            self._stage = stage
+            self._channel.send(wire.STAGE, frame.call, {"stage": stage})
+
+        names: List[str] = meta.get("arrays", [])
+        files = {name: self._given(place) for name, place in meta.get("files", {}).items()}
+        folder = self._store.scratch(frame.call)
+        call = Call(operation, meta.get("meta", {}), dict(zip(names, frame.arrays)), files, folder, announce)
+        self._peak.reset()
+        reply: Reply = _raising(loaded, operation, call)
+        watch.stop()
+        results = {name: self._store.below(path) for name, path in reply.files.items()}
+        answer = {
+            "meta": reply.meta, "arrays": list(reply.arrays), "files": results, "seconds": watch.seconds,
+            "peak": self._peak.read(),
+        }  # fmt: skip
+        self._channel.send(wire.RESULT, frame.call, answer, list(reply.arrays.values()))
+
+    def _given(self, place: Dict[str, str]) -> str:
+        """A file that was given: a path on a shared file system, or the digest of content that was put."""
+        return place["path"] if "path" in place else self._store.path(place["sha256"])
+
+    def _report(self, call: int, error: Exception) -> None:
+        detail = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        sys.stderr.write(detail)
+        sys.stderr.flush()
+        text = str(error).strip() or type(error).__name__
+        meta = {
+            "symptom": "harness" if isinstance(error, (Refused, wire.WireError)) else symptom_of(error),
+            "message": bounded(text, 4096), "detail": bounded(detail, DETAIL_BYTES), "types": type_names(error), "stage": self._stage,
+        }  # fmt: skip
+        self._channel.send(wire.ERROR, call, meta)
+
+    def _about(self) -> Dict[str, Any]:
+        return {
+            "pid": os.getpid(), "python": platform.python_version(), "machine": platform.machine(),
+            "adapters": sorted(self._adapters),
+        }  # fmt: skip
+
+
+def bounded(text: str, most: int) -> str:
+    """The head and the tail of a text that is longer than ``most`` characters."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return "%s\n... %d characters left out ...\n%s" % (text[:half], len(text) - 2 * half, text[-half:])
+
+
+def _raising(loaded: Loaded, operation: str, call: Call) -> Reply:
+    """Call the adapter; an exception that its declaration names as "not implemented" becomes Unsupported."""
+    try:
+        reply = getattr(loaded.instance, operation)(call)
+    except Exception as error:
+        for row in loaded.declaration.get("unsupported", ()):
+            named = any(name.rsplit(".", 1)[-1] == row.get("exception") for name in type_names(error))
+            where = row.get("operation", operation) == operation
+            if named and where and re.search(row.get("pattern", ""), str(error)):
+                raise Unsupported(str(error)) from error
+        raise
+    if not isinstance(reply, Reply):
+        raise Refused("%s returned %s, not a Reply" % (operation, type(reply).__name__))
+    return reply

@@ -1,0 +1,166 @@
+"""Frames: what host and agent say to each other, byte by byte (docs/protocol.md).
+
+A frame is, little-endian: a fixed header of 32 bytes, one descriptor of 48 bytes per blob, the metadata as UTF-8 JSON
+(may be empty), the raw blobs. Nothing is executed or unpickled; every size is bounded before memory is taken.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+MAGIC = b"BNCH"
+VERSION = 1
+# magic, version, kind, flags, call id, meta length, blob count, (reserved), (reserved), bytes after the header
+HEADER = struct.Struct("<4sBBHIIHHIQ")
+# dtype code, rank, (reserved), (reserved), dims, bytes
+DESCRIPTOR = struct.Struct("<BBHI8IQ")
+
+MAX_META = 1 << 20
+MAX_BLOBS = 4096
+MAX_RANK = 8
+MAX_BYTES = 1 << 35
+
+HELLO, LOAD, RUN, RESULT, ERROR, CALL, STAGE, PUT, GET, CANCEL, RESET, VERSIONS, BYE, CHALLENGE, AUTHENTICATE = range(1, 16)
+KINDS = {
+    HELLO: "hello", LOAD: "load", RUN: "run", RESULT: "result", ERROR: "error", CALL: "call", STAGE: "stage", PUT: "put",
+    GET: "get", CANCEL: "cancel", RESET: "reset", VERSIONS: "versions", BYE: "bye", CHALLENGE: "challenge",
+    AUTHENTICATE: "authenticate",
+}  # fmt: skip
+
+# name -> (code, bits per element); bf16 and int4 travel as codes and bytes, two int4 in a byte, low nibble first.
+DTYPES = {
+    "uint8": (1, 8), "int8": (2, 8), "uint16": (3, 16), "int16": (4, 16), "uint32": (5, 32), "int32": (6, 32),
+    "uint64": (7, 64), "int64": (8, 64), "float16": (9, 16), "float32": (10, 32), "float64": (11, 64), "bool": (12, 8),
+    "bfloat16": (13, 16), "int4": (14, 4), "uint4": (15, 4), "complex64": (16, 64), "complex128": (17, 128),
+    "float8e4m3fn": (18, 8), "float8e5m2": (19, 8), "bytes": (20, 8),
+}  # fmt: skip
+NAMES = {code: name for name, (code, _) in DTYPES.items()}
+
+Buffer = Union[bytes, bytearray, memoryview]
+
+
+class WireError(Exception):
+    """A frame that is not one, or is larger than the bounds."""
+
+
+class Array(NamedTuple):
+    """A blob with its type: ``data`` are the elements in C order, little-endian."""
+
+    dtype: str
+    shape: Tuple[int, ...]
+    data: Buffer
+
+
+class Frame(NamedTuple):
+    """One message."""
+
+    kind: int
+    call: int
+    meta: Dict[str, Any]
+    arrays: List[Array]
+
+
+class Head(NamedTuple):
+    """A checked header."""
+
+    kind: int
+    call: int
+    meta_bytes: int
+    blobs: int
+    total: int
+
+
+def nbytes(dtype: str, shape: Sequence[int]) -> int:
+    """Bytes that elements of this type and shape take, rounded up to a whole byte."""
+    count = 1
+    for dim in shape:
+        count *= dim
+    return (count * DTYPES[dtype][1] + 7) // 8
+
+
+def encode(kind: int, call: int, meta: Optional[Dict[str, Any]] = None, arrays: Sequence[Array] = ()) -> List[Buffer]:
+    """The buffers of a frame, to be sent in turn; blobs are not copied. Raises WireError where a bound is passed."""
+    text = json.dumps(meta, separators=(",", ":"), allow_nan=True).encode() if meta else b""
+    if len(text) > MAX_META:
+        raise WireError("metadata of %d bytes, at most %d can be sent" % (len(text), MAX_META))
+    if len(arrays) > MAX_BLOBS:
+        raise WireError("%d blobs, at most %d can be sent" % (len(arrays), MAX_BLOBS))
+    descriptors, blobs = [], []
+    for array in arrays:
+        descriptors.append(_descriptor(array))
+        blobs.append(memoryview(array.data).cast("B"))
+    total = len(text) + DESCRIPTOR.size * len(arrays) + sum(len(blob) for blob in blobs)
+    if total > MAX_BYTES:
+        raise WireError("a frame of %d bytes, at most %d can be sent" % (total, MAX_BYTES))
+    header = HEADER.pack(MAGIC, VERSION, kind, 0, call, len(text), len(arrays), 0, 0, total)
+    return [b"".join([header, *descriptors, text]), *[blob for blob in blobs if len(blob)]]
+
+
+def decode_header(data: Buffer) -> Head:
+    """Check a header. Raises WireError that says what is wrong with it."""
+    if len(data) != HEADER.size:
+        raise WireError("a header of %d bytes, %d are needed" % (len(data), HEADER.size))
+    magic, version, kind, _, call, meta_bytes, blobs, _, _, total = HEADER.unpack(data)
+    if magic != MAGIC:
+        raise WireError("not a frame: it begins with %r" % (bytes(magic),))
+    if version != VERSION:
+        raise WireError("protocol version %d, this side speaks %d" % (version, VERSION))
+    if kind not in KINDS:
+        raise WireError("unknown message kind %d" % kind)
+    if meta_bytes > MAX_META:
+        raise WireError("metadata of %d bytes, at most %d are taken" % (meta_bytes, MAX_META))
+    if blobs > MAX_BLOBS:
+        raise WireError("%d blobs, at most %d are taken" % (blobs, MAX_BLOBS))
+    if total > MAX_BYTES or total < meta_bytes + blobs * DESCRIPTOR.size:
+        raise WireError("a frame of %d bytes cannot hold what its header says" % total)
+    return Head(kind, call, meta_bytes, blobs, total)
+
+
+def decode_descriptors(data: Buffer, head: Head) -> List[Tuple[str, Tuple[int, ...], int]]:
+    """Types, shapes and byte counts of the blobs. Raises WireError where they do not fit together."""
+    found = []
+    left = head.total - head.meta_bytes - head.blobs * DESCRIPTOR.size
+    for index in range(head.blobs):
+        code, rank, _, _, *rest = DESCRIPTOR.unpack_from(data, index * DESCRIPTOR.size)
+        dims, size = tuple(rest[:MAX_RANK]), rest[MAX_RANK]
+        if code not in NAMES:
+            raise WireError("blob %d has the unknown type code %d" % (index, code))
+        if rank > MAX_RANK:
+            raise WireError("blob %d has rank %d, at most %d is taken" % (index, rank, MAX_RANK))
+        shape = dims[:rank]
+        if size != nbytes(NAMES[code], shape):
+            raise WireError("blob %d says %d bytes for %s%s" % (index, size, NAMES[code], list(shape)))
+        left -= size
+        found.append((NAMES[code], shape, size))
+    if left != 0:
+        raise WireError("blobs and frame differ by %d bytes" % left)
+    return found
+
+
+def decode_meta(data: Buffer) -> Dict[str, Any]:
+    """The metadata object; empty bytes are an empty object. Raises WireError when it is not one."""
+    if not len(data):
+        return {}
+    try:
+        meta = json.loads(bytes(data))
+    except ValueError as error:
+        raise WireError("metadata is not JSON: %s" % error) from error
+    if not isinstance(meta, dict):
+        raise WireError("metadata is not an object")
+    return meta
+
+
+def _descriptor(array: Array) -> bytes:
+    if array.dtype not in DTYPES:
+        raise WireError("type %r cannot be sent; one of %s" % (array.dtype, ", ".join(sorted(DTYPES))))
+    if len(array.shape) > MAX_RANK:
+        raise WireError("rank %d cannot be sent, at most %d" % (len(array.shape), MAX_RANK))
+    size = memoryview(array.data).nbytes
+    if size != nbytes(array.dtype, array.shape):
+        raise WireError("%d bytes given for %s%s" % (size, array.dtype, list(array.shape)))
+    if any(not 0 <= dim < 1 << 32 for dim in array.shape):
+        raise WireError("shape %s cannot be sent" % (list(array.shape),))
+    dims = list(array.shape) + [0] * (MAX_RANK - len(array.shape))
+    return DESCRIPTOR.pack(DTYPES[array.dtype][0], len(array.shape), 0, 0, *dims, size)
