@@ -156,6 +156,20 @@ def test_pips_find_links_serve_where_uv_was_told_nothing(workshop: Workshop, mon
     assert answer(workshop.open().ensure("gadgets")) == "42\n"
 
 
+def test_torch_without_a_wheel_folder_is_asked_of_uvs_cpu_backend(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = f"torch==1.0+cpu \\\n    --hash=sha256:{'0' * 64}\n{workshop.pin()}"
+    workshop.toolchain(lock=lock)
+    for name in ("PIP_NO_INDEX", "UV_FIND_LINKS"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    with pytest.raises(EnvironmentMissing, match=r"cannot be made: .*torch") as caught:
+        workshop.open().ensure("gadgets")
+    assert "gadget " not in str(caught.value), "the rest of the lock is not asked of that backend"
+    assert workshop.made() == []
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
