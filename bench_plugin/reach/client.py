@@ -27,6 +27,7 @@ START_SECONDS = 60.0
 POLL_SECONDS = 0.2
 MESSAGE = 300
 LOG_LINES = 20
+LOG_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True)
@@ -280,7 +281,9 @@ def connect_tcp(host: str, port: int, token: bytes, seconds: float = START_SECON
 
 def _tail(log: Path) -> str:
     try:
-        lines = log.read_text("utf-8", "replace").splitlines()
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - LOG_BYTES))
+            lines = file.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return ""
-    return "\n".join(lines[-LOG_LINES:])
+    return "\n".join(line[:MESSAGE] for line in lines[-LOG_LINES:])

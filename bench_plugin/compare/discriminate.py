@@ -1,0 +1,62 @@
+"""Could this model show an error at all? A verdict on a model whose mutants look right proves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bench_plugin.compare.measures import distance, scale_of
+from bench_plugin.compare.noise import Tolerance
+from bench_plugin.compare.table import DEFAULTS, Table
+
+Array = np.ndarray[Any, Any]
+Outputs = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Discrimination:
+    """``table``: variant -> worst E and M over the outputs, and whether the pass rule catches it (``killed``)."""
+
+    enough: bool
+    reason: str
+    table: Mapping[str, Mapping[str, Any]]
+
+
+def discriminate(
+    truth: Outputs, mutants: Mapping[str, Outputs], limits: Mapping[str, Tolerance], table: Table = DEFAULTS
+) -> Discrimination:
+    """Mean output, rows permuted over the inputs, and each mutant must be off by ten tolerances in some output.
+
+    ``truth`` [n, ...] for the n inputs that the mutants ran on.
+    """
+    variants: dict[str, Outputs] = {
+        "mean output": {name: np.broadcast_to(t.mean(axis=0, keepdims=True), t.shape) for name, t in truth.items()},
+        "rows permuted": {name: np.roll(t, 1, axis=0) for name, t in truth.items()},
+        **mutants,
+    }
+    found = {variant: _judge(truth, outputs, limits) for variant, outputs in variants.items()}
+    weak = [name for name, row in found.items() if row["ratio"] < table.discrimination]
+    if not weak:
+        return Discrimination(True, "", found)
+    weakest = min(weak, key=lambda name: float(found[name]["ratio"]))
+    reason = f"{weakest} is only {found[weakest]['ratio']:.1f} tolerances off ({len(weak)} of {len(found)} variants below ten)"
+    return Discrimination(False, reason, found)
+
+
+def _judge(truth: Outputs, outputs: Outputs, limits: Mapping[str, Tolerance]) -> dict[str, Any]:
+    worst = {"E": 0.0, "M": 0.0, "ratio": 0.0}
+    killed = False
+    for (name, t), y in zip(truth.items(), outputs.values(), strict=False):
+        if t.dtype.kind not in "f" or name not in limits:
+            continue
+        if y.shape != t.shape or not np.isfinite(y).all():
+            return {"E": None, "M": None, "ratio": 1e9, "killed": True}
+        found = distance(y, t, scale_of(t))
+        limit = limits[name]
+        killed |= found.E > limit.E or found.M > limit.M
+        worst["E"], worst["M"] = max(worst["E"], found.E), max(worst["M"], found.M)
+        worst["ratio"] = max(worst["ratio"], min(found.E / limit.E, 1e9))
+    return {**worst, "killed": killed}

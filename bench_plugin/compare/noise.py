@@ -1,0 +1,60 @@
+"""How far right answers are apart: the noise of the claimed precision, measured on the framework's own model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bench_plugin.compare.measures import distance, scale_of
+from bench_plugin.compare.table import Row
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The worst E and M of runs that are right by construction; ``runs`` is how many were measured."""
+
+    E: float
+    M: float
+    runs: int
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What E and M may reach; ``ill_conditioned`` where k times the noise exceeds the cap, so that nothing is proven."""
+
+    E: float
+    M: float
+    ill_conditioned: bool
+
+
+def measure_noise(truth: Array, runs: Iterable[Array]) -> Noise:
+    """Each run [n, ...] holds the first n of the truth's [N, ...] inputs; distances are in units of those n inputs.
+
+    A run of fewer than two inputs changes nothing over its inputs, so the whole truth gives its unit.
+    """
+    worst_e = worst_m = 0.0
+    count = 0
+    whole = scale_of(truth)
+    for run in runs:
+        part = truth[: len(run)]
+        if run.shape != part.shape or not np.isfinite(run).all():
+            continue
+        scale = scale_of(part) if len(run) > 1 else whole
+        found = distance(run, part, scale)
+        worst_e, worst_m = max(worst_e, found.E), max(worst_m, found.M)
+        count += 1
+    return Noise(worst_e, worst_m, count)
+
+
+def tolerance(noise: Noise, row: Row) -> Tolerance:
+    """``E <= min(cap, max(k nu_E, floor))`` and ``M <= max(2 k nu_M, 8 floor)``."""
+    return Tolerance(
+        E=min(row.cap, max(row.k * noise.E, row.floor)),
+        M=max(2 * row.k * noise.M, 8 * row.floor),
+        ill_conditioned=row.k * noise.E > row.cap,
+    )

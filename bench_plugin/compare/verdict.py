@@ -1,0 +1,146 @@
+"""The verdict on a run: every output against its truth. Nothing compared, missing or misshapen can ever pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bench_plugin.compare.measures import distance, scale_of, top_agreement
+from bench_plugin.compare.noise import Noise, Tolerance, tolerance
+from bench_plugin.compare.table import DEFAULTS, Table
+
+Array = np.ndarray[Any, Any]
+
+AGREE, MISMATCH, UNVERIFIED = "agree", "mismatch", "unverified"
+SMALLEST_NORMAL = {"fp32": 2.0**-126, "fp16": 2.0**-14, "bf16": 2.0**-126}
+LARGEST = {"fp16": 65504.0}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``status`` is agree, mismatch or unverified; ``reason`` one line; ``numbers`` plain data for the row."""
+
+    status: str
+    reason: str = ""
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _One:
+    status: str
+    reason: str
+    numbers: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def compare(
+    truth: Mapping[str, Array],
+    actual: Mapping[str, Array],
+    noise: Mapping[str, Noise],
+    *,
+    precision: str = "fp32",
+    loose: bool = False,
+    table: Table = DEFAULTS,
+) -> Comparison:
+    """Compare outputs by position: names are the exporter's to choose, their number and order are not.
+
+    ``truth`` [N, ...] in float64 (or integers, which must be exact), ``noise`` by the truth's names.
+    """
+    names = list(truth)
+    if len(actual) < len(names) or not names:
+        return Comparison(MISMATCH, f"{len(actual)} outputs where {len(names)} are needed", {"outputs": []})
+    row = table.row(precision, loose=loose)
+    found = []
+    for name, values in zip(names, actual.values(), strict=False):
+        level = noise.get(name, Noise(0.0, 0.0, 0))
+        found.append((name, _compare_one(truth[name], values, tolerance(level, row), level, precision, table)))
+    notes = [f"{name}: {note}" if len(names) > 1 else note for name, one in found for note in one.notes]
+    if len(actual) > len(names):
+        notes.append(f"{len(actual) - len(names)} outputs more than the model has")
+    return _summary(found, notes)
+
+
+def _summary(found: Sequence[tuple[str, _One]], notes: Sequence[str]) -> Comparison:
+    outputs = [{"name": name, "status": one.status, **one.numbers} for name, one in found]
+    worst = max(outputs, key=lambda row: _excess(row))
+    keys = ("E", "M", "tolerance_E", "tolerance_M", "noise_E", "noise_M", "max_abs", "max_rel", "cosine", "needed")
+    numbers = {key: worst[key] for key in keys if key in worst}
+    for status in (MISMATCH, UNVERIFIED):
+        reasons = [f"{name}: {one.reason}" for name, one in found if one.status == status]
+        if reasons:
+            return Comparison(status, "; ".join(reasons[:3]), {**numbers, "outputs": outputs}, tuple(notes))
+    return Comparison(AGREE, "", {**numbers, "outputs": outputs}, tuple(notes))
+
+
+def _excess(row: Mapping[str, Any]) -> float:
+    error, limit = row.get("E"), row.get("tolerance_E")
+    if error is None or not limit:
+        return 0.0 if row["status"] == AGREE else float("inf")
+    return float(error) / float(limit)
+
+
+def _compare_one(truth: Array, actual: Array, limit: Tolerance, noise: Noise, precision: str, table: Table) -> _One:
+    if truth.shape != actual.shape:
+        return _One(MISMATCH, f"shape {list(actual.shape)}, expected {list(truth.shape)}", {}, ())
+    if truth.size == 0:
+        return _One(UNVERIFIED, "no element to compare", {}, ())
+    if truth.dtype.kind in "iub":
+        return _exact(truth, actual)
+    if actual.dtype.kind not in "f":
+        return _One(MISMATCH, f"type {actual.dtype}, expected floating point", {}, ())
+    return _floating(truth, actual, limit, noise, precision, table)
+
+
+def _exact(truth: Array, actual: Array) -> _One:
+    if actual.dtype.kind not in "iub":
+        return _One(MISMATCH, f"type {actual.dtype}, expected {truth.dtype}", {}, ())
+    notes = () if actual.dtype == truth.dtype else (f"dtype-changed: {truth.dtype} to {actual.dtype}",)
+    wrong = int((truth != actual).sum())
+    if wrong:
+        return _One(MISMATCH, f"{wrong} of {truth.size} elements differ", {"wrong": wrong}, notes)
+    return _One(AGREE, "", {"wrong": 0}, notes)
+
+
+def _floating(truth: Array, actual: Array, limit: Tolerance, noise: Noise, precision: str, table: Table) -> _One:
+    t = np.asarray(truth, dtype=np.float64)
+    y = np.asarray(actual, dtype=np.float64)
+    counts = {"nan": int(np.isnan(y).sum()), "inf": int(np.isinf(y).sum())}
+    if not np.isfinite(t).all():
+        return _One(UNVERIFIED, "the truth is not finite", counts, ())
+    beyond = float(np.abs(t).max()) > LARGEST.get(precision, np.inf)
+    if counts["nan"] or counts["inf"]:
+        if beyond and not counts["nan"]:
+            return _One(UNVERIFIED, f"range: the truth exceeds {precision}", counts, ("range",))
+        return _One(MISMATCH, f"{counts['nan']} NaN and {counts['inf']} Inf in {y.size} elements", counts, ())
+    notes = []
+    flushed = (y == 0) & (t != 0) & (np.abs(t) < SMALLEST_NORMAL[precision])
+    if flushed.any():
+        notes.append("ftz")
+        y = np.where(flushed, t, y)
+    scale = scale_of(t)
+    found = distance(y, t, scale)
+    numbers: dict[str, Any] = {
+        "E": found.E, "M": found.M, "tolerance_E": limit.E, "tolerance_M": limit.M, "noise_E": noise.E, "noise_M": noise.M,
+        "max_abs": found.max_abs, "max_rel": found.max_rel, "cosine": found.cosine, "elements": int(t.size), **counts,
+    }  # fmt: skip
+    if scale.norm == 0 or len(t) < 2:
+        numbers = {key: value for key, value in numbers.items() if value == value and abs(value) != float("inf")}
+        return _One(UNVERIFIED, "the truth does not change over the inputs, so nothing would be proven", numbers, ())
+    if noise.runs == 0:
+        return _One(UNVERIFIED, "the noise of this precision was not measured", numbers, ())
+    agreement, excluded = top_agreement(y, t, limit.M * scale.rms)
+    numbers |= {"top_agreement": agreement, "top_excluded": excluded}
+    numbers["needed"] = max(found.E / limit.E, found.M / limit.M)
+    numbers["bit_identical"] = bool(np.array_equal(np.asarray(truth, dtype=actual.dtype), actual))
+    if found.E <= limit.E and found.M <= limit.M:
+        if limit.ill_conditioned:
+            return _One(UNVERIFIED, f"ill-conditioned: noise {noise.E:.1e} leaves no room below the cap", numbers, tuple(notes))
+        return _One(AGREE, "", numbers, tuple(notes))
+    if limit.ill_conditioned:
+        return _One(UNVERIFIED, f"ill-conditioned: noise {noise.E:.1e}, E {found.E:.1e}", numbers, tuple(notes))
+    which = f"E {found.E:.2e} > {limit.E:.2e}" if found.E > limit.E else f"M {found.M:.2e} > {limit.M:.2e}"
+    return _One(MISMATCH, f"{which} (noise {noise.E:.1e}, max abs {found.max_abs:.2e})", numbers, tuple(notes))
