@@ -16,21 +16,44 @@ def add_options(parser: pytest.Parser) -> None:
     """Every option that starts with ``--bench-``, the long spelling of the axes included."""
     group = parser.getgroup(*GROUP)
     for axis in AXES:
-        group.addoption(f"--bench-{axis}", dest=f"bench_{axis}", metavar="A,B", help=f"{axis} to select, comma-separated")
+        group.addoption(
+            f"--bench-{axis}", dest=f"bench_{axis}", metavar="A,B", help=f"{axis} to select, comma-separated"
+        )
     for axis in ("exporters", "importers", "opsets"):
-        group.addoption(f"--bench-{axis}", dest=f"bench_{axis}", metavar="A,B", help=f"{axis} to select, comma-separated")
-    group.addoption("--bench-profile", dest="bench_profile", metavar="NAME", help="smoke, quick (default), published or full")
+        group.addoption(
+            f"--bench-{axis}", dest=f"bench_{axis}", metavar="A,B", help=f"{axis} to select, comma-separated"
+        )
+    group.addoption(
+        "--bench-profile", dest="bench_profile", metavar="NAME", help="smoke, quick (default), published or full"
+    )
     group.addoption(
         "--bench-model", dest="bench_onnx", action="append", default=[], metavar="FILE.onnx",
         help="a plain ONNX file: check it, run it, import it into every framework, compare; may be repeated",
     )  # fmt: skip
-    group.addoption("--bench-jobs", dest="bench_jobs", type=int, metavar="N", help="cells computed side by side (default 2)")
-    group.addoption("--bench-threads", dest="bench_threads", type=int, metavar="N", help="threads per runtime (default: all cores)")
-    group.addoption("--bench-seed", dest="bench_seed", type=int, metavar="N", help="seed of weights and inputs (default 0)")
-    group.addoption("--bench-results", dest="bench_results", metavar="FILE", help="rows are written here (reports/results.jsonl)")
-    group.addoption("--bench-cache", dest="bench_cache", metavar="DIR", help="stage cache (default: in the user's cache folder)")
-    group.addoption("--bench-resume", dest="bench_resume", action="store_true", help="reuse rows of the results file that are still valid")
-    group.addoption("--bench-refresh", dest="bench_refresh", action="store_true", help="ignore cached stages and make them again")
+    group.addoption(
+        "--bench-jobs", dest="bench_jobs", type=int, metavar="N", help="cells computed side by side (default 2)"
+    )
+    group.addoption(
+        "--bench-threads", dest="bench_threads", type=int, metavar="N", help="threads per runtime (default: all cores)"
+    )
+    group.addoption(
+        "--bench-seed", dest="bench_seed", type=int, metavar="N", help="seed of weights and inputs (default 0)"
+    )
+    group.addoption(
+        "--bench-results", dest="bench_results", metavar="FILE", help="rows are written here (reports/results.jsonl)"
+    )
+    group.addoption(
+        "--bench-cache", dest="bench_cache", metavar="DIR", help="stage cache (default: in the user's cache folder)"
+    )
+    group.addoption(
+        "--bench-resume",
+        dest="bench_resume",
+        action="store_true",
+        help="reuse rows of the results file that are still valid",
+    )
+    group.addoption(
+        "--bench-refresh", dest="bench_refresh", action="store_true", help="ignore cached stages and make them again"
+    )
 
 
 def add_short_axes(parser: pytest.Parser) -> list[str]:
@@ -69,7 +92,9 @@ def read_settings(config: pytest.Config) -> Any:
     try:
         opsets = tuple(int(text) for text in split(option.bench_opsets))
     except ValueError:
-        raise UsageError(f"--bench-opsets: {option.bench_opsets!r} is not a list of whole numbers, such as 13,17") from None
+        raise UsageError(
+            f"--bench-opsets: {option.bench_opsets!r} is not a list of whole numbers, such as 13,17"
+        ) from None
     for name in ("jobs", "threads"):
         given = getattr(option, f"bench_{name}")
         if given is not None and given < 1:

@@ -54,7 +54,9 @@ class BenchCell:
 def bench_cell(request: pytest.FixtureRequest) -> BenchCell:
     """The cell that this test was parametrised with; only for tests marked ``bench(check=...)``."""
     if not hasattr(request, "param"):
-        pytest.fail("fixture bench_cell needs a test marked @pytest.mark.bench(check='export') or check='import'", pytrace=False)
+        pytest.fail(
+            "fixture bench_cell needs a test marked @pytest.mark.bench(check='export') or check='import'", pytrace=False
+        )
     cell: Cell = request.param
     for axis, value in cell.axes().items():
         request.node.user_properties.append((f"bench_{axis}", value))
@@ -155,7 +157,9 @@ def _usage(function: Any, *arguments: Any) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     judged = item.stash.get(JUDGED, None)
     if call.when != "call" or judged is None or call.excinfo is not None:
@@ -170,7 +174,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         report.longrepr = judged.text
     elif result is Result.SKIPPED:
         path, line, _ = item.location
-        report.outcome, report.longrepr = "skipped", (path, (line or 0) + 1, f"{judged.outcome.status}: {judged.outcome.reason}")
+        report.outcome, report.longrepr = (
+            "skipped",
+            (path, (line or 0) + 1, f"{judged.outcome.status}: {judged.outcome.reason}"),
+        )
     return report
 
 

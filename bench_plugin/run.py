@@ -47,7 +47,9 @@ class Judged:
 class Run:
     """One session's state. The engine, and with it every process, starts with the first cell that is computed."""
 
-    def __init__(self, settings: Settings, *, worker: bool, command: Sequence[str], note: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: Settings, *, worker: bool, command: Sequence[str], note: Callable[[str], None]
+    ) -> None:
         self.settings = settings
         self.worker = worker
         self.command = tuple(command)
@@ -135,7 +137,13 @@ class Run:
         seeds = {"weights": self.settings.seed, "inputs": self.settings.seed}
         versions = {name: dict(lock) for name, lock in self.workspace.locked_versions().items()}
         self.writer.append(
-            header_row(root=self.settings.root, command=self.command, versions=versions, seeds=seeds, titles=self.workspace.titles())
+            header_row(
+                root=self.settings.root,
+                command=self.command,
+                versions=versions,
+                seeds=seeds,
+                titles=self.workspace.titles(),
+            )
         )
         total = len(self.matrix.profile_cells())
         self.writer.append(plan_row(count=len(cells), hash=plan_hash(cells), selection=self._selection(), total=total))
@@ -164,7 +172,9 @@ def repro_arguments(cell: Cell, nodeid: str, settings: Settings) -> list[str]:
     named = [] if file_option else [f"--bench-models={cell.model}", f"--bench-frameworks={cell.framework}"]
     axes = [("exporters", cell.exporter), ("opsets", cell.opset), ("importers", cell.importer)]
     chosen = [f"--bench-{axis}={value}" for axis, value in axes if value]
-    other = [f"--bench-{axis}={value}" for axis, value, usual in (("precisions", cell.precision, "fp32"),) if value != usual]
+    other = [
+        f"--bench-{axis}={value}" for axis, value, usual in (("precisions", cell.precision, "fp32"),) if value != usual
+    ]
     seed = [f"--bench-seed={settings.seed}"] if settings.seed else []
     return [nodeid, *named, *file_option, *chosen, *other, *seed]
 

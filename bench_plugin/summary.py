@@ -32,7 +32,11 @@ def write_summary(run: Run, terminal: pytest.TerminalReporter) -> None:
     declared = sum(not entry.key for entry in grid.entries)
     cached = sum(bool(judged.outcome.stages_cached) for judged in run.judged)
     reused = sum(judged.reused for judged in run.judged)
-    terminal.write_line(f"{len(run.judged)} cells, {declared} declared before the run, {cached} with cached stages, {reused} rows reused")
+    terminal.write_line(
+        f"{len(run.judged)} cells, {declared} declared before the run, {cached} with cached stages, {reused} rows reused"
+    )
     paths = write_pages(grid, run.settings.results.parent)
     shown = os.path.relpath(paths[0].with_suffix(""), run.settings.root)
-    terminal.write_line(f"pages: {shown}.{{{','.join(path.suffix[1:] for path in paths)}}}  rows: {run.settings.results.name}")
+    terminal.write_line(
+        f"pages: {shown}.{{{','.join(path.suffix[1:] for path in paths)}}}  rows: {run.settings.results.name}"
+    )

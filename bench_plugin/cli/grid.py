@@ -16,7 +16,9 @@ CODES = {"green": "32", "red": "31", "yellow": "33"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RESULTS and where the pages go."""
     parser.add_argument("results", type=Path, nargs="?", default=Path("reports/results.jsonl"), help="a results file")
-    parser.add_argument("--output", type=Path, help="folder for onnx-support.{md,rst,html,csv,json} (default: beside RESULTS)")
+    parser.add_argument(
+        "--output", type=Path, help="folder for onnx-support.{md,rst,html,csv,json} (default: beside RESULTS)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,7 +31,11 @@ def run(args: argparse.Namespace) -> int:
         print(grid.partial)
     for path in write_pages(grid, args.output or args.results.parent):
         print(f"wrote {path}")
-    unexpected = [entry for entry in grid.failures() if entry.status in ("ERROR", "mismatch", "unsupported") and not entry.expected]
+    unexpected = [
+        entry
+        for entry in grid.failures()
+        if entry.status in ("ERROR", "mismatch", "unsupported") and not entry.expected
+    ]
     return 1 if unexpected else 0
 
 

@@ -29,7 +29,16 @@ def run(args: argparse.Namespace) -> int:
     """Run pytest on the cell with the stages made afresh; exit code 0 when it passes, 1 when it does not."""
     row = find_row(read_rows(args.results).rows, args.cell, args.results)
     own = args.results.with_name("repro.jsonl")
-    command = [sys.executable, "-m", "pytest", *row["repro"], "--bench-refresh", f"--bench-results={own}", "-rA", *args.pytest_arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *row["repro"],
+        "--bench-refresh",
+        f"--bench-results={own}",
+        "-rA",
+        *args.pytest_arguments,
+    ]
     if args.print:
         print(shlex.join(command))
         return 0

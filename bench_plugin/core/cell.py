@@ -52,7 +52,9 @@ class Cell:
         if self.importer:
             text += f"-to-{self.importer_framework}-{self.importer}"
         text += "".join(f"-{part}" for part in (self.compiler,) if part)
-        text += "".join(f"-{part}" for part, usual in ((self.precision, "fp32"), (self.target, "local")) if part != usual)
+        text += "".join(
+            f"-{part}" for part, usual in ((self.precision, "fp32"), (self.target, "local")) if part != usual
+        )
         return re.sub(r"[^A-Za-z0-9_.+-]", "_", text)
 
     @staticmethod

@@ -34,9 +34,16 @@ class Engine:
             adapters=workspace.catalog.path,
         )
         self._stages = Stages(
-            self._cache, self._pool, workspace.catalog, workspace.toolchains, agent_digest=agent_digest(), refresh=settings.refresh
+            self._cache,
+            self._pool,
+            workspace.catalog,
+            workspace.toolchains,
+            agent_digest=agent_digest(),
+            refresh=settings.refresh,
         )
-        self._round_trip = RoundTrip(workspace, self._stages, seed=settings.seed, threads=settings.threads or os.cpu_count() or 1)
+        self._round_trip = RoundTrip(
+            workspace, self._stages, seed=settings.seed, threads=settings.threads or os.cpu_count() or 1
+        )
         self._overrides: dict[Cell, Mapping[str, float]] = {}
         self.schedule = Schedule(self._compute, jobs=settings.jobs, memory=_memory())
 

@@ -86,7 +86,9 @@ class Matrix:
         valid = {"models": self.models, "frameworks": self.frameworks}
         for key, values in narrowed.items():
             if key not in {"models", "frameworks", "exporters", "importers", "opsets"}:
-                raise UsageError(f"marker bench: unknown axis {key!r}; valid are models, frameworks, exporters, importers, opsets")
+                raise UsageError(
+                    f"marker bench: unknown axis {key!r}; valid are models, frameworks, exporters, importers, opsets"
+                )
             if key in valid:
                 _check(key.rstrip("s"), values, valid[key])
         merged = {key: _both(getattr(self.selection, key), tuple(values)) for key, values in narrowed.items()}
@@ -118,7 +120,7 @@ class Matrix:
             yield ONNX, None
             return
         for name, adapter in self.frameworks.items():
-            if (name in selection.frameworks if selection.frameworks else not adapter.declaration.get("on_request")):
+            if name in selection.frameworks if selection.frameworks else not adapter.declaration.get("on_request"):
                 yield name, adapter
 
     def _exports(
@@ -219,5 +221,3 @@ def _check(axis: str, values: Iterable[str], valid: Iterable[str]) -> None:
         if value not in choices:
             listed = ", ".join(choices) if choices else "none is available"
             raise UsageError(f"unknown {axis} {value!r}; valid are: {listed}")
-
-

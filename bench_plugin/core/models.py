@@ -123,7 +123,9 @@ class _Reader:
             raise self.error(unknown[0], f"unknown key; valid keys are {', '.join(sorted(known))}")
         symbols = {name: tuple(values) for name, values in self.data.get("symbols", {}).items()}
         inputs = tuple(self.input_spec(row, symbols) for row in self.want("inputs", list))
-        constructors = {name: self.constructor(name, row, inputs) for name, row in self.data.get("constructors", {}).items()}
+        constructors = {
+            name: self.constructor(name, row, inputs) for name, row in self.data.get("constructors", {}).items()
+        }
         profiles = tuple(self.data.get("profiles", ["full"]))
         for profile in profiles:
             self.one_of("profiles", profile, PROFILES)
@@ -146,12 +148,16 @@ class _Reader:
                 raise self.error("inputs.shape", f"dimension {dim!r} has no values; add them under [symbols]")
         dtype = self.one_of("inputs.dtype", row.get("dtype", "float32"), DTYPES)
         values = self.one_of("inputs.values", row.get("values", "normal"), VALUES)
-        return InputSpec(row["name"], dtype, tuple(row["shape"]), row.get("layout", ""), values, int(row.get("high", 0)))
+        return InputSpec(
+            row["name"], dtype, tuple(row["shape"]), row.get("layout", ""), values, int(row.get("high", 0))
+        )
 
     def constructor(self, framework: str, row: Mapping[str, Any], inputs: Sequence[InputSpec]) -> Constructor:
         target = row.get("callable")
         if not isinstance(target, str):
-            raise self.error(f"constructors.{framework}.callable", "missing; write 'module.attribute' or 'file.py:name'")
+            raise self.error(
+                f"constructors.{framework}.callable", "missing; write 'module.attribute' or 'file.py:name'"
+            )
         layout = row.get("layout", next((spec.layout for spec in inputs if spec.layout), ""))
         if ".py:" not in target:
             return Constructor(framework, row, layout)
@@ -159,7 +165,9 @@ class _Reader:
         try:
             source = source_path.read_text("utf-8")
         except OSError as error:
-            raise self.error(f"constructors.{framework}.callable", f"cannot read {source_path}: {error.strerror}") from error
+            raise self.error(
+                f"constructors.{framework}.callable", f"cannot read {source_path}: {error.strerror}"
+            ) from error
         self.hash.update(source.encode())
         return Constructor(framework, row, layout, source_path.name, source)
 

@@ -29,7 +29,9 @@ PRECISIONS: Mapping[str, Precision] = MappingProxyType(
             Precision("fp16", "float16", "float16", "float32"),
             Precision("bf16", "bfloat16", "bfloat16", "float32"),
             Precision("w8a8", "int8", "uint8", "int32", scheme="affine", granularity="channel", calibration="static"),
-            Precision("w8a8-dyn", "int8", "uint8", "int32", scheme="affine", granularity="channel", calibration="dynamic"),
+            Precision(
+                "w8a8-dyn", "int8", "uint8", "int32", scheme="affine", granularity="channel", calibration="dynamic"
+            ),
             Precision("w8", "int8", "float32", "float32", scheme="symmetric", granularity="channel"),
             Precision("w16", "float16", "float32", "float32"),
         )

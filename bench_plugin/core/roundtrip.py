@@ -89,7 +89,9 @@ class RoundTrip:
             trail.flag(f"onnxruntime: {ran.failure.symptom}: {ran.failure.message}")
             ran = self._step(cell, trail, "evaluate", self._tasks.evaluate(file.path, file.origin, model, drawn))
             if ran.failure:
-                return trail.outcome(Status.UNVERIFIED, f"neither onnxruntime nor the evaluator runs it: {ran.failure.message}")
+                return trail.outcome(
+                    Status.UNVERIFIED, f"neither onnxruntime nor the evaluator runs it: {ran.failure.message}"
+                )
         trail.placement.update(ran.meta.get("run", {}).get("placement", {}))
         outcome = self._compared(trail, judge, truth, ran)
         if outcome.status is not Status.SUPPORTED:
@@ -109,7 +111,9 @@ class RoundTrip:
             return trail.failed(imported.failure)
         trail.converted = True
         if truth is None:
-            return trail.outcome(Status.UNVERIFIED, "nothing to compare with: neither the evaluator nor onnxruntime runs the file")
+            return trail.outcome(
+                Status.UNVERIFIED, "nothing to compare with: neither the evaluator nor onnxruntime runs the file"
+            )
         outcome = self._compared(trail, judge, truth, imported)
         if outcome.status is not Status.SUPPORTED:
             return outcome
@@ -195,7 +199,9 @@ class RoundTrip:
             return None
         mutants = self._step(cell, trail, "mutants", self._tasks.mutants(file.path, file.origin, model, drawn))
         if mutants.failure:
-            return trail.outcome(Status.UNVERIFIED, f"mutants could not be run: {mutants.failure.message}", stage=Stage.BUILD)
+            return trail.outcome(
+                Status.UNVERIFIED, f"mutants could not be run: {mutants.failure.message}", stage=Stage.BUILD
+            )
         found = judge.discrimination(truth, mutants)
         trail.numbers["mutants"] = found.table
         if found.enough:

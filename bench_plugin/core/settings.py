@@ -97,7 +97,9 @@ def _checked(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
     kinds.update(dict.fromkeys(TEXTS, str))
     for key, value in table.items():
         if key not in kinds:
-            raise UsageError(f"{path}: unknown key {key!r} in the bench_plugin table; valid keys are {', '.join(sorted(kinds))}")
+            raise UsageError(
+                f"{path}: unknown key {key!r} in the bench_plugin table; valid keys are {', '.join(sorted(kinds))}"
+            )
         if not isinstance(value, kinds[key]) or isinstance(value, bool):
             raise UsageError(f"{path}: {key} must be a {kinds[key].__name__}, found {value!r}")
     return dict(table)

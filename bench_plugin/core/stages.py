@@ -73,7 +73,14 @@ class Stages:
     """Obtains stages for all cells of a run; safe to use from several threads."""
 
     def __init__(
-        self, cache: Cache, pool: AgentPool, catalog: Catalog, toolchains: Toolchains, *, agent_digest: str, refresh: bool
+        self,
+        cache: Cache,
+        pool: AgentPool,
+        catalog: Catalog,
+        toolchains: Toolchains,
+        *,
+        agent_digest: str,
+        refresh: bool,
     ) -> None:
         self._cache = cache
         self._pool = pool
@@ -118,7 +125,14 @@ class Stages:
             entry = None if self._refresh else self._cache.get(key)
             if entry is not None:
                 return Done(
-                    key, entry.meta, entry.arrays, entry.files, entry.failure, entry.seconds, entry.peak_bytes, cached=True
+                    key,
+                    entry.meta,
+                    entry.arrays,
+                    entry.files,
+                    entry.failure,
+                    entry.seconds,
+                    entry.peak_bytes,
+                    cached=True,
                 )
             made = self._make(key, task)
             if made.failure is not None and made.failure.symptom not in STORABLE_SYMPTOMS:
@@ -149,7 +163,12 @@ class Stages:
                 given = call.arrays()
                 try:
                     answer = agent.call(
-                        task.adapter, call.operation, dict(call.meta), arrays=given, files=task.files, limits=task.limits
+                        task.adapter,
+                        call.operation,
+                        dict(call.meta),
+                        arrays=given,
+                        files=task.files,
+                        limits=task.limits,
                     )
                 except AgentFailure as error:
                     failure = _failure(error, task.stage)

@@ -76,7 +76,13 @@ class Tasks:
             calls.append(CallSpec("run", {**meta, "whole": True}, drawn.whole, prefix="alt:", optional=True))
         limits = self._limits(model, "onnxruntime")
         return Task(
-            Stage.RUN, "onnxruntime", tuple(calls), {"file": origin, **drawn.parts}, limits, {"model.onnx": file}, sticky=origin
+            Stage.RUN,
+            "onnxruntime",
+            tuple(calls),
+            {"file": origin, **drawn.parts},
+            limits,
+            {"model.onnx": file},
+            sticky=origin,
         )
 
     def evaluate(self, file: Path, origin: str, model: Model, drawn: Drawn, *, perturbed: bool = False) -> Task:
@@ -94,7 +100,9 @@ class Tasks:
         meta = {"batched": drawn.batched, "samples": NOISE_SAMPLES}
         limits = self._limits(model, "onnx_mutants")
         parts = {"file": origin, **drawn.parts}
-        return Task(Stage.BUILD, "onnx_mutants", (CallSpec("mutate", meta, drawn.samples),), parts, limits, {"model.onnx": file})
+        return Task(
+            Stage.BUILD, "onnx_mutants", (CallSpec("mutate", meta, drawn.samples),), parts, limits, {"model.onnx": file}
+        )
 
     def import_run(self, file: Path, origin: str, cell: Cell, model: Model, drawn: Drawn) -> Task:
         """The file imported into a framework and run there; one task, for the imported model lives in the agent."""
@@ -144,10 +152,18 @@ class Drawn:
         self._seed = seed
         self._names = [row["name"] for row in declared["inputs"]]
         self.batched = inputs.is_batched(self._model)
-        self.parts = {"model": model.digest, "seed": seed, "samples": model.samples, "layout": self._layout, "names": self._names}
+        self.parts = {
+            "model": model.digest,
+            "seed": seed,
+            "samples": model.samples,
+            "layout": self._layout,
+            "names": self._names,
+        }
         self.whole = self._whole if self._model.bindings > 1 else None
         described = inputs.describe(self._model, self._layout)
-        self.described = [{**row, "layout": mine["layout"]} for row, mine in zip(declared["inputs"], described, strict=False)]
+        self.described = [
+            {**row, "layout": mine["layout"]} for row, mine in zip(declared["inputs"], described, strict=False)
+        ]
         self.complaint = self._complain(declared)
 
     def samples(self) -> dict[str, Any]:

@@ -40,7 +40,11 @@ class Workspace:
             if model.name in models:
                 raise UsageError(f"--bench-model: {path.name} has the name of a model of the project; rename the file")
             models[model.name] = model
-        targets = [path.stem for folder in places.folders("boards/targets", settings.root) for path in sorted(folder.glob("*.toml"))]
+        targets = [
+            path.stem
+            for folder in places.folders("boards/targets", settings.root)
+            for path in sorted(folder.glob("*.toml"))
+        ]
         expectations = [*settings.expectations, *places.folders("suites/expectations", settings.root)]
         return Workspace(
             models, Catalog(settings.adapters), Toolchains(settings.toolchains), tuple(dict.fromkeys(["local", *targets])),

@@ -86,7 +86,17 @@ def main_table(grid: Grid) -> Table:
 
 def worst_status(pair: Pair) -> str:
     """The status that colours a joined cell: the more serious of the two."""
-    order = ("ERROR", "mismatch", "board-lost", "unsupported", "unverified", "version skew", "not run", "Not provided", "supported")
+    order = (
+        "ERROR",
+        "mismatch",
+        "board-lost",
+        "unsupported",
+        "unverified",
+        "version skew",
+        "not run",
+        "Not provided",
+        "supported",
+    )
     return min((pair.export.status, pair.imported.status), key=lambda status: order.index(status))
 
 
@@ -121,7 +131,9 @@ def _legend(grid: Grid) -> Table:
     present = {entry.status for entry in grid.entries} | {"supported"}
     rows = [(TableCell(status, status), TableCell(text)) for status, text in LEGEND if status in present]
     if grid.differing():
-        rows.append((TableCell("†"), TableCell(f"converted without an error, but not verified ({grid.differing()} cells)")))
+        rows.append(
+            (TableCell("†"), TableCell(f"converted without an error, but not verified ({grid.differing()} cells)"))
+        )
     rows.append((TableCell("*"), TableCell("onnx's checker objects to the file")))
     return Table(("shown", "meaning"), tuple(rows))
 
@@ -159,7 +171,18 @@ def _details(grid: Grid) -> Table:
                 TableCell(" / ".join("" if value is None else f"{value:.1f}" for value in seconds)),
                 TableCell(_gigabytes(pair)), TableCell(str(pair.export.numbers.get("dynamic", ""))),
             ))  # fmt: skip
-    heads = ("model", "framework", "pair", "export / import", "E export", "E import", "tolerance", "seconds", "peak GB", "dynamic")
+    heads = (
+        "model",
+        "framework",
+        "pair",
+        "export / import",
+        "E export",
+        "E import",
+        "tolerance",
+        "seconds",
+        "peak GB",
+        "dynamic",
+    )
     return Table(heads, tuple(rows))
 
 
@@ -205,10 +228,14 @@ def _provenance(grid: Grid) -> Iterator[Block]:
         return
     machine = header.get("machine", {})
     facts = ", ".join(f"{name} {value}" for name, value in machine.items() if isinstance(value, str | int | float))
-    yield Paragraph(f"Command: {_words(header.get('command', ''))}. Commit: {header.get('commit') or 'none'}. Machine: {facts}.")
+    yield Paragraph(
+        f"Command: {_words(header.get('command', ''))}. Commit: {header.get('commit') or 'none'}. Machine: {facts}."
+    )
     rows = []
     for toolchain, lock in sorted(header.get("versions", {}).items()):
-        rows.append((TableCell(toolchain), TableCell(", ".join(f"{name} {version}" for name, version in sorted(lock.items())))))
+        rows.append(
+            (TableCell(toolchain), TableCell(", ".join(f"{name} {version}" for name, version in sorted(lock.items()))))
+        )
     if rows:
         yield Table(("toolchain", "locked versions"), tuple(rows))
 

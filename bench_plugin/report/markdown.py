@@ -23,7 +23,11 @@ def _block(block: Block) -> str:
 
 
 def _table(table: Table) -> str:
-    lines = [table.heads, tuple("---" for _ in table.heads), *(tuple(_escaped(cell.text) for cell in row) for row in table.rows)]
+    lines = [
+        table.heads,
+        tuple("---" for _ in table.heads),
+        *(tuple(_escaped(cell.text) for cell in row) for row in table.rows),
+    ]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 

@@ -148,7 +148,10 @@ def _pairs(entries: Iterable[Entry]) -> dict[tuple[str, str], tuple[Pair, ...]]:
             into = imported.cell.get("importer_framework", "")
             pair = Pair(exporter, opset or 0, into, imported.cell.get("importer", ""), export, imported)
             pairs.setdefault((model, framework), []).append(pair)
-    return {place: tuple(sorted(found, key=lambda pair: pair.importer_framework not in ("", place[1]))) for place, found in pairs.items()}
+    return {
+        place: tuple(sorted(found, key=lambda pair: pair.importer_framework not in ("", place[1])))
+        for place, found in pairs.items()
+    }
 
 
 def _missing(check: str, source: tuple[Any, ...]) -> Entry:

@@ -16,7 +16,9 @@ def lines(grid: Grid) -> Iterator[list[tuple[str, str]]]:
     widths = [max(len(text) for text in column) for column in zip(*_texts(table), strict=True)]
     yield [(head.ljust(width + 2), "") for head, width in zip(table.heads, widths, strict=True)]
     for row in table.rows:
-        yield [(cell.text.ljust(width + 2), COLOURS.get(cell.status, "")) for cell, width in zip(row, widths, strict=True)]
+        yield [
+            (cell.text.ljust(width + 2), COLOURS.get(cell.status, "")) for cell, width in zip(row, widths, strict=True)
+        ]
 
 
 def _texts(table: Table) -> list[tuple[str, ...]]:

@@ -1,0 +1,353 @@
+"""TensorFlow and Keras: models and their truth, export by tf2onnx and by Keras, import by onnx2tf."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import importlib
+import importlib.metadata
+import io
+import json
+import logging
+import os
+import shutil
+import time
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Sequence
+
+from bench_plugin.agent import conditioning, construct, samples
+from bench_plugin.agent.adapter import Call, Reply, Unsupported
+from bench_plugin.agent.arrays import from_numpy, to_numpy
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Arrays = List[np.ndarray[Any, Any]]
+
+ADAPTER = {
+    "name": "tensorflow",
+    "kind": "framework",
+    "toolchain": "tensorflow",
+    "title": "TensorFlow/Keras",
+    "distribution": "tensorflow-cpu",
+    "operations": ["reference", "export", "import_model", "run_imported"],
+    "exporters": {
+        "tf2onnx": {"opsets": [13, 18], "opset": 18, "distribution": "tf2onnx"},
+        "keras": {"opsets": [13, 18], "opset": 18, "distribution": "keras"},
+    },
+    "importers": {"onnx2tf": {"opsets": [7, 28], "opset": 18, "distribution": "onnx2tf"}},
+    "default_pairs": [["tf2onnx", "onnx2tf"]],
+    "unsupported": [
+        # onnx2tf has one module per operator
+        {"operation": "import_model", "exception": "ModuleNotFoundError", "pattern": r"No module named 'onnx2tf\.ops\."},
+        {"operation": "import_model", "exception": "NotImplementedError", "pattern": ""},
+    ],
+}
+
+DISTRIBUTIONS = ("tensorflow-cpu", "keras", "tf2onnx", "onnx2tf", "tf-keras", "onnx", "onnx-graphsurgeon", "numpy", "protobuf")
+
+# Set before TensorFlow is imported, and named in the row.
+SWITCHES = {
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TF_ENABLE_ONEDNN_OPTS": "0",  # Eigen's kernels: the same sums on every machine
+    "KERAS_BACKEND": "tensorflow",
+    # tf2onnx rewrites every node's attributes 24 times, and upb's arenas keep each copy of the weights (17 GB for VGG16).
+    "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python",
+}
+
+# Above this many bytes of weights tf2onnx is called with large_model, which keeps them out of the graphs that it rewrites.
+LARGE_MODEL_BYTES = 1 << 28
+
+CHANNELS_FIRST = ("NCW", "NCHW", "NCDHW")
+CHANNELS_LAST = ("NWC", "NHWC", "NDHWC")
+# What onnx2tf feeds 4-D inputs of 3 channels in its dry run; it looks for this file in the working directory.
+DRY_RUN_IMAGES = "calibration_image_sample_data_20x128x128x3_float32.npy"
+
+
+class Adapter:
+    """Keeps the model that was built last and the one that was imported last."""
+
+    def __init__(self) -> None:
+        os.environ.update(SWITCHES)
+        self._key = ""
+        self._net: Any = None
+        self._build_seconds = 0.0
+        self._imported: Any = None
+        self._configured = False
+
+    def versions(self) -> Dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in DISTRIBUTIONS}
+
+    def reset(self) -> None:
+        """Forget both models."""
+        self._key, self._net, self._imported = "", None, None
+        if self._configured:
+            self._keras().backend.clear_session()
+        gc.collect()
+
+    def reference(self, call: Call) -> Reply:
+        """Truth in float64, default kernels, XLA as the variant, and float64 with weights and inputs off by one ulp."""
+        net = self._built(call)
+        call.stage("reference")
+        given = _inputs(call, "in:")
+        batched, few = bool(call.meta["batched"]), int(str(call.meta["noise_samples"]))
+        runs = {"default": _each(self._function(net), given, batched)}
+        runs["variant"] = _each(self._function(net, xla=True), [x[:few] for x in given], batched)
+        twin = self._twin(call, net)
+        exact = self._function(twin)
+        runs["truth"] = _each(exact, [_double(x) for x in given], batched)
+        other = _inputs(call, "alt:")
+        if other:
+            runs["alt"] = exact([_double(x) for x in other])
+        perturbation = conditioning.Perturbation(int(str(call.meta["seed"])))
+        for weight in twin.weights:
+            weight.assign(perturbation(weight.numpy()))
+        runs["perturbed"] = _each(exact, [perturbation(_double(x[:few])) for x in given], batched)
+        names = _output_names(call, len(runs["default"]))
+        arrays = {f"{kind}:{name}": from_numpy(y) for kind, ys in runs.items() for name, y in zip(names, ys)}
+        outputs = [
+            {"name": name, "dtype": y.dtype.name, "shape": list(y.shape[1:])} for name, y in zip(names, runs["default"])
+        ]
+        meta: Dict[str, object] = {
+            "outputs": outputs, "parameters": net.count_params(), "truth": "float64", "switches": SWITCHES,
+            "notes": ["variant: the same function compiled by XLA"], "build_seconds": self._build_seconds,
+        }  # fmt: skip
+        return Reply(meta, arrays)
+
+    def export(self, call: Call) -> Reply:
+        """``model.onnx`` by the exporter of ``meta["exporter"]``, static or with the model's symbolic dimensions."""
+        net = self._built(call)
+        convert = {"tf2onnx": _by_tf2onnx, "keras": _by_keras}[str(call.meta["exporter"])]
+        path = os.path.join(call.folder, "model.onnx")
+        importlib.import_module("tf2onnx.convert")
+        call.stage("export")
+        with _log_of("tf2onnx") as said:
+            notes = convert(net, self._signature(call), int(str(call.meta["opset"])), path)
+        refused = [line for line in said if "is not supported" in line or line.startswith("Unsupported ops")]
+        if refused:  # tf2onnx logs it and writes the file all the same
+            raise Unsupported("\n".join(refused))
+        meta: Dict[str, object] = {
+            "requested_opset": call.meta["opset"], "shims": [], "warnings": said, "notes": notes, "switches": SWITCHES,
+        }  # fmt: skip
+        return Reply(meta, files={"model.onnx": path})
+
+    def import_model(self, call: Call) -> Reply:
+        """Convert ``model.onnx`` with onnx2tf; the result is kept for :meth:`run_imported`."""
+        self._tensorflow()
+        converter = importlib.import_module("onnx2tf")
+        call.stage("import")
+        self._imported = None
+        folder = os.path.join(call.folder, "onnx2tf")
+        os.mkdir(folder)
+        path = os.path.join(folder, "model.onnx")
+        shutil.copyfile(call.files["model.onnx"], path)  # onnx2tf writes generated node names into the file that it is given
+        samples.save_images(os.path.join(folder, DRY_RUN_IMAGES), (20, 128, 128, 3))
+        rows: List[Dict[str, Any]] = list(call.meta["inputs"])  # type: ignore[call-overload]
+        options = {key: names for key, names in _layout_options(rows).items() if names}
+        with _working_directory(folder), _told_why():
+            self._imported = converter.convert(
+                input_onnx_file_path=path, output_folder_path=os.path.join(folder, "saved_model"), non_verbose=True,
+                not_use_onnxsim=True, disable_strict_mode=True, disable_model_save=True, **options,
+            )  # fmt: skip
+        shims = [f"{DRY_RUN_IMAGES}: seeded images of the project's own instead of a download"]
+        return Reply({"shims": shims, "notes": [f"{key}={names}" for key, names in options.items()], "switches": SWITCHES})
+
+    def run_imported(self, call: Call) -> Reply:
+        """Run the imported model: sample by sample, or once with the tensors as they are (``meta["whole"]``)."""
+        if self._imported is None:
+            raise RuntimeError("no model is imported in this agent; import_model must come first in the same lease")
+        call.stage("run")
+        given = _inputs(call, "in:")
+        net = self._imported
+        if len(net.inputs) != len(given):
+            raise RuntimeError(f"onnx2tf made a model of {len(net.inputs)} inputs from a file of {len(given)}")
+
+        def run(xs: Arrays) -> Arrays:
+            tf = self._tensorflow()
+            ys = net([tf.constant(x) for x in xs] if len(xs) > 1 else tf.constant(xs[0]), training=False)
+            return [y.numpy() for y in tf.nest.flatten(ys)]
+
+        outputs = run(given) if call.meta.get("whole") else _each(run, given, bool(call.meta["batched"]))
+        return Reply({"outputs": [y.dtype.name for y in outputs]}, {f"out{i}": from_numpy(y) for i, y in enumerate(outputs)})
+
+    def _tensorflow(self) -> Any:
+        """TensorFlow, configured once: threads, determinism, Keras' defaults whatever the user's keras.json says."""
+        tf = importlib.import_module("tensorflow")
+        if not self._configured:
+            threads = os.cpu_count() or 1
+            tf.config.threading.set_intra_op_parallelism_threads(threads)
+            tf.config.threading.set_inter_op_parallelism_threads(threads)
+            tf.config.experimental.enable_op_determinism()
+            tf.get_logger().setLevel("ERROR")
+            _keras_defaults(importlib.import_module("keras"), "float32")
+            self._configured = True
+        return tf
+
+    def _keras(self) -> Any:
+        self._tensorflow()
+        return importlib.import_module("keras")
+
+    def _built(self, call: Call) -> Any:
+        """The model in float32 with seeded, conditioned weights: that of the last call if it is the same."""
+        key = hashlib.sha256(json.dumps([call.meta["model"], call.meta["seed"]], sort_keys=True).encode()).hexdigest()
+        if key != self._key:
+            self._keras()
+            call.stage("build")
+            since = time.monotonic()
+            self.reset()
+            net = self._constructed(call)
+            _condition(self._keras(), net, call)
+            self._key, self._net, self._build_seconds = key, net, time.monotonic() - since
+        return self._net
+
+    def _constructed(self, call: Call, dtype: str = "float32") -> Any:
+        """A new model, built for the call's example inputs."""
+        keras = self._keras()
+        keras.utils.set_random_seed(int(str(call.meta["seed"])))
+        _keras_defaults(keras, dtype)
+        try:
+            net = construct.build(call.meta["model"])
+            _apply(net, [x[:1] if call.meta["batched"] else x[0] for x in _inputs(call, "in:")])
+        finally:
+            _keras_defaults(keras, "float32")
+        return net
+
+    def _twin(self, call: Call, net: Any) -> Any:
+        """The same model in float64 with the same weights."""
+        twin = self._constructed(call, "float64")
+        for own, weight in zip(twin.weights, net.weights):
+            if own.path.rpartition("/")[2] != weight.path.rpartition("/")[2] or own.shape != weight.shape:
+                raise RuntimeError(f"the constructor made {own.path} {own.shape} where it made {weight.path} {weight.shape} before")
+            own.assign(weight.numpy())
+            if own.numpy().dtype.name != "float64":
+                raise RuntimeError(f"{own.path} is {own.dtype} under the float64 policy; a constructor must not fix a dtype")
+        return twin
+
+    def _function(self, net: Any, xla: bool = False) -> Callable[[Arrays], Arrays]:
+        tf = self._tensorflow()
+        compiled = tf.function(lambda xs: _apply(net, xs), autograph=False, jit_compile=xla)
+        return lambda xs: [y.numpy() for y in tf.nest.flatten(compiled([tf.constant(x) for x in xs]))]
+
+    def _signature(self, call: Call) -> List[Any]:
+        tf = self._tensorflow()
+        rows: Any = call.meta["model"]
+        signature = []
+        for row, x in zip(rows["inputs"], _inputs(call, "in:")):
+            shape: List[Any] = list(x.shape if call.meta["batched"] else x.shape[1:])
+            if call.meta["dynamic"]:
+                shape = [None if isinstance(dim, str) else dim for dim in row["shape"]]
+            signature.append(tf.TensorSpec(shape, x.dtype.name, name=row["name"]))
+        return signature
+
+
+def _by_tf2onnx(net: Any, signature: List[Any], opset: int, path: str) -> List[str]:
+    """``tf2onnx.convert.from_function``; weights that large_model kept aside are put back, so that one file holds all."""
+    tf = importlib.import_module("tensorflow")
+    convert = importlib.import_module("tf2onnx.convert")
+    function = tf.function(lambda *xs: _apply(net, xs), input_signature=signature, autograph=False)
+    large = sum(weight.numpy().nbytes for weight in net.weights) > LARGE_MODEL_BYTES
+    if not large:
+        convert.from_function(function, input_signature=signature, opset=opset, output_path=path)
+        return []
+    model, aside = convert.from_function(function, input_signature=signature, opset=opset, large_model=True)
+    for tensor in model.graph.initializer:
+        if tensor.data_location == tensor.EXTERNAL:
+            tensor.raw_data = aside.name_to_tensor_data[tensor.external_data[0].value]
+            tensor.data_location = tensor.DEFAULT
+            del tensor.external_data[:]
+    with open(path, "wb") as file:
+        file.write(model.SerializeToString())
+    return ["large_model"]
+
+
+def _by_keras(net: Any, signature: List[Any], opset: int, path: str) -> List[str]:
+    """``keras.Model.export(format="onnx")``, which is tf2onnx behind Keras' own tracing."""
+    given = signature if len(signature) == 1 else [signature]
+    net.export(path, format="onnx", verbose=False, input_signature=given, opset_version=opset)
+    return []
+
+
+def _layout_options(rows: Sequence[Dict[str, Any]]) -> Dict[str, List[str]]:
+    """onnx2tf's options that keep every input as the file has it; it transposes 3-D to 5-D ones otherwise."""
+    first = [str(row["name"]) for row in rows if row["layout"] in CHANNELS_FIRST]
+    last = [str(row["name"]) for row in rows if row["layout"] in CHANNELS_LAST]
+    return {
+        "keep_ncw_or_nchw_or_ncdhw_input_names": first,
+        "keep_nwc_or_nhwc_or_ndhwc_input_names": last,
+        "keep_shape_absolutely_input_names": [str(row["name"]) for row in rows if row["name"] not in (*first, *last)],
+    }
+
+
+def _apply(net: Any, xs: Sequence[Any]) -> Any:
+    return net(xs[0] if len(xs) == 1 else list(xs), training=False)
+
+
+def _keras_defaults(keras: Any, dtype: str) -> None:
+    keras.config.set_image_data_format("channels_last")
+    keras.config.set_floatx(dtype)
+    keras.config.set_dtype_policy(dtype)
+
+
+def _inputs(call: Call, prefix: str) -> Arrays:
+    return [to_numpy(array) for name, array in call.arrays.items() if name.startswith(prefix)]
+
+
+def _each(run: Callable[[Arrays], Arrays], given: Arrays, batched: bool) -> Arrays:
+    """Run N samples one at a time; outputs are [N, ...]: joined along the batch, or stacked where there is none."""
+    import numpy as np
+
+    join = np.concatenate if batched else np.stack
+    results = [run([x[i : i + 1] if batched else x[i] for x in given]) for i in range(len(given[0]))]
+    return [join(ys) for ys in zip(*results)]
+
+
+def _double(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return values.astype("float64") if values.dtype.kind == "f" else values
+
+
+def _output_names(call: Call, count: int) -> List[str]:
+    model: Any = call.meta["model"]
+    declared = [str(row["name"]) for row in model.get("outputs", [])]
+    return declared if len(declared) == count else [f"out{i}" for i in range(count)]
+
+
+@contextlib.contextmanager
+def _log_of(name: str) -> Iterator[List[str]]:
+    """The messages from warning upwards that a logger receives, as a list that fills."""
+    said: List[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+
+    handler = Keep(logging.WARNING)
+    logging.getLogger(name).addHandler(handler)
+    try:
+        yield said
+    finally:
+        logging.getLogger(name).removeHandler(handler)
+
+
+@contextlib.contextmanager
+def _working_directory(folder: str) -> Iterator[None]:
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@contextlib.contextmanager
+def _told_why() -> Iterator[None]:
+    """onnx2tf prints what is wrong and exits: an error with what it printed, instead of the end of the agent."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):
+            yield
+    except SystemExit as exit_:
+        lines = [line.partition("ERROR:")[2].strip() or line for line in said.getvalue().splitlines() if line.strip()]
+        raise RuntimeError(lines[-1] if lines else f"onnx2tf exited with {exit_.code}") from exit_
+    finally:
+        print(said.getvalue())
