@@ -102,6 +102,7 @@ class Run:
             self._write_opening(list(cells))
         ahead = [cell for cell in cells if self._key(cell) not in self.stored]
         if not self.worker:
+            self.engine.tolerances(self._overrides)
             self.engine.schedule.plan({cell: self.engine.need(cell) for cell in ahead})
 
     def verdict(self, cell: Cell, *, nodeid: str, waiting: Callable[[str], None]) -> Judged:
@@ -127,7 +128,7 @@ class Run:
         return self.workspace.key(cell, self.settings.seed, self._overrides.get(cell, {}))
 
     def _wait(self, cell: Cell, waiting: Callable[[str], None]) -> Outcome:
-        future = self.engine.future(cell, self._overrides.get(cell, {}))
+        future = self.engine.future(cell)
         began = time.monotonic()
         while not _finished(future, PROGRESS_SECONDS):
             waiting(f"{cell.id}: {self.engine.progress(cell)}, {time.monotonic() - began:.0f} s")

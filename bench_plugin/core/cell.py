@@ -39,6 +39,7 @@ class Cell:
     compiler: str = ""
     precision: str = "fp32"
     target: str = "local"
+    dtype: str = ""
 
     def axes(self) -> dict[str, Any]:
         """The axes that this cell has, as plain data."""
@@ -51,7 +52,7 @@ class Cell:
         text = "-".join(part for part in source if part)
         if self.importer:
             text += f"-to-{self.importer_framework}-{self.importer}"
-        text += "".join(f"-{part}" for part in (self.compiler,) if part)
+        text += "".join(f"-{part}" for part in (self.compiler, self.dtype) if part)
         text += "".join(
             f"-{part}" for part, usual in ((self.precision, "fp32"), (self.target, "local")) if part != usual
         )

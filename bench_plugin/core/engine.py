@@ -55,10 +55,12 @@ class Engine:
         toolchain = adapters[main].toolchain if main in adapters else adapters[TOOLS[0]].toolchain
         return Need(toolchain, int(model.memory_gb * GIB))
 
-    def future(self, cell: Cell, overrides: Mapping[str, float]) -> Future[Outcome]:
-        """The cell's outcome, computed ahead or now, under the tolerances of its marker."""
-        if overrides:
-            self._overrides[cell] = overrides
+    def tolerances(self, overrides: Mapping[Cell, Mapping[str, float]]) -> None:
+        """The tolerances of cells whose tests carry a marker; said before the cells are planned."""
+        self._overrides.update(overrides)
+
+    def future(self, cell: Cell) -> Future[Outcome]:
+        """The cell's outcome, computed ahead or now."""
         return self.schedule.future(cell, self.need(cell))
 
     def progress(self, cell: Cell) -> str:

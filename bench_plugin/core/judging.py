@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.compare.discriminate import Discrimination, discriminate
-from bench_plugin.compare.noise import Noise, measure_noise
+from bench_plugin.compare.detections import compare_detections
+from bench_plugin.compare.measures import distance, scale_of
+from bench_plugin.compare.noise import Noise, measure_noise, tolerance
 from bench_plugin.compare.table import DEFAULTS, with_overrides
 from bench_plugin.compare.verdict import Comparison, compare
 from bench_plugin.core.inputs import stack_names
@@ -26,7 +28,8 @@ NOISE_KINDS = ("default", "variant", "perturbed")
 class Truth:
     """What a run is compared with: outputs by name ([N, ...] each), where they come from, the noise at fp32.
 
-    ``whole`` are the outputs at the second binding; ``end_to_end`` the framework's own truth, for a third number.
+    ``whole`` are the outputs at the second binding; ``end_to_end`` the framework's own truth, for a third number;
+    ``perturbed`` outputs of inputs and weights that are one ulp off, several of them for detections.
     """
 
     outputs: Mapping[str, Array]
@@ -34,6 +37,7 @@ class Truth:
     noise: Mapping[str, Noise]
     whole: Mapping[str, Array]
     end_to_end: Mapping[str, Array]
+    perturbed: Sequence[Mapping[str, Array]] = ()
 
 
 class Judge:
@@ -47,11 +51,16 @@ class Judge:
         outputs = stack_names(reference.arrays, "truth")
         if not outputs:
             return None
-        return Truth(outputs, reference.meta["reference"]["truth"], _noise(outputs, reference), _whole(reference), {})
+        origin = reference.meta["reference"]["truth"]
+        if model.detections:
+            return Truth(outputs, origin, {}, {}, {}, _perturbed(reference))
+        return Truth(outputs, origin, _noise(outputs, reference), _whole(reference), {})
 
     def file_truth(self, model: Model, evaluated: Done, reference: Done | None) -> Truth:
         """The file's own function in float64, with the framework's noise where it was measured."""
         outputs = _numbered(evaluated.arrays)
+        if model.detections:
+            return Truth(outputs, "file in float64", {}, {}, {}, _perturbed(evaluated))
         if reference is not None:
             own = stack_names(reference.arrays, "truth")
             noise = _by_position(_noise(own, reference), outputs) if own else {}
@@ -70,28 +79,72 @@ class Judge:
     def runtime_truth(self, model: Model, ran: Done, reference: Done | None) -> Truth:
         """onnxruntime's result of the file, where no evaluator takes the file in float64."""
         outputs = _numbered(ran.arrays)
-        noise = {}
+        noise: dict[str, Noise] = {}
         if reference is not None:
             own = stack_names(reference.arrays, "truth") or stack_names(reference.arrays, "default")
             noise = _by_position(_noise(own, reference), outputs)
         return Truth(outputs, "onnxruntime in float32", noise, {}, {})
 
-    def compare(self, truth: Truth, done: Done) -> Comparison:
+    def compare(self, model: Model, truth: Truth, done: Done) -> Comparison:
         """Every output of a run against the truth."""
-        raise SystemError
+        actual = _numbered(done.arrays)
+        if model.detections:
+            roles = [str(row["name"]) for row in model.outputs]
+            found = compare_detections(truth.outputs, truth.perturbed, actual, roles, table=self._table)
+            return replace(found, numbers={**found.numbers, "truth": truth.origin})
+        found = compare(truth.outputs, actual, truth.noise, table=self._table)
+        numbers = {**found.numbers, "truth": truth.origin}
+        numbers |= _end_to_end(truth.end_to_end, actual)
+        return replace(found, numbers=numbers)
 
     def dynamic(self, truth: Truth, declared: Mapping[str, Any], done: Done) -> str:
-        """``preserved``, ``frozen`` or ``error: ...`` for the second binding; empty for a static model."""
-        raise SystemError
+        """``preserved``, ``frozen`` or ``error: ...`` for the second binding; empty for a static model.
+
+        A second binding is one run, so nothing can be centred over inputs: its largest error is judged in units of
+        what the outputs change by over the inputs of the first.
+        """
+        if not truth.whole:
+            return ""
+        symbolic = any(not isinstance(dim, int) for row in declared["inputs"] for dim in row["shape"])
+        failed = [meta["failure"] for name, meta in done.meta.items() if name.startswith("alt:") and "failure" in meta]
+        if failed:
+            return f"error: {failed[0]}" if symbolic else "frozen"
+        actual = _numbered(stack_names(done.arrays, "alt"))
+        for (name, want), have in zip(truth.whole.items(), actual.values(), strict=False):
+            if want.shape != have.shape:
+                return f"error: {name} has shape {list(have.shape)}, expected {list(want.shape)}"
+            reach = tolerance(truth.noise[name], self._table.row("fp32")).M * scale_of(truth.outputs[name]).rms
+            worst = float(abs(have - want).max(initial=0.0)) if want.dtype.kind == "f" else float((have != want).sum())
+            if not worst <= (reach if want.dtype.kind == "f" else 0.0):
+                return f"error: {name} is off by {worst:.2e} at the second binding"
+        return "preserved" if len(actual) >= len(truth.whole) else "error: outputs are missing at the second binding"
 
     def discrimination(self, truth: Truth, mutants: Done) -> Discrimination:
-        """Whether this model could show an error at all."""
-        raise SystemError
+        """Whether this model could show an error at all; mutants ran on the first inputs of the truth."""
+        outputs: dict[str, dict[str, Array]] = {}
+        for name, values in mutants.arrays.items():
+            mutant, _, output = name.rpartition(":")
+            outputs.setdefault(mutant, {})[output] = values
+        count = int(mutants.meta["mutate"]["samples"])
+        part = {name: values[:count] for name, values in truth.outputs.items()}
+        limits = {name: tolerance(noise, self._table.row("fp32")) for name, noise in truth.noise.items()}
+        return discriminate(part, outputs, limits, self._table)
+
+
+def _end_to_end(own: Mapping[str, Array], actual: Mapping[str, Array]) -> dict[str, Any]:
+    """E against the framework that the file came from: export and import together."""
+    pairs = [(t, y) for t, y in zip(own.values(), actual.values(), strict=False) if t.shape == y.shape and t.dtype.kind == "f"]
+    return {"end_to_end_E": max(distance(y, t, scale_of(t)).E for t, y in pairs)} if pairs else {}
 
 
 def _noise(truth: Mapping[str, Array], reference: Done) -> dict[str, Noise]:
     runs = [stack_names(reference.arrays, kind) for kind in NOISE_KINDS]
     return {name: measure_noise(values, [run[name] for run in runs if name in run]) for name, values in truth.items()}
+
+
+def _perturbed(done: Done) -> list[dict[str, Array]]:
+    kinds = sorted({name.split(":")[0] for name in done.arrays if name.startswith("perturbed")})
+    return [stack_names(done.arrays, kind) for kind in kinds]
 
 
 def _whole(reference: Done) -> dict[str, Array]:

@@ -15,6 +15,7 @@ from bench_plugin.core.outcome import Status
 from bench_plugin.core.precision import ALIASES, PRECISIONS
 from bench_plugin.core.settings import Selection
 
+AXES = ("frameworks", "compilers", "targets", "precisions", "models", "exporters", "importers", "opsets")
 ONNX = "onnx"  # the framework column of plain ONNX files
 
 
@@ -81,6 +82,12 @@ class Matrix:
         """Every cell of every profile, pruned or not: what expectations may speak of."""
         everything = replace(Selection(), profile="full", onnx_files=self.selection.onnx_files)
         return [cell for check in (Check.EXPORT, Check.IMPORT) for cell, _ in self._round_trips(check, everything)]
+
+    def profile_cells(self) -> list[Cell]:
+        """Every cell that the profile would run when nothing else was selected: what a partial run is a part of."""
+        whole = replace(self.selection, **dict.fromkeys(AXES, ()))
+        pairs = [pair for check in (Check.EXPORT, Check.IMPORT) for pair in self._round_trips(check, whole)]
+        return [cell for cell, declared in pairs if declared is None]
 
     def _narrow(self, narrowed: Mapping[str, Sequence[str]]) -> Selection:
         valid = {"models": self.models, "frameworks": self.frameworks}

@@ -93,7 +93,7 @@ class RoundTrip:
                     Status.UNVERIFIED, f"neither onnxruntime nor the evaluator runs it: {ran.failure.message}"
                 )
         trail.placement.update(ran.meta.get("run", {}).get("placement", {}))
-        outcome = self._compared(trail, judge, truth, ran)
+        outcome = self._compared(model, trail, judge, truth, ran)
         if outcome.status is not Status.SUPPORTED:
             return outcome
         self._dynamic(trail, judge, truth, file, ran)
@@ -114,7 +114,7 @@ class RoundTrip:
             return trail.outcome(
                 Status.UNVERIFIED, "nothing to compare with: neither the evaluator nor onnxruntime runs the file"
             )
-        outcome = self._compared(trail, judge, truth, imported)
+        outcome = self._compared(model, trail, judge, truth, imported)
         if outcome.status is not Status.SUPPORTED:
             return outcome
         self._dynamic(trail, judge, truth, file, imported)
@@ -173,8 +173,8 @@ class RoundTrip:
         ran = self._step(cell, trail, "run", self._tasks.run(file.path, file.origin, model, drawn))
         return None if ran.failure else judge.runtime_truth(model, ran, reference)
 
-    def _compared(self, trail: Trail, judge: Judge, truth: Truth, done: Done) -> Outcome:
-        comparison = judge.compare(truth, done)
+    def _compared(self, model: Model, trail: Trail, judge: Judge, truth: Truth, done: Done) -> Outcome:
+        comparison = judge.compare(model, truth, done)
         trail.numbers.update(comparison.numbers)
         for note in comparison.notes:
             trail.flag(note)

@@ -12,6 +12,7 @@ from bench_plugin.core.errors import UsageError
 
 AXIS_KEYS = (
     "check", "model", "framework", "exporter", "opset", "importer_framework", "importer", "compiler", "precision", "target",
+    "dtype",
 )  # fmt: skip
 LISTS = ("adapters", "toolchains", "models", "expectations")
 NUMBERS = ("jobs", "threads", "seed")
@@ -118,3 +119,10 @@ def _rule(key: str, index: int, row: Any) -> Rule:
 def _values(value: Any) -> tuple[str, ...]:
     many: Sequence[Any] = value if isinstance(value, list) else [value]
     return tuple(str(one) for one in many)
+
+
+def read_settings_file(root: Path) -> Settings:
+    """The settings of the configuration file alone, for commands that run no cell. Raises UsageError."""
+    table = read_table(root)
+    folders = {name: tuple(root / path for path in table.get(name, [])) for name in LISTS}
+    return Settings(root=root, cache=Path(table["cache"]).expanduser() if "cache" in table else None, **folders)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from bench_plugin.core.errors import UsageError
 KEYS: Mapping[str, type | tuple[type, ...]] = {
     "title": str,
     "interpreter": str,
+    "python": str,
     "memory_gb": (int, float),
     "serves": list,
     "requirements": list,
@@ -26,6 +28,7 @@ KEYS: Mapping[str, type | tuple[type, ...]] = {
     "tools": list,
     "no_deps": bool,
 }
+HOST = "host"
 PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
 PLACES = ("-i ", "-f ", "--index", "--extra-index", "--find-links")
 
@@ -37,6 +40,8 @@ class Toolchain:
     ``interpreter`` is a version range; ``memory_gb`` the resident size that its agent may reach, in GiB; ``tools``
     the executables that it needs from the system; ``no_deps`` says that the lock alone is installed, whatever the
     distributions' own metadata asks for; ``requirements`` and ``overrides`` are what the lock is made from.
+    ``python`` is the interpreter of an environment that the user keeps: it is used as it is, and what is installed in
+    it stands in for a lock.
     """
 
     name: str
@@ -49,6 +54,7 @@ class Toolchain:
     tools: tuple[str, ...]
     no_deps: bool
     path: Path
+    python: Path | None = None
 
     @property
     def lock_path(self) -> Path:
@@ -57,7 +63,9 @@ class Toolchain:
 
     @cached_property
     def lock_text(self) -> str:
-        """The lock file's text. Raises UsageError when there is none."""
+        """The lock file's text, or that of what the user's own environment holds. Raises UsageError when there is none."""
+        if self.python is not None:
+            return _installed(self.python)
         try:
             return self.lock_path.read_text("utf-8")
         except OSError as error:
@@ -111,20 +119,34 @@ def read_toolchain(path: Path) -> Toolchain:
             raise UsageError(f"{path}: unknown key {key!r}; valid keys are {', '.join(KEYS)}")
         if not isinstance(value, KEYS[key]):
             raise UsageError(f"{path}: {key} has the wrong type: {value!r}")
-    for key in ("title", "interpreter", "requirements"):
+    own = data.get("python")
+    for key in ("title",) if own else ("title", "interpreter", "requirements"):
         if key not in data:
             raise UsageError(f"{path}: {key} is missing")
     try:
-        SpecifierSet(data["interpreter"])
+        SpecifierSet(data.get("interpreter", ""))
     except InvalidSpecifier as error:
         raise UsageError(
             f"{path}: interpreter must be a version range such as '>=3.11,<3.12', found {data['interpreter']!r}"
         ) from error
     return Toolchain(
-        name=path.stem, title=data["title"], interpreter=data["interpreter"], memory_gb=float(data.get("memory_gb", 8)),
+        name=path.stem, title=data["title"], interpreter=data.get("interpreter", ""), memory_gb=float(data.get("memory_gb", 8)),
         serves=_texts(data, "serves") or (path.stem,), requirements=_texts(data, "requirements"),
         overrides=_texts(data, "overrides"), tools=_texts(data, "tools"), no_deps=data.get("no_deps", False), path=path,
+        python=_own_python(path, own) if own else None,
     )  # fmt: skip
+
+
+def _own_python(path: Path, text: str) -> Path:
+    """``host`` is the interpreter that runs pytest; anything else a path, relative to the toml."""
+    return Path(sys.executable) if text == HOST else path.parent / Path(text).expanduser()
+
+
+def _installed(python: Path) -> str:
+    """``name==version`` of every distribution beside an interpreter, read from its site-packages without running it."""
+    folders = sorted(python.parent.parent.glob("lib*/python*/site-packages/*.dist-info"))
+    pins = {folder.name.removesuffix(".dist-info").partition("-")[::2] for folder in folders}
+    return "".join(f"{name}=={version}\n" for name, version in sorted(pins))
 
 
 def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:

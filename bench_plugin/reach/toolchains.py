@@ -63,11 +63,12 @@ class Toolchains:
 
     def folder(self, name: str) -> Path:
         """Where the environment of this lock stands, or will stand."""
-        return self._root / f"{name}-{self.lock_hash(name)[:12]}"
+        own = self[name].python
+        return own.parent.parent if own is not None else self._root / f"{name}-{self.lock_hash(name)[:12]}"
 
     def ready(self, name: str) -> bool:
         """Whether the environment is there, with its interpreter."""
-        return _python(self.folder(name)).exists()
+        return (self[name].python or _python(self.folder(name))).exists()
 
     def ensure(self, name: str, progress: Callable[[str], None] = _silent) -> Path:
         """The Python executable of a toolchain, which is made when it is not there.
@@ -76,9 +77,11 @@ class Toolchains:
         cannot be made (registry off, interpreter or system tool absent, a hash that differs, disk full).
         """
         toolchain, folder = self[name], self.folder(name)
-        python = _python(folder)
+        python = toolchain.python or _python(folder)
         if python.exists():
             return python
+        if toolchain.python is not None:
+            raise EnvironmentMissing(f"toolchain {name}: {toolchain.path} names the interpreter {python}, which is not there")
         toolchain.check_lock()
         self.check_tools(name)
         try:

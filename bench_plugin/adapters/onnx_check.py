@@ -1,0 +1,135 @@
+"""What onnx's checker says of a file, and what the file declares of itself."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+from typing import Any, Dict, Iterator, List
+
+from bench_plugin.agent.adapter import Call, InvalidModel, Reply
+
+ADAPTER = {
+    "name": "onnx_check",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "ONNX checker",
+    "distribution": "onnx",
+    "operations": ["check"],
+}
+
+STANDARD_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
+
+
+class Adapter:
+    """Remembers nothing."""
+
+    def versions(self) -> Dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in ("onnx", "numpy", "protobuf")}
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+    def check(self, call: Call) -> Reply:
+        """The declaration of ``model.onnx``: opsets, IR, inputs, outputs, sizes, and the checker's objection if any.
+
+        Raises InvalidModel for what is no ONNX file, is truncated, has a cycle or lacks its external data.
+        """
+        onnx = importlib.import_module("onnx")
+        call.stage("check")
+        path = call.files["model.onnx"]
+        model = _load(onnx, path)
+        _check_external_data(onnx, model, path)
+        _check_cycles(model.graph)
+        try:
+            onnx.checker.check_model(path, full_check=True)
+            objection = ""
+        except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+            objection = str(error).strip().splitlines()[0]
+        nodes = list(_nodes(model.graph))
+        operators: Dict[str, int] = {}
+        for node in nodes:
+            operators[node.op_type] = operators.get(node.op_type, 0) + 1
+        weights = {tensor.name for tensor in model.graph.initializer}
+        meta: Dict[str, object] = {
+            "valid": not objection, "objection": objection, "ir": model.ir_version,
+            "opsets": {row.domain or "ai.onnx": row.version for row in model.opset_import},
+            "custom_domains": sorted({node.domain for node in nodes} - set(STANDARD_DOMAINS)),
+            "external_data": any(_external(onnx, tensor) for tensor in model.graph.initializer),
+            "inputs": [_described(onnx, value) for value in model.graph.input if value.name not in weights],
+            "outputs": [_described(onnx, value) for value in model.graph.output],
+            "nodes": len(nodes), "operators": operators, "bytes": os.path.getsize(path),
+            "parameters": sum(_elements(tensor) for tensor in model.graph.initializer if tensor.data_type in (1, 10, 11, 16)),
+        }  # fmt: skip
+        return Reply(meta)
+
+
+def _load(onnx: Any, path: str) -> Any:
+    decode_error = importlib.import_module("google.protobuf.message").DecodeError
+    try:
+        model = onnx.load(path, load_external_data=False)
+    except decode_error as error:
+        raise InvalidModel("%s is not an ONNX file, or it is truncated: %s" % (os.path.basename(path), error)) from error
+    if not model.ir_version or not model.HasField("graph") or not model.graph.output:
+        raise InvalidModel("%s is not an ONNX file: it has no graph with outputs" % os.path.basename(path))
+    return model
+
+
+def _check_external_data(onnx: Any, model: Any, path: str) -> None:
+    for tensor in model.graph.initializer:
+        if not _external(onnx, tensor):
+            continue
+        location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+        if not os.path.isfile(os.path.join(os.path.dirname(path), location)):
+            raise InvalidModel("weight %r lies in external file %r, which is not beside the model" % (tensor.name, location))
+
+
+def _check_cycles(graph: Any) -> None:
+    """Kahn's algorithm over the top-level graph."""
+    makers = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
+    waits: List[set[int]] = [{makers[name] for name in node.input if name in makers} for node in graph.node]
+    users: Dict[int, List[int]] = {}
+    for index, needed in enumerate(waits):
+        for maker in needed:
+            users.setdefault(maker, []).append(index)
+    ready = [index for index, needed in enumerate(waits) if not needed]
+    done = 0
+    while ready:
+        index = ready.pop()
+        done += 1
+        for user in users.get(index, ()):
+            waits[user].discard(index)
+            if not waits[user]:
+                ready.append(user)
+    if done < len(graph.node):
+        stuck = next(node for node, needed in zip(graph.node, waits) if needed)
+        raise InvalidModel("the graph has a cycle through node %r (%s)" % (stuck.name or stuck.output[0], stuck.op_type))
+
+
+def _nodes(graph: Any) -> Iterator[Any]:
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _nodes(attribute.g)
+            for inner in attribute.graphs:
+                yield from _nodes(inner)
+
+
+def _described(onnx: Any, value: Any) -> Dict[str, object]:
+    tensor = value.type.tensor_type
+    shape = [dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in tensor.shape.dim]
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).name if tensor.elem_type else ""
+    return {"name": value.name, "dtype": dtype, "shape": shape}
+
+
+def _external(onnx: Any, tensor: Any) -> bool:
+    return bool(tensor.data_location == onnx.TensorProto.EXTERNAL)
+
+
+def _elements(tensor: Any) -> int:
+    count = 1
+    for dim in tensor.dims:
+        count *= dim
+    return count

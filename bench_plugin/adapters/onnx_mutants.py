@@ -1,0 +1,272 @@
+"""Standard mutants of an ONNX file, each run in ONNX Runtime: could this model show an error at all?"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from bench_plugin.agent import samples
+from bench_plugin.agent.adapter import Call, Reply
+
+ADAPTER = {
+    "name": "onnx_mutants",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Mutants",
+    "distribution": "onnxruntime",
+    "distributions": ["onnx"],
+    "operations": ["mutate"],
+}
+
+LAYERS = ("Conv", "Gemm", "MatMul", "ConvTranspose")
+Undo = Callable[[], None]
+
+
+class Adapter:
+    """Remembers nothing."""
+
+    def versions(self) -> Dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in ("onnxruntime", "onnx", "numpy")}
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+    def mutate(self, call: Call) -> Reply:
+        """Outputs ``<mutant>:out<i>`` [n, ...] of every mutant that applies, on the first ``meta["samples"]`` inputs."""
+        call.stage("build")
+        onnx = importlib.import_module("onnx")
+        count, batched = int(str(call.meta["samples"])), bool(call.meta["batched"])
+        given = {name: values[:count] for name, values in samples.given_by_name(call).items()}
+        graph = _Graph(onnx, onnx.load(call.files["model.onnx"]))
+        arrays: Dict[str, Any] = {}
+        rows: List[Dict[str, str]] = []
+        for name, mutate in MUTANTS.items():
+            applied = mutate(graph)
+            if applied is None:
+                continue
+            site, undo = applied
+            results = _run(graph.model, given, batched)
+            undo()
+            arrays.update({f"{name}:{key}": y for key, y in results.items()})
+            rows.append({"name": name, "site": site})
+        misread = {name: _misread(values, batched) for name, values in given.items()}
+        if any(values is not given[name] for name, values in misread.items()):
+            results = _run(graph.model, misread, batched)
+            arrays.update({f"nhwc read as nchw:{key}": y for key, y in results.items()})
+            rows.append({"name": "nhwc read as nchw", "site": "inputs"})
+        return Reply({"mutants": rows, "samples": count}, samples.blobs(arrays))
+
+
+class _Graph:
+    """A model whose weights and attributes can be changed and put back."""
+
+    def __init__(self, onnx: Any, model: Any) -> None:
+        self.onnx = onnx
+        self.model = model
+        self.weights = {tensor.name: tensor for tensor in model.graph.initializer}
+
+    def nodes(self, *types: str) -> List[Any]:
+        return [node for node in self.model.graph.node if node.op_type in types]
+
+    def layers(self) -> List[Tuple[Any, Any]]:
+        """Nodes with a weight of their own, and that weight."""
+        found = [(node, self.weights.get(node.input[1])) for node in self.nodes(*LAYERS)]
+        return [(node, weight) for node, weight in found if weight is not None and weight.data_type == 1]
+
+    def middle(self) -> Optional[Tuple[Any, Any]]:
+        layers = self.layers()
+        return layers[len(layers) // 2] if layers else None
+
+    def change(self, tensor: Any, change: Callable[[Any], Any]) -> Undo:
+        values = self.onnx.numpy_helper.to_array(tensor).copy()
+        before = tensor.SerializeToString()
+        tensor.CopyFrom(self.onnx.numpy_helper.from_array(change(values), tensor.name))
+        return lambda: _restore(tensor, before)
+
+    def attribute(self, node: Any, name: str, value: Any) -> Undo:
+        before = node.SerializeToString()
+        kept = [one for one in node.attribute if one.name != name]
+        del node.attribute[:]
+        node.attribute.extend([*kept, self.onnx.helper.make_attribute(name, value)])
+        return lambda: _restore(node, before)
+
+    def value(self, node: Any, name: str, default: Any) -> Any:
+        found = (self.onnx.helper.get_attribute_value(one) for one in node.attribute if one.name == name)
+        return next(found, default)
+
+
+def _restore(message: Any, before: bytes) -> None:
+    message.Clear()
+    message.ParseFromString(before)
+
+
+Mutated = Optional[Tuple[str, Undo]]
+
+
+def _scaled(graph: _Graph) -> Mutated:
+    return _on_middle(graph, lambda weight, axis: weight * type(weight.flat[0])(1.01))
+
+
+def _zeroed(graph: _Graph) -> Mutated:
+    def zero(weight: Any, axis: int) -> Any:
+        moved = _moved(weight, axis)
+        moved[int((moved.reshape(len(moved), -1) ** 2).sum(axis=1).argmax())] = 0
+        return weight
+
+    return _on_middle(graph, zero)
+
+
+def _swapped(graph: _Graph) -> Mutated:
+    def swap(weight: Any, axis: int) -> Any:
+        moved = _moved(weight, axis)
+        moved[[0, 1]] = moved[[1, 0]]
+        return weight
+
+    middle = graph.middle()
+    return _on_middle(graph, swap) if middle is not None and min(middle[1].dims[:2]) > 1 else None
+
+
+def _classes_swapped(graph: _Graph) -> Mutated:
+    layers = graph.layers()
+    if not layers:
+        return None
+    node, weight = layers[-1]
+    axis = _output_axis(graph, node)
+    if weight.dims[axis] < 2:
+        return None
+
+    def swap(values: Any) -> Any:
+        moved = _moved(values, axis)
+        moved[[0, 1]] = moved[[1, 0]]
+        return values
+
+    return _site(node), graph.change(weight, swap)
+
+
+def _bias_dropped(graph: _Graph) -> Mutated:
+    biased = [node for node in graph.nodes("Conv", "Gemm") if len(node.input) > 2 and node.input[2] in graph.weights]
+    if not biased:
+        weights = {node.output[0] for node, _ in graph.layers()}
+        adds = [node for node in graph.nodes("Add") if any(name in weights for name in node.input)]
+        biased = [node for node in adds if any(name in graph.weights for name in node.input)]
+    if not biased:
+        return None
+    node = biased[len(biased) // 2]
+    bias = next(graph.weights[name] for name in reversed(node.input) if name in graph.weights)
+    return _site(node), graph.change(bias, lambda values: values * 0)
+
+
+def _epsilon(graph: _Graph) -> Mutated:
+    norms = [node for node in graph.nodes("BatchNormalization") if graph.value(node, "epsilon", 1e-5) < 5e-4]
+    if not norms:
+        return None
+    undoes = [graph.attribute(node, "epsilon", 1e-3) for node in norms]
+
+    def undo() -> None:
+        for one in undoes:
+            one()
+
+    return f"{len(norms)} nodes", undo
+
+
+def _count_include_pad(graph: _Graph) -> Mutated:
+    pools = [node for node in graph.nodes("AveragePool") if any(graph.value(node, "pads", []))]
+    if not pools:
+        return None
+    turned = 1 - int(graph.value(pools[0], "count_include_pad", 0))
+    return _site(pools[0]), graph.attribute(pools[0], "count_include_pad", turned)
+
+
+def _same_lower(graph: _Graph) -> Mutated:
+    """Padding that is uneven, put on the other side (SAME_UPPER for SAME_LOWER)."""
+    for node in graph.nodes("Conv", "MaxPool", "AveragePool"):
+        auto = graph.value(node, "auto_pad", b"NOTSET")
+        if auto in (b"SAME_UPPER", b"SAME_LOWER"):
+            other = "SAME_LOWER" if auto == b"SAME_UPPER" else "SAME_UPPER"
+            return _site(node), graph.attribute(node, "auto_pad", other)
+        pads = list(graph.value(node, "pads", []))
+        half = len(pads) // 2
+        if pads[:half] != pads[half:]:
+            return _site(node), graph.attribute(node, "pads", pads[half:] + pads[:half])
+    return None
+
+
+def _gelu(graph: _Graph) -> Mutated:
+    for node in graph.nodes("Gelu"):
+        other = "none" if graph.value(node, "approximate", b"none") == b"tanh" else "tanh"
+        return _site(node), graph.attribute(node, "approximate", other)
+    return None
+
+
+def _resize(graph: _Graph) -> Mutated:
+    for node in graph.nodes("Resize"):
+        align = graph.value(node, "coordinate_transformation_mode", b"half_pixel") == b"align_corners"
+        mode = "half_pixel" if align else "align_corners"
+        return _site(node), graph.attribute(node, "coordinate_transformation_mode", mode)
+    return None
+
+
+MUTANTS: Dict[str, Callable[[_Graph], Mutated]] = {
+    "batchnorm eps 1e-3": _epsilon,
+    "bias dropped": _bias_dropped,
+    "channel zeroed": _zeroed,
+    "channels swapped": _swapped,
+    "classes swapped": _classes_swapped,
+    "weights x 1.01": _scaled,
+    "count_include_pad": _count_include_pad,
+    "same upper or lower": _same_lower,
+    "gelu erf or tanh": _gelu,
+    "resize alignment": _resize,
+}
+
+
+def _on_middle(graph: _Graph, change: Callable[[Any, int], Any]) -> Mutated:
+    middle = graph.middle()
+    if middle is None:
+        return None
+    node, weight = middle
+    axis = _output_axis(graph, node)
+    return _site(node), graph.change(weight, lambda values: change(values, axis))
+
+
+def _output_axis(graph: _Graph, node: Any) -> int:
+    """Which axis of the weight counts outputs."""
+    if node.op_type == "Gemm":
+        return 0 if graph.value(node, "transB", 0) else 1
+    return {"Conv": 0, "ConvTranspose": 1}.get(node.op_type, -1)
+
+
+def _moved(values: Any, axis: int) -> Any:
+    import numpy as np
+
+    return np.moveaxis(values, axis, 0)
+
+
+def _misread(values: Any, batched: bool) -> Any:
+    """Images [N, C, H, W] whose memory is read as if it were [N, H, W, C]; other inputs as they are."""
+    import numpy as np
+
+    if values.ndim != 4 or values.dtype.kind != "f" or values.shape[1] == 1 or values.shape[3] == 1:
+        return values
+    return np.ascontiguousarray(values.transpose(0, 2, 3, 1)).reshape(values.shape)
+
+
+def _site(node: Any) -> str:
+    return f"{node.op_type} {node.name or node.output[0]}"
+
+
+def _run(model: Any, given: Dict[str, Any], batched: bool) -> Dict[str, Any]:
+    runtime = importlib.import_module("onnxruntime")
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = os.cpu_count() or 1
+    session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    order = [row.name for row in session.get_inputs() if row.name in given]
+    results = samples.one_by_one(
+        lambda xs: list(session.run(None, dict(zip(order, xs)))), [given[name] for name in order], batched
+    )
+    return samples.joined(results, samples.numbered(len(results[0])), batched)
+

@@ -1,0 +1,343 @@
+"""PyTorch: models and their truth, export by dynamo and by TorchScript, import by onnx2pytorch and onnx2torch."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import hashlib
+import importlib
+import importlib.metadata
+import json
+import os
+import sys
+import time
+import warnings
+from typing import Any, Callable, Dict, List, Sequence
+
+from bench_plugin.agent import conditioning, construct, samples
+from bench_plugin.agent.adapter import Call, Reply
+
+ADAPTER = {
+    "name": "pytorch",
+    "kind": "framework",
+    "toolchain": "pytorch",
+    "title": "PyTorch",
+    "distribution": "torch",
+    "distributions": ["torchvision"],
+    "operations": ["reference", "export", "import_model", "run_imported"],
+    "exporters": {
+        "torchscript": {"opsets": [9, 20], "opset": 17, "distribution": "torch"},
+        "dynamo": {"opsets": [18, 23], "opset": 20, "distribution": "onnxscript"},
+    },
+    "importers": {
+        "onnx2pytorch": {"opsets": [7, 28], "opset": 17, "distribution": "onnx2pytorch"},
+        "onnx2torch": {"opsets": [9, 28], "opset": 17, "distribution": "onnx2torch"},
+    },
+    "default_pairs": [["torchscript", "onnx2pytorch"], ["dynamo", "onnx2torch"]],
+    "unsupported": [
+        {"operation": "export", "exception": "UnsupportedOperatorError", "pattern": ""},
+        {"operation": "export", "exception": "DispatchError", "pattern": ""},
+        {"operation": "export", "exception": "ConversionError", "pattern": "No ONNX function found"},
+        {"operation": "import_model", "exception": "NotImplementedError", "pattern": ""},
+    ],
+}
+
+DISTRIBUTIONS = ("torch", "torchvision", "onnxscript", "onnx2pytorch", "onnx2torch", "onnx", "numpy")
+PERTURBED_RUNS = 8  # of detections, to find the stable ones
+TORCHVISION_SHIM = "torchvision: nms and roi_align in plain torch, its compiled operators need another build of torch"
+
+
+class Adapter:
+    """Keeps the model that was built last and the one that was imported last."""
+
+    def __init__(self) -> None:
+        self._key = ""
+        self._net: Any = None
+        self._build_seconds = 0.0
+        self._imported: Any = None
+        self._shims: List[str] = []
+        self._libraries: List[Any] = []
+
+    def versions(self) -> Dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in DISTRIBUTIONS}
+
+    def reset(self) -> None:
+        """Forget both models."""
+        self._key, self._net, self._imported = "", None, None
+        gc.collect()
+
+    def reference(self, call: Call) -> Reply:
+        """Truth in float64, default kernels, one thread with channels last, and float64 off by one ulp."""
+        torch = self._torch()
+        net = self._built(call)
+        call.stage("reference")
+        given, few = samples.given(call), int(str(call.meta["noise_samples"]))
+        batched, ragged = bool(call.meta["batched"]), bool(_model(call)["detections"])
+        runs = {"default": _each(self._function(call, net), given, batched)}
+        names = samples.output_names(call, len(runs["default"][0]))
+        if not ragged:
+            runs["variant"] = self._variant(call, net, [x[:few] for x in given])
+        twin = copy.deepcopy(net).double()
+        exact = self._function(call, twin)
+        runs["truth"] = _each(exact, [_double(x) for x in given], batched)
+        whole = exact([_double(x) for x in samples.given(call, "alt")]) if samples.given(call, "alt") else []
+        perturbation = conditioning.Perturbation(int(str(call.meta["seed"])))
+        with torch.no_grad():
+            for weight in twin.parameters():
+                weight.copy_(torch.from_numpy(perturbation(weight.numpy())))
+        if ragged:
+            for index in range(PERTURBED_RUNS):
+                runs["perturbed%d" % index] = _each(exact, [perturbation(_double(x)) for x in given], batched)
+        else:
+            runs["perturbed"] = _each(exact, [perturbation(_double(x[:few])) for x in given], batched)
+        arrays = {}
+        for kind, results in runs.items():
+            arrays.update(samples.blobs(samples.joined(results, names, batched, ragged), kind + ":"))
+        arrays.update(samples.blobs(dict(zip(names, whole)), "alt:"))
+        parameters = sum(weight.numel() for weight in net.parameters())
+        meta: Dict[str, object] = {
+            "outputs": names, "parameters": parameters, "truth": "float64", "shims": self._shims,
+            "notes": ["variant: one thread, channels last"], "build_seconds": self._build_seconds,
+        }  # fmt: skip
+        return Reply(meta, arrays)
+
+    def export(self, call: Call) -> Reply:
+        """``model.onnx`` by the exporter of ``meta["exporter"]``, static or with the model's symbolic dimensions."""
+        torch = self._torch()
+        net = _plain(torch, self._built(call), _model(call)["spec"])
+        convert = {"torchscript": _by_torchscript, "dynamo": _by_dynamo}[str(call.meta["exporter"])]
+        path = os.path.join(call.folder, "model.onnx")
+        call.stage("export")
+        with warnings.catch_warnings(record=True) as said, torch.no_grad():
+            warnings.simplefilter("always")
+            convert(torch, net, call, path)
+        meta: Dict[str, object] = {
+            "requested_opset": call.meta["opset"], "shims": self._shims,
+            "warnings": sorted({str(one.message).splitlines()[0] for one in said}),
+        }  # fmt: skip
+        return Reply(meta, files={"model.onnx": path})
+
+    def import_model(self, call: Call) -> Reply:
+        """Convert ``model.onnx``; the result is kept for :meth:`run_imported`."""
+        self._torch()
+        onnx = importlib.import_module("onnx")
+        converter = importlib.import_module(str(call.meta["importer"]))
+        call.stage("import")
+        self._imported = None
+        model = onnx.load(call.files["model.onnx"])
+        convert = converter.ConvertModel if call.meta["importer"] == "onnx2pytorch" else converter.convert
+        self._imported = convert(model).eval()
+        return Reply({"shims": self._shims})
+
+    def run_imported(self, call: Call) -> Reply:
+        """Run the imported model: sample by sample, or once with the tensors as they are (``meta["whole"]``)."""
+        if self._imported is None:
+            raise RuntimeError("no model is imported in this agent; import_model must come first in the same lease")
+        call.stage("run")
+        torch, net, given = self._torch(), self._imported, samples.given(call)
+
+        def run(xs: Sequence[Any]) -> List[Any]:
+            with torch.no_grad():
+                return _flat(net(*(torch.from_numpy(x.copy()) for x in xs)))
+
+        if call.meta.get("whole"):
+            ys = run(given)
+            return Reply({}, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
+        batched = bool(call.meta.get("batched"))
+        results = _each(run, given, batched)
+        names = samples.numbered(len(results[0]))
+        return Reply({}, samples.blobs(samples.joined(results, names, batched, bool(call.meta.get("ragged")))))
+
+    def _torch(self) -> Any:
+        """torch, with torchvision made importable beside it."""
+        torch = importlib.import_module("torch")
+        if "torchvision" not in sys.modules:
+            torch.set_num_threads(os.cpu_count() or 1)
+            self._shims, self._libraries = _import_torchvision(torch)
+        return torch
+
+    def _built(self, call: Call) -> Any:
+        """The model in float32 with seeded, conditioned weights: that of the last call if it is the same."""
+        key = hashlib.sha256(json.dumps([call.meta["model"], call.meta["seed"]], sort_keys=True).encode()).hexdigest()
+        if key != self._key:
+            torch = self._torch()
+            call.stage("build")
+            since = time.monotonic()
+            self.reset()
+            torch.manual_seed(int(str(call.meta["seed"])))
+            net = construct.build(_model(call)).eval()
+            _condition(torch, net, call)
+            self._key, self._net, self._build_seconds = key, net, time.monotonic() - since
+        return self._net
+
+    def _function(self, call: Call, net: Any, channels_last: bool = False) -> Callable[[Sequence[Any]], List[Any]]:
+        """From numpy inputs to the flat list of numpy outputs."""
+        torch = self._torch()
+        module = _plain(torch, net, _model(call)["spec"])
+
+        def run(xs: Sequence[Any]) -> List[Any]:
+            tensors = [torch.from_numpy(x.copy()) for x in xs]
+            if channels_last:
+                tensors = [x.to(memory_format=torch.channels_last) if x.dim() == 4 else x for x in tensors]
+            with torch.no_grad():
+                return _flat(module(*tensors))
+
+        return run
+
+    def _variant(self, call: Call, net: Any, given: List[Any]) -> List[List[Any]]:
+        torch = self._torch()
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            net.to(memory_format=torch.channels_last)
+            return _each(self._function(call, net, channels_last=True), given, bool(call.meta["batched"]))
+        finally:
+            net.to(memory_format=torch.contiguous_format)
+            torch.set_num_threads(threads)
+
+
+def _plain(torch: Any, net: Any, spec: Dict[str, Any]) -> Any:
+    """A module that takes tensors and returns tensors, as exporters want it.
+
+    ``takes = "list"``: the model wants a list of images; ``select``: it returns a dict, of which these are wanted.
+    """
+    takes_list, keys = spec.get("takes") == "list", list(spec.get("select", ()))
+    if not takes_list and not keys:
+        return net
+
+    class Plain(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = net
+
+        def forward(self, *tensors: Any) -> Any:
+            found = self.net(list(tensors)) if takes_list else self.net(*tensors)
+            found = found[0] if isinstance(found, list) else found
+            chosen = tuple(found[key] for key in keys)
+            return chosen if len(chosen) > 1 else chosen[0]
+
+    return Plain().eval()
+
+
+def _by_torchscript(torch: Any, net: Any, call: Call, path: str) -> None:
+    """``torch.onnx.export(dynamo=False)``: tracing."""
+    names, rows = _input_names(call), _model(call)["inputs"]
+    axes = {row["name"]: {i: dim for i, dim in enumerate(row["shape"]) if isinstance(dim, str)} for row in rows}
+    torch.onnx.export(
+        net, tuple(_examples(torch, call, 1)), path, dynamo=False, opset_version=int(str(call.meta["opset"])), input_names=names,
+        output_names=_declared_outputs(call), dynamic_axes=axes if call.meta["dynamic"] else None,
+    )  # fmt: skip
+
+
+def _by_dynamo(torch: Any, net: Any, call: Call, path: str) -> None:
+    """``torch.onnx.export(dynamo=True)``: torch.export. A dimension of 1 would be taken as fixed, so examples have two."""
+    rows = _model(call)["inputs"]
+    dynamic = tuple({i: torch.export.Dim.DYNAMIC for i, d in enumerate(row["shape"]) if isinstance(d, str)} for row in rows)
+    copies = 2 if call.meta["dynamic"] else 1
+    torch.onnx.export(
+        net, tuple(_examples(torch, call, copies)), path, dynamo=True, opset_version=int(str(call.meta["opset"])),
+        input_names=_input_names(call), output_names=_declared_outputs(call), external_data=False, verbose=False,
+        dynamic_shapes=dynamic if call.meta["dynamic"] else None,
+    )  # fmt: skip
+
+
+def _examples(torch: Any, call: Call, copies: int) -> List[Any]:
+    import numpy as np
+
+    given = [x if call.meta["batched"] else x[0] for x in samples.given(call)]
+    return [torch.from_numpy(np.concatenate([x] * copies) if copies > 1 else x.copy()) for x in given]
+
+
+def _condition(torch: Any, net: Any, call: Call) -> None:
+    """Seeded scales, shifts and biases; statistics of every BatchNorm from one pass over seeded images."""
+    weights = conditioning.Weights(int(str(call.meta["seed"])))
+    norms = [(name, module) for name, module in net.named_modules() if isinstance(module, torch.nn.modules.batchnorm._BatchNorm)]
+    with torch.no_grad():
+        for name, module in norms:
+            module.weight.copy_(torch.from_numpy(weights.scale(name + ".weight", module.weight.numpy())))
+            module.bias.copy_(torch.from_numpy(weights.shift(name + ".bias", module.bias.numpy())))
+        drawn = {id(module.bias) for _, module in norms}
+        for name, parameter in net.named_parameters():
+            if name.endswith("bias") and id(parameter) not in drawn:
+                parameter.copy_(torch.from_numpy(weights.bias(name, parameter.numpy())))
+        if not norms:
+            return
+        for _, module in norms:
+            module.train().reset_running_stats()
+            module.momentum = None  # the plain mean over what it sees
+        shape = samples.given(call)[0].shape[1:]
+        images = torch.from_numpy(samples.images(int(str(call.meta["seed"])), (conditioning.CALIBRATION_IMAGES, *shape)))
+        net(list(images) if _model(call)["spec"].get("takes") == "list" else images)
+        net.eval()
+
+
+def _import_torchvision(torch: Any) -> Any:
+    """torchvision as it is, or with its two compiled operators written in torch; returns shims and what must stay alive."""
+    try:
+        importlib.import_module("torchvision")
+        return [], []
+    except RuntimeError as error:
+        if "torchvision::nms" not in str(error):
+            raise
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+        del sys.modules[name]
+    library = torch.library.Library("torchvision", "DEF")
+    library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    library.define(
+        "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
+        "int sampling_ratio, bool aligned) -> Tensor"
+    )
+    importlib.import_module("torchvision")
+    importlib.import_module("torchvision.extension")._has_ops = lambda: True
+    boxes = importlib.import_module("torchvision.ops.boxes")
+    align = importlib.import_module("torchvision.ops.roi_align")._roi_align
+    plain = getattr(align, "__wrapped__", align)
+
+    def nms(dets: Any, scores: Any, threshold: float) -> Any:
+        order = scores.argsort(descending=True, stable=True)
+        over = boxes.box_iou(dets[order], dets[order]) > threshold
+        alive = torch.ones(len(order), dtype=torch.bool)
+        for index in range(len(order)):
+            if alive[index]:
+                covered = over[index].clone()
+                covered[: index + 1] = False
+                alive &= ~covered
+        return order[alive]
+
+    def roi_align(*arguments: Any) -> Any:
+        return plain(*arguments)
+
+    library.impl("nms", nms, "CPU")
+    library.impl("roi_align", roi_align, "CPU")
+    return [TORCHVISION_SHIM], [library]
+
+
+def _model(call: Call) -> Any:
+    return call.meta["model"]
+
+
+def _input_names(call: Call) -> List[str]:
+    return [str(row["name"]) for row in _model(call)["inputs"]]
+
+
+def _declared_outputs(call: Call) -> Any:
+    return [str(row["name"]) for row in _model(call)["outputs"]] or None
+
+
+def _each(run: Callable[[Sequence[Any]], List[Any]], given: List[Any], batched: bool) -> List[List[Any]]:
+    return samples.one_by_one(run, given, batched)
+
+
+def _double(values: Any) -> Any:
+    return values.astype("float64") if values.dtype.kind == "f" else values
+
+
+def _flat(result: Any) -> List[Any]:
+    """Tensors of a tensor, or of tuples, lists and dicts of them, as numpy arrays in their order."""
+    if isinstance(result, dict):
+        return [array for value in result.values() for array in _flat(value)]
+    if isinstance(result, (tuple, list)):
+        return [array for value in result for array in _flat(value)]
+    return [result.detach().cpu().numpy()]

@@ -1,0 +1,96 @@
+"""``bench expect check | update``: known failures that are stale, and rows for those that are new."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.core.errors import UsageError
+from bench_plugin.core.expectations import Expectation, Expectations, row_text
+from bench_plugin.core.matrix import Matrix
+from bench_plugin.core.outcome import Status
+from bench_plugin.core.results import outcome_of, read_rows
+from bench_plugin.core.settings import Selection, read_settings_file
+from bench_plugin.core.workspace import Workspace
+
+HELP = "check known failures for stale rows, or update them from a results file"
+HEADER = re.compile(r"^\s*\[\[expectation\]\]", re.MULTILINE)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to do, and where rows come from and go to."""
+    parser.add_argument("what", choices=("check", "update"), help="check: stale rows; update: drop rows that passed, add new ones")
+    parser.add_argument("--results", type=Path, default=Path("reports/results.jsonl"), help="update: the run to learn from")
+    parser.add_argument("--reason", default="", help="update: why the new failures are known; without it none is added")
+    parser.add_argument("--link", default="", help="update: where the failure is reported")
+    parser.add_argument("--file", type=Path, default=Path("suites/expectations/new.toml"), help="update: where new rows go")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when nothing is stale (or everything was updated), 1 otherwise."""
+    settings = read_settings_file(Path.cwd())
+    workspace = Workspace.load(settings)
+    expectations = Expectations.load(workspace.expectation_folders)
+    if args.what == "check":
+        return _check(workspace, expectations)
+    return _update(args, expectations, read_rows(args.results).rows)
+
+
+def _check(workspace: Workspace, expectations: Expectations) -> int:
+    matrix = Matrix(workspace.models, workspace.catalog, workspace.targets, Selection())
+    cells = [cell.axes() for cell in matrix.complete()]
+    stale = expectations.stale(cells, workspace.locked_versions())
+    for line in stale:
+        print(line)
+    print(f"{len(expectations.rows)} rows, {len(stale)} stale")
+    return 1 if stale else 0
+
+
+def _update(args: argparse.Namespace, expectations: Expectations, rows: Sequence[Mapping[str, Any]]) -> int:
+    passed: dict[tuple[Path, int], Expectation] = {}
+    kept: set[tuple[Path, int]] = set()
+    new = []
+    for row in (row for row in rows if row["kind"] == "cell"):
+        outcome = outcome_of(row)
+        found = expectations.match(row["cell"], outcome.versions)
+        if found is None:
+            new += [(row["cell"], outcome)] if outcome.failed else []
+        elif outcome.status is Status.SUPPORTED:
+            passed[(found.path, found.number)] = found
+        else:
+            kept.add((found.path, found.number))
+    for place, expectation in sorted(passed.items(), reverse=True):
+        if place in kept:
+            print(f"{expectation.where}: covers cells that passed and cells that failed; narrow it by hand")
+            continue
+        _drop(expectation)
+        print(f"{expectation.where}: dropped, its cells passed")
+    if not args.reason:
+        for axes, outcome in new:
+            print(f"\n{row_text(axes, outcome, '')}")
+        if new:
+            print(f"{len(new)} failures have no row; say why with --reason, or write them by hand")
+        return 1 if new else 0
+    if new:
+        _append(args.file, [row_text(axes, outcome, args.reason) for axes, outcome in new], args.link)
+    print(f"{len(new)} rows added to {args.file}")
+    return 0
+
+
+def _drop(expectation: Expectation) -> None:
+    text = expectation.path.read_text("utf-8")
+    starts = [match.start() for match in HEADER.finditer(text)]
+    if expectation.number > len(starts):
+        raise UsageError(f"{expectation.path}: rows are not written as [[expectation]]; drop row {expectation.number} by hand")
+    end = starts[expectation.number] if expectation.number < len(starts) else len(text)
+    expectation.path.write_text(text[: starts[expectation.number - 1]] + text[end:], "utf-8")
+
+
+def _append(path: Path, rows: Sequence[str], link: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    linked = [f'{row}link = "{link}"\n' if link else row for row in rows]
+    with path.open("a", encoding="utf-8") as file:
+        file.write("".join(f"\n{row}" for row in linked))

@@ -1,0 +1,194 @@
+"""Detections: matched per image and class by overlap, order ignored; only stable ones must be found again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bench_plugin.compare.table import DEFAULTS, DetectionRow, Table
+from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
+
+Array = np.ndarray[Any, Any]
+Outputs = Mapping[str, Array]
+ROWS = "#rows"  # beside an output whose length varies: how many of its rows each image has, [N]
+NEARBY = 0.5  # an unmatched detection belongs to an unstable one of the truth when they overlap by this much
+
+
+@dataclass(frozen=True)
+class Detections:
+    """What was found in one image: boxes [R, 4] (x1, y1, x2, y2), labels [R], scores [R], masks [R, H, W] or None."""
+
+    boxes: Array
+    labels: Array
+    scores: Array
+    masks: Array | None
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def only(self, which: Array) -> Detections:
+        """The detections at these indices (or of this mask)."""
+        return Detections(
+            self.boxes[which], self.labels[which], self.scores[which], None if self.masks is None else self.masks[which]
+        )
+
+
+@dataclass(frozen=True)
+class _Match:
+    """Detection ``mine`` is detection ``theirs`` of the other run."""
+
+    mine: int
+    theirs: int
+    overlap: float
+    score: float
+    mask: float
+
+
+def images(outputs: Outputs, roles: Sequence[str]) -> list[Detections]:
+    """Outputs to detections per image, by role (boxes, labels, scores, masks); padding with labels below 0 is dropped.
+
+    Raises ValueError for outputs that cannot be read as detections.
+    """
+    plain = [name for name in outputs if not name.endswith(ROWS)]
+    if len(plain) < len(roles):
+        raise ValueError(f"{len(plain)} outputs where {len(roles)} are needed")
+    by_role = {role: list(_per_image(outputs, name)) for role, name in zip(roles, plain, strict=False)}
+    counts = {role: len(values) for role, values in by_role.items()}
+    if len(set(counts.values())) != 1:
+        raise ValueError(f"outputs are of {counts} images")
+    found = []
+    for index in range(counts["boxes"]):
+        masks = by_role["masks"][index] if "masks" in by_role else None
+        boxes = np.asarray(by_role["boxes"][index], np.float64).reshape(-1, 4)
+        if masks is not None:
+            masks = masks.reshape(len(boxes), *masks.shape[-2:]) if len(boxes) else None
+        labels = by_role["labels"][index].reshape(-1)
+        scores = np.asarray(by_role["scores"][index], np.float64).reshape(-1)
+        if not len(boxes) == len(labels) == len(scores):
+            raise ValueError(f"image {index} has {len(boxes)} boxes, {len(labels)} labels and {len(scores)} scores")
+        found.append(Detections(boxes, labels, scores, masks).only(labels >= 0))
+    return found
+
+
+def compare_detections(
+    truth: Outputs, perturbed: Sequence[Outputs], actual: Outputs, roles: Sequence[str], *, precision: str = "fp32",
+    table: Table = DEFAULTS,
+) -> Comparison:  # fmt: skip
+    """Every stable detection of the truth must be found; what is found beyond must be one of its unstable ones.
+
+    ``perturbed`` are runs of the truth with inputs and weights off by the precision's rounding.
+    """
+    if not perturbed:
+        return Comparison(UNVERIFIED, "no perturbed runs: which detections are stable is not known")
+    try:
+        wanted, others = images(truth, roles), [images(run, roles) for run in perturbed]
+        found = images(actual, roles)
+    except ValueError as error:
+        return Comparison(MISMATCH, str(error))
+    if len(found) != len(wanted):
+        return Comparison(MISMATCH, f"{len(found)} images, expected {len(wanted)}")
+    row = table.detections[precision]
+    totals: dict[str, float] = {"detections": 0, "stable": 0, "missed": 0, "extra": 0}
+    worst = {"overlap": 1.0, "score": 0.0, "mask": 1.0}
+    for index, image in enumerate(wanted):
+        _judge_image(image, [run[index] for run in others], found[index], row, totals, worst)
+    numbers = {**totals, **{f"worst_{name}": value for name, value in worst.items()}}
+    if totals["missed"] or totals["extra"]:
+        missed, extra, stable = int(totals["missed"]), int(totals["extra"]), int(totals["stable"])
+        return Comparison(MISMATCH, f"{missed} of {stable} stable detections missed, {extra} extra", numbers)
+    if totals["stable"] < table.stable_detections:
+        few = int(totals["stable"])
+        return Comparison(UNVERIFIED, f"only {few} stable detections, {table.stable_detections} are needed", numbers)
+    return Comparison(AGREE, "", numbers)
+
+
+def _judge_image(
+    image: Detections, others: Sequence[Detections], found: Detections, row: DetectionRow, totals: dict[str, float],
+    worst: dict[str, float],
+) -> None:  # fmt: skip
+    stable = np.ones(len(image), dtype=bool)
+    for other in others:
+        same = {match.mine for match in _matches(image, other) if _close(match, row)}
+        stable &= np.isin(np.arange(len(image)), list(same))
+    totals["detections"] += len(image)
+    totals["stable"] += int(stable.sum())
+    used = set()
+    kept = image.only(stable)
+    good = set()
+    for match in _matches(kept, found):
+        worst["overlap"] = min(worst["overlap"], match.overlap)
+        worst["score"] = max(worst["score"], match.score)
+        worst["mask"] = min(worst["mask"], match.mask)
+        if _close(match, row):
+            good.add(match.mine)
+            used.add(match.theirs)
+    totals["missed"] += len(kept) - len(good)
+    loose = [image.only(~stable), *others]
+    for index in set(range(len(found))) - used:
+        if not any(_nearby(found, index, one) for one in loose):
+            totals["extra"] += 1
+
+
+def _close(match: _Match, row: DetectionRow) -> bool:
+    return match.overlap >= row.overlap and match.score <= row.score and match.mask >= row.mask
+
+
+def _nearby(found: Detections, index: int, other: Detections) -> bool:
+    same = other.labels == found.labels[index]
+    return bool(same.any()) and float(overlaps(found.boxes[index : index + 1], other.boxes[same]).max()) >= NEARBY
+
+
+def _matches(mine: Detections, theirs: Detections) -> Iterator[_Match]:
+    """The assignment of largest total overlap, per class (Hungarian method)."""
+    from scipy.optimize import linear_sum_assignment
+
+    for label in np.unique(mine.labels):
+        ours, others = np.flatnonzero(mine.labels == label), np.flatnonzero(theirs.labels == label)
+        if not len(others):
+            continue
+        overlap = overlaps(mine.boxes[ours], theirs.boxes[others])
+        for i, j in zip(*linear_sum_assignment(overlap, maximize=True), strict=True):
+            a, b = int(ours[i]), int(others[j])
+            score = abs(float(mine.scores[a] - theirs.scores[b]))
+            yield _Match(a, b, float(overlap[i, j]), score, _mask_overlap(mine, a, theirs, b))
+
+
+def overlaps(a: Array, b: Array) -> Array:
+    """Intersection over union of boxes: [R, 4] and [S, 4] to [R, S]; equal boxes of no area overlap fully."""
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    common = np.clip(high - low, 0, None).prod(axis=2)
+    union = _areas(a)[:, None] + _areas(b)[None, :] - common
+    same = (a[:, None, :] == b[None, :, :]).all(axis=2)
+    ratio: Array = np.where(same, 1.0, common / np.where(union > 0, union, 1.0))
+    return ratio
+
+
+def _areas(boxes: Array) -> Array:
+    areas: Array = np.clip(boxes[:, 2:] - boxes[:, :2], 0, None).prod(axis=1)
+    return areas
+
+
+def _mask_overlap(mine: Detections, a: int, theirs: Detections, b: int) -> float:
+    if mine.masks is None and theirs.masks is None:
+        return 1.0
+    if mine.masks is None or theirs.masks is None or mine.masks.shape[1:] != theirs.masks.shape[1:]:
+        return 0.0
+    one, other = mine.masks[a] > 0.5, theirs.masks[b] > 0.5
+    union = int((one | other).sum())
+    return 1.0 if not union else int((one & other).sum()) / union
+
+
+def _per_image(outputs: Outputs, name: str) -> Iterator[Array]:
+    values = outputs[name]
+    rows = outputs.get(name + ROWS)
+    if rows is None:
+        yield from values
+        return
+    start = 0
+    for count in rows:
+        yield values[start : start + int(count)]
+        start += int(count)
