@@ -33,7 +33,7 @@ ADAPTER = {
         "onnx2pytorch": {"opsets": [7, 28], "opset": 17, "distribution": "onnx2pytorch"},
         "onnx2torch": {"opsets": [9, 28], "opset": 17, "distribution": "onnx2torch"},
     },
-    "default_pairs": [["torchscript", "onnx2pytorch"], ["dynamo", "onnx2torch"]],
+    "default_pairs": [["torchscript", "onnx2pytorch"], ["torchscript", "onnx2torch"], ["dynamo", "onnx2torch"]],
     "unsupported": [
         {"operation": "export", "exception": "UnsupportedOperatorError", "pattern": ""},
         {"operation": "export", "exception": "DispatchError", "pattern": ""},

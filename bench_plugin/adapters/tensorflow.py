@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Sequence
 
 from bench_plugin.agent import conditioning, construct, samples
 from bench_plugin.agent.adapter import Call, Reply, Unsupported
-from bench_plugin.agent.arrays import from_numpy, to_numpy
+from bench_plugin.agent.arrays import from_numpy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,21 +90,21 @@ class Adapter:
         """Truth in float64, default kernels, XLA as the variant, and float64 with weights and inputs off by one ulp."""
         net = self._built(call)
         call.stage("reference")
-        given = _inputs(call, "in:")
+        given = samples.given(call)
         batched, few = bool(call.meta["batched"]), int(str(call.meta["noise_samples"]))
         runs = {"default": _each(self._function(net), given, batched)}
         runs["variant"] = _each(self._function(net, xla=True), [x[:few] for x in given], batched)
         twin = self._twin(call, net)
         exact = self._function(twin)
         runs["truth"] = _each(exact, [_double(x) for x in given], batched)
-        other = _inputs(call, "alt:")
+        other = samples.given(call, "alt")
         if other:
             runs["alt"] = exact([_double(x) for x in other])
         perturbation = conditioning.Perturbation(int(str(call.meta["seed"])))
         for weight in twin.weights:
             weight.assign(perturbation(weight.numpy()))
         runs["perturbed"] = _each(exact, [perturbation(_double(x[:few])) for x in given], batched)
-        names = _output_names(call, len(runs["default"]))
+        names = samples.output_names(call, len(runs["default"]))
         arrays = {f"{kind}:{name}": from_numpy(y) for kind, ys in runs.items() for name, y in zip(names, ys)}
         outputs = [
             {"name": name, "dtype": y.dtype.name, "shape": list(y.shape[1:])} for name, y in zip(names, runs["default"])
@@ -158,7 +158,7 @@ class Adapter:
         if self._imported is None:
             raise RuntimeError("no model is imported in this agent; import_model must come first in the same lease")
         call.stage("run")
-        given = _inputs(call, "in:")
+        given = samples.given(call)
         net = self._imported
         if len(net.inputs) != len(given):
             raise RuntimeError(f"onnx2tf made a model of {len(net.inputs)} inputs from a file of {len(given)}")
@@ -208,7 +208,7 @@ class Adapter:
         _keras_defaults(keras, dtype)
         try:
             net = construct.build(call.meta["model"])
-            _apply(net, [x[:1] if call.meta["batched"] else x[0] for x in _inputs(call, "in:")])
+            _apply(net, [x[:1] if call.meta["batched"] else x[0] for x in samples.given(call)])
         finally:
             _keras_defaults(keras, "float32")
         return net
@@ -233,7 +233,7 @@ class Adapter:
         tf = self._tensorflow()
         rows: Any = call.meta["model"]
         signature = []
-        for row, x in zip(rows["inputs"], _inputs(call, "in:")):
+        for row, x in zip(rows["inputs"], samples.given(call)):
             shape: List[Any] = list(x.shape if call.meta["batched"] else x.shape[1:])
             if call.meta["dynamic"]:
                 shape = [None if isinstance(dim, str) else dim for dim in row["shape"]]
@@ -289,27 +289,45 @@ def _keras_defaults(keras: Any, dtype: str) -> None:
     keras.config.set_dtype_policy(dtype)
 
 
-def _inputs(call: Call, prefix: str) -> Arrays:
-    return [to_numpy(array) for name, array in call.arrays.items() if name.startswith(prefix)]
-
-
 def _each(run: Callable[[Arrays], Arrays], given: Arrays, batched: bool) -> Arrays:
-    """Run N samples one at a time; outputs are [N, ...]: joined along the batch, or stacked where there is none."""
-    import numpy as np
-
-    join = np.concatenate if batched else np.stack
-    results = [run([x[i : i + 1] if batched else x[i] for x in given]) for i in range(len(given[0]))]
-    return [join(ys) for ys in zip(*results)]
+    results = samples.one_by_one(run, given, batched)
+    return list(samples.joined(results, samples.numbered(len(results[0])), batched).values())
 
 
 def _double(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return values.astype("float64") if values.dtype.kind == "f" else values
 
 
-def _output_names(call: Call, count: int) -> List[str]:
-    model: Any = call.meta["model"]
-    declared = [str(row["name"]) for row in model.get("outputs", [])]
-    return declared if len(declared) == count else [f"out{i}" for i in range(count)]
+def _condition(keras: Any, net: Any, call: Call) -> None:
+    """Seeded kernels, scales, shifts and biases; statistics of every BatchNorm from one pass over seeded images."""
+    seed = int(str(call.meta["seed"]))
+    weights = conditioning.Weights(seed)
+    layers = list(net._flatten_layers(include_self=False))
+    norms = [layer for layer in layers if isinstance(layer, keras.layers.BatchNormalization)]
+    for index, layer in enumerate(layers):
+        for weight in layer.weights if not hasattr(layer, "layers") else ():
+            draw = _draw_of(keras, weights, layer, weight)
+            if draw is not None:
+                weight.assign(draw(f"{index}:{weight.name}", weight.numpy()))
+    if norms:
+        before = [layer.momentum for layer in norms]
+        for layer in norms:
+            layer.momentum = 0.0  # what it sees, not a mean with what it saw
+        height, width, channels = samples.given(call)[0].shape[1:]
+        images = samples.images(seed, (conditioning.CALIBRATION_IMAGES, channels, height, width)).transpose(0, 2, 3, 1)
+        net(images, training=True)
+        for layer, momentum in zip(norms, before):
+            layer.momentum = momentum
+
+
+def _draw_of(keras: Any, weights: conditioning.Weights, layer: Any, weight: Any) -> Any:
+    if isinstance(layer, keras.layers.BatchNormalization):
+        return {"gamma": weights.scale, "beta": weights.shift}.get(weight.name)
+    if weight.name == "bias" and len(weight.shape) == 1:
+        return weights.bias
+    if isinstance(layer, (keras.layers.Conv2D, keras.layers.Dense)) and weight.name == "kernel":
+        return weights.kernel
+    return None
 
 
 @contextlib.contextmanager

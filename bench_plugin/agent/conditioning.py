@@ -1,7 +1,7 @@
 """Weights that let a network show its errors, the same for every framework.
 
 Freshly initialised networks shrink their outputs to nothing or blow them up, and hide every mistake. BatchNorm scales are
-drawn from N(1, 0.1) and shifts from N(0, 0.1), biases that are all zero from N(0, 0.05), and the statistics of every
+drawn from N(1, 0.1) and shifts from N(0, 0.1), biases that are all equal from N(0, 0.05), and the statistics of every
 BatchNorm are those of one pass over seeded images.
 """
 
@@ -42,6 +42,11 @@ class Weights:
             return like
         drawn: Values = self._normal(name, like, 0.0, BIAS_SPREAD)
         return drawn + like
+
+    def kernel(self, name: str, like: Values) -> Values:
+        """The kernel of a layer in front of a ReLU, inputs on all axes but the last: variance 2 / inputs (He et al. 2015)."""
+        inputs = like.size // like.shape[-1]
+        return self._normal(name, like, 0.0, float((2.0 / inputs) ** 0.5))
 
     def _normal(self, name: str, like: Values, mean: float, spread: float) -> Values:
         import numpy as np

@@ -136,7 +136,7 @@ class Server:
         return place["path"] if "path" in place else self._store.path(place["sha256"])
 
     def _report(self, call: int, error: Exception) -> None:
-        detail = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        detail = _traceback(error)
         sys.stderr.write(detail)
         sys.stderr.flush()
         text = str(error).strip() or type(error).__name__
@@ -151,6 +151,15 @@ class Server:
             "pid": os.getpid(), "python": platform.python_version(), "machine": platform.machine(),
             "adapters": sorted(self._adapters),
         }  # fmt: skip
+
+
+def _traceback(error: BaseException) -> str:
+    """The traceback from the adapter on: the agent's own frames say nothing of the cause."""
+    cause = error.__cause__ if isinstance(error, Unsupported) and error.__cause__ is not None else error
+    frames = cause.__traceback__
+    while frames is not None and frames.tb_next is not None and frames.tb_frame.f_globals.get("__name__") == __name__:
+        frames = frames.tb_next
+    return "".join(traceback.format_exception(type(cause), cause, frames))
 
 
 def bounded(text: str, most: int) -> str:

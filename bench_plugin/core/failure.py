@@ -22,7 +22,7 @@ def failure_text(cell: Cell, outcome: Outcome, *, key: str, remark: str = "") ->
         lines += ["", *("  | " + line for line in _tail(outcome.detail))]
     if outcome.numbers:
         lines += ["", numbers_line(outcome.numbers)]
-    if outcome.retry:
+    if outcome.retry.get("symptom"):
         lines.append(f"repeated in a fresh agent: {outcome.retry.get('fresh')} (first: {outcome.retry.get('first')})")
     lines += ["", "versions: " + ", ".join(f"{name} {version}" for name, version in sorted(outcome.versions.items()))]
     if outcome.log:

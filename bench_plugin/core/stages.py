@@ -145,7 +145,8 @@ class Stages:
 
     def _make(self, key: str, task: Task) -> Done:
         done, used = self._attempt(key, task, fresh=False)
-        if done.failure is None or not used:
+        # What a tool declares that it does not implement does not depend on what its process did before.
+        if done.failure is None or not used or done.failure.symptom is Symptom.UNSUPPORTED:
             return done
         again, _ = self._attempt(key, task, fresh=True)  # what a used agent says alone is no verdict on the cell
         return replace(again, retry=_retry(done.failure, again.failure))
