@@ -1,0 +1,257 @@
+"""An adapter without a framework that fails in every way an agent can; ``meta["fault"]`` names the way.
+
+Agents load this file by content, so it imports the standard library and ``bench_plugin.agent`` only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+from bench_plugin.agent import wire
+from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported, VersionSkew
+
+ADAPTER = {
+    "name": "fake",
+    "kind": "framework",
+    "toolchain": "fake",
+    "title": "Fake",
+    "distribution": "fake",
+    "operations": ["go"],
+    "precisions": ["fp32"],
+    "targets": ["local"],
+    "unsupported": [{"exception": "NotImplementedError", "pattern": "no kernel"}],
+}
+
+CHUNK = 16 << 20
+FOREVER = 600.0
+
+# Calls that this process has answered: what a leaking framework would remember over a reset.
+used: list[str] = []
+
+
+class Adapter:
+    """Echoes what it is given, unless the call asks for a fault."""
+
+    def __init__(self) -> None:
+        self.remembered = 0
+
+    def versions(self) -> dict[str, str]:
+        """A distribution that nobody installs."""
+        return {"fake": "1.0"}
+
+    def reset(self) -> None:
+        """Forget the calls so far."""
+        self.remembered = 0
+
+    def go(self, call: Call) -> Reply:
+        """Do what ``meta["fault"]`` says in stage ``work``; without a fault give back arrays, metadata and files.
+
+        ``fault`` may be a list: one after another. ``files`` come back as copies, ``stages`` are announced and slept
+        through (name to seconds).
+        """
+        fault = call.meta.get("fault") or []
+        faults = [str(name) for name in fault] if isinstance(fault, list) else [str(fault)]
+        self.remembered += 1
+        try:
+            self._stages(call)
+            call.stage("work")
+            for name in faults:
+                reply = FAULTS[name](call)
+                if reply is not None:
+                    return reply
+            return self._echo(call)
+        finally:
+            used.append(",".join(faults))
+
+    def _stages(self, call: Call) -> None:
+        stages = call.meta.get("stages", {})
+        assert isinstance(stages, dict)
+        for name, seconds in stages.items():
+            call.stage(name)
+            time.sleep(seconds)
+
+    def _echo(self, call: Call) -> Reply:
+        files = {}
+        for name, path in call.files.items():
+            files[name] = os.path.join(call.folder, name)
+            with open(path, "rb") as source, open(files[name], "wb") as copy:
+                copy.write(source.read())
+        meta = {"given": call.meta, "pid": os.getpid(), "remembered": self.remembered, "folder": call.folder}
+        return Reply(meta, dict(call.arrays), files)
+
+
+def sleep(call: Call) -> None:
+    """Hang."""
+    time.sleep(FOREVER)
+
+
+def segfault(call: Call) -> None:
+    """Read address zero."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    ctypes.string_at(0)
+
+
+def kill(call: Call) -> None:
+    """Die as the kernel's out-of-memory killer would have it."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def leave(call: Call) -> None:
+    """End with an exit code, as native libraries do that give up."""
+    os._exit(3)
+
+
+def allocate(call: Call) -> None:
+    """Take memory without end, every page touched."""
+    taken = []
+    while True:
+        taken.append(bytearray(b"\1") * CHUNK)
+        time.sleep(0.01)
+
+
+def peak(call: Call) -> None:
+    """Take ``meta["bytes"]`` for a moment and give them back."""
+    size = call.meta["bytes"]
+    assert isinstance(size, int)
+    len(bytearray(b"\1") * size)
+
+
+def exception(call: Call) -> None:
+    """Raise with a message of a megabyte, most of it beyond ASCII."""
+    raise ValueError("the shape of node 17 is wrong\n" + "\N{SNOWMAN}\N{ROCKET}" * (1 << 19))
+
+
+def unsupported(call: Call) -> None:
+    """Say so by the agent's own exception."""
+    raise Unsupported("operator Einsum is not implemented")
+
+
+def declared(call: Call) -> None:
+    """Say so by an exception that ADAPTER declares."""
+    raise NotImplementedError("no kernel for Einsum")
+
+
+def undeclared(call: Call) -> None:
+    """The declared exception with a message that is not the declared one."""
+    raise NotImplementedError("an abstract method was called")
+
+
+def invalid(call: Call) -> None:
+    """Object to the model."""
+    raise InvalidModel("input x has no type")
+
+
+def skew(call: Call) -> None:
+    """Be too old for the model."""
+    raise VersionSkew("opset 99, at most 21 is known")
+
+
+def no_memory(call: Call) -> None:
+    """Have an allocation refused."""
+    raise MemoryError("cannot allocate 1 TiB")
+
+
+def not_json(call: Call) -> None:
+    """Give back metadata that cannot be sent."""
+    call.meta["object"] = object()
+
+
+def escape(call: Call) -> Reply:
+    """Give back a file that is not the agent's."""
+    return Reply(files={"stolen": str(call.meta["outside"])})
+
+
+def noise(call: Call) -> None:
+    """Print a lot: from Python, to the descriptors, and through the C library's buffers."""
+    library = ctypes.CDLL(None)
+    for number in range(2000):
+        print("python says", number, "x" * 80)
+        print("python complains", number, file=sys.stderr)
+        os.write(1, b"a descriptor says\n")
+        os.write(2, b"a descriptor complains\n")
+        library.puts(b"the C library says")
+    library.fflush(None)
+    print("last words")
+
+
+def garbage(call: Call) -> None:
+    """Write to the channel what is no frame, as a runtime would that prints to any descriptor it finds."""
+    os.write(_channel(), b"WARNING: deprecated\n" * 10)
+    time.sleep(FOREVER)
+
+
+def truncated(call: Call) -> None:
+    """Promise a blob and close the channel."""
+    _send(_half())
+    os.close(_channel())
+    time.sleep(FOREVER)
+
+
+def stalled(call: Call) -> None:
+    """Promise a blob, send a byte of it now and then, never all."""
+    _send(_half())
+    while True:
+        _send(b"x")
+        time.sleep(0.1)
+
+
+def wrong_call(call: Call) -> None:
+    """Answer another call than the one that was asked."""
+    _send(b"".join(bytes(part) for part in wire.encode(wire.RESULT, 999, {"meta": {}})))
+    time.sleep(FOREVER)
+
+
+def wrong_kind(call: Call) -> None:
+    """Answer with a request."""
+    _send(b"".join(bytes(part) for part in wire.encode(wire.RUN, int(os.path.basename(call.folder)))))
+    time.sleep(FOREVER)
+
+
+def wrong_answer(call: Call) -> None:
+    """Answer with a result that lacks everything a result has."""
+    _send(b"".join(bytes(part) for part in wire.encode(wire.RESULT, int(os.path.basename(call.folder)))))
+    time.sleep(FOREVER)
+
+
+def grandchild(call: Call) -> None:
+    """Leave behind a process in a session of its own; its number goes to the file ``meta["pid_file"]``."""
+    process = subprocess.Popen(["sleep", str(FOREVER)], start_new_session=True)
+    with open(str(call.meta["pid_file"]) + ".partial", "w") as file:
+        file.write(str(process.pid))
+    os.replace(file.name, str(call.meta["pid_file"]))
+
+
+def used_only(call: Call) -> None:
+    """Fail in an agent that has answered calls before."""
+    if used:
+        raise RuntimeError("something is left of " + used[-1])
+
+
+FAULTS: dict[str, Callable[[Call], Reply | None]] = {
+    "none": lambda call: None, "sleep": sleep, "segfault": segfault, "kill": kill, "exit": leave, "allocate": allocate,
+    "peak": peak, "exception": exception, "unsupported": unsupported, "declared": declared, "undeclared": undeclared,
+    "invalid": invalid, "skew": skew, "no_memory": no_memory, "not_json": not_json, "escape": escape, "noise": noise,
+    "garbage": garbage, "truncated": truncated, "stalled": stalled, "wrong_call": wrong_call, "wrong_kind": wrong_kind,
+    "wrong_answer": wrong_answer, "grandchild": grandchild, "used_only": used_only,
+}  # fmt: skip
+
+
+def _channel() -> int:
+    """The descriptor that this agent answers on."""
+    return int(sys.argv[sys.argv.index("--fd") + 1])
+
+
+def _send(data: bytes) -> None:
+    os.write(_channel(), data)
+
+
+def _half() -> bytes:
+    """A frame's header that promises 64 bytes more than follow."""
+    return wire.HEADER.pack(wire.MAGIC, wire.VERSION, wire.RESULT, 0, 1, 64, 0, 0, 0, 64)
