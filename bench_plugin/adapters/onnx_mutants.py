@@ -52,7 +52,7 @@ class Adapter:
             undo()
             arrays.update({f"{name}:{key}": y for key, y in results.items()})
             rows.append({"name": name, "site": site})
-        misread = {name: _misread(values, batched) for name, values in given.items()}
+        misread = {name: _misread(values) for name, values in given.items()}
         if any(values is not given[name] for name, values in misread.items()):
             results = _run(graph.model, misread, batched)
             arrays.update({f"nhwc read as nchw:{key}": y for key, y in results.items()})
@@ -245,13 +245,13 @@ def _moved(values: Any, axis: int) -> Any:
     return np.moveaxis(values, axis, 0)
 
 
-def _misread(values: Any, batched: bool) -> Any:
-    """Images [N, C, H, W] whose memory is read as if it were [N, H, W, C]; other inputs as they are."""
+def _misread(values: Any) -> Any:
+    """Images [..., C, H, W] whose memory is read as if it were [..., H, W, C]; other inputs as they are."""
     import numpy as np
 
-    if values.ndim != 4 or values.dtype.kind != "f" or values.shape[1] == 1 or values.shape[3] == 1:
+    if values.ndim < 4 or values.dtype.kind != "f" or 1 in (values.shape[-3], values.shape[-1]):
         return values
-    return np.ascontiguousarray(values.transpose(0, 2, 3, 1)).reshape(values.shape)
+    return np.ascontiguousarray(np.moveaxis(values, -3, -1)).reshape(values.shape)
 
 
 def _site(node: Any) -> str:

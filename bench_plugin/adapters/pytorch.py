@@ -266,7 +266,7 @@ def _condition(torch: Any, net: Any, call: Call) -> None:
         for _, module in norms:
             module.train().reset_running_stats()
             module.momentum = None  # the plain mean over what it sees
-        shape = samples.given(call)[0].shape[1:]
+        shape = samples.given(call)[0].shape[-3:]
         images = torch.from_numpy(samples.images(int(str(call.meta["seed"])), (conditioning.CALIBRATION_IMAGES, *shape)))
         net(list(images) if _model(call)["spec"].get("takes") == "list" else images)
         net.eval()

@@ -313,7 +313,7 @@ def _condition(keras: Any, net: Any, call: Call) -> None:
         before = [layer.momentum for layer in norms]
         for layer in norms:
             layer.momentum = 0.0  # what it sees, not a mean with what it saw
-        height, width, channels = samples.given(call)[0].shape[1:]
+        height, width, channels = samples.given(call)[0].shape[-3:]
         images = samples.images(seed, (conditioning.CALIBRATION_IMAGES, channels, height, width)).transpose(0, 2, 3, 1)
         net(images, training=True)
         for layer, momentum in zip(norms, before):
