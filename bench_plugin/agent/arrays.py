@@ -26,6 +26,6 @@ def from_numpy(values: np.ndarray[Any, Any]) -> Array:
 
     values = np.asarray(values)
     shape = values.shape
-    data = np.ascontiguousarray(values)
+    data = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
     name = data.dtype.name
     return Array(name, tuple(shape), memoryview(data.reshape(-1).view(np.uint8)) if data.size else b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from typing import Any, Dict, Optional, Sequence
 
 from bench_plugin.agent import wire
@@ -45,25 +46,33 @@ class Channel:
             if pending:
                 pending[0] = pending[0][sent:]
 
-    def receive(self) -> wire.Frame:
-        """Receive one frame. Raises Closed, WireError."""
-        head = wire.decode_header(self._exactly(wire.HEADER.size, first=True))
-        descriptors = wire.decode_descriptors(self._exactly(head.blobs * wire.DESCRIPTOR.size), head)
-        meta = wire.decode_meta(self._exactly(head.meta_bytes))
-        arrays = [wire.Array(dtype, shape, self._exactly(size)) for dtype, shape, size in descriptors]
+    def receive(self, seconds: Optional[float] = None, most: int = wire.MAX_BYTES) -> wire.Frame:
+        """Receive one frame, of at most ``most`` bytes, all of it within ``seconds``.
+
+        Raises Closed, WireError, socket.timeout.
+        """
+        until = None if seconds is None else time.monotonic() + seconds
+        head = wire.decode_header(self._exactly(wire.HEADER.size, until, first=True))
+        if head.total > most:
+            raise wire.WireError("a frame of %d bytes, at most %d are taken here" % (head.total, most))
+        descriptors = wire.decode_descriptors(self._exactly(head.blobs * wire.DESCRIPTOR.size, until), head)
+        meta = wire.decode_meta(self._exactly(head.meta_bytes, until))
+        arrays = [wire.Array(dtype, shape, self._exactly(size, until)) for dtype, shape, size in descriptors]
         return wire.Frame(head.kind, head.call, meta, arrays)
 
     def close(self) -> None:
         """End the connection."""
         self._connection.close()
 
-    def _exactly(self, size: int, first: bool = False) -> bytearray:
+    def _exactly(self, size: int, until: Optional[float], first: bool = False) -> bytearray:
         # Memory is taken as bytes arrive, so that a header alone cannot make the reader allocate gigabytes.
         data = bytearray(min(size, CHUNK))
         done = 0
         while done < size:
             if done == len(data):
                 data.extend(bytes(min(size - done, max(CHUNK, done))))
+            if until is not None:
+                self._connection.settimeout(max(0.001, until - time.monotonic()))
             with memoryview(data) as view:
                 count = self._connection.recv_into(view[done:])
             if not count:

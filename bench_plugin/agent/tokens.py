@@ -10,7 +10,8 @@ import socket
 from bench_plugin.agent import wire
 from bench_plugin.agent.channel import Channel, Closed
 
-SECONDS = 10.0
+SECONDS = 10.0  # a peer that has proven nothing yet is given so long, and so few bytes
+BYTES = 4096
 
 
 def answer_to(token: bytes, nonce: bytes) -> bytes:
@@ -24,19 +25,19 @@ def admit(channel: Channel, token: bytes) -> bool:
     channel.settimeout(SECONDS)
     try:
         channel.send(wire.CHALLENGE, 0, None, [wire.Array("bytes", (len(nonce),), nonce)])
-        frame = channel.receive()
+        frame = channel.receive(SECONDS, BYTES)
+        given = bytes(frame.arrays[0].data) if frame.kind == wire.AUTHENTICATE and frame.arrays else b""
+        if hmac.compare_digest(given, answer_to(token, nonce)):
+            return True
+        channel.send(wire.ERROR, 0, {"symptom": "harness", "message": "the token is not the agent's"})
     except (Closed, wire.WireError, socket.timeout, OSError):
-        return False
-    given = bytes(frame.arrays[0].data) if frame.kind == wire.AUTHENTICATE and frame.arrays else b""
-    if hmac.compare_digest(given, answer_to(token, nonce)):
-        return True
-    channel.send(wire.ERROR, 0, {"symptom": "harness", "message": "the token is not the agent's"})
+        pass
     return False
 
 
 def authenticate(channel: Channel, token: bytes) -> None:
-    """The host's side: answer the agent's challenge. Raises WireError when there is none."""
-    frame = channel.receive()
+    """The host's side: answer the agent's challenge. Raises WireError when there is none, Closed, OSError."""
+    frame = channel.receive(SECONDS, BYTES)
     if frame.kind != wire.CHALLENGE or not frame.arrays:
         raise wire.WireError("the agent sent %s instead of a challenge" % wire.KINDS[frame.kind])
     answer = answer_to(token, bytes(frame.arrays[0].data))

@@ -120,6 +120,8 @@ def decode_header(data: Buffer) -> Head:
 
 def decode_descriptors(data: Buffer, head: Head) -> List[Tuple[str, Tuple[int, ...], int]]:
     """Types, shapes and byte counts of the blobs. Raises WireError where they do not fit together."""
+    if len(data) != head.blobs * DESCRIPTOR.size:
+        raise WireError("%d bytes of descriptors, %d are needed" % (len(data), head.blobs * DESCRIPTOR.size))
     found = []
     left = head.total - head.meta_bytes - head.blobs * DESCRIPTOR.size
     for index in range(head.blobs):
@@ -144,9 +146,9 @@ def decode_meta(data: Buffer) -> Dict[str, Any]:
     if not len(data):
         return {}
     try:
-        meta = json.loads(bytes(data))
-    except ValueError as error:
-        raise WireError("metadata is not JSON: %s" % error) from error
+        meta = json.loads(bytes(data).decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise WireError("metadata is not JSON in UTF-8: %s" % error) from error
     if not isinstance(meta, dict):
         raise WireError("metadata is not an object")
     return meta
