@@ -15,6 +15,7 @@ Array = np.ndarray[Any, Any]
 Outputs = Mapping[str, Array]
 ROWS = "#rows"  # beside an output whose length varies: how many of its rows each image has, [N]
 NEARBY = 0.5  # an unmatched detection belongs to an unstable one of the truth when they overlap by this much
+TIE = 1e-3  # of equally overlapping pairs, the one with the nearer scores: a whole score weighs as much as this overlap
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,10 @@ def images(outputs: Outputs, roles: Sequence[str]) -> list[Detections]:
         scores = np.asarray(by_role["scores"][index], np.float64).reshape(-1)
         if not len(boxes) == len(labels) == len(scores):
             raise ValueError(f"image {index} has {len(boxes)} boxes, {len(labels)} labels and {len(scores)} scores")
-        found.append(Detections(boxes, labels, scores, masks).only(labels >= 0))
+        one = Detections(boxes, labels, scores, masks).only(labels >= 0)
+        if not (np.isfinite(one.boxes).all() and np.isfinite(one.scores).all()):
+            raise ValueError(f"image {index} has boxes or scores that are not finite")
+        found.append(one)
     return found
 
 
@@ -85,6 +89,13 @@ def compare_detections(
         return Comparison(UNVERIFIED, "no perturbed runs: which detections are stable is not known")
     try:
         wanted, others = images(truth, roles), [images(run, roles) for run in perturbed]
+    except ValueError as error:
+        return Comparison(UNVERIFIED, f"the truth: {error}")
+    if any(len(run) != len(wanted) for run in others):
+        return Comparison(
+            UNVERIFIED, f"perturbed runs of {[len(run) for run in others]} images, expected {len(wanted)}"
+        )
+    try:
         found = images(actual, roles)
     except ValueError as error:
         return Comparison(MISMATCH, str(error))
@@ -110,9 +121,9 @@ def _judge_image(
     worst: dict[str, float],
 ) -> None:  # fmt: skip
     stable = np.ones(len(image), dtype=bool)
-    for other in others:
-        same = {match.mine for match in _matches(image, other) if _close(match, row)}
-        stable &= np.isin(np.arange(len(image)), list(same))
+    same = [[match for match in _matches(image, other) if _close(match, row)] for other in others]
+    for matches in same:
+        stable &= np.isin(np.arange(len(image)), [match.mine for match in matches])
     totals["detections"] += len(image)
     totals["stable"] += int(stable.sum())
     used = set()
@@ -126,7 +137,10 @@ def _judge_image(
             good.add(match.mine)
             used.add(match.theirs)
     totals["missed"] += len(kept) - len(good)
-    loose = [image.only(~stable), *others]
+    loose = [image.only(~stable)]
+    for other, matches in zip(others, same, strict=True):
+        taken = [match.theirs for match in matches if stable[match.mine]]
+        loose.append(other.only(~np.isin(np.arange(len(other)), taken)))
     for index in set(range(len(found))) - used:
         if not any(_nearby(found, index, one) for one in loose):
             totals["extra"] += 1
@@ -150,10 +164,10 @@ def _matches(mine: Detections, theirs: Detections) -> Iterator[_Match]:
         if not len(others):
             continue
         overlap = overlaps(mine.boxes[ours], theirs.boxes[others])
-        for i, j in zip(*linear_sum_assignment(overlap, maximize=True), strict=True):
+        apart = np.abs(mine.scores[ours][:, None] - theirs.scores[others][None, :])
+        for i, j in zip(*linear_sum_assignment(overlap - TIE * apart, maximize=True), strict=True):
             a, b = int(ours[i]), int(others[j])
-            score = abs(float(mine.scores[a] - theirs.scores[b]))
-            yield _Match(a, b, float(overlap[i, j]), score, _mask_overlap(mine, a, theirs, b))
+            yield _Match(a, b, float(overlap[i, j]), float(apart[i, j]), _mask_overlap(mine, a, theirs, b))
 
 
 def overlaps(a: Array, b: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.compare.measures import distance, scale_of
+from bench_plugin.compare.measures import distance, mean_over_inputs, scale_of
 from bench_plugin.compare.noise import Tolerance
 from bench_plugin.compare.table import DEFAULTS, Table
 
@@ -33,7 +33,7 @@ def discriminate(
     ``truth`` [n, ...] for the n inputs that the mutants ran on.
     """
     variants: dict[str, Outputs] = {
-        "mean output": {name: np.broadcast_to(t.mean(axis=0, keepdims=True), t.shape) for name, t in truth.items()},
+        "mean output": {name: _mean(t) if _measurable(t) else t for name, t in truth.items()},
         "rows permuted": {name: np.roll(t, 1, axis=0) for name, t in truth.items()},
         **mutants,
     }
@@ -42,15 +42,23 @@ def discriminate(
     if not weak:
         return Discrimination(True, "", found)
     weakest = min(weak, key=lambda name: float(found[name]["ratio"]))
-    reason = f"{weakest} is only {found[weakest]['ratio']:.1f} tolerances off ({len(weak)} of {len(found)} variants below ten)"
-    return Discrimination(False, reason, found)
+    share = f"{len(weak)} of {len(found)} variants below {table.discrimination:g}"
+    return Discrimination(False, f"{weakest} is only {found[weakest]['ratio']:.1f} tolerances off ({share})", found)
+
+
+def _measurable(truth: Array) -> bool:
+    return truth.dtype.kind == "f" and truth.size > 0 and bool(np.isfinite(truth).all())
+
+
+def _mean(truth: Array) -> Array:
+    return np.broadcast_to(mean_over_inputs(truth), truth.shape)
 
 
 def _judge(truth: Outputs, outputs: Outputs, limits: Mapping[str, Tolerance]) -> dict[str, Any]:
     worst = {"E": 0.0, "M": 0.0, "ratio": 0.0}
     killed = False
     for (name, t), y in zip(truth.items(), outputs.values(), strict=False):
-        if t.dtype.kind not in "f" or name not in limits:
+        if not _measurable(t) or name not in limits:
             continue
         if y.shape != t.shape or not np.isfinite(y).all():
             return {"E": None, "M": None, "ratio": 1e9, "killed": True}

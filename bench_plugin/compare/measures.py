@@ -32,9 +32,17 @@ class Distance:
 def scale_of(truth: Array) -> Scale:
     """Centred over axis 0: against max|T| a constant answer would look almost right, centred it is off by 1."""
     values = np.asarray(truth, dtype=np.float64)
-    centred = values - values.mean(axis=0, keepdims=True)
+    centred = values - mean_over_inputs(values)
     norm = float(np.sqrt(np.einsum("i,i->", centred.reshape(-1), centred.reshape(-1))))
     return Scale(norm, norm / float(np.sqrt(max(values.size, 1))))
+
+
+def mean_over_inputs(truth: Array) -> Array:
+    """[1, ...]; of equal numbers exactly that number, where a plain sum may be off by an ulp."""
+    values = np.asarray(truth, dtype=np.float64)
+    first = values[:1]
+    mean: Array = first + (values - first).mean(axis=0, keepdims=True)
+    return mean
 
 
 def distance(actual: Array, truth: Array, scale: Scale) -> Distance:

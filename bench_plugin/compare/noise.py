@@ -25,7 +25,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What E and M may reach; ``ill_conditioned`` where k times the noise exceeds the cap, so that nothing is proven."""
+    """What E and M may reach; ``ill_conditioned`` where k times the noise exceeds the cap: nothing is proven."""
 
     E: float
     M: float
@@ -35,14 +35,17 @@ class Tolerance:
 def measure_noise(truth: Array, runs: Iterable[Array]) -> Noise:
     """Each run [n, ...] holds the first n of the truth's [N, ...] inputs; distances are in units of those n inputs.
 
-    A run of fewer than two inputs changes nothing over its inputs, so the whole truth gives its unit.
+    A run of fewer than two inputs changes nothing over its inputs, so the whole truth gives its unit. Outputs that are
+    compared exactly, and truths that are not finite, have no noise.
     """
+    if truth.dtype.kind != "f" or not truth.size or not np.isfinite(truth).all():
+        return Noise(0.0, 0.0, 0)
     worst_e = worst_m = 0.0
     count = 0
     whole = scale_of(truth)
     for run in runs:
         part = truth[: len(run)]
-        if run.shape != part.shape or not np.isfinite(run).all():
+        if not run.size or run.shape != part.shape or not np.isfinite(run).all():
             continue
         scale = scale_of(part) if len(run) > 1 else whole
         found = distance(run, part, scale)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
@@ -63,13 +64,13 @@ TABLE_HASH = hashlib.sha256(json.dumps(asdict(DEFAULTS), sort_keys=True).encode(
 def with_overrides(**overrides: float) -> Table:
     """The table with ``k``, ``floor`` or ``cap`` of every row replaced.
 
-    Raises ValueError for another name, or a value that is not a positive number.
+    Raises ValueError for another name, or a value that is not a positive, finite number.
     """
     valid = ("k", "floor", "cap")
     for name, value in overrides.items():
         if name not in valid:
             raise ValueError(f"marker tolerance: unknown name {name!r}; valid are {', '.join(valid)}")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
             raise ValueError(f"marker tolerance: {name} must be a positive number, found {value!r}")
     rows = {precision: replace(row, **overrides) for precision, row in DEFAULTS.rows.items()}
     return replace(DEFAULTS, rows=rows)

@@ -66,7 +66,7 @@ def compare(
 
 def _summary(found: Sequence[tuple[str, _One]], notes: Sequence[str]) -> Comparison:
     outputs = [{"name": name, "status": one.status, **one.numbers} for name, one in found]
-    worst = max(outputs, key=lambda row: _excess(row))
+    worst = max(outputs, key=_excess)
     keys = ("E", "M", "tolerance_E", "tolerance_M", "noise_E", "noise_M", "max_abs", "max_rel", "cosine", "needed")
     numbers = {key: worst[key] for key in keys if key in worst}
     for status in (MISMATCH, UNVERIFIED):
@@ -88,7 +88,7 @@ def _compare_one(truth: Array, actual: Array, limit: Tolerance, noise: Noise, pr
         return _One(MISMATCH, f"shape {list(actual.shape)}, expected {list(truth.shape)}", {}, ())
     if truth.size == 0:
         return _One(UNVERIFIED, "no element to compare", {}, ())
-    if truth.dtype.kind in "iub":
+    if truth.dtype.kind != "f":
         return _exact(truth, actual)
     if actual.dtype.kind not in "f":
         return _One(MISMATCH, f"type {actual.dtype}, expected floating point", {}, ())
@@ -96,9 +96,11 @@ def _compare_one(truth: Array, actual: Array, limit: Tolerance, noise: Noise, pr
 
 
 def _exact(truth: Array, actual: Array) -> _One:
-    if actual.dtype.kind not in "iub":
+    integers = truth.dtype.kind in "iub"
+    if actual.dtype.kind not in ("iub" if integers else truth.dtype.kind):
         return _One(MISMATCH, f"type {actual.dtype}, expected {truth.dtype}", {}, ())
-    notes = () if actual.dtype == truth.dtype else (f"dtype-changed: {truth.dtype} to {actual.dtype}",)
+    changed = integers and actual.dtype != truth.dtype
+    notes = (f"dtype-changed: {truth.dtype} to {actual.dtype}",) if changed else ()
     wrong = int((truth != actual).sum())
     if wrong:
         return _One(MISMATCH, f"{wrong} of {truth.size} elements differ", {"wrong": wrong}, notes)
@@ -119,13 +121,16 @@ def _floating(truth: Array, actual: Array, limit: Tolerance, noise: Noise, preci
     notes = []
     flushed = (y == 0) & (t != 0) & (np.abs(t) < SMALLEST_NORMAL[precision])
     if flushed.any():
+        if not y.any() and (flushed | (t == 0)).all():
+            return _One(UNVERIFIED, "nothing but numbers flushed to zero", counts, ("ftz",))
         notes.append("ftz")
         y = np.where(flushed, t, y)
     scale = scale_of(t)
     found = distance(y, t, scale)
     numbers: dict[str, Any] = {
-        "E": found.E, "M": found.M, "tolerance_E": limit.E, "tolerance_M": limit.M, "noise_E": noise.E, "noise_M": noise.M,
-        "max_abs": found.max_abs, "max_rel": found.max_rel, "cosine": found.cosine, "elements": int(t.size), **counts,
+        "E": found.E, "M": found.M, "tolerance_E": limit.E, "tolerance_M": limit.M, "noise_E": noise.E,
+        "noise_M": noise.M, "max_abs": found.max_abs, "max_rel": found.max_rel, "cosine": found.cosine,
+        "elements": int(t.size), **counts,
     }  # fmt: skip
     if scale.norm == 0 or len(t) < 2:
         numbers = {key: value for key, value in numbers.items() if value == value and abs(value) != float("inf")}
@@ -133,12 +138,15 @@ def _floating(truth: Array, actual: Array, limit: Tolerance, noise: Noise, preci
     if noise.runs == 0:
         return _One(UNVERIFIED, "the noise of this precision was not measured", numbers, ())
     agreement, excluded = top_agreement(y, t, limit.M * scale.rms)
-    numbers |= {"top_agreement": agreement, "top_excluded": excluded}
+    said = agreement if excluded <= table.excluded_share else None
+    numbers |= {"top_agreement": said, "top_excluded": excluded}
     numbers["needed"] = max(found.E / limit.E, found.M / limit.M)
-    numbers["bit_identical"] = bool(np.array_equal(np.asarray(truth, dtype=actual.dtype), actual))
+    with np.errstate(over="ignore"):
+        numbers["bit_identical"] = bool(np.array_equal(np.asarray(truth, dtype=actual.dtype), actual))
     if found.E <= limit.E and found.M <= limit.M:
         if limit.ill_conditioned:
-            return _One(UNVERIFIED, f"ill-conditioned: noise {noise.E:.1e} leaves no room below the cap", numbers, tuple(notes))
+            reason = f"ill-conditioned: noise {noise.E:.1e} leaves no room below the cap"
+            return _One(UNVERIFIED, reason, numbers, tuple(notes))
         return _One(AGREE, "", numbers, tuple(notes))
     if limit.ill_conditioned:
         return _One(UNVERIFIED, f"ill-conditioned: noise {noise.E:.1e}, E {found.E:.1e}", numbers, tuple(notes))

@@ -1,0 +1,18 @@
+"""What the laws are tried on: seeded arrays, and how often."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+
+Array = np.ndarray[Any, Any]
+SEEDS = st.integers(0, 2**32 - 1)
+LAW = settings(max_examples=30, deadline=None)
+
+
+def drawn(seed: int, shape: tuple[int, ...] = (8, 12)) -> Array:
+    """Normal numbers: by default 12 outputs of 8 inputs."""
+    return np.random.default_rng(seed).normal(size=shape)
