@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 RUN = pytest.StashKey["Run"]()
 JUDGED = pytest.StashKey["Judged"]()
 REFUSED = pytest.StashKey[list[str]]()
+WRONG = pytest.StashKey[list[str]]()
 
 MARKERS = (
     "bench(check, models=None, frameworks=None, exporters=None, importers=None, opsets=None): run this test once per cell of "
@@ -91,17 +92,13 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def run_of(config: pytest.Config) -> Run:
-    """The session's state, made on first use; a wrong option or file ends pytest with a usage error."""
+    """The session's state, made on first use. Raises BenchError for a wrong option or file."""
     if RUN not in config.stash:
-        from bench_plugin.core.errors import BenchError
         from bench_plugin.run import Run, command_line
 
-        try:
-            settings = options.read_settings(config)
-            worker = hasattr(config, "workerinput")
-            config.stash[RUN] = Run(settings, worker=worker, command=command_line(), note=_noter(config))
-        except BenchError as error:
-            raise pytest.UsageError(f"bench: {error}") from error
+        settings = options.read_settings(config)
+        worker = getattr(config, "workerinput", {}).get("testrunuid", "")
+        config.stash[RUN] = Run(settings, worker=worker, command=command_line(), note=_noter(config))
     return config.stash[RUN]
 
 
@@ -121,37 +118,42 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("bench")
     if marker is None or "bench_cell" not in metafunc.fixturenames:
         return
-    from bench_plugin.core.cell import Check
     from bench_plugin.core.errors import BenchError
+
+    cells: Sequence[Cell] = ()
+    try:
+        cells = _cells(metafunc, marker)
+    except BenchError as error:  # one usage error ends the session after collection, instead of one error per test
+        metafunc.config.stash.setdefault(WRONG, []).append(str(error))
+    metafunc.parametrize("bench_cell", cells, ids=[cell.id for cell in cells], indirect=True)
+
+
+def _cells(metafunc: pytest.Metafunc, marker: pytest.Mark) -> Sequence[Cell]:
+    from bench_plugin.core.cell import Check
+    from bench_plugin.core.errors import UsageError
 
     axes = dict(marker.kwargs)
     name = axes.pop("check", marker.args[0] if marker.args else None)
     if name not in ("export", "import"):
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: marker bench: check is {name!r}; one of export, import")
-    try:
-        plan = run_of(metafunc.config).plan(Check(name), axes)
-    except BenchError as error:
-        raise pytest.UsageError(f"bench: {error}") from error
-    metafunc.parametrize("bench_cell", plan.cells, ids=[cell.id for cell in plan.cells], indirect=True)
+        raise UsageError(f"{metafunc.definition.nodeid}: marker bench: check is {name!r}; one of export, import")
+    return run_of(metafunc.config).plan(Check(name), axes).cells
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
+    if session.config.stash.get(WRONG, []):
+        raise pytest.UsageError(f"bench: {session.config.stash[WRONG][0]}")
     if session.config.option.collectonly or RUN not in session.config.stash:
         return
+    from bench_plugin.core.errors import BenchError
+
     cells = {}
     for item in session.items:
         callspec = getattr(item, "callspec", None)
         if callspec is not None and "bench_cell" in callspec.params:
             marker = item.get_closest_marker("tolerance")
             cells[callspec.params["bench_cell"]] = dict(marker.kwargs) if marker else {}
-    _usage(run_of(session.config).begin, cells)
-
-
-def _usage(function: Any, *arguments: Any) -> None:
-    from bench_plugin.core.errors import BenchError
-
     try:
-        function(*arguments)
+        run_of(session.config).begin(cells)
     except BenchError as error:
         raise pytest.UsageError(f"bench: {error}") from error
 
@@ -182,11 +184,21 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if RUN not in config.stash or not config.stash[RUN].started:
-        return
-    from bench_plugin.summary import write_summary
+    if config.stash[RUN].started if RUN in config.stash else _workers_ran(config):
+        from bench_plugin.summary import write_summary
 
-    write_summary(config.stash[RUN], terminalreporter)
+        write_summary(run_of(config), terminalreporter)
+
+
+def _workers_ran(config: pytest.Config) -> bool:
+    """Whether this is pytest-xdist's controller, and its workers computed cells."""
+    session = config.pluginmanager.get_plugin("dsession")
+    if session is None or hasattr(config, "workerinput"):
+        return False
+    from bench_plugin.core.results import run_of_results
+
+    run = str(session.nodemanager.testrunuid)
+    return run_of_results(options.read_settings(config).results) == run
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

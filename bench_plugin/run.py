@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -45,16 +46,20 @@ class Judged:
 
 
 class Run:
-    """One session's state. The engine, and with it every process, starts with the first cell that is computed."""
+    """One session's state. The engine, and with it every process, starts when the cells are known.
+
+    ``worker`` is the id that pytest-xdist gives a run, in its workers; each of them computes the cells that it is given.
+    """
 
     def __init__(
-        self, settings: Settings, *, worker: bool, command: Sequence[str], note: Callable[[str], None]
+        self, settings: Settings, *, worker: str, command: Sequence[str], note: Callable[[str], None]
     ) -> None:
         self.settings = settings
         self.worker = worker
         self.command = tuple(command)
         self.note = note
         self.workspace = Workspace.load(settings)
+        self.expectations = Expectations.load(self.workspace.expectation_folders)
         self.matrix = Matrix(self.workspace.models, self.workspace.catalog, self.workspace.targets, settings.selection)
         self.declared: dict[Cell, Declared] = {}
         self.judged: list[Judged] = []
@@ -69,12 +74,7 @@ class Run:
     @cached_property
     def writer(self) -> ResultsWriter:
         """Where rows go; an existing file is kept as the previous one, unless it is resumed."""
-        return ResultsWriter(self.settings.results, resume=self.settings.resume or self.worker)
-
-    @cached_property
-    def expectations(self) -> Expectations:
-        """The known failures of the suites and of the user's own folders."""
-        return Expectations.load(self.workspace.expectation_folders)
+        return ResultsWriter(self.settings.results, resume=self.settings.resume)
 
     @cached_property
     def stored(self) -> dict[str, dict[str, Any]]:
@@ -96,13 +96,12 @@ class Run:
         """All selected cells are known: write header, plan and declared rows, and start working ahead."""
         if not cells:
             return
-        self.started = True
         self._overrides.update({cell: overrides for cell, overrides in cells.items() if overrides})
-        if not self.worker:
-            self._write_opening(list(cells))
+        self.engine.tolerances(self._overrides)
+        self.started = True
+        self.writer.begin(self.worker or uuid.uuid4().hex, self._opening(list(cells)))
         ahead = [cell for cell in cells if self._key(cell) not in self.stored]
         if not self.worker:
-            self.engine.tolerances(self._overrides)
             self.engine.schedule.plan({cell: self.engine.need(cell) for cell in ahead})
 
     def verdict(self, cell: Cell, *, nodeid: str, waiting: Callable[[str], None]) -> Judged:
@@ -134,22 +133,16 @@ class Run:
             waiting(f"{cell.id}: {self.engine.progress(cell)}, {time.monotonic() - began:.0f} s")
         return future.result()
 
-    def _write_opening(self, cells: Sequence[Cell]) -> None:
+    def _opening(self, cells: Sequence[Cell]) -> list[dict[str, Any]]:
         seeds = {"weights": self.settings.seed, "inputs": self.settings.seed}
         versions = {name: dict(lock) for name, lock in self.workspace.locked_versions().items()}
-        self.writer.append(
-            header_row(
-                root=self.settings.root,
-                command=self.command,
-                versions=versions,
-                seeds=seeds,
-                titles=self.workspace.titles(),
-            )
+        header = header_row(
+            root=self.settings.root, command=self.command, versions=versions, seeds=seeds, titles=self.workspace.titles()
         )
         total = len(self.matrix.profile_cells())
-        self.writer.append(plan_row(count=len(cells), hash=plan_hash(cells), selection=self._selection(), total=total))
-        for row in self.declared.values():
-            self.writer.append(declared_row(row.cell.axes(), status=row.status, reason=row.reason))
+        plan = plan_row(count=len(cells), hash=plan_hash(cells), selection=self._selection(), total=total)
+        declared = [declared_row(row.cell.axes(), status=row.status, reason=row.reason) for row in self.declared.values()]
+        return [header, plan, *declared]
 
     def _selection(self) -> dict[str, Any]:
         selection = self.settings.selection

@@ -14,8 +14,6 @@ from bench_plugin.run import Run
 
 def write_summary(run: Run, terminal: pytest.TerminalReporter) -> None:
     """Draw the grid from the rows just written and write the pages beside them."""
-    if run.worker or not run.settings.results.is_file():
-        return
     try:
         grid = read_grid(run.settings.results)
     except BenchError as error:
@@ -29,11 +27,11 @@ def write_summary(run: Run, terminal: pytest.TerminalReporter) -> None:
     for remark in (grid.partial, *grid.notes):
         if remark:
             terminal.write_line(remark)
-    declared = sum(not entry.key for entry in grid.entries)
-    cached = sum(bool(judged.outcome.stages_cached) for judged in run.judged)
+    computed = [entry for entry in grid.entries if entry.key]
     reused = sum(judged.reused for judged in run.judged)
     terminal.write_line(
-        f"{len(run.judged)} cells, {declared} declared before the run, {cached} with cached stages, {reused} rows reused"
+        f"{len(computed)} cells, {len(grid.entries) - len(computed)} declared before the run, "
+        f"{sum(entry.cached for entry in computed)} with cached stages, {reused} rows reused"
     )
     paths = write_pages(grid, run.settings.results.parent)
     shown = os.path.relpath(paths[0].with_suffix(""), run.settings.root)

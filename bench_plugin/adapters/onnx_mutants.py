@@ -202,7 +202,7 @@ def _gelu(graph: _Graph) -> Mutated:
 
 
 def _resize(graph: _Graph) -> Mutated:
-    for node in graph.nodes("Resize"):
+    for node in reversed(graph.nodes("Resize")):  # the last: what is resized from a single pixel has no alignment
         align = graph.value(node, "coordinate_transformation_mode", b"half_pixel") == b"align_corners"
         mode = "half_pixel" if align else "align_corners"
         return _site(node), graph.attribute(node, "coordinate_transformation_mode", mode)

@@ -291,20 +291,11 @@ def _import_torchvision(torch: Any) -> Any:
     )
     importlib.import_module("torchvision")
     importlib.import_module("torchvision.extension")._has_ops = lambda: True
-    boxes = importlib.import_module("torchvision.ops.boxes")
     align = importlib.import_module("torchvision.ops.roi_align")._roi_align
     plain = getattr(align, "__wrapped__", align)
 
     def nms(dets: Any, scores: Any, threshold: float) -> Any:
-        order = scores.argsort(descending=True, stable=True)
-        over = boxes.box_iou(dets[order], dets[order]) > threshold
-        alive = torch.ones(len(order), dtype=torch.bool)
-        for index in range(len(order)):
-            if alive[index]:
-                covered = over[index].clone()
-                covered[: index + 1] = False
-                alive &= ~covered
-        return order[alive]
+        return torch.from_numpy(_suppressed(dets.detach().numpy(), scores.detach().numpy(), threshold))
 
     def roi_align(*arguments: Any) -> Any:
         return plain(*arguments)
@@ -312,6 +303,25 @@ def _import_torchvision(torch: Any) -> Any:
     library.impl("nms", nms, "CPU")
     library.impl("roi_align", roi_align, "CPU")
     return [TORCHVISION_SHIM], [library]
+
+
+def _suppressed(boxes: Any, scores: Any, threshold: float) -> Any:
+    """Greedy non-maximum suppression: indices [kept] of boxes [n, 4], best score first, that overlap no better one."""
+    import numpy as np
+
+    order = np.argsort(-scores, kind="stable")
+    x1, y1, x2, y2 = boxes[order].T
+    areas = (x2 - x1) * (y2 - y1)
+    alive = np.ones(len(order), dtype=bool)
+    for index in range(len(order)):
+        if alive[index]:
+            rest = slice(index + 1, None)
+            width = np.minimum(x2[index], x2[rest]) - np.maximum(x1[index], x1[rest])
+            height = np.minimum(y2[index], y2[rest]) - np.maximum(y1[index], y1[rest])
+            common = width.clip(0) * height.clip(0)
+            with np.errstate(invalid="ignore"):
+                alive[rest] &= ~(common / (areas[index] + areas[rest] - common) > threshold)
+    return order[alive].copy()
 
 
 def _model(call: Call) -> Any:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 
+from bench_plugin.compare.table import with_overrides
 from bench_plugin.core.cache import Cache, default_folder
 from bench_plugin.core.cell import Cell
+from bench_plugin.core.errors import UsageError
 from bench_plugin.core.outcome import Outcome
 from bench_plugin.core.roundtrip import RoundTrip
 from bench_plugin.core.schedule import Need, Schedule
@@ -56,7 +58,12 @@ class Engine:
         return Need(toolchain, int(model.memory_gb * GIB))
 
     def tolerances(self, overrides: Mapping[Cell, Mapping[str, float]]) -> None:
-        """The tolerances of cells whose tests carry a marker; said before the cells are planned."""
+        """The tolerances of cells whose tests carry a marker; said before the cells are planned. Raises UsageError."""
+        for values in overrides.values():
+            try:
+                with_overrides(**values)
+            except (TypeError, ValueError) as error:
+                raise UsageError(str(error)) from error
         self._overrides.update(overrides)
 
     def future(self, cell: Cell) -> Future[Outcome]:

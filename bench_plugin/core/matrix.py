@@ -80,7 +80,7 @@ class Matrix:
 
     def complete(self) -> list[Cell]:
         """Every cell of every profile, pruned or not: what expectations may speak of."""
-        everything = replace(Selection(), profile="full", onnx_files=self.selection.onnx_files)
+        everything = Selection(profile="full", frameworks=tuple(self.frameworks), models=tuple(self.models))
         return [cell for check in (Check.EXPORT, Check.IMPORT) for cell, _ in self._round_trips(check, everything)]
 
     def profile_cells(self) -> list[Cell]:

@@ -84,13 +84,28 @@ def outcome_of(row: Mapping[str, Any]) -> Outcome:
 class ResultsWriter:
     """Appends rows; the file is made with the first one. Several processes may write to one file.
 
-    Without ``resume`` an existing file becomes ``<name>.previous.jsonl``.
+    Without ``resume`` an existing file becomes ``<name>.previous.jsonl`` when the run is opened.
     """
 
     def __init__(self, path: Path, *, resume: bool) -> None:
         self._path = path
         self._resume = resume
         self._file: int | None = None
+
+    def begin(self, run: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write the opening rows, once per ``run`` id: of several processes of one run the first does it."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.with_suffix(".run").open("a+") as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX)
+            opened.seek(0)
+            if opened.read() == run:
+                return
+            if not self._resume and self._path.exists():
+                os.replace(self._path, self._path.with_suffix(".previous.jsonl"))
+            for row in rows:
+                self.append(row)
+            opened.truncate(0)
+            opened.write(run)
 
     def append(self, row: Mapping[str, Any]) -> None:
         """One row, whole or not at all: one write under a lock, behind a line that a killed run may have cut."""
@@ -110,8 +125,6 @@ class ResultsWriter:
     def _open(self) -> int:
         if self._file is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            if not self._resume and self._path.exists():
-                os.replace(self._path, self._path.with_suffix(".previous.jsonl"))
             self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         return self._file
 
@@ -187,6 +200,14 @@ def _commit(root: Path) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def run_of_results(path: Path) -> str:
+    """The id of the run that opened a results file; empty when there is none."""
+    try:
+        return path.with_suffix(".run").read_text("utf-8")
+    except OSError:
+        return ""
 
 
 def _text(value: object) -> str | None:

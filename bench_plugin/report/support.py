@@ -33,6 +33,7 @@ class Entry:
     versions: Mapping[str, str]
     numbers: Mapping[str, Any]
     repro: str
+    cached: bool = False
 
     @property
     def unconfirmed(self) -> bool:
@@ -127,7 +128,7 @@ def _entry(row: Mapping[str, Any]) -> Entry:
         tolerance=numbers.get("tolerance_E"), converted=bool(row.get("converted")), expected=expected.get("reason", ""),
         flags=tuple(row.get("flags", ())), stage=row.get("stage") or "", symptom=row.get("symptom") or "", cell=row["cell"],
         timings=row.get("timings") or {}, peaks=row.get("peaks") or {}, versions=row.get("versions") or {}, numbers=numbers,
-        repro=f"bench repro {row['key']}" if row.get("key") else "",
+        repro=f"bench repro {row['key']}" if row.get("key") else "", cached=bool(row.get("stages_cached")),
     )  # fmt: skip
 
 

@@ -44,8 +44,8 @@ def models(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def matrix(models: Path, catalog: Catalog, **selection: object) -> Matrix:
-    return Matrix(load_models([models]), catalog, ["local"], replace(Selection(), **selection))  # ty: matching fields
+def matrix(folder: Path, catalog: Catalog, **selection: object) -> Matrix:
+    return Matrix(load_models([folder]), catalog, ["local"], replace(Selection(), **selection))  # ty: matching fields
 
 
 def test_a_profile_selects_its_models_and_one_default_exporter_each(models: Path, catalog: Catalog) -> None:

@@ -1,0 +1,232 @@
+"""A framework of the tests' own: a two-layer network in numpy that goes wrong where its model's table says so.
+
+``arguments.fault = "<operation>:<kind>"`` in a model's constructor asks for it, such as ``export:segfault``. It runs in an
+environment that has numpy and onnx.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any, Dict, List
+
+import numpy as np
+from bench_plugin.agent import conditioning, samples
+from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported
+
+ADAPTER = {
+    "name": "fake",
+    "kind": "framework",
+    "toolchain": "fake",
+    "title": "Fake",
+    "distribution": "onnx",
+    "operations": ["reference", "export", "import_model", "run_imported"],
+    "exporters": {
+        "fakeout": {"opsets": [13, 18], "opset": 17, "distribution": "onnx"},
+        "otherout": {"opsets": [13, 18], "opset": 17, "distribution": "onnx"},
+    },
+    "importers": {
+        "fakein": {"opsets": [13, 18], "opset": 17, "distribution": "onnx"},
+        "otherin": {"opsets": [13, 18], "opset": 17, "distribution": "onnx"},
+    },
+    "default_pairs": [["fakeout", "fakein"]],
+    "on_request": True,
+    "unsupported": [{"operation": "export", "exception": "LookupError", "pattern": "no translation"}],
+}
+
+
+class Adapter:
+    """Remembers the fault of the model that it works on, and the weights of the imported one."""
+
+    def __init__(self) -> None:
+        self._weights: Dict[str, Any] = {}
+        self._fault = ""
+        self._calls = 0
+
+    def versions(self) -> Dict[str, str]:
+        """None of its own."""
+        return {}
+
+    def reset(self) -> None:
+        """Forget the imported model."""
+        self._weights = {}
+
+    def reference(self, call: Call) -> Reply:
+        """Truth in float64, float32 runs, and one that is off by an ulp."""
+        self._begin(call, "reference")
+        weights = _weights(call)
+        x = samples.given(call)[0]
+        exact = {name: value.astype("float64") for name, value in weights.items()}
+        perturbation = conditioning.Perturbation(1)
+        off = {name: perturbation(value) for name, value in exact.items()}
+        runs = {
+            "truth": _apply(exact, x.astype("float64")), "default": _apply(weights, x), "variant": _one_by_one(weights, x[:4]),
+            "perturbed": _apply(off, perturbation(x[:4].astype("float64"))),
+        }  # fmt: skip
+        arrays = {f"{kind}:y": y for kind, y in runs.items()}
+        if samples.given(call, "alt"):
+            arrays["alt:y"] = _apply(exact, samples.given(call, "alt")[0].astype("float64"))
+        return Reply({"truth": "float64"}, samples.blobs(arrays))
+
+    def export(self, call: Call) -> Reply:
+        """The network as ``model.onnx``."""
+        self._begin(call, "export")
+        path = os.path.join(call.folder, "model.onnx")
+        weights = _weights(call)
+        if self._fault == "export:wrong-weights":
+            weights["a"] = weights["a"] * np.float32(1.01)
+        kind = self._fault.partition(":")[2] if self._fault.startswith("export:file-") else ""
+        _write(path, weights, int(str(call.meta["opset"])), bool(call.meta["dynamic"]), kind, self._fault)
+        return Reply({"warnings": []}, files={"model.onnx": path})
+
+    def import_model(self, call: Call) -> Reply:
+        """Weights and producer (which carries the fault of the model) of ``model.onnx``."""
+        import onnx
+
+        model = onnx.load(call.files["model.onnx"])
+        self._fault = model.producer_name
+        self._do(call, "import", "import")
+        self._weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+        return Reply({"shims": ["a shim of the fake framework"]} if self._fault == "import:shim" else {})
+
+    def run_imported(self, call: Call) -> Reply:
+        """The imported network's output."""
+        self._do(call, "run", "run")
+        y = _apply(self._weights, samples.given(call)[0])
+        kind = self._fault.partition(":")[2] if self._fault.startswith("run:") else ""
+        changes = {
+            "wrong": lambda: y * np.float32(1.01), "nan": lambda: y * np.float32("nan"), "shape": lambda: y[:, :-1],
+            "dtype": lambda: y.astype("int32"), "mean": lambda: np.broadcast_to(y.mean(axis=0), y.shape).copy(),
+            "rolled": lambda: np.roll(y, 1, axis=0),
+        }  # fmt: skip
+        if kind == "missing":
+            return Reply({})
+        return Reply({}, samples.blobs({"out0": changes[kind]() if kind in changes else y}))
+
+    def _begin(self, call: Call, stage: str) -> None:
+        model: Any = call.meta["model"]
+        self._fault = str(model["spec"].get("arguments", {}).get("fault", ""))
+        self._do(call, stage, stage)
+
+    def _do(self, call: Call, stage: str, operation: str) -> None:
+        call.stage(stage)
+        self._calls += 1
+        wanted, _, kind = self._fault.partition(":")
+        if wanted == operation and kind in FAULTS:
+            FAULTS[kind](self._calls)
+
+
+def _segfault(calls: int) -> None:
+    ctypes.string_at(0)
+
+
+def _kill(calls: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _sleep(calls: int) -> None:
+    time.sleep(600)
+
+
+def _pause(calls: int) -> None:
+    time.sleep(1.5)
+
+
+def _allocate(calls: int) -> None:
+    kept = []
+    while True:
+        kept.append(np.ones(2**23))
+        time.sleep(0.01)
+
+
+def _exception(calls: int) -> None:
+    raise ValueError("this is the first line\n" + "x" * 2**20)
+
+
+def _unsupported(calls: int) -> None:
+    raise Unsupported("operator Frobnicate is not implemented")
+
+
+def _declared(calls: int) -> None:
+    raise KeyError("no translation of Frobnicate")
+
+
+def _invalid(calls: int) -> None:
+    raise InvalidModel("the model is not one")
+
+
+def _noise(calls: int) -> None:
+    print("noise on stdout " * 1000)
+    os.write(1, b"noise below Python " * 1000)
+    os.write(2, b"noise on stderr " * 1000)
+
+
+def _channel() -> int:
+    return int(sys.argv[sys.argv.index("--fd") + 1])
+
+
+def _garbage(calls: int) -> None:
+    os.write(_channel(), b"this is no frame, whatever it may look like" * 10)
+
+
+def _used_only(calls: int) -> None:
+    if calls > 1:
+        raise RuntimeError("left over from the call before")
+
+
+def _grandchild(calls: int) -> None:
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+    with open(os.environ["FAKE_PIDS"], "a") as file:
+        file.write(f"{os.getpid()} {child.pid}\n")
+    time.sleep(600)
+
+
+FAULTS = {
+    "segfault": _segfault, "kill": _kill, "sleep": _sleep, "pause": _pause, "allocate": _allocate, "exception": _exception,
+    "unsupported": _unsupported, "declared": _declared, "invalid": _invalid, "noise": _noise, "garbage": _garbage,
+    "used-only": _used_only, "grandchild": _grandchild,
+}  # fmt: skip
+
+
+def _weights(call: Call) -> Dict[str, Any]:
+    seed = int(str(call.meta["seed"]))
+    rng = np.random.default_rng(seed + 7)
+    return {
+        "a": rng.standard_normal((8, 16)).astype("float32"), "b": rng.standard_normal(16).astype("float32"),
+        "c": rng.standard_normal((16, 4)).astype("float32"), "d": rng.standard_normal(4).astype("float32"),
+    }  # fmt: skip
+
+
+def _apply(weights: Dict[str, Any], x: Any) -> Any:
+    return np.maximum(x @ weights["a"] + weights["b"], 0) @ weights["c"] + weights["d"]
+
+
+def _one_by_one(weights: Dict[str, Any], x: Any) -> Any:
+    return np.concatenate([_apply(weights, row[None]) for row in x])
+
+
+def _write(path: str, weights: Dict[str, Any], opset: int, dynamic: bool, kind: str, fault: str) -> None:
+    import onnx
+    from onnx import helper
+
+    batch = "batch" if dynamic else 1
+    nodes: List[Any] = [
+        helper.make_node("Gemm", ["x", "a", "b"], ["h"]), helper.make_node("Relu", ["h"], ["r"]),
+        helper.make_node("Gemm", ["r", "c", "d"], ["y"]),
+    ]  # fmt: skip
+    if kind == "file-cycle":
+        nodes[0] = helper.make_node("Gemm", ["y", "a", "b"], ["h"])
+    graph = helper.make_graph(
+        nodes, "fake", [helper.make_tensor_value_info("x", 1, [batch, 8])], [helper.make_tensor_value_info("y", 1, [batch, 4])],
+        [onnx.numpy_helper.from_array(value, name) for name, value in weights.items()],
+    )  # fmt: skip
+    skewed = 27 if kind == "file-skew" else opset
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", skewed)], ir_version=8)
+    model.producer_name = fault  # so that the importer knows
+    data = model.SerializeToString()
+    with open(path, "wb") as file:
+        file.write({"file-truncated": data[: len(data) // 2], "file-text": b"hello"}.get(kind, data))
