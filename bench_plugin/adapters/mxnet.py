@@ -1,0 +1,306 @@
+"""MXNet: models and their truth, export by mx2onnx, import by mxnet.contrib.onnx."""
+
+# ruff: noqa: B905 (the strict of zip is newer than Python 3.8)
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import importlib
+import importlib.metadata
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+from unittest import mock
+
+from bench_plugin.agent import conditioning, construct, samples
+from bench_plugin.agent.adapter import Call, Reply
+
+ADAPTER = {
+    "name": "mxnet",
+    "kind": "framework",
+    "toolchain": "mxnet",
+    "title": "MXNet",
+    "distribution": "mxnet",
+    "distributions": ["gluoncv"],
+    "operations": ["reference", "export", "import_model", "run_imported"],
+    "exporters": {"mx2onnx": {"opsets": [12, 13], "opset": 13, "distribution": "mxnet"}},
+    "importers": {"onnx2mx": {"opsets": [7, 13], "opset": 13, "distribution": "mxnet"}},
+    "default_pairs": [["mx2onnx", "onnx2mx"]],
+    "unsupported": [
+        {"operation": "export", "exception": "AttributeError", "pattern": "No conversion function registered for"},
+        {"operation": "export", "exception": "NotImplementedError", "pattern": ""},
+        {"operation": "import_model", "exception": "NotImplementedError", "pattern": ""},
+    ],
+}
+
+DISTRIBUTIONS = ("mxnet", "gluoncv", "onnx", "numpy", "protobuf")
+PERTURBED_RUNS = 8  # of detections, to find the stable ones
+SWITCHES = {"OMP_NUM_THREADS": str(os.cpu_count() or 1)}  # read when MXNet is imported
+IR_VERSION = 8
+OPSET_SHIM = "onnx: names the requested opset and IR 8 as its newest; mx2onnx takes no opset and stamps onnx's own"
+
+
+class Net(NamedTuple):
+    """A traced model: its graph, its weights and statistics by name, and the names of what it takes."""
+
+    graph: Any
+    values: dict[str, Any]
+    inputs: list[str]
+    weights: list[str]  # those of the values that training would change
+
+
+class Adapter:
+    """Keeps the model that was built last and the one that was imported last."""
+
+    def __init__(self) -> None:
+        os.environ.update(SWITCHES)
+        self._key = ""
+        self._net: Any = None
+        self._build_seconds = 0.0
+        self._imported: Any = None
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in DISTRIBUTIONS}
+
+    def reset(self) -> None:
+        """Forget both models."""
+        self._key, self._net, self._imported = "", None, None
+        gc.collect()
+
+    def reference(self, call: Call) -> Reply:
+        """Truth in float64, default kernels, oneDNN's fused ones, and float64 off by one ulp."""
+        net = self._built(call)
+        call.stage("reference")
+        given, few = samples.given(call), int(str(call.meta["noise_samples"]))
+        batched, ragged = bool(call.meta["batched"]), bool(_model(call)["detections"])
+        runs = {"default": _each(_function(net), given, batched)}
+        names = samples.output_names(call, len(runs["default"][0]))
+        if not ragged:
+            runs["variant"] = _each(_function(net, fused=True), [x[:few] for x in given], batched)
+        twin = _double_precision(net)
+        exact = _function(twin)
+        runs["truth"] = _each(exact, [_double(x) for x in given], batched)
+        whole = exact([_double(x) for x in samples.given(call, "alt")]) if samples.given(call, "alt") else []
+        perturbation = conditioning.Perturbation(int(str(call.meta["seed"])))
+        for name in twin.weights:
+            twin.values[name][:] = perturbation(twin.values[name].asnumpy())
+        if ragged:
+            for index in range(PERTURBED_RUNS):
+                runs[f"perturbed{index}"] = _each(exact, [perturbation(_double(x)) for x in given], batched)
+        else:
+            runs["perturbed"] = _each(exact, [perturbation(_double(x[:few])) for x in given], batched)
+        arrays = {}
+        for kind, results in runs.items():
+            arrays.update(samples.blobs(samples.joined(results, names, batched, ragged), kind + ":"))
+        arrays.update(samples.blobs(dict(zip(names, whole)), "alt:"))
+        parameters = sum(net.values[name].size for name in net.weights)
+        meta: dict[str, object] = {
+            "outputs": names, "parameters": parameters, "truth": "float64", "shims": [], "switches": SWITCHES,
+            "notes": ["variant: oneDNN's fused subgraphs"], "build_seconds": self._build_seconds,
+        }  # fmt: skip
+        return Reply(meta, arrays)
+
+    def export(self, call: Call) -> Reply:
+        """``model.onnx`` by mx2onnx, static or with the model's symbolic dimensions."""
+        net = self._built(call)
+        mx, onnx = importlib.import_module("mxnet"), importlib.import_module("onnx")
+        rows, given = _model(call)["inputs"], [x if call.meta["batched"] else x[0] for x in samples.given(call)]
+        options: dict[str, Any] = {}
+        if call.meta["dynamic"]:
+            options = {"dynamic": True, "dynamic_input_shapes": [tuple(row["shape"]) for row in rows]}
+        path = os.path.join(call.folder, "model.onnx")
+        call.stage("export")
+        with _newest_opset(onnx, int(str(call.meta["opset"]))):
+            mx.onnx.export_model(
+                net.graph, net.values, [x.shape for x in given], [x.dtype.type for x in given], path, **options
+            )
+        meta: dict[str, object] = {
+            "requested_opset": call.meta["opset"], "shims": [OPSET_SHIM], "warnings": [], "switches": SWITCHES,
+        }  # fmt: skip
+        return Reply(meta, files={"model.onnx": path})
+
+    def import_model(self, call: Call) -> Reply:
+        """Convert ``model.onnx``; the result is kept for :meth:`run_imported`."""
+        importlib.import_module("mxnet")
+        converter = importlib.import_module("mxnet.contrib.onnx")
+        call.stage("import")
+        self._imported = None
+        graph, weights, statistics = converter.import_model(call.files["model.onnx"])
+        self._imported = Net(graph, {**weights, **statistics}, [], [])
+        return Reply({"shims": [], "switches": SWITCHES})
+
+    def run_imported(self, call: Call) -> Reply:
+        """Run the imported model: sample by sample, or once with the tensors as they are (``meta["whole"]``)."""
+        if self._imported is None:
+            raise RuntimeError("no model is imported in this agent; import_model must come first in the same lease")
+        call.stage("run")
+        named = samples.given_by_name(call)
+        run, given = _function(self._imported._replace(inputs=list(named))), list(named.values())
+        if call.meta.get("whole"):
+            ys = run(given)
+            return Reply({}, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
+        batched = bool(call.meta.get("batched"))
+        results = _each(run, given, batched)
+        names = samples.numbered(len(results[0]))
+        return Reply({}, samples.blobs(samples.joined(results, names, batched, bool(call.meta.get("ragged")))))
+
+    def _built(self, call: Call) -> Net:
+        """The model in float32 with seeded, conditioned weights: that of the last call if it is the same."""
+        key = hashlib.sha256(json.dumps([call.meta["model"], call.meta["seed"]], sort_keys=True).encode()).hexdigest()
+        if key != self._key:
+            mx = importlib.import_module("mxnet")
+            call.stage("build")
+            since = time.monotonic()
+            self.reset()
+            with mx.name.NameManager():  # names are counted from 0 again
+                net = _traced(mx, call)
+            self._key, self._net, self._build_seconds = key, net, time.monotonic() - since
+        built: Net = self._net
+        return built
+
+
+def _traced(mx: Any, call: Call) -> Net:
+    """Build the block, draw its weights and keep its graph; the block itself is not needed any more."""
+    import numpy as np
+
+    seed = int(str(call.meta["seed"]))
+    mx.random.seed(seed)
+    np.random.seed(seed)
+    block = construct.build(_model(call))
+    # Some constructors initialise their parts themselves, with values that shrink.
+    block.initialize(mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2), force_reinit=True)
+    inputs = [str(row["name"]) for row in _model(call)["inputs"]]
+    variables = [mx.sym.var(name) for name in inputs]
+    inner = mx.sym.Group(_flat(block(*variables)))
+    outer = (
+        inner
+        if not _model(call)["detections"]
+        else mx.sym.Group(_flat(block(*(x.expand_dims(axis=0) for x in variables))))
+    )
+    examples = [x if call.meta["batched"] else x[0] for x in samples.given(call)]
+    graph = mx.sym.load_json(_selected(mx, call, outer).tojson())
+    parameters = {name: one for name, one in block.collect_params().items() if name in graph.list_inputs()}
+    shapes, _, statistics = graph.infer_shape(**{name: x.shape for name, x in zip(inputs, examples)})
+    known = dict(zip([*graph.list_arguments(), *graph.list_auxiliary_states()], [*shapes, *statistics]))
+    for name, parameter in parameters.items():
+        parameter.shape = known[name]
+        parameter._finish_deferred_init()
+    values = {name: parameter.data() for name, parameter in parameters.items()}
+    constant = {name for name, parameter in parameters.items() if isinstance(parameter, mx.gluon.Constant)}
+    weights = [name for name in graph.list_arguments() if name in values and name not in constant]
+    net = Net(graph, values, inputs, weights)
+    _condition(mx, net._replace(graph=inner), seed, (conditioning.CALIBRATION_IMAGES, *examples[0].shape[-3:]))
+    return net
+
+
+def _selected(mx: Any, call: Call, graph: Any) -> Any:
+    """The outputs that the declaration selects, in its order; detections without the batch, as their image is."""
+    model = _model(call)
+    outputs = [graph[index] for index in model["spec"].get("select", range(len(graph.list_outputs())))]
+    if model["detections"]:
+        names = samples.output_names(call, len(outputs))
+        axes = [(0, 2) if name in ("labels", "scores") else (0,) for name in names]  # those two are columns
+        outputs = [mx.sym.squeeze(y, axis=axis, name=name) for y, axis, name in zip(outputs, axes, names)]
+    return mx.sym.Group(outputs)
+
+
+def _condition(mx: Any, net: Net, seed: int, shape: Sequence[int]) -> None:
+    """Seeded scales, shifts and biases; statistics of every BatchNorm from one pass over seeded images."""
+    weights = conditioning.Weights(seed)
+    said = json.loads(net.graph.tojson())
+    nodes = said["nodes"]
+    norms = [node for node in nodes if node["op"] == "BatchNorm"]
+    drawn = {}
+    for node in norms:
+        scale, shift = (nodes[entry[0]]["name"] for entry in node["inputs"][1:3])
+        drawn[shift] = weights.shift
+        if node["attrs"].get("fix_gamma", "True") != "True":
+            drawn[scale] = weights.scale
+    for name in net.weights:
+        draw = drawn.get(name, weights.bias if name.endswith("bias") else None)
+        if draw:
+            net.values[name][:] = draw(name, net.values[name].asnumpy())
+    if not norms:
+        return
+    for node in nodes:
+        if node["op"] == "BatchNorm":
+            node["attrs"].update(momentum="0.0", use_global_stats="False")  # the statistics become the batch's
+        elif node["op"] == "Dropout":
+            node["attrs"]["p"] = "0.0"
+    inner = mx.sym.load_json(json.dumps(said)).get_internals()
+    last = mx.sym.Group([inner[node["name"] + "_output"] for node in norms])
+    _function(net._replace(graph=last), training=True)([samples.images(seed, shape)])
+
+
+def _double_precision(net: Net) -> Net:
+    """The same model in float64, the types that its graph names included."""
+    mx = importlib.import_module("mxnet")
+    said = json.loads(net.graph.tojson())
+    for node in said["nodes"]:
+        for key, value in node.get("attrs", {}).items():
+            if value == "float32":
+                node["attrs"][key] = "float64"
+        if node["op"] in ("_zeros", "_ones", "_arange", "_full"):
+            node["attrs"].setdefault("dtype", "float64")
+    values = {name: value.astype("float64") for name, value in net.values.items()}
+    return net._replace(graph=mx.sym.load_json(json.dumps(said)), values=values)
+
+
+def _function(net: Net, fused: bool = False, training: bool = False) -> Callable[[Sequence[Any]], list[Any]]:
+    """From numpy inputs to the flat list of numpy outputs."""
+    mx = importlib.import_module("mxnet")
+    bound: dict[Any, Any] = {}
+
+    def run(xs: Sequence[Any]) -> list[Any]:
+        key = tuple((x.shape, x.dtype.name) for x in xs)
+        if key not in bound:
+            bound.clear()
+            given = {name: mx.nd.zeros(x.shape, dtype=x.dtype) for name, x in zip(net.inputs, xs)}
+            arguments = {name: net.values[name] for name in net.graph.list_arguments() if name in net.values}
+            statistics = {name: net.values[name] for name in net.graph.list_auxiliary_states()}
+            with mock.patch.dict(os.environ, MXNET_SUBGRAPH_BACKEND="MKLDNN" if fused else "NONE"):
+                bound[key] = net.graph.bind(mx.cpu(), {**arguments, **given}, aux_states=statistics, grad_req="null")
+        executor = bound[key]
+        for name, x in zip(net.inputs, xs):
+            executor.arg_dict[name][:] = x
+        return [y.asnumpy() for y in executor.forward(is_train=training)]
+
+    return run
+
+
+@contextlib.contextmanager
+def _newest_opset(onnx: Any, opset: int) -> Iterator[None]:
+    """onnx as it was when ``opset`` was the newest: what mx2onnx translates to, checks by and stamps on the file."""
+    context = onnx.checker.DEFAULT_CONTEXT
+    before = context.opset_imports
+    context.opset_imports = {"": opset}
+    try:
+        newest = mock.patch.object(onnx.defs, "onnx_opset_version", lambda: opset)
+        with newest, mock.patch.object(onnx.helper, "IR_VERSION", IR_VERSION):
+            yield
+    finally:
+        context.opset_imports = before
+
+
+def _model(call: Call) -> Any:
+    return call.meta["model"]
+
+
+def _each(run: Callable[[Sequence[Any]], list[Any]], given: list[Any], batched: bool) -> list[list[Any]]:
+    return samples.one_by_one(run, given, batched)
+
+
+def _double(values: Any) -> Any:
+    return values.astype("float64") if values.dtype.kind == "f" else values
+
+
+def _flat(result: Any) -> list[Any]:
+    """Symbols of a symbol, or of tuples and lists of them, in their order."""
+    if isinstance(result, (tuple, list)):
+        return [symbol for value in result for symbol in _flat(value)]
+    return [result]
