@@ -24,7 +24,8 @@ class VersionSkew(Exception):
 class Call:
     """One request: metadata, arrays and files by name, and a scratch folder for result files.
 
-    ``files`` maps names to readable paths, which are never written to; result files must lie below ``folder``.
+    ``files`` maps names to readable paths, which are never written to; result files must lie below ``folder``,
+    which is emptied when the next call begins.
     """
 
     def __init__(

@@ -59,12 +59,15 @@ class Server:
         self._stage = ""
 
     def serve(self) -> None:
-        """Answer requests until ``bye`` or the end of the connection."""
+        """Answer requests until ``bye``, the end of the connection or bytes that are no frame. Raises OSError."""
         self._channel.send(wire.HELLO, 0, self._about())
         while True:
             try:
                 frame = self._channel.receive()
             except Closed:
+                return
+            except wire.WireError as error:  # where the next frame begins is not known any more
+                self._report(0, error)
                 return
             if frame.kind == wire.BYE:
                 return
@@ -91,7 +94,7 @@ class Server:
                 adapter.reset()
             self._channel.send(wire.RESULT, frame.call)
         elif frame.kind == wire.VERSIONS:
-            versions = self._adapters[str(frame.meta["adapter"])].instance.versions()
+            versions = self._loaded(frame).instance.versions()
             self._channel.send(wire.RESULT, frame.call, {"versions": versions})
         elif frame.kind == wire.CANCEL:
             self._channel.send(wire.RESULT, frame.call, {"cancelled": False})  # calls are answered in order
@@ -100,13 +103,20 @@ class Server:
 
     def _load(self, frame: wire.Frame) -> None:
         name, digest = str(frame.meta["adapter"]), str(frame.meta["sha256"])
-        path = self._store.put(digest, bytes(frame.arrays[0].data), suffix=".py")
+        readable = re.sub(r"[^A-Za-z0-9]", "_", name)[:64]  # for tracebacks
+        path = self._store.put(digest, bytes(frame.arrays[0].data), suffix="-%s.py" % readable)
         self._adapters[name] = Loaded(name, path)
         self._channel.send(wire.RESULT, frame.call)
 
+    def _loaded(self, frame: wire.Frame) -> Loaded:
+        name = str(frame.meta.get("adapter", ""))
+        if name not in self._adapters:
+            raise Refused("no adapter %r was sent" % name)
+        return self._adapters[name]
+
     def _call(self, frame: wire.Frame) -> None:
         meta = frame.meta
-        loaded = self._adapters[str(meta["adapter"])]
+        loaded = self._loaded(frame)
         operation = str(meta["operation"])
         if operation not in loaded.declaration.get("operations", ()):
             raise Refused("adapter %s has no operation %r" % (meta["adapter"], operation))
@@ -119,7 +129,7 @@ class Server:
 
         names: List[str] = meta.get("arrays", [])
         files = {name: self._given(place) for name, place in meta.get("files", {}).items()}
-        folder = self._store.scratch(frame.call)
+        folder = self._store.scratch()
         call = Call(operation, meta.get("meta", {}), dict(zip(names, frame.arrays)), files, folder, announce)
         self._peak.reset()
         reply: Reply = _raising(loaded, operation, call)
@@ -142,7 +152,8 @@ class Server:
         text = str(error).strip() or type(error).__name__
         meta = {
             "symptom": "harness" if isinstance(error, (Refused, wire.WireError)) else symptom_of(error),
-            "message": bounded(text, 4096), "detail": bounded(detail, DETAIL_BYTES), "types": type_names(error), "stage": self._stage,
+            "message": bounded(text, 4096), "detail": bounded(detail, DETAIL_BYTES), "types": type_names(error),
+            "stage": self._stage,
         }  # fmt: skip
         self._channel.send(wire.ERROR, call, meta)
 

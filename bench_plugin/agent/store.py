@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 
-DIGEST = re.compile(r"^[0-9a-f]{64}$")
+DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Refused(Exception):
@@ -34,7 +34,7 @@ class Store:
 
     def path(self, digest: str, suffix: str = "") -> str:
         """Where the content of this digest is, or will be."""
-        if not DIGEST.match(digest):
+        if not DIGEST.fullmatch(digest):
             raise Refused("%r is not a SHA-256 in hexadecimal" % digest)
         return os.path.join(self.folder, "store", digest + suffix)
 
@@ -42,11 +42,13 @@ class Store:
         """Whether the content is here."""
         return os.path.exists(self.path(digest))
 
-    def scratch(self, number: int) -> str:
-        """A new empty folder for one call; that of an earlier call with this number is gone."""
-        folder = os.path.join(self.folder, "calls", str(number))
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
+    def scratch(self) -> str:
+        """An empty folder for one call; what the call before left there is gone."""
+        folder = os.path.join(self.folder, "call")
+        os.makedirs(folder, exist_ok=True)
+        if os.listdir(folder):  # one that is empty is used again: thousands of folders take seconds to remove
+            shutil.rmtree(folder)
+            os.makedirs(folder)
         return folder
 
     def below(self, path: str) -> str:

@@ -101,7 +101,8 @@ class Agent:
         """Wait for the agent's hello. Raises AgentFailure when it does not come."""
         frame = self._receive(0, _Watch(Limits(START_SECONDS, 0)))
         if frame.kind != wire.HELLO:
-            raise self._lost("harness", f"the agent said {wire.KINDS[frame.kind]} instead of hello")
+            said = frame.meta.get("message") or wire.KINDS[frame.kind]
+            raise self._lost("harness", f"the agent said {said!r} instead of hello")
 
     def call(
         self, adapter: str, operation: str, meta: Mapping[str, Any], *, arrays: Arrays | None = None,
@@ -118,11 +119,15 @@ class Agent:
         }  # fmt: skip
         frame = self._ask(wire.CALL, request, limits, [from_numpy(values) for values in given.values()])
         self.calls += 1
-        names = frame.meta["arrays"]
-        seconds = {**frame.meta["seconds"], "call": time.monotonic() - began}
-        fetched = {name: self._fetch(name, path, limits) for name, path in frame.meta["files"].items()}
-        received = {name: to_numpy(array) for name, array in zip(names, frame.arrays, strict=True)}
-        return Answer(frame.meta["meta"], received, fetched, seconds, frame.meta["peak"], str(self.log))
+        elapsed = time.monotonic() - began
+        try:
+            names, paths, gave, peak = (frame.meta[key] for key in ("arrays", "files", "meta", "peak"))
+            seconds = {**frame.meta["seconds"], "call": elapsed}
+            received = {name: to_numpy(array) for name, array in zip(names, frame.arrays, strict=True)}
+            fetched = {name: self._fetch(name, path, limits) for name, path in paths.items()}
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise self._lost("harness", f"the agent's answer lacks what belongs to it: {error!r}") from error
+        return Answer(gave, received, fetched, seconds, peak, str(self.log))
 
     def versions(self, adapter: str, limits: Limits) -> dict[str, str]:
         """Versions of the distributions that an adapter works with, as installed."""
@@ -178,7 +183,7 @@ class Agent:
         try:
             self.channel.send(kind, self._next, dict(meta), arrays or [])
         except TimeoutError:
-            raise self._lost("timeout", f"the agent took no data for {limits.seconds:.0f} s", watch.stage) from None
+            raise self._lost("timeout", f"the agent took no data for {limits.seconds:g} s", watch.stage) from None
         except OSError:
             raise self._gone(watch.stage, within=False) from None
         except wire.WireError as error:
@@ -196,18 +201,17 @@ class Agent:
                 raise self._lost("harness", f"the agent answered with {wire.KINDS[frame.kind]}", watch.stage)
 
     def _receive(self, call: int, watch: _Watch) -> wire.Frame:
-        while not select.select([self.channel], [], [], POLL_SECONDS)[0]:
+        while not select.select([self.channel], [], [], max(0.0, min(POLL_SECONDS, watch.left())))[0]:
             if watch.left() <= 0:
                 what = f"stage {watch.stage}" if watch.stage else "the call"
-                raise self._lost("timeout", f"{what} took longer than {watch.limits.seconds:.0f} s", watch.stage)
+                raise self._lost("timeout", f"{what} took longer than {watch.limits.seconds:g} s", watch.stage)
             used = self.process.resident() if watch.limits.memory_bytes else 0
             if used > watch.limits.memory_bytes > 0:
                 limit = watch.limits.memory_bytes
-                text = f"the agent used {used / 2**30:.1f} GiB, the limit is {limit / 2**30:.1f} GiB"
+                text = f"the agent used {used / 2**20:.0f} MiB, the limit is {limit / 2**20:.0f} MiB"
                 raise self._lost("out-of-memory", text, watch.stage)
-        self.channel.settimeout(max(1.0, watch.left()))
         try:
-            frame = self.channel.receive()
+            frame = self.channel.receive(max(1.0, watch.left()))
         except Closed as closed:
             raise self._gone(watch.stage, closed.within) from None
         except TimeoutError:
@@ -275,7 +279,11 @@ def connect_tcp(host: str, port: int, token: bytes, seconds: float = START_SECON
     connection = socket.create_connection((host, port), seconds)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     channel = Channel(connection)
-    authenticate(channel, token)
+    try:
+        authenticate(channel, token)
+    except (OSError, wire.WireError, Closed):
+        channel.close()
+        raise
     return channel
 
 

@@ -20,12 +20,14 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 PR_SET_CHILD_SUBREAPER = 36
 PACKET = 1 << 20
 MARK = "BENCH_AGENT_ID"
-ROUNDS = 50
+ROUNDS = 200
+PAUSE = 0.005
 
 
 class Guardian:
@@ -41,7 +43,8 @@ class Guardian:
         """Serve until end-of-file, then leave nothing."""
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
-            signal.signal(number, signal.SIG_IGN)  # a terminal's Ctrl-C is pytest's to handle
+            # A terminal's Ctrl-C is pytest's to handle. A handler ends at exec; SIG_IGN would be the agents' for life.
+            signal.signal(number, lambda number, frame: None)
         signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         while True:
@@ -73,8 +76,8 @@ class Guardian:
                 argv, env=environment, cwd=str(request["cwd"]), close_fds=True, pass_fds=[channel], start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
-        except OSError as error:
-            self._tell({"id": request["id"], "error": f"{argv[0]}: {error.strerror}"})
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            self._tell({"id": request["id"], "error": f"{argv[0]}: {error}"})
         else:
             self._agents[process.pid] = str(request["id"])
             process.returncode = 0  # reaped below, with every other child
@@ -109,6 +112,7 @@ class Guardian:
             if not found:
                 return
             _kill_all(found)
+            time.sleep(PAUSE)
 
     def _end(self) -> None:
         for _ in range(ROUNDS):
@@ -116,15 +120,8 @@ class Guardian:
             if not found:
                 break
             _kill_all(found)
-            self._reap_quietly()
+            time.sleep(PAUSE)  # never a blocking wait: a child that was orphaned just now is not killed yet
         shutil.rmtree(self._scratch, ignore_errors=True)
-
-    def _reap_quietly(self) -> None:
-        try:
-            while os.waitpid(-1, 0 if self._agents else os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
-            self._agents.clear()
 
     def _tell(self, answer: dict[str, object]) -> None:
         try:

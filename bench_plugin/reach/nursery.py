@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,12 +21,12 @@ SPAWN_SECONDS = 30.0
 
 @dataclass
 class Child:
-    """A spawned agent; ``status`` is set, as of waitpid, once ``ended`` is."""
+    """A spawned agent; ``status`` is that of waitpid once ``ended`` is set, None where the guardian went first."""
 
     id: str
     pid: int = 0
     error: str = ""
-    status: int = 0
+    status: int | None = None
     started: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
 
@@ -44,7 +45,8 @@ class Nursery:
         self._children: dict[str, Child] = {}
         self._lock = threading.Lock()
         self._count = 0
-        threading.Thread(target=self._listen, name="bench-guardian", daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, name="bench-guardian", daemon=True)
+        self._listener.start()
 
     def spawn(
         self, argv: Sequence[str], environment: Mapping[str, str], folder: Path, channel: socket.socket, log: Path
@@ -58,12 +60,15 @@ class Nursery:
             child = Child(f"{os.getpid()}-{self._count}")
             self._children[child.id] = child
         request = {"do": "spawn", "id": child.id, "argv": list(argv), "env": dict(environment), "cwd": str(folder)}
-        with log.open("ab") as file, channel:
-            socket.send_fds(self._connection, [json.dumps(request).encode()], [channel.fileno(), file.fileno()])
+        with channel, log.open("ab") as file:
+            try:
+                socket.send_fds(self._connection, [json.dumps(request).encode()], [channel.fileno(), file.fileno()])
+            except OSError as error:
+                raise BenchError(f"the guardian of the agents cannot be asked: {error}") from error
         if not child.started.wait(SPAWN_SECONDS):
             raise BenchError("the guardian of the agents does not answer")
-        if child.error:
-            raise BenchError(f"the agent cannot be started: {child.error}")
+        if not child.pid:
+            raise BenchError(f"the agent cannot be started: {child.error or 'the guardian of the agents is gone'}")
         return child
 
     def kill(self, child: Child) -> None:
@@ -77,13 +82,13 @@ class Nursery:
 
     def close(self) -> None:
         """End every agent and the guardian, and wait for it."""
-        self._connection.shutdown(socket.SHUT_RDWR)
-        self._connection.close()
-        try:
-            self._guardian.wait(SPAWN_SECONDS)
-        except subprocess.TimeoutExpired:
+        with suppress(OSError):
+            self._connection.shutdown(socket.SHUT_WR)
+        self._listener.join(SPAWN_SECONDS)  # until the guardian's end is closed: no polling
+        if self._listener.is_alive():
             self._guardian.kill()
-            self._guardian.wait()
+        self._guardian.wait()
+        self._connection.close()
 
     def _listen(self) -> None:
         while True:

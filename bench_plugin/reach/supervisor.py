@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench_plugin.agent.channel import Channel
+from bench_plugin.core.errors import BenchError
 from bench_plugin.core.places import cache_root
 from bench_plugin.reach.client import Agent, AgentFailure, Limits
 from bench_plugin.reach.memory import resident
@@ -90,10 +91,9 @@ class AgentPool:
             finally:
                 place.sticky = sticky
                 limit = agent.memory_limit
-                if agent.lost:
-                    place.agent = None
-                elif limit and agent.resident() > limit / GROWN:
+                if self._closed or (limit and agent.resident() > limit / GROWN):
                     agent.close()
+                if agent.lost:
                     place.agent = None
 
     def busy(self, toolchain: str) -> bool:
@@ -106,6 +106,14 @@ class AgentPool:
         """End every agent, the guardian, and with it the scratch folder."""
         self._closed = True
         self._nursery.close()
+        with self._lock:
+            places = list(self._places.values())
+        for place in places:
+            if place.lock.acquire(blocking=False):  # whoever holds one closes it when it finds the agent gone
+                if place.agent is not None:
+                    place.agent.close()
+                    place.agent = None
+                place.lock.release()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _ready(self, toolchain: str, place: _Place, *, fresh: bool, sticky: str) -> Agent:
@@ -135,8 +143,12 @@ class AgentPool:
         log = self._logs / f"{toolchain}-{os.getpid()}-{number}.log"
         pyz = build_agent(self._scratch)
         ours, theirs = socket.socketpair()
-        argv = [str(python), "-I", "-X", "faulthandler", str(pyz), "--fd", "{fd}", "--folder", str(folder)]
-        child = self._nursery.spawn(argv, _environment(folder), folder, theirs, log)
+        argv = [str(python), "-I", "-u", "-X", "faulthandler", str(pyz), "--fd", "{fd}", "--folder", str(folder)]
+        try:
+            child = self._nursery.spawn(argv, _environment(folder), folder, theirs, log)
+        except BenchError as error:
+            ours.close()
+            raise AgentFailure("harness", str(error), log=str(log)) from error
         results = self._scratch / "results"
         agent = Agent(Channel(ours), LocalProcess(self._nursery, child), log, self._adapters, results)
         agent.greet()

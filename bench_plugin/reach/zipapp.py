@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -28,7 +29,7 @@ def build_agent(folder: Path) -> Path:
     if path.exists():
         return path
     folder.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    partial = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in [*_sources(), ("bench_plugin/__init__.py", b""), ("__main__.py", MAIN.encode())]:
             archive.writestr(zipfile.ZipInfo(name, EPOCH), data)

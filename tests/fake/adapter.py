@@ -30,6 +30,9 @@ ADAPTER = {
 }
 
 CHUNK = 16 << 20
+# A header that promises 64 bytes more than follow.
+HALF = wire.HEADER.pack(wire.MAGIC, wire.VERSION, wire.RESULT, 0, 1, 64, 0, 0, 0, 64)
+SECOND = 2  # the number of a fresh agent's first call: the first request sends this file
 FOREVER = 600.0
 
 # Calls that this process has answered: what a leaking framework would remember over a reset.
@@ -138,11 +141,6 @@ def declared(call: Call) -> None:
     raise NotImplementedError("no kernel for Einsum")
 
 
-def undeclared(call: Call) -> None:
-    """The declared exception with a message that is not the declared one."""
-    raise NotImplementedError("an abstract method was called")
-
-
 def invalid(call: Call) -> None:
     """Object to the model."""
     raise InvalidModel("input x has no type")
@@ -189,34 +187,34 @@ def garbage(call: Call) -> None:
 
 def truncated(call: Call) -> None:
     """Promise a blob and close the channel."""
-    _send(_half())
+    os.write(_channel(), HALF)
     os.close(_channel())
     time.sleep(FOREVER)
 
 
 def stalled(call: Call) -> None:
     """Promise a blob, send a byte of it now and then, never all."""
-    _send(_half())
+    os.write(_channel(), HALF)
     while True:
-        _send(b"x")
+        os.write(_channel(), b"x")
         time.sleep(0.1)
 
 
 def wrong_call(call: Call) -> None:
     """Answer another call than the one that was asked."""
-    _send(b"".join(bytes(part) for part in wire.encode(wire.RESULT, 999, {"meta": {}})))
+    os.write(_channel(), _frame(wire.RESULT, 999))
     time.sleep(FOREVER)
 
 
 def wrong_kind(call: Call) -> None:
-    """Answer with a request."""
-    _send(b"".join(bytes(part) for part in wire.encode(wire.RUN, int(os.path.basename(call.folder)))))
+    """Answer with a request, in a fresh agent."""
+    os.write(_channel(), _frame(wire.RUN, SECOND))
     time.sleep(FOREVER)
 
 
 def wrong_answer(call: Call) -> None:
-    """Answer with a result that lacks everything a result has."""
-    _send(b"".join(bytes(part) for part in wire.encode(wire.RESULT, int(os.path.basename(call.folder)))))
+    """Answer with a result that lacks everything a result has, in a fresh agent."""
+    os.write(_channel(), _frame(wire.RESULT, SECOND))
     time.sleep(FOREVER)
 
 
@@ -236,22 +234,16 @@ def used_only(call: Call) -> None:
 
 FAULTS: dict[str, Callable[[Call], Reply | None]] = {
     "none": lambda call: None, "sleep": sleep, "segfault": segfault, "kill": kill, "exit": leave, "allocate": allocate,
-    "peak": peak, "exception": exception, "unsupported": unsupported, "declared": declared, "undeclared": undeclared,
-    "invalid": invalid, "skew": skew, "no_memory": no_memory, "not_json": not_json, "escape": escape, "noise": noise,
+    "peak": peak, "exception": exception, "unsupported": unsupported, "declared": declared, "no_memory": no_memory,
+    "invalid": invalid, "skew": skew, "not_json": not_json, "escape": escape, "noise": noise,
     "garbage": garbage, "truncated": truncated, "stalled": stalled, "wrong_call": wrong_call, "wrong_kind": wrong_kind,
     "wrong_answer": wrong_answer, "grandchild": grandchild, "used_only": used_only,
 }  # fmt: skip
 
 
 def _channel() -> int:
-    """The descriptor that this agent answers on."""
     return int(sys.argv[sys.argv.index("--fd") + 1])
 
 
-def _send(data: bytes) -> None:
-    os.write(_channel(), data)
-
-
-def _half() -> bytes:
-    """A frame's header that promises 64 bytes more than follow."""
-    return wire.HEADER.pack(wire.MAGIC, wire.VERSION, wire.RESULT, 0, 1, 64, 0, 0, 0, 64)
+def _frame(kind: int, call: int) -> bytes:
+    return b"".join(bytes(part) for part in wire.encode(kind, call))
