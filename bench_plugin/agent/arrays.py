@@ -28,4 +28,4 @@ def from_numpy(values: np.ndarray[Any, Any]) -> Array:
     shape = values.shape
     data = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
     name = data.dtype.name
-    return Array(name, tuple(shape), memoryview(data.reshape(-1).view(np.uint8)) if data.size else b"")
+    return Array(name, tuple(shape), data.reshape(-1).view(np.uint8).data if data.size else b"")

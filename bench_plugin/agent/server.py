@@ -130,7 +130,8 @@ class Server:
         names: List[str] = meta.get("arrays", [])
         files = {name: self._given(place) for name, place in meta.get("files", {}).items()}
         folder = self._store.scratch()
-        call = Call(operation, meta.get("meta", {}), dict(zip(names, frame.arrays)), files, folder, announce)
+        arrays = dict(zip(names, frame.arrays))  # noqa: B905 (Python 3.8)
+        call = Call(operation, meta.get("meta", {}), arrays, files, folder, announce)
         self._peak.reset()
         reply: Reply = _raising(loaded, operation, call)
         watch.stop()

@@ -22,10 +22,11 @@ MAX_BLOBS = 4096
 MAX_RANK = 8
 MAX_BYTES = 1 << 35
 
-HELLO, LOAD, RUN, RESULT, ERROR, CALL, STAGE, PUT, GET, CANCEL, RESET, VERSIONS, BYE, CHALLENGE, AUTHENTICATE = range(1, 16)
+HELLO, LOAD, RUN, RESULT, ERROR, CALL, STAGE, PUT, GET, CANCEL = range(1, 11)
+RESET, VERSIONS, BYE, CHALLENGE, AUTHENTICATE = range(11, 16)
 KINDS = {
-    HELLO: "hello", LOAD: "load", RUN: "run", RESULT: "result", ERROR: "error", CALL: "call", STAGE: "stage", PUT: "put",
-    GET: "get", CANCEL: "cancel", RESET: "reset", VERSIONS: "versions", BYE: "bye", CHALLENGE: "challenge",
+    HELLO: "hello", LOAD: "load", RUN: "run", RESULT: "result", ERROR: "error", CALL: "call", STAGE: "stage",
+    PUT: "put", GET: "get", CANCEL: "cancel", RESET: "reset", VERSIONS: "versions", BYE: "bye", CHALLENGE: "challenge",
     AUTHENTICATE: "authenticate",
 }  # fmt: skip
 

@@ -227,8 +227,8 @@ class Agent:
 
     def _reported(self, meta: Mapping[str, Any], stage: str | None) -> AgentFailure:
         return AgentFailure(
-            str(meta.get("symptom", "harness")), str(meta.get("message", "")), stage=str(meta.get("stage") or "") or stage,
-            detail=str(meta.get("detail", "")), log=str(self.log), types=tuple(meta.get("types", ())),
+            str(meta.get("symptom", "harness")), str(meta.get("message", "")), detail=str(meta.get("detail", "")),
+            stage=str(meta.get("stage") or "") or stage, log=str(self.log), types=tuple(meta.get("types", ())),
         )  # fmt: skip
 
     def _gone(self, stage: str | None, within: bool) -> AgentFailure:

@@ -48,11 +48,11 @@ class Guardian:
         signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         while True:
-            readable, _, _ = select.select([self._connection, self._wake], [], [])
+            readable, _, _ = select.select([self._connection.fileno(), self._wake], [], [])
             if self._wake in readable:
                 os.read(self._wake, 4096)
                 self._reap()
-            if self._connection in readable and not self._request():
+            if self._connection.fileno() in readable and not self._request():
                 break
         self._end()
 
@@ -73,8 +73,8 @@ class Guardian:
         environment = {**dict(request["env"]), MARK: str(request["id"])}  # type: ignore[call-overload]
         try:
             process = subprocess.Popen(
-                argv, env=environment, cwd=str(request["cwd"]), close_fds=True, pass_fds=[channel], start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                argv, env=environment, cwd=str(request["cwd"]), close_fds=True, pass_fds=[channel],
+                start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             self._tell({"id": request["id"], "error": f"{argv[0]}: {error}"})

@@ -62,7 +62,11 @@ class AgentPool:
     """Make it in the main thread: it starts the guardian. ``environments`` gives a toolchain's Python executable."""
 
     def __init__(
-        self, environments: Callable[[str], Path], folder: Path, adapters: Callable[[str], Path], scratch: Path | None = None
+        self,
+        environments: Callable[[str], Path],
+        folder: Path,
+        adapters: Callable[[str], Path],
+        scratch: Path | None = None,
     ) -> None:
         self._environments = environments
         self._logs = folder

@@ -1,4 +1,4 @@
-"""The agent as one file: a zip of ``bench_plugin.agent`` that any Python 3.8 runs, the same bytes for the same source."""
+"""The agent as one file: a zip of ``bench_plugin.agent`` for any Python 3.8, the same bytes for the same source."""
 
 from __future__ import annotations
 
