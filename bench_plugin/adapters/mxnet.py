@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import importlib.metadata
 import json
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -45,9 +46,14 @@ OPSET_SHIM = "onnx: names the requested opset and IR 8 as its newest; mx2onnx ta
 
 
 class Net(NamedTuple):
-    """A traced model: its graph, its weights and statistics by name, and the names of what it takes."""
+    """A traced model: its graph, its weights and statistics by name, and the names of what it takes.
+
+    ``exported`` is the graph as it is exported. Only a detector's differs: it takes an image without a batch, which MXNet
+    cannot run (with expand_dims before the first convolution oneDNN refuses the memory of a later array).
+    """
 
     graph: Any
+    exported: Any
     values: dict[str, Any]
     inputs: list[str]
     weights: list[str]  # those of the values that training would change
@@ -78,6 +84,8 @@ class Adapter:
         call.stage("reference")
         given, few = samples.given(call), int(str(call.meta["noise_samples"]))
         batched, ragged = bool(call.meta["batched"]), bool(_model(call)["detections"])
+        if ragged:
+            given = [x[:, None] for x in given]  # the graph that runs takes a batch of one
         runs = {"default": _each(_function(net), given, batched)}
         names = samples.output_names(call, len(runs["default"][0]))
         if not ragged:
@@ -115,12 +123,12 @@ class Adapter:
             options = {"dynamic": True, "dynamic_input_shapes": [tuple(row["shape"]) for row in rows]}
         path = os.path.join(call.folder, "model.onnx")
         call.stage("export")
-        with _newest_opset(onnx, int(str(call.meta["opset"]))):
+        with _newest_opset(onnx, int(str(call.meta["opset"]))), _warnings() as said:
             mx.onnx.export_model(
-                net.graph, net.values, [x.shape for x in given], [x.dtype.type for x in given], path, **options
+                net.exported, net.values, [x.shape for x in given], [x.dtype.type for x in given], path, **options
             )
         meta: dict[str, object] = {
-            "requested_opset": call.meta["opset"], "shims": [OPSET_SHIM], "warnings": [], "switches": SWITCHES,
+            "requested_opset": call.meta["opset"], "shims": [OPSET_SHIM], "warnings": sorted(set(said)), "switches": SWITCHES,
         }  # fmt: skip
         return Reply(meta, files={"model.onnx": path})
 
@@ -131,7 +139,7 @@ class Adapter:
         call.stage("import")
         self._imported = None
         graph, weights, statistics = converter.import_model(call.files["model.onnx"])
-        self._imported = Net(graph, {**weights, **statistics}, [], [])
+        self._imported = Net(graph, graph, {**weights, **statistics}, [], [])
         return Reply({"shims": [], "switches": SWITCHES})
 
     def run_imported(self, call: Call) -> Reply:
@@ -172,41 +180,44 @@ def _traced(mx: Any, call: Call) -> Net:
     mx.random.seed(seed)
     np.random.seed(seed)
     block = construct.build(_model(call))
+    for parameter in block.collect_params(".*bias").values():
+        parameter.init = parameter.init or "zeros"  # those of blocks made from symbols have none
     # Some constructors initialise their parts themselves, with values that shrink.
     block.initialize(mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2), force_reinit=True)
     inputs = [str(row["name"]) for row in _model(call)["inputs"]]
     variables = [mx.sym.var(name) for name in inputs]
-    inner = mx.sym.Group(_flat(block(*variables)))
-    outer = (
-        inner
-        if not _model(call)["detections"]
-        else mx.sym.Group(_flat(block(*(x.expand_dims(axis=0) for x in variables))))
-    )
+    inner = _selected(mx, call, block(*variables))
+    graph = exported = inner
+    if _model(call)["detections"]:
+        graph = _without_batch(mx, call, inner)
+        batches = [x.expand_dims(axis=0) for x in variables]
+        exported = _without_batch(mx, call, _selected(mx, call, block(*batches)))
     examples = [x if call.meta["batched"] else x[0] for x in samples.given(call)]
-    graph = mx.sym.load_json(_selected(mx, call, outer).tojson())
     parameters = {name: one for name, one in block.collect_params().items() if name in graph.list_inputs()}
-    shapes, _, statistics = graph.infer_shape(**{name: x.shape for name, x in zip(inputs, examples)})
-    known = dict(zip([*graph.list_arguments(), *graph.list_auxiliary_states()], [*shapes, *statistics]))
+    shapes, _, statistics = exported.infer_shape(**{name: x.shape for name, x in zip(inputs, examples)})
+    known = dict(zip([*exported.list_arguments(), *exported.list_auxiliary_states()], [*shapes, *statistics]))
     for name, parameter in parameters.items():
         parameter.shape = known[name]
         parameter._finish_deferred_init()
     values = {name: parameter.data() for name, parameter in parameters.items()}
     constant = {name for name, parameter in parameters.items() if isinstance(parameter, mx.gluon.Constant)}
     weights = [name for name in graph.list_arguments() if name in values and name not in constant]
-    net = Net(graph, values, inputs, weights)
+    net = Net(graph, exported, values, inputs, weights)
     _condition(mx, net._replace(graph=inner), seed, (conditioning.CALIBRATION_IMAGES, *examples[0].shape[-3:]))
     return net
 
 
-def _selected(mx: Any, call: Call, graph: Any) -> Any:
-    """The outputs that the declaration selects, in its order; detections without the batch, as their image is."""
-    model = _model(call)
-    outputs = [graph[index] for index in model["spec"].get("select", range(len(graph.list_outputs())))]
-    if model["detections"]:
-        names = samples.output_names(call, len(outputs))
-        axes = [(0, 2) if name in ("labels", "scores") else (0,) for name in names]  # those two are columns
-        outputs = [mx.sym.squeeze(y, axis=axis, name=name) for y, axis, name in zip(outputs, axes, names)]
-    return mx.sym.Group(outputs)
+def _selected(mx: Any, call: Call, result: Any) -> Any:
+    """The outputs that the declaration selects, in its order."""
+    outputs = _flat(result)
+    return mx.sym.Group([outputs[index] for index in _model(call)["spec"].get("select", range(len(outputs)))])
+
+
+def _without_batch(mx: Any, call: Call, graph: Any) -> Any:
+    """The detections of one image."""
+    names = samples.output_names(call, len(graph.list_outputs()))
+    axes = [(0, 2) if name in ("labels", "scores") else (0,) for name in names]  # those two are columns
+    return mx.sym.Group([mx.sym.squeeze(y, axis=axis, name=name) for y, axis, name in zip(graph, axes, names)])
 
 
 def _condition(mx: Any, net: Net, seed: int, shape: Sequence[int]) -> None:
@@ -285,6 +296,23 @@ def _newest_opset(onnx: Any, opset: int) -> Iterator[None]:
             yield
     finally:
         context.opset_imports = before
+
+
+@contextlib.contextmanager
+def _warnings() -> Iterator[list[str]]:
+    """What is logged from warning upwards, as a list that fills: mx2onnx warns through the root logger."""
+    said: list[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+
+    handler = Keep(logging.WARNING)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield said
+    finally:
+        logging.getLogger().removeHandler(handler)
 
 
 def _model(call: Call) -> Any:
