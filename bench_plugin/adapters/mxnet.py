@@ -48,8 +48,8 @@ OPSET_SHIM = "onnx: names the requested opset and IR 8 as its newest; mx2onnx ta
 class Net(NamedTuple):
     """A traced model: its graph, its weights and statistics by name, and the names of what it takes.
 
-    ``exported`` is the graph as it is exported. Only a detector's differs: it takes an image without a batch, which MXNet
-    cannot run (with expand_dims before the first convolution oneDNN refuses the memory of a later array).
+    ``exported`` is the graph as it is exported. Only a detector's differs: it takes an image without a batch, which
+    MXNet cannot run (after expand_dims before the first convolution oneDNN refuses the memory of a later array).
     """
 
     graph: Any
@@ -128,7 +128,8 @@ class Adapter:
                 net.exported, net.values, [x.shape for x in given], [x.dtype.type for x in given], path, **options
             )
         meta: dict[str, object] = {
-            "requested_opset": call.meta["opset"], "shims": [OPSET_SHIM], "warnings": sorted(set(said)), "switches": SWITCHES,
+            "requested_opset": call.meta["opset"], "shims": [OPSET_SHIM], "warnings": sorted(set(said)),
+            "switches": SWITCHES,
         }  # fmt: skip
         return Reply(meta, files={"model.onnx": path})
 
