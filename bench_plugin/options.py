@@ -110,10 +110,17 @@ def read_settings(config: pytest.Config) -> Any:
     )  # fmt: skip
     cache = option.bench_cache or table.get("cache")
     return Settings(
-        root=config.rootpath, selection=selection,
-        jobs=option.bench_jobs or table.get("jobs", 2), threads=option.bench_threads or table.get("threads", 0),
+        root=config.rootpath,
+        selection=selection,
+        jobs=option.bench_jobs or table.get("jobs", 2),
+        threads=option.bench_threads or table.get("threads", 0),
         seed=option.bench_seed if option.bench_seed is not None else table.get("seed", 0),
         results=config.rootpath / (option.bench_results or table.get("results", "reports/results.jsonl")),
-        cache=Path(cache).expanduser() if cache else None, resume=option.bench_resume, refresh=option.bench_refresh,
-        **{name: tuple(config.rootpath / path for path in table.get(name, [])) for name in ("adapters", "toolchains", "models", "expectations")},
-    )  # fmt: skip
+        cache=Path(cache).expanduser() if cache else None,
+        resume=option.bench_resume,
+        refresh=option.bench_refresh,
+        **{
+            name: tuple(config.rootpath / path for path in table.get(name, []))
+            for name in ("adapters", "toolchains", "models", "expectations")
+        },
+    )

@@ -20,8 +20,8 @@ REFUSED = pytest.StashKey[list[str]]()
 WRONG = pytest.StashKey[list[str]]()
 
 MARKERS = (
-    "bench(check, models=None, frameworks=None, exporters=None, importers=None, opsets=None): run this test once per cell of "
-    "the check ('export' or 'import'), narrowed to the given axes",
+    "bench(check, models=None, frameworks=None, exporters=None, importers=None, opsets=None): run this test once per "
+    "cell of the check ('export' or 'import'), narrowed to the given axes",
     "tolerance(k=None, floor=None, cap=None): other tolerances for the cells of this test (docs/numbers.md)",
 )
 
@@ -37,9 +37,11 @@ class BenchCell:
     def verify(self) -> Outcome:
         """Carry the cell through its stages and record the verdict; returns the outcome, whatever it is."""
         if JUDGED not in self._item.stash:
-            judged = run_of(self._config).verdict(self.cell, nodeid=self._item.nodeid, waiting=self._say)
-            self._item.stash[JUDGED] = judged
-        return self._item.stash[JUDGED].outcome
+            self._item.stash[JUDGED] = run_of(self._config).verdict(
+                self.cell, nodeid=self._item.nodeid, waiting=self._say
+            )
+        judged: Judged = self._item.stash[JUDGED]
+        return judged.outcome
 
     def _say(self, text: str) -> None:
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")

@@ -48,12 +48,11 @@ class Judged:
 class Run:
     """One session's state. The engine, and with it every process, starts when the cells are known.
 
-    ``worker`` is the id that pytest-xdist gives a run, in its workers; each of them computes the cells that it is given.
+    ``worker`` is the id that pytest-xdist gives a run, in its workers; each of them computes the cells that it is
+    given.
     """
 
-    def __init__(
-        self, settings: Settings, *, worker: str, command: Sequence[str], note: Callable[[str], None]
-    ) -> None:
+    def __init__(self, settings: Settings, *, worker: str, command: Sequence[str], note: Callable[[str], None]) -> None:
         self.settings = settings
         self.worker = worker
         self.command = tuple(command)
@@ -137,11 +136,17 @@ class Run:
         seeds = {"weights": self.settings.seed, "inputs": self.settings.seed}
         versions = {name: dict(lock) for name, lock in self.workspace.locked_versions().items()}
         header = header_row(
-            root=self.settings.root, command=self.command, versions=versions, seeds=seeds, titles=self.workspace.titles()
+            root=self.settings.root,
+            command=self.command,
+            versions=versions,
+            seeds=seeds,
+            titles=self.workspace.titles(),
         )
         total = len(self.matrix.profile_cells())
         plan = plan_row(count=len(cells), hash=plan_hash(cells), selection=self._selection(), total=total)
-        declared = [declared_row(row.cell.axes(), status=row.status, reason=row.reason) for row in self.declared.values()]
+        declared = [
+            declared_row(row.cell.axes(), status=row.status, reason=row.reason) for row in self.declared.values()
+        ]
         return [header, plan, *declared]
 
     def _selection(self) -> dict[str, Any]:

@@ -31,7 +31,9 @@ callable = "torch.nn.Identity"
 """
 MODELS = 50
 OPSETS = 100
-ADAPTER = 'ADAPTER = {"name": "pytorch", "kind": "framework", "toolchain": "pytorch", "exporters": %r, "importers": {}}\n'
+ADAPTER = (
+    'ADAPTER = {"name": "pytorch", "kind": "framework", "toolchain": "pytorch", "exporters": %r, "importers": {}}\n'
+)
 
 
 def cpu_seconds(arguments: list[str], folder: Path) -> float:
@@ -39,7 +41,12 @@ def cpu_seconds(arguments: list[str], folder: Path) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *arguments], cwd=folder, env=environment, capture_output=True, check=False, text=True
+        [sys.executable, "-m", "pytest", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        check=False,
+        text=True,
     )
     if done.returncode not in (0, 5):
         raise SystemExit(f"pytest {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
@@ -83,7 +90,17 @@ def main() -> None:
         ten_thousand_cells(folder)
         quiet = ["--collect-only", "-qq"]
         names = ",".join(f"m{index}" for index in range(MODELS))
-        cells = [*plugin, *quiet, "test_cells.py", "--frameworks", "pytorch", "--bench-profile", "full", "--models", names]
+        cells = [
+            *plugin,
+            *quiet,
+            "test_cells.py",
+            "--frameworks",
+            "pytorch",
+            "--bench-profile",
+            "full",
+            "--models",
+            names,
+        ]
         compare("collect 10,000 cells", [*quiet, "test_plain.py"], cells, folder, max(3, pairs // 2))
 
 

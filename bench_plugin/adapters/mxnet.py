@@ -1,7 +1,5 @@
 """MXNet: models and their truth, export by mx2onnx, import by mxnet.contrib.onnx."""
 
-# ruff: noqa: B905 (the strict of zip is newer than Python 3.8)
-
 from __future__ import annotations
 
 import contextlib
@@ -241,12 +239,21 @@ def _condition(mx: Any, net: Net, seed: int, shape: Sequence[int]) -> None:
         return
     for node in nodes:
         if node["op"] == "BatchNorm":
-            node["attrs"].update(momentum="0.0", use_global_stats="False")  # the statistics become the batch's
+            node["attrs"]["use_global_stats"] = "False"
         elif node["op"] == "Dropout":
             node["attrs"]["p"] = "0.0"
     inner = mx.sym.load_json(json.dumps(said)).get_internals()
-    last = mx.sym.Group([inner[node["name"] + "_output"] for node in norms])
-    _function(net._replace(graph=last), training=True)([samples.images(seed, shape)])
+    names, wanted = [], []
+    for node in norms:  # MXNet itself would only update the statistics in a backward pass
+        x, _, _, mean, variance = inner[node["name"] + "_output"].get_children()
+        axis = int(node["attrs"].get("axis", "1"))
+        centre = mx.sym.mean(x, axis=axis, exclude=True, keepdims=True)
+        wanted += [mx.sym.mean(x, axis=axis, exclude=True)]
+        wanted += [mx.sym.mean(mx.sym.square(mx.sym.broadcast_sub(x, centre)), axis=axis, exclude=True)]
+        names += [mean.name, variance.name]
+    found = _function(net._replace(graph=mx.sym.Group(wanted)), training=True)([samples.images(seed, shape)])
+    for name, values in zip(names, found):
+        net.values[name][:] = values
 
 
 def _double_precision(net: Net) -> Net:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
-from typing import Any, Dict, Iterator, List
+from collections.abc import Iterator
+from typing import Any
 
 from bench_plugin.agent.adapter import Call, InvalidModel, Reply
 
@@ -24,7 +25,7 @@ STANDARD_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 class Adapter:
     """Remembers nothing."""
 
-    def versions(self) -> Dict[str, str]:
+    def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
         return {name: importlib.metadata.version(name) for name in ("onnx", "numpy", "protobuf")}
 
@@ -48,20 +49,26 @@ class Adapter:
         except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
             objection = str(error).strip().splitlines()[0]
         nodes = list(_nodes(model.graph))
-        operators: Dict[str, int] = {}
+        operators: dict[str, int] = {}
         for node in nodes:
             operators[node.op_type] = operators.get(node.op_type, 0) + 1
         weights = {tensor.name for tensor in model.graph.initializer}
-        meta: Dict[str, object] = {
-            "valid": not objection, "objection": objection, "ir": model.ir_version,
+        meta: dict[str, object] = {
+            "valid": not objection,
+            "objection": objection,
+            "ir": model.ir_version,
             "opsets": {row.domain or "ai.onnx": row.version for row in model.opset_import},
             "custom_domains": sorted({node.domain for node in nodes} - set(STANDARD_DOMAINS)),
             "external_data": any(_external(onnx, tensor) for tensor in model.graph.initializer),
             "inputs": [_described(onnx, value) for value in model.graph.input if value.name not in weights],
             "outputs": [_described(onnx, value) for value in model.graph.output],
-            "nodes": len(nodes), "operators": operators, "bytes": os.path.getsize(path),
-            "parameters": sum(_elements(tensor) for tensor in model.graph.initializer if tensor.data_type in (1, 10, 11, 16)),
-        }  # fmt: skip
+            "nodes": len(nodes),
+            "operators": operators,
+            "bytes": os.path.getsize(path),
+            "parameters": sum(
+                _elements(tensor) for tensor in model.graph.initializer if tensor.data_type in (1, 10, 11, 16)
+            ),
+        }
         return Reply(meta)
 
 
@@ -70,7 +77,9 @@ def _load(onnx: Any, path: str) -> Any:
     try:
         model = onnx.load(path, load_external_data=False)
     except decode_error as error:
-        raise InvalidModel("%s is not an ONNX file, or it is truncated: %s" % (os.path.basename(path), error)) from error
+        raise InvalidModel(
+            "%s is not an ONNX file, or it is truncated: %s" % (os.path.basename(path), error)
+        ) from error
     if not model.ir_version or not model.HasField("graph") or not model.graph.output:
         raise InvalidModel("%s is not an ONNX file: it has no graph with outputs" % os.path.basename(path))
     return model
@@ -82,14 +91,16 @@ def _check_external_data(onnx: Any, model: Any, path: str) -> None:
             continue
         location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
         if not os.path.isfile(os.path.join(os.path.dirname(path), location)):
-            raise InvalidModel("weight %r lies in external file %r, which is not beside the model" % (tensor.name, location))
+            raise InvalidModel(
+                "weight %r lies in external file %r, which is not beside the model" % (tensor.name, location)
+            )
 
 
 def _check_cycles(graph: Any) -> None:
     """Kahn's algorithm over the top-level graph."""
     makers = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
-    waits: List[set[int]] = [{makers[name] for name in node.input if name in makers} for node in graph.node]
-    users: Dict[int, List[int]] = {}
+    waits: list[set[int]] = [{makers[name] for name in node.input if name in makers} for node in graph.node]
+    users: dict[int, list[int]] = {}
     for index, needed in enumerate(waits):
         for maker in needed:
             users.setdefault(maker, []).append(index)
@@ -104,7 +115,9 @@ def _check_cycles(graph: Any) -> None:
                 ready.append(user)
     if done < len(graph.node):
         stuck = next(node for node, needed in zip(graph.node, waits) if needed)
-        raise InvalidModel("the graph has a cycle through node %r (%s)" % (stuck.name or stuck.output[0], stuck.op_type))
+        raise InvalidModel(
+            "the graph has a cycle through node %r (%s)" % (stuck.name or stuck.output[0], stuck.op_type)
+        )
 
 
 def _nodes(graph: Any) -> Iterator[Any]:
@@ -117,7 +130,7 @@ def _nodes(graph: Any) -> Iterator[Any]:
                 yield from _nodes(inner)
 
 
-def _described(onnx: Any, value: Any) -> Dict[str, object]:
+def _described(onnx: Any, value: Any) -> dict[str, object]:
     tensor = value.type.tensor_type
     shape = [dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in tensor.shape.dim]
     dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).name if tensor.elem_type else ""

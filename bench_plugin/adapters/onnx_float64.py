@@ -8,7 +8,8 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import itertools
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from bench_plugin.agent import conditioning, samples
 from bench_plugin.agent.adapter import Call, Reply, Unsupported
@@ -28,8 +29,26 @@ ADAPTER = {
 
 FLOAT, DOUBLE = 1, 11
 # Inputs that steer an operator: an ulp more or less may change what it does, not how exactly.
-STEERING = ("Resize", "Upsample", "Range", "OneHot", "Pad", "NonMaxSuppression", "Clip", "TopK", "Floor", "Ceil", "Cast")
-TYPE_ATTRIBUTES = {"Cast": "to", "EyeLike": "dtype", "RandomNormal": "dtype", "RandomUniform": "dtype", "Bernoulli": "dtype"}
+STEERING = (
+    "Resize",
+    "Upsample",
+    "Range",
+    "OneHot",
+    "Pad",
+    "NonMaxSuppression",
+    "Clip",
+    "TopK",
+    "Floor",
+    "Ceil",
+    "Cast",
+)
+TYPE_ATTRIBUTES = {
+    "Cast": "to",
+    "EyeLike": "dtype",
+    "RandomNormal": "dtype",
+    "RandomUniform": "dtype",
+    "Bernoulli": "dtype",
+}
 
 
 class Adapter:
@@ -39,7 +58,7 @@ class Adapter:
         self._key: Any = None
         self._model: Any = None
 
-    def versions(self) -> Dict[str, str]:
+    def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
         return {name: importlib.metadata.version(name) for name in ("onnx", "numpy")}
 
@@ -50,8 +69,9 @@ class Adapter:
     def evaluate(self, call: Call) -> Reply:
         """Outputs out0 ... of ``model.onnx`` in float64, sample by sample.
 
-        ``meta["perturb"]``: a seed; then weights and inputs are multiplied by (1 +- 2^-24), and ``meta["samples"]`` bounds
-        how many inputs are run. Raises Unsupported for an operator without a reference, RuntimeError when float32 is left.
+        ``meta["perturb"]``: a seed; then weights and inputs are multiplied by (1 +- 2^-24), and ``meta["samples"]``
+        bounds how many inputs are run. Raises Unsupported for an operator without a reference, RuntimeError when
+        float32 is left.
         """
         call.stage("reference")
         onnx = importlib.import_module("onnx")
@@ -68,9 +88,9 @@ class Adapter:
         if perturbation is not None:
             given = {name: perturbation(values) for name, values in given.items()}
         order = [name for name in evaluator.input_names if name in given]
-        checked: List[bool] = []
+        checked: list[bool] = []
 
-        def run(xs: Sequence[Any]) -> List[Any]:
+        def run(xs: Sequence[Any]) -> list[Any]:
             found = evaluator.run(None, dict(zip(order, xs)), intermediate=True)
             if not checked:
                 _check_types(found)
@@ -87,7 +107,7 @@ def _double(values: Any) -> Any:
     return values.astype("float64") if values.dtype.name == "float32" else values
 
 
-def _check_types(found: Dict[str, Any]) -> None:
+def _check_types(found: dict[str, Any]) -> None:
     left = sorted(name for name, value in found.items() if getattr(value, "dtype", None) == "float32")
     if left:
         raise RuntimeError(f"{len(left)} results are still float32 after promotion, the first is {left[0]!r}")
@@ -143,7 +163,7 @@ def _perturb(onnx: Any, graph: Any, perturbation: conditioning.Perturbation) -> 
             tensor.CopyFrom(onnx.numpy_helper.from_array(values, tensor.name))
 
 
-def _fast_operators(onnx: Any) -> List[Any]:
+def _fast_operators(onnx: Any) -> list[Any]:
     """Classes that stand in for the evaluator's own, for every opset."""
     base = importlib.import_module("onnx.reference.op_run").OpRun
     slow_resize = importlib.import_module("onnx.reference.ops.op_resize").Resize
@@ -151,7 +171,7 @@ def _fast_operators(onnx: Any) -> List[Any]:
     class Conv(base):  # type: ignore[misc, valid-type]
         op_domain = ""
 
-        def _run(self, x: Any, w: Any, b: Any = None, **options: Any) -> Tuple[Any]:
+        def _run(self, x: Any, w: Any, b: Any = None, **options: Any) -> tuple[Any]:
             window = _Window(x.shape[2:], w.shape[2:], options)
             y = _convolved(window.padded(x, 0.0), w, window, int(options.get("group") or 1))
             return (y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2)),)
@@ -159,7 +179,7 @@ def _fast_operators(onnx: Any) -> List[Any]:
     class MaxPool(base):  # type: ignore[misc, valid-type]
         op_domain = ""
 
-        def _run(self, x: Any, **options: Any) -> Tuple[Any]:
+        def _run(self, x: Any, **options: Any) -> tuple[Any]:
             import numpy as np
 
             if len(self.onnx_node.output) > 1:
@@ -174,7 +194,7 @@ def _fast_operators(onnx: Any) -> List[Any]:
     class AveragePool(base):  # type: ignore[misc, valid-type]
         op_domain = ""
 
-        def _run(self, x: Any, **options: Any) -> Tuple[Any]:
+        def _run(self, x: Any, **options: Any) -> tuple[Any]:
             import numpy as np
 
             window = _Window(x.shape[2:], options["kernel_shape"], options)
@@ -203,9 +223,11 @@ def _fast_operators(onnx: Any) -> List[Any]:
 
 
 class _Window:
-    """Geometry of a convolution or pooling over ``size``: strides, dilations and padding as the operator defines them."""
+    """Geometry of a convolution or pooling over ``size``: strides, dilations and padding as the operator defines
+    them.
+    """
 
-    def __init__(self, size: Sequence[int], kernel: Sequence[int], options: Dict[str, Any]) -> None:
+    def __init__(self, size: Sequence[int], kernel: Sequence[int], options: dict[str, Any]) -> None:
         rank = len(size)
         self.kernel = [int(k) for k in kernel]
         self.strides = [int(s) for s in options.get("strides") or [1] * rank]
@@ -227,7 +249,8 @@ class _Window:
                 self.out = [-(-f // s) + 1 for f, s in zip(free, self.strides)]
                 # A window that would start in the padding behind the input is left out.
                 self.out = [
-                    o - 1 if (o - 1) * s >= n + a else o for o, s, n, (a, _) in zip(self.out, self.strides, size, self.pads)
+                    o - 1 if (o - 1) * s >= n + a else o
+                    for o, s, n, (a, _) in zip(self.out, self.strides, size, self.pads)
                 ]
         spans = [(o - 1) * s + r for o, s, r in zip(self.out, self.strides, reach)]
         self.beyond = [max(span - n - a - b, 0) for span, n, (a, b) in zip(spans, size, self.pads)]
@@ -250,7 +273,7 @@ class _Window:
         for position in itertools.product(*(range(k) for k in self.kernel)):
             yield padded[(slice(None), slice(None), *self._spans(position))]
 
-    def _spans(self, position: Sequence[int]) -> List[slice]:
+    def _spans(self, position: Sequence[int]) -> list[slice]:
         starts = [p * d for p, d in zip(position, self.dilations)]
         return [slice(a, a + (o - 1) * s + 1, s) for a, o, s in zip(starts, self.out, self.strides)]
 
@@ -276,12 +299,18 @@ def _convolved(padded: Any, w: Any, window: _Window, group: int) -> Any:
     return result.reshape(count, outputs, *window.out)
 
 
-def _resize_plan(shape: Sequence[int], scales: Any, sizes: Any, options: Dict[str, Any]) -> Optional[List[Tuple[int, Any]]]:
+def _resize_plan(
+    shape: Sequence[int], scales: Any, sizes: Any, options: dict[str, Any]
+) -> list[tuple[int, Any]] | None:
     """One interpolation matrix per axis that changes; None for what only the evaluator's own implementation knows."""
     mode = options.get("mode") or "nearest"
     transformation = options.get("coordinate_transformation_mode") or "half_pixel"
     known = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
-    plain = not options.get("antialias") and not options.get("axes") and options.get("keep_aspect_ratio_policy") in (None, "stretch")
+    plain = (
+        not options.get("antialias")
+        and not options.get("axes")
+        and options.get("keep_aspect_ratio_policy") in (None, "stretch")
+    )
     if mode not in ("linear", "nearest") or transformation not in known or not plain:
         return None
     plan = []
@@ -313,7 +342,7 @@ def _positions(size: int, out: int, scale: float, transformation: str) -> Any:
     return (index + 0.5) / scale - 0.5
 
 
-def _matrix(positions: Any, size: int, rounding: Optional[str]) -> Any:
+def _matrix(positions: Any, size: int, rounding: str | None) -> Any:
     """[out, size]: linear interpolation, or the nearest element by ``rounding``."""
     import numpy as np
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from collections.abc import Callable
+from typing import Any, Optional
 
 from bench_plugin.agent import samples
 from bench_plugin.agent.adapter import Call, Reply
@@ -27,7 +28,7 @@ Undo = Callable[[], None]
 class Adapter:
     """Remembers nothing."""
 
-    def versions(self) -> Dict[str, str]:
+    def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
         return {name: importlib.metadata.version(name) for name in ("onnxruntime", "onnx", "numpy")}
 
@@ -35,14 +36,16 @@ class Adapter:
         """Nothing to forget."""
 
     def mutate(self, call: Call) -> Reply:
-        """Outputs ``<mutant>:out<i>`` [n, ...] of every mutant that applies, on the first ``meta["samples"]`` inputs."""
+        """Outputs ``<mutant>:out<i>`` [n, ...] of every mutant that applies, on the first ``meta["samples"]``
+        inputs.
+        """
         call.stage("build")
         onnx = importlib.import_module("onnx")
         count, batched = int(str(call.meta["samples"])), bool(call.meta["batched"])
         given = {name: values[:count] for name, values in samples.given_by_name(call).items()}
         graph = _Graph(onnx, onnx.load(call.files["model.onnx"]))
-        arrays: Dict[str, Any] = {}
-        rows: List[Dict[str, str]] = []
+        arrays: dict[str, Any] = {}
+        rows: list[dict[str, str]] = []
         for name, mutate in MUTANTS.items():
             applied = mutate(graph)
             if applied is None:
@@ -68,15 +71,15 @@ class _Graph:
         self.model = model
         self.weights = {tensor.name: tensor for tensor in model.graph.initializer}
 
-    def nodes(self, *types: str) -> List[Any]:
+    def nodes(self, *types: str) -> list[Any]:
         return [node for node in self.model.graph.node if node.op_type in types]
 
-    def layers(self) -> List[Tuple[Any, Any]]:
+    def layers(self) -> list[tuple[Any, Any]]:
         """Nodes with a weight of their own, and that weight."""
         found = [(node, self.weights.get(node.input[1])) for node in self.nodes(*LAYERS)]
         return [(node, weight) for node, weight in found if weight is not None and weight.data_type == 1]
 
-    def middle(self) -> Optional[Tuple[Any, Any]]:
+    def middle(self) -> tuple[Any, Any] | None:
         layers = self.layers()
         return layers[len(layers) // 2] if layers else None
 
@@ -103,7 +106,7 @@ def _restore(message: Any, before: bytes) -> None:
     message.ParseFromString(before)
 
 
-Mutated = Optional[Tuple[str, Undo]]
+Mutated = Optional[tuple[str, Undo]]
 
 
 def _scaled(graph: _Graph) -> Mutated:
@@ -209,7 +212,7 @@ def _resize(graph: _Graph) -> Mutated:
     return None
 
 
-MUTANTS: Dict[str, Callable[[_Graph], Mutated]] = {
+MUTANTS: dict[str, Callable[[_Graph], Mutated]] = {
     "batchnorm eps 1e-3": _epsilon,
     "bias dropped": _bias_dropped,
     "channel zeroed": _zeroed,
@@ -258,7 +261,7 @@ def _site(node: Any) -> str:
     return f"{node.op_type} {node.name or node.output[0]}"
 
 
-def _run(model: Any, given: Dict[str, Any], batched: bool) -> Dict[str, Any]:
+def _run(model: Any, given: dict[str, Any], batched: bool) -> dict[str, Any]:
     runtime = importlib.import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.log_severity_level = 4
@@ -269,4 +272,3 @@ def _run(model: Any, given: Dict[str, Any], batched: bool) -> Dict[str, Any]:
         lambda xs: list(session.run(None, dict(zip(order, xs)))), [given[name] for name in order], batched
     )
     return samples.joined(results, samples.numbered(len(results[0])), batched)
-

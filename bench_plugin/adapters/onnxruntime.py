@@ -6,7 +6,8 @@ import importlib
 import importlib.metadata
 import os
 import re
-from typing import Any, Dict, List, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from bench_plugin.agent import samples
 from bench_plugin.agent.adapter import Call, Reply, VersionSkew
@@ -24,7 +25,9 @@ ADAPTER = {
 }
 
 # What a session says of a file that is newer than it.
-SKEW = re.compile(r"[Uu]nsupported model IR version|under development and support for this is limited|max supported IR version")
+SKEW = re.compile(
+    r"[Uu]nsupported model IR version|under development and support for this is limited|max supported IR version"
+)
 
 
 class Adapter:
@@ -34,7 +37,7 @@ class Adapter:
         self._key: Any = None
         self._session: Any = None
 
-    def versions(self) -> Dict[str, str]:
+    def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
         return {name: importlib.metadata.version(name) for name in ("onnxruntime", "numpy")}
 
@@ -53,11 +56,11 @@ class Adapter:
         given = samples.given_by_name(call)
         order = [name for name in names if name in given]
 
-        def run(xs: Sequence[Any]) -> List[Any]:
+        def run(xs: Sequence[Any]) -> list[Any]:
             return list(session.run(None, dict(zip(order, xs))))
 
         inputs = [given[name] for name in order]
-        meta: Dict[str, object] = {
+        meta: dict[str, object] = {
             "outputs": [{"name": row.name, "type": row.type} for row in session.get_outputs()],
             "placement": {"providers": session.get_providers()},
         }  # fmt: skip

@@ -12,7 +12,8 @@ import os
 import sys
 import time
 import warnings
-from typing import Any, Callable, Dict, List, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from bench_plugin.agent import conditioning, construct, samples
 from bench_plugin.agent.adapter import Call, Reply
@@ -55,10 +56,10 @@ class Adapter:
         self._net: Any = None
         self._build_seconds = 0.0
         self._imported: Any = None
-        self._shims: List[str] = []
-        self._libraries: List[Any] = []
+        self._shims: list[str] = []
+        self._libraries: list[Any] = []
 
-    def versions(self) -> Dict[str, str]:
+    def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
         return {name: importlib.metadata.version(name) for name in DISTRIBUTIONS}
 
@@ -96,7 +97,7 @@ class Adapter:
             arrays.update(samples.blobs(samples.joined(results, names, batched, ragged), kind + ":"))
         arrays.update(samples.blobs(dict(zip(names, whole)), "alt:"))
         parameters = sum(weight.numel() for weight in net.parameters())
-        meta: Dict[str, object] = {
+        meta: dict[str, object] = {
             "outputs": names, "parameters": parameters, "truth": "float64", "shims": self._shims,
             "notes": ["variant: one thread, channels last"], "build_seconds": self._build_seconds,
         }  # fmt: skip
@@ -112,7 +113,7 @@ class Adapter:
         with warnings.catch_warnings(record=True) as said, torch.no_grad():
             warnings.simplefilter("always")
             convert(torch, net, call, path)
-        meta: Dict[str, object] = {
+        meta: dict[str, object] = {
             "requested_opset": call.meta["opset"], "shims": self._shims,
             "warnings": sorted({str(one.message).splitlines()[0] for one in said}),
         }  # fmt: skip
@@ -137,7 +138,7 @@ class Adapter:
         call.stage("run")
         torch, net, given = self._torch(), self._imported, samples.given(call)
 
-        def run(xs: Sequence[Any]) -> List[Any]:
+        def run(xs: Sequence[Any]) -> list[Any]:
             with torch.no_grad():
                 return _flat(net(*(torch.from_numpy(x.copy()) for x in xs)))
 
@@ -171,12 +172,12 @@ class Adapter:
             self._key, self._net, self._build_seconds = key, net, time.monotonic() - since
         return self._net
 
-    def _function(self, call: Call, net: Any, channels_last: bool = False) -> Callable[[Sequence[Any]], List[Any]]:
+    def _function(self, call: Call, net: Any, channels_last: bool = False) -> Callable[[Sequence[Any]], list[Any]]:
         """From numpy inputs to the flat list of numpy outputs."""
         torch = self._torch()
         module = _plain(torch, net, _model(call)["spec"])
 
-        def run(xs: Sequence[Any]) -> List[Any]:
+        def run(xs: Sequence[Any]) -> list[Any]:
             tensors = [torch.from_numpy(x.copy()) for x in xs]
             if channels_last:
                 tensors = [x.to(memory_format=torch.channels_last) if x.dim() == 4 else x for x in tensors]
@@ -185,7 +186,7 @@ class Adapter:
 
         return run
 
-    def _variant(self, call: Call, net: Any, given: List[Any]) -> List[List[Any]]:
+    def _variant(self, call: Call, net: Any, given: list[Any]) -> list[list[Any]]:
         torch = self._torch()
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
@@ -197,7 +198,7 @@ class Adapter:
             torch.set_num_threads(threads)
 
 
-def _plain(torch: Any, net: Any, spec: Dict[str, Any]) -> Any:
+def _plain(torch: Any, net: Any, spec: dict[str, Any]) -> Any:
     """A module that takes tensors and returns tensors, as exporters want it.
 
     ``takes = "list"``: the model wants a list of images; ``select``: it returns a dict, of which these are wanted.
@@ -206,7 +207,7 @@ def _plain(torch: Any, net: Any, spec: Dict[str, Any]) -> Any:
     if not takes_list and not keys:
         return net
 
-    class Plain(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Plain(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.net = net
@@ -225,24 +226,41 @@ def _by_torchscript(torch: Any, net: Any, call: Call, path: str) -> None:
     names, rows = _input_names(call), _model(call)["inputs"]
     axes = {row["name"]: {i: dim for i, dim in enumerate(row["shape"]) if isinstance(dim, str)} for row in rows}
     torch.onnx.export(
-        net, tuple(_examples(torch, call, 1)), path, dynamo=False, opset_version=int(str(call.meta["opset"])), input_names=names,
-        output_names=_declared_outputs(call), dynamic_axes=axes if call.meta["dynamic"] else None,
-    )  # fmt: skip
+        net,
+        tuple(_examples(torch, call, 1)),
+        path,
+        dynamo=False,
+        opset_version=int(str(call.meta["opset"])),
+        input_names=names,
+        output_names=_declared_outputs(call),
+        dynamic_axes=axes if call.meta["dynamic"] else None,
+    )
 
 
 def _by_dynamo(torch: Any, net: Any, call: Call, path: str) -> None:
-    """``torch.onnx.export(dynamo=True)``: torch.export. A dimension of 1 would be taken as fixed, so examples have two."""
+    """``torch.onnx.export(dynamo=True)``: torch.export. A dimension of 1 would be taken as fixed, so examples have
+    two.
+    """
     rows = _model(call)["inputs"]
-    dynamic = tuple({i: torch.export.Dim.DYNAMIC for i, d in enumerate(row["shape"]) if isinstance(d, str)} for row in rows)
+    dynamic = tuple(
+        {i: torch.export.Dim.DYNAMIC for i, d in enumerate(row["shape"]) if isinstance(d, str)} for row in rows
+    )
     copies = 2 if call.meta["dynamic"] else 1
     torch.onnx.export(
-        net, tuple(_examples(torch, call, copies)), path, dynamo=True, opset_version=int(str(call.meta["opset"])),
-        input_names=_input_names(call), output_names=_declared_outputs(call), external_data=False, verbose=False,
+        net,
+        tuple(_examples(torch, call, copies)),
+        path,
+        dynamo=True,
+        opset_version=int(str(call.meta["opset"])),
+        input_names=_input_names(call),
+        output_names=_declared_outputs(call),
+        external_data=False,
+        verbose=False,
         dynamic_shapes=dynamic if call.meta["dynamic"] else None,
-    )  # fmt: skip
+    )
 
 
-def _examples(torch: Any, call: Call, copies: int) -> List[Any]:
+def _examples(torch: Any, call: Call, copies: int) -> list[Any]:
     import numpy as np
 
     given = [x if call.meta["batched"] else x[0] for x in samples.given(call)]
@@ -252,7 +270,11 @@ def _examples(torch: Any, call: Call, copies: int) -> List[Any]:
 def _condition(torch: Any, net: Any, call: Call) -> None:
     """Seeded scales, shifts and biases; statistics of every BatchNorm from one pass over seeded images."""
     weights = conditioning.Weights(int(str(call.meta["seed"])))
-    norms = [(name, module) for name, module in net.named_modules() if isinstance(module, torch.nn.modules.batchnorm._BatchNorm)]
+    norms = [
+        (name, module)
+        for name, module in net.named_modules()
+        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm)
+    ]
     with torch.no_grad():
         for name, module in norms:
             module.weight.copy_(torch.from_numpy(weights.scale(name + ".weight", module.weight.numpy())))
@@ -267,13 +289,17 @@ def _condition(torch: Any, net: Any, call: Call) -> None:
             module.train().reset_running_stats()
             module.momentum = None  # the plain mean over what it sees
         shape = samples.given(call)[0].shape[-3:]
-        images = torch.from_numpy(samples.images(int(str(call.meta["seed"])), (conditioning.CALIBRATION_IMAGES, *shape)))
+        images = torch.from_numpy(
+            samples.images(int(str(call.meta["seed"])), (conditioning.CALIBRATION_IMAGES, *shape))
+        )
         net(list(images) if _model(call)["spec"].get("takes") == "list" else images)
         net.eval()
 
 
 def _import_torchvision(torch: Any) -> Any:
-    """torchvision as it is, or with its two compiled operators written in torch; returns shims and what must stay alive."""
+    """torchvision as it is, or with its two compiled operators written in torch; returns shims and what must stay
+    alive.
+    """
     try:
         importlib.import_module("torchvision")
         return [], []
@@ -290,19 +316,49 @@ def _import_torchvision(torch: Any) -> Any:
         "int sampling_ratio, bool aligned) -> Tensor"
     )
     importlib.import_module("torchvision")
-    importlib.import_module("torchvision.extension")._has_ops = lambda: True
-    align = importlib.import_module("torchvision.ops.roi_align")._roi_align
-    plain = getattr(align, "__wrapped__", align)
+    for module in ("torchvision.extension", "torchvision.ops.roi_align"):
+        setattr(importlib.import_module(module), "_has_ops", lambda: True)  # noqa: B010  a module has no such attribute
 
     def nms(dets: Any, scores: Any, threshold: float) -> Any:
         return torch.from_numpy(_suppressed(dets.detach().numpy(), scores.detach().numpy(), threshold))
 
-    def roi_align(*arguments: Any) -> Any:
-        return plain(*arguments)
+    def roi_align(x: Any, rois: Any, scale: float, height: int, width: int, ratio: int, aligned: bool) -> Any:
+        return _aligned(torch, x, rois, scale, (height, width), ratio, aligned)
 
     library.impl("nms", nms, "CPU")
     library.impl("roi_align", roi_align, "CPU")
     return [TORCHVISION_SHIM], [library]
+
+
+def _aligned(torch: Any, x: Any, rois: Any, scale: float, size: Sequence[int], ratio: int, aligned: bool) -> Any:
+    """RoIAlign (He et al. 2017) of x [N, C, H, W] at rois [R, 5]: the mean of ratio x ratio bilinear samples per
+    bin.
+    """
+    if ratio <= 0:
+        raise NotImplementedError("roi_align with an adaptive number of samples")
+    height, width = x.shape[-2:]
+    corners = rois[:, 1:] * scale - (0.5 if aligned else 0.0)
+    extent = corners[:, 2:] - corners[:, :2]
+    extent = extent if aligned else extent.clamp(min=1.0)
+    columns, rows = (
+        corners[:, axis, None]
+        + (torch.arange(bins * ratio, dtype=x.dtype) + 0.5) * (extent[:, axis, None] / (bins * ratio))
+        for axis, bins in ((0, size[1]), (1, size[0]))
+    )
+    inside = ((rows >= -1) & (rows <= height))[:, :, None] & ((columns >= -1) & (columns <= width))[:, None, :]
+    across, down = 2 * columns / max(width - 1, 1) - 1, 2 * rows / max(height - 1, 1) - 1
+    shape = (len(rois), rows.shape[1], columns.shape[1])
+    grid = torch.stack([across[:, None, :].expand(shape), down[:, :, None].expand(shape)], dim=-1)
+    result = x.new_empty((len(rois), x.shape[1], *size))
+    for image in range(x.shape[0]):
+        mine = torch.nonzero(rois[:, 0] == image).flatten()
+        points = grid[mine].reshape(1, -1, shape[2], 2)
+        sampled = torch.nn.functional.grid_sample(
+            x[image : image + 1], points, padding_mode="border", align_corners=True
+        )
+        split = sampled.reshape(x.shape[1], len(mine), shape[1], shape[2]).transpose(0, 1) * inside[mine, None]
+        result[mine] = split.reshape(len(mine), x.shape[1], size[0], ratio, size[1], ratio).mean(dim=(3, 5))
+    return result
 
 
 def _suppressed(boxes: Any, scores: Any, threshold: float) -> Any:
@@ -328,7 +384,7 @@ def _model(call: Call) -> Any:
     return call.meta["model"]
 
 
-def _input_names(call: Call) -> List[str]:
+def _input_names(call: Call) -> list[str]:
     return [str(row["name"]) for row in _model(call)["inputs"]]
 
 
@@ -336,7 +392,7 @@ def _declared_outputs(call: Call) -> Any:
     return [str(row["name"]) for row in _model(call)["outputs"]] or None
 
 
-def _each(run: Callable[[Sequence[Any]], List[Any]], given: List[Any], batched: bool) -> List[List[Any]]:
+def _each(run: Callable[[Sequence[Any]], list[Any]], given: list[Any], batched: bool) -> list[list[Any]]:
     return samples.one_by_one(run, given, batched)
 
 
@@ -344,7 +400,7 @@ def _double(values: Any) -> Any:
     return values.astype("float64") if values.dtype.kind == "f" else values
 
 
-def _flat(result: Any) -> List[Any]:
+def _flat(result: Any) -> list[Any]:
     """Tensors of a tensor, or of tuples, lists and dicts of them, as numpy arrays in their order."""
     if isinstance(result, dict):
         return [array for value in result.values() for array in _flat(value)]

@@ -13,7 +13,8 @@ import logging
 import os
 import shutil
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from bench_plugin.agent import conditioning, construct, samples
 from bench_plugin.agent.adapter import Call, Reply, Unsupported
@@ -22,7 +23,7 @@ from bench_plugin.agent.arrays import from_numpy
 if TYPE_CHECKING:
     import numpy as np
 
-    Arrays = List[np.ndarray[Any, Any]]
+    Arrays = list[np.ndarray[Any, Any]]
 
 ADAPTER = {
     "name": "tensorflow",
@@ -39,23 +40,39 @@ ADAPTER = {
     "default_pairs": [["tf2onnx", "onnx2tf"]],
     "unsupported": [
         # onnx2tf has one module per operator
-        {"operation": "import_model", "exception": "ModuleNotFoundError", "pattern": r"No module named 'onnx2tf\.ops\."},
+        {
+            "operation": "import_model",
+            "exception": "ModuleNotFoundError",
+            "pattern": r"No module named 'onnx2tf\.ops\.",
+        },
         {"operation": "import_model", "exception": "NotImplementedError", "pattern": ""},
     ],
 }
 
-DISTRIBUTIONS = ("tensorflow-cpu", "keras", "tf2onnx", "onnx2tf", "tf-keras", "onnx", "onnx-graphsurgeon", "numpy", "protobuf")
+DISTRIBUTIONS = (
+    "tensorflow-cpu",
+    "keras",
+    "tf2onnx",
+    "onnx2tf",
+    "tf-keras",
+    "onnx",
+    "onnx-graphsurgeon",
+    "numpy",
+    "protobuf",
+)
 
 # Set before TensorFlow is imported, and named in the row.
 SWITCHES = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "TF_ENABLE_ONEDNN_OPTS": "0",  # Eigen's kernels: the same sums on every machine
     "KERAS_BACKEND": "tensorflow",
-    # tf2onnx rewrites every node's attributes 24 times, and upb's arenas keep each copy of the weights (17 GB for VGG16).
+    # tf2onnx rewrites every node's attributes 24 times, and upb's arenas keep each copy of the weights (17 GB for
+    # VGG16).
     "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python",
 }
 
-# Above this many bytes of weights tf2onnx is called with large_model, which keeps them out of the graphs that it rewrites.
+# Above this many bytes of weights tf2onnx is called with large_model, which keeps them out of the graphs that it
+# rewrites.
 LARGE_MODEL_BYTES = 1 << 28
 
 CHANNELS_FIRST = ("NCW", "NCHW", "NCDHW")
@@ -75,7 +92,7 @@ class Adapter:
         self._imported: Any = None
         self._configured = False
 
-    def versions(self) -> Dict[str, str]:
+    def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
         return {name: importlib.metadata.version(name) for name in DISTRIBUTIONS}
 
@@ -109,7 +126,7 @@ class Adapter:
         outputs = [
             {"name": name, "dtype": y.dtype.name, "shape": list(y.shape[1:])} for name, y in zip(names, runs["default"])
         ]
-        meta: Dict[str, object] = {
+        meta: dict[str, object] = {
             "outputs": outputs, "parameters": net.count_params(), "truth": "float64", "switches": SWITCHES,
             "notes": ["variant: the same function compiled by XLA"], "build_seconds": self._build_seconds,
         }  # fmt: skip
@@ -127,7 +144,7 @@ class Adapter:
         refused = [line for line in said if "is not supported" in line or line.startswith("Unsupported ops")]
         if refused:  # tf2onnx logs it and writes the file all the same
             raise Unsupported("\n".join(refused))
-        meta: Dict[str, object] = {
+        meta: dict[str, object] = {
             "requested_opset": call.meta["opset"], "shims": [], "warnings": said, "notes": notes, "switches": SWITCHES,
         }  # fmt: skip
         return Reply(meta, files={"model.onnx": path})
@@ -141,9 +158,11 @@ class Adapter:
         folder = os.path.join(call.folder, "onnx2tf")
         os.mkdir(folder)
         path = os.path.join(folder, "model.onnx")
-        shutil.copyfile(call.files["model.onnx"], path)  # onnx2tf writes generated node names into the file that it is given
+        shutil.copyfile(
+            call.files["model.onnx"], path
+        )  # onnx2tf writes generated node names into the file that it is given
         samples.save_images(os.path.join(folder, DRY_RUN_IMAGES), (20, 128, 128, 3))
-        rows: List[Dict[str, Any]] = list(call.meta["inputs"])  # type: ignore[call-overload]
+        rows: list[dict[str, Any]] = list(call.meta["inputs"])  # type: ignore[call-overload]
         options = {key: names for key, names in _layout_options(rows).items() if names}
         with _working_directory(folder), _told_why():
             self._imported = converter.convert(
@@ -151,7 +170,9 @@ class Adapter:
                 not_use_onnxsim=True, disable_strict_mode=True, disable_model_save=True, **options,
             )  # fmt: skip
         shims = [f"{DRY_RUN_IMAGES}: seeded images of the project's own instead of a download"]
-        return Reply({"shims": shims, "notes": [f"{key}={names}" for key, names in options.items()], "switches": SWITCHES})
+        return Reply(
+            {"shims": shims, "notes": [f"{key}={names}" for key, names in options.items()], "switches": SWITCHES}
+        )
 
     def run_imported(self, call: Call) -> Reply:
         """Run the imported model: sample by sample, or once with the tensors as they are (``meta["whole"]``)."""
@@ -169,7 +190,9 @@ class Adapter:
             return [y.numpy() for y in tf.nest.flatten(ys)]
 
         outputs = run(given) if call.meta.get("whole") else _each(run, given, bool(call.meta["batched"]))
-        return Reply({"outputs": [y.dtype.name for y in outputs]}, {f"out{i}": from_numpy(y) for i, y in enumerate(outputs)})
+        return Reply(
+            {"outputs": [y.dtype.name for y in outputs]}, {f"out{i}": from_numpy(y) for i, y in enumerate(outputs)}
+        )
 
     def _tensorflow(self) -> Any:
         """TensorFlow, configured once: threads, determinism, Keras' defaults whatever the user's keras.json says."""
@@ -207,7 +230,7 @@ class Adapter:
         keras.utils.set_random_seed(int(str(call.meta["seed"])))
         _keras_defaults(keras, dtype)
         try:
-            net = construct.build(call.meta["model"])
+            net = construct.build(cast(Any, call.meta["model"]))
             _apply(net, [x[:1] if call.meta["batched"] else x[0] for x in samples.given(call)])
         finally:
             _keras_defaults(keras, "float32")
@@ -218,10 +241,14 @@ class Adapter:
         twin = self._constructed(call, "float64")
         for own, weight in zip(twin.weights, net.weights):
             if own.path.rpartition("/")[2] != weight.path.rpartition("/")[2] or own.shape != weight.shape:
-                raise RuntimeError(f"the constructor made {own.path} {own.shape} where it made {weight.path} {weight.shape} before")
+                raise RuntimeError(
+                    f"the constructor made {own.path} {own.shape} where it made {weight.path} {weight.shape} before"
+                )
             own.assign(weight.numpy())
             if own.numpy().dtype.name != "float64":
-                raise RuntimeError(f"{own.path} is {own.dtype} under the float64 policy; a constructor must not fix a dtype")
+                raise RuntimeError(
+                    f"{own.path} is {own.dtype} under the float64 policy; a constructor must not fix a dtype"
+                )
         return twin
 
     def _function(self, net: Any, xla: bool = False) -> Callable[[Arrays], Arrays]:
@@ -229,20 +256,22 @@ class Adapter:
         compiled = tf.function(lambda xs: _apply(net, xs), autograph=False, jit_compile=xla)
         return lambda xs: [y.numpy() for y in tf.nest.flatten(compiled([tf.constant(x) for x in xs]))]
 
-    def _signature(self, call: Call) -> List[Any]:
+    def _signature(self, call: Call) -> list[Any]:
         tf = self._tensorflow()
         rows: Any = call.meta["model"]
         signature = []
         for row, x in zip(rows["inputs"], samples.given(call)):
-            shape: List[Any] = list(x.shape if call.meta["batched"] else x.shape[1:])
+            shape: list[Any] = list(x.shape if call.meta["batched"] else x.shape[1:])
             if call.meta["dynamic"]:
                 shape = [None if isinstance(dim, str) else dim for dim in row["shape"]]
             signature.append(tf.TensorSpec(shape, x.dtype.name, name=row["name"]))
         return signature
 
 
-def _by_tf2onnx(net: Any, signature: List[Any], opset: int, path: str) -> List[str]:
-    """``tf2onnx.convert.from_function``; weights that large_model kept aside are put back, so that one file holds all."""
+def _by_tf2onnx(net: Any, signature: list[Any], opset: int, path: str) -> list[str]:
+    """``tf2onnx.convert.from_function``; weights that large_model kept aside are put back, so that one file holds
+    all.
+    """
     tf = importlib.import_module("tensorflow")
     convert = importlib.import_module("tf2onnx.convert")
     function = tf.function(lambda *xs: _apply(net, xs), input_signature=signature, autograph=False)
@@ -261,14 +290,14 @@ def _by_tf2onnx(net: Any, signature: List[Any], opset: int, path: str) -> List[s
     return ["large_model"]
 
 
-def _by_keras(net: Any, signature: List[Any], opset: int, path: str) -> List[str]:
+def _by_keras(net: Any, signature: list[Any], opset: int, path: str) -> list[str]:
     """``keras.Model.export(format="onnx")``, which is tf2onnx behind Keras' own tracing."""
     given = signature if len(signature) == 1 else [signature]
     net.export(path, format="onnx", verbose=False, input_signature=given, opset_version=opset)
     return []
 
 
-def _layout_options(rows: Sequence[Dict[str, Any]]) -> Dict[str, List[str]]:
+def _layout_options(rows: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
     """onnx2tf's options that keep every input as the file has it; it transposes 3-D to 5-D ones otherwise."""
     first = [str(row["name"]) for row in rows if row["layout"] in CHANNELS_FIRST]
     last = [str(row["name"]) for row in rows if row["layout"] in CHANNELS_LAST]
@@ -331,9 +360,9 @@ def _draw_of(keras: Any, weights: conditioning.Weights, layer: Any, weight: Any)
 
 
 @contextlib.contextmanager
-def _log_of(name: str) -> Iterator[List[str]]:
+def _log_of(name: str) -> Iterator[list[str]]:
     """The messages from warning upwards that a logger receives, as a list that fills."""
-    said: List[str] = []
+    said: list[str] = []
 
     class Keep(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:

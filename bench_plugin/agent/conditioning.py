@@ -1,8 +1,8 @@
 """Weights that let a network show its errors, the same for every framework.
 
-Freshly initialised networks shrink their outputs to nothing or blow them up, and hide every mistake. BatchNorm scales are
-drawn from N(1, 0.1) and shifts from N(0, 0.1), biases that are all equal from N(0, 0.05), and the statistics of every
-BatchNorm are those of one pass over seeded images.
+Freshly initialised networks shrink their outputs to nothing or blow them up, and hide every mistake. BatchNorm scales
+are drawn from N(1, 0.1) and shifts from N(0, 0.1), biases that are all equal from N(0, 0.05), and the statistics of
+every BatchNorm are those of one pass over seeded images.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class Weights:
         return drawn + like
 
     def kernel(self, name: str, like: Values) -> Values:
-        """The kernel of a layer in front of a ReLU, inputs on all axes but the last: variance 2 / inputs (He et al. 2015)."""
+        """The kernel of a layer in front of a ReLU, inputs on all axes but the last: variance 2 / inputs (He et al.
+        2015).
+        """
         inputs = like.size // like.shape[-1]
         return self._normal(name, like, 0.0, float((2.0 / inputs) ** 0.5))
 
@@ -52,7 +54,7 @@ class Weights:
         import numpy as np
 
         rng = np.random.default_rng([self._seed, zlib.crc32(name.encode())])
-        values: Values = (mean + spread * rng.standard_normal(like.shape)).astype(like.dtype)
+        values: Values = np.asarray(mean + spread * rng.standard_normal(like.shape), dtype=like.dtype)
         return values
 
 

@@ -1,8 +1,8 @@
 """A model from a declaration: callables with arguments, nested as deep as the declaration says.
 
-A table with ``callable`` is called: ``positional`` and ``arguments`` may hold further such tables; ``children`` are given to
-the result's ``add`` in turn; ``attribute = true`` takes the object itself without a call. TOML has no null: ``none = [names]``
-are keywords that are None, ``{ null = true }`` stands for None anywhere else.
+A table with ``callable`` is called: ``positional`` and ``arguments`` may hold further such tables; ``children`` are
+given to the result's ``add`` in turn; ``attribute = true`` takes the object itself without a call. TOML has no null:
+``none = [names]`` are keywords that are None, ``{ null = true }`` stands for None anywhere else.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _made(spec: Any, source: _Source) -> Any:
 def _found(name: str, source: _Source) -> Any:
     if ".py:" in name:
         return source.named(name.rpartition(":")[2])
-    module, dot, attribute = name.rpartition(".")
+    module, _, attribute = name.rpartition(".")
     try:
         return getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError:

@@ -23,7 +23,9 @@ def given(call: Call, prefix: str = "in") -> Arrays:
 
 def given_by_name(call: Call, prefix: str = "in") -> Dict[str, Any]:
     """The call's arrays under ``prefix:``, by name."""
-    return {name.partition(":")[2]: to_numpy(array) for name, array in call.arrays.items() if name.startswith(prefix + ":")}
+    return {
+        name.partition(":")[2]: to_numpy(array) for name, array in call.arrays.items() if name.startswith(prefix + ":")
+    }
 
 
 def one_by_one(run: Callable[[Arrays], Arrays], inputs: Arrays, batched: bool) -> List[Arrays]:
@@ -42,7 +44,9 @@ def joined(results: Sequence[Arrays], names: Sequence[str], batched: bool, ragge
             found[name] = np.concatenate(values)
             found[name + ROWS] = np.array([len(value) for value in values], dtype=np.int64)
         else:
-            found[name] = np.concatenate(values) if batched and all(value.ndim for value in values) else np.stack(values)
+            found[name] = (
+                np.concatenate(values) if batched and all(value.ndim for value in values) else np.stack(values)
+            )
     return found
 
 

@@ -130,7 +130,7 @@ class Server:
         names: List[str] = meta.get("arrays", [])
         files = {name: self._given(place) for name, place in meta.get("files", {}).items()}
         folder = self._store.scratch()
-        arrays = dict(zip(names, frame.arrays))  # noqa: B905 (Python 3.8)
+        arrays = dict(zip(names, frame.arrays))
         call = Call(operation, meta.get("meta", {}), arrays, files, folder, announce)
         self._peak.reset()
         reply: Reply = _raising(loaded, operation, call)

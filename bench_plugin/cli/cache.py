@@ -14,9 +14,13 @@ DAY = 86400.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, where, and how much to keep."""
-    parser.add_argument("what", choices=("info", "prune"), help="info: what is stored; prune: drop the least recently used")
+    parser.add_argument(
+        "what", choices=("info", "prune"), help="info: what is stored; prune: drop the least recently used"
+    )
     parser.add_argument("--cache", type=Path, help="the folder (default: in the user's cache folder)")
-    parser.add_argument("--keep-gb", type=float, default=LIMIT_BYTES / GB, help="prune: how much may stay (default %(default).0f)")
+    parser.add_argument(
+        "--keep-gb", type=float, default=LIMIT_BYTES / GB, help="prune: how much may stay (default %(default).0f)"
+    )
     parser.add_argument("--older-days", type=float, help="prune: also drop what was not used for so long")
 
 

@@ -22,11 +22,17 @@ HEADER = re.compile(r"^\s*\[\[expectation\]\]", re.MULTILINE)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, and where rows come from and go to."""
-    parser.add_argument("what", choices=("check", "update"), help="check: stale rows; update: drop rows that passed, add new ones")
-    parser.add_argument("--results", type=Path, default=Path("reports/results.jsonl"), help="update: the run to learn from")
+    parser.add_argument(
+        "what", choices=("check", "update"), help="check: stale rows; update: drop rows that passed, add new ones"
+    )
+    parser.add_argument(
+        "--results", type=Path, default=Path("reports/results.jsonl"), help="update: the run to learn from"
+    )
     parser.add_argument("--reason", default="", help="update: why the new failures are known; without it none is added")
     parser.add_argument("--link", default="", help="update: where the failure is reported")
-    parser.add_argument("--file", type=Path, default=Path("suites/expectations/new.toml"), help="update: where new rows go")
+    parser.add_argument(
+        "--file", type=Path, default=Path("suites/expectations/new.toml"), help="update: where new rows go"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -84,7 +90,9 @@ def _drop(expectation: Expectation) -> None:
     text = expectation.path.read_text("utf-8")
     starts = [match.start() for match in HEADER.finditer(text)]
     if expectation.number > len(starts):
-        raise UsageError(f"{expectation.path}: rows are not written as [[expectation]]; drop row {expectation.number} by hand")
+        raise UsageError(
+            f"{expectation.path}: rows are not written as [[expectation]]; drop row {expectation.number} by hand"
+        )
     end = starts[expectation.number] if expectation.number < len(starts) else len(text)
     expectation.path.write_text(text[: starts[expectation.number - 1]] + text[end:], "utf-8")
 

@@ -79,7 +79,9 @@ def default_folder() -> Path:
 class Cache:
     """One folder, shared by runs and threads. ``note`` is told once when nothing can be stored any more."""
 
-    def __init__(self, folder: Path, *, limit_bytes: int = LIMIT_BYTES, note: Callable[[str], None] = lambda text: None) -> None:
+    def __init__(
+        self, folder: Path, *, limit_bytes: int = LIMIT_BYTES, note: Callable[[str], None] = lambda text: None
+    ) -> None:
         self.folder = folder
         self._limit = limit_bytes
         self._note = note
@@ -164,8 +166,11 @@ class Cache:
 
     def prune(self, *, limit_bytes: int, older_seconds: float | None = None) -> tuple[int, int]:
         """Drop what is older than ``older_seconds``, then the least recently used until the rest fits; never what this
-        run uses. Returns entries and bytes dropped."""
-        places = sorted(((place.stat().st_mtime, _size(place), place) for place in self._places()), key=lambda row: row[0])
+        run uses. Returns entries and bytes dropped.
+        """
+        places = sorted(
+            ((place.stat().st_mtime, _size(place), place) for place in self._places()), key=lambda row: row[0]
+        )
         total = sum(size for _, size, _ in places)
         dropped = freed = 0
         now = time.time()
@@ -204,7 +209,9 @@ class Cache:
 def _write(making: Path, stage: str, kept: Entry) -> dict[str, Any]:
     import numpy as np
 
-    hashes, arrays, files = {}, {}, {}
+    hashes: dict[str, str] = {}
+    arrays: dict[str, str] = {}
+    files: dict[str, str] = {}
     for index, (name, values) in enumerate(kept.arrays.items()):
         arrays[name] = f"{index}.npy"
         np.save(making / arrays[name], values, allow_pickle=False)

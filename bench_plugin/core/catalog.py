@@ -84,12 +84,18 @@ def read_adapter(path: Path) -> Adapter:
     if declaration["kind"] not in KINDS:
         raise UsageError(f"{path}: ADAPTER['kind'] is {declaration['kind']!r}; one of {', '.join(KINDS)}")
     return Adapter(
-        name=declaration["name"], kind=declaration["kind"], toolchain=declaration["toolchain"],
-        title=declaration.get("title", declaration["name"]), distribution=declaration.get("distribution", declaration["name"]),
-        path=path, digest=hashlib.sha256(source).hexdigest(),
-        exporters=_converters(path, declaration, "exporters"), importers=_converters(path, declaration, "importers"),
-        default_pairs=tuple((pair[0], pair[1]) for pair in declaration.get("default_pairs", [])), declaration=declaration,
-    )  # fmt: skip
+        name=declaration["name"],
+        kind=declaration["kind"],
+        toolchain=declaration["toolchain"],
+        title=declaration.get("title", declaration["name"]),
+        distribution=declaration.get("distribution", declaration["name"]),
+        path=path,
+        digest=hashlib.sha256(source).hexdigest(),
+        exporters=_converters(path, declaration, "exporters"),
+        importers=_converters(path, declaration, "importers"),
+        default_pairs=tuple((pair[0], pair[1]) for pair in declaration.get("default_pairs", [])),
+        declaration=declaration,
+    )
 
 
 def _converters(path: Path, declaration: Mapping[str, Any], key: str) -> dict[str, Converter]:

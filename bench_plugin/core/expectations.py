@@ -76,7 +76,9 @@ class Expectations:
     @staticmethod
     def load(folders: Iterable[Path]) -> Expectations:
         """Read ``*.toml`` of the folders; raise UsageError that names the file, the row and what would be right."""
-        return Expectations(tuple(row for folder in folders for path in sorted(folder.glob("*.toml")) for row in _read(path)))
+        return Expectations(
+            tuple(row for folder in folders for path in sorted(folder.glob("*.toml")) for row in _read(path))
+        )
 
     def match(self, axes: Mapping[str, Any], versions: Mapping[str, str]) -> Expectation | None:
         """The first row that speaks of the cell at these versions."""
@@ -167,9 +169,15 @@ def _row(path: Path, number: int, row: Mapping[str, Any]) -> Expectation:
         raise UsageError(f"{where}: when must be like 'onnx2pytorch<0.7': {error}") from error
     selector = {key: _values(row[key]) for key in row if key in AXIS_KEYS}
     return Expectation(
-        selector, Stage(row["stage"]), Symptom(row["symptom"]), str(row["reason"]).strip(), str(row.get("link", "")), when,
-        path, number,
-    )  # fmt: skip
+        selector,
+        Stage(row["stage"]),
+        Symptom(row["symptom"]),
+        str(row["reason"]).strip(),
+        str(row.get("link", "")),
+        when,
+        path,
+        number,
+    )
 
 
 def _values(value: Any) -> tuple[str, ...]:

@@ -76,9 +76,9 @@ def _draw(spec: InputSpec, seed: int, shape: tuple[int, ...]) -> np.ndarray[Any,
     if spec.dtype.startswith("int"):
         return rng.integers(0, spec.high or 16, shape).astype(spec.dtype)
     if spec.values == "uniform":
-        return (rng.random(shape) * (spec.high or 1)).astype(spec.dtype)
+        return np.asarray(rng.random(shape) * (spec.high or 1), dtype=spec.dtype)
     if spec.values == "image":
-        return _images(rng, shape).astype(spec.dtype)
+        return np.asarray(_images(rng, shape), dtype=spec.dtype)
     return rng.standard_normal(shape).astype(spec.dtype)
 
 
@@ -90,7 +90,7 @@ def _images(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any,
     coarse = rng.standard_normal((*lead, 8, 8))
     field = np.einsum("...ij,hi,wj->...hw", coarse, _interpolation(height), _interpolation(width), optimize=True)
     contrast = rng.random((shape[0], *(1 for _ in shape[1:]))) * 1.5 + 0.5
-    return field * contrast + 0.1 * rng.standard_normal(shape)
+    return np.asarray(field * contrast + 0.1 * rng.standard_normal(shape))
 
 
 def _interpolation(size: int) -> np.ndarray[Any, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.compare.discriminate import Discrimination, discriminate
 from bench_plugin.compare.detections import compare_detections
+from bench_plugin.compare.discriminate import Discrimination, discriminate
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
 from bench_plugin.compare.table import DEFAULTS, with_overrides
@@ -133,7 +133,11 @@ class Judge:
 
 def _end_to_end(own: Mapping[str, Array], actual: Mapping[str, Array]) -> dict[str, Any]:
     """E against the framework that the file came from: export and import together."""
-    pairs = [(t, y) for t, y in zip(own.values(), actual.values(), strict=False) if t.shape == y.shape and t.dtype.kind == "f"]
+    pairs = [
+        (t, y)
+        for t, y in zip(own.values(), actual.values(), strict=False)
+        if t.shape == y.shape and t.dtype.kind == "f"
+    ]
     return {"end_to_end_E": max(distance(y, t, scale_of(t)).E for t, y in pairs)} if pairs else {}
 
 

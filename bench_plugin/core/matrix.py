@@ -15,7 +15,6 @@ from bench_plugin.core.outcome import Status
 from bench_plugin.core.precision import ALIASES, PRECISIONS
 from bench_plugin.core.settings import Selection
 
-AXES = ("frameworks", "compilers", "targets", "precisions", "models", "exporters", "importers", "opsets")
 ONNX = "onnx"  # the framework column of plain ONNX files
 
 
@@ -85,7 +84,7 @@ class Matrix:
 
     def profile_cells(self) -> list[Cell]:
         """Every cell that the profile would run when nothing else was selected: what a partial run is a part of."""
-        whole = replace(self.selection, **dict.fromkeys(AXES, ()))
+        whole = Selection(profile=self.selection.profile)
         pairs = [pair for check in (Check.EXPORT, Check.IMPORT) for pair in self._round_trips(check, whole)]
         return [cell for cell, declared in pairs if declared is None]
 
@@ -98,7 +97,9 @@ class Matrix:
                 )
             if key in valid:
                 _check(key.rstrip("s"), values, valid[key])
-        merged = {key: _both(getattr(self.selection, key), tuple(values)) for key, values in narrowed.items()}
+        merged: dict[str, Any] = {
+            key: _both(getattr(self.selection, key), tuple(values)) for key, values in narrowed.items()
+        }
         return replace(self.selection, **merged)
 
     def _included(self) -> Iterator[Selection]:

@@ -130,14 +130,26 @@ class _Reader:
         for profile in profiles:
             self.one_of("profiles", profile, PROFILES)
         return Model(
-            name=self.want("name", str), title=self.data.get("title", self.data["name"]), family=self.want("family", str),
-            task=self.want("task", str), application=self.data.get("application", ""),
-            parameters=self.data.get("parameters", 0), source=self.data.get("source", ""), profiles=profiles, inputs=inputs,
-            outputs=tuple(self.data.get("outputs", [])), symbols=symbols, constructors=constructors,
-            missing=self.data.get("missing", {}), samples=self.data.get("samples", 16),
-            seconds=float(self.data.get("seconds", 300)), memory_gb=float(self.data.get("memory_gb", 2)),
-            digest=self.hash.hexdigest(), notes=self.data.get("notes", ""), extra={"weights": self.data.get("weights", {})},
-        )  # fmt: skip
+            name=self.want("name", str),
+            title=self.data.get("title", self.data["name"]),
+            family=self.want("family", str),
+            task=self.want("task", str),
+            application=self.data.get("application", ""),
+            parameters=self.data.get("parameters", 0),
+            source=self.data.get("source", ""),
+            profiles=profiles,
+            inputs=inputs,
+            outputs=tuple(self.data.get("outputs", [])),
+            symbols=symbols,
+            constructors=constructors,
+            missing=self.data.get("missing", {}),
+            samples=self.data.get("samples", 16),
+            seconds=float(self.data.get("seconds", 300)),
+            memory_gb=float(self.data.get("memory_gb", 2)),
+            digest=self.hash.hexdigest(),
+            notes=self.data.get("notes", ""),
+            extra={"weights": self.data.get("weights", {})},
+        )
 
     def input_spec(self, row: Mapping[str, Any], symbols: Mapping[str, Sequence[int]]) -> InputSpec:
         for key in ("name", "shape"):

@@ -32,19 +32,39 @@ class Rows:
 
 
 def header_row(
-    *, root: Path, command: Sequence[str], versions: Mapping[str, Any], seeds: Mapping[str, int], titles: Mapping[str, Any]
+    *,
+    root: Path,
+    command: Sequence[str],
+    versions: Mapping[str, Any],
+    seeds: Mapping[str, int],
+    titles: Mapping[str, Any],
 ) -> Row:
     """The run: machine, commit, command, locked versions, seeds."""
     return {
-        "schema": SCHEMA, "kind": "header", "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "machine": machine(),
-        "commit": _commit(root), "command": list(command), "versions": dict(versions), "seeds": dict(seeds),
-        "titles": dict(titles), "bench_plugin": __version__, "python": platform.python_version(),
-    }  # fmt: skip
+        "schema": SCHEMA,
+        "kind": "header",
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "machine": machine(),
+        "commit": _commit(root),
+        "command": list(command),
+        "versions": dict(versions),
+        "seeds": dict(seeds),
+        "titles": dict(titles),
+        "bench_plugin": __version__,
+        "python": platform.python_version(),
+    }
 
 
 def plan_row(*, count: int, hash: str, selection: Mapping[str, Any], total: int) -> Row:
     """How many cells were selected, out of how many that the profile has."""
-    return {"schema": SCHEMA, "kind": "plan", "count": count, "hash": hash, "selection": dict(selection), "total": total}
+    return {
+        "schema": SCHEMA,
+        "kind": "plan",
+        "count": count,
+        "hash": hash,
+        "selection": dict(selection),
+        "total": total,
+    }
 
 
 def declared_row(cell: Mapping[str, Any], *, status: Status, reason: str) -> Row:
@@ -58,27 +78,55 @@ def cell_row(
 ) -> Row:  # fmt: skip
     """A computed cell with its verdict."""
     return {
-        "schema": SCHEMA, "kind": "cell", "key": key, "cell": dict(cell), "check": cell["check"],
-        "status": str(outcome.status), "stage": _text(outcome.stage), "symptom": _text(outcome.symptom),
-        "expected": dict(expected) if expected else None, "reason": outcome.reason, "detail": outcome.detail,
-        "converted": outcome.converted, "verified": outcome.verified, "numbers": finite(outcome.numbers),
-        "timings": dict(outcome.timings), "peaks": dict(outcome.peaks), "versions": dict(outcome.versions),
-        "artefacts": dict(outcome.artefacts), "stages_cached": list(outcome.stages_cached), "flags": list(outcome.flags),
-        "placement": dict(outcome.placement), "retry": dict(outcome.retry), "log": outcome.log, "repro": list(repro),
+        "schema": SCHEMA,
+        "kind": "cell",
+        "key": key,
+        "cell": dict(cell),
+        "check": cell["check"],
+        "status": str(outcome.status),
+        "stage": _text(outcome.stage),
+        "symptom": _text(outcome.symptom),
+        "expected": dict(expected) if expected else None,
+        "reason": outcome.reason,
+        "detail": outcome.detail,
+        "converted": outcome.converted,
+        "verified": outcome.verified,
+        "numbers": finite(outcome.numbers),
+        "timings": dict(outcome.timings),
+        "peaks": dict(outcome.peaks),
+        "versions": dict(outcome.versions),
+        "artefacts": dict(outcome.artefacts),
+        "stages_cached": list(outcome.stages_cached),
+        "flags": list(outcome.flags),
+        "placement": dict(outcome.placement),
+        "retry": dict(outcome.retry),
+        "log": outcome.log,
+        "repro": list(repro),
         "nodeid": nodeid,
-    }  # fmt: skip
+    }
 
 
 def outcome_of(row: Mapping[str, Any]) -> Outcome:
     """The inverse of :func:`cell_row`."""
     return Outcome(
-        status=Status(row["status"]), stage=Stage(row["stage"]) if row["stage"] else None,
-        symptom=Symptom(row["symptom"]) if row["symptom"] else None, reason=row["reason"], detail=row["detail"],
-        converted=row["converted"], verified=row["verified"], numbers=row["numbers"], timings=row["timings"],
-        peaks=row["peaks"], versions=row["versions"], artefacts=row["artefacts"],
-        stages_cached=tuple(row["stages_cached"]), flags=tuple(row["flags"]), placement=row["placement"], retry=row["retry"],
+        status=Status(row["status"]),
+        stage=Stage(row["stage"]) if row["stage"] else None,
+        symptom=Symptom(row["symptom"]) if row["symptom"] else None,
+        reason=row["reason"],
+        detail=row["detail"],
+        converted=row["converted"],
+        verified=row["verified"],
+        numbers=row["numbers"],
+        timings=row["timings"],
+        peaks=row["peaks"],
+        versions=row["versions"],
+        artefacts=row["artefacts"],
+        stages_cached=tuple(row["stages_cached"]),
+        flags=tuple(row["flags"]),
+        placement=row["placement"],
+        retry=row["retry"],
         log=row["log"],
-    )  # fmt: skip
+    )
 
 
 class ResultsWriter:
@@ -169,7 +217,11 @@ def finite(value: Any) -> Any:
 
 def machine() -> dict[str, Any]:
     """What the run ran on."""
-    facts: dict[str, Any] = {"architecture": platform.machine(), "system": platform.system(), "kernel": platform.release()}
+    facts: dict[str, Any] = {
+        "architecture": platform.machine(),
+        "system": platform.system(),
+        "kernel": platform.release(),
+    }
     facts["cpus"] = len(os.sched_getaffinity(0))
     facts.update(_proc_facts())
     facts["libc"] = " ".join(platform.libc_ver())
@@ -212,5 +264,3 @@ def run_of_results(path: Path) -> str:
 
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
-
-

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bench_plugin.core.cell import Cell, Check
 from bench_plugin.core.errors import EnvironmentMissing

@@ -11,9 +11,18 @@ from typing import Any
 from bench_plugin.core.errors import UsageError
 
 AXIS_KEYS = (
-    "check", "model", "framework", "exporter", "opset", "importer_framework", "importer", "compiler", "precision", "target",
+    "check",
+    "model",
+    "framework",
+    "exporter",
+    "opset",
+    "importer_framework",
+    "importer",
+    "compiler",
+    "precision",
+    "target",
     "dtype",
-)  # fmt: skip
+)
 LISTS = ("adapters", "toolchains", "models", "expectations")
 NUMBERS = ("jobs", "threads", "seed")
 TEXTS = ("profile", "cache", "results")
@@ -124,5 +133,12 @@ def _values(value: Any) -> tuple[str, ...]:
 def read_settings_file(root: Path) -> Settings:
     """The settings of the configuration file alone, for commands that run no cell. Raises UsageError."""
     table = read_table(root)
-    folders = {name: tuple(root / path for path in table.get(name, [])) for name in LISTS}
-    return Settings(root=root, cache=Path(table["cache"]).expanduser() if "cache" in table else None, **folders)
+
+    def paths(name: str) -> tuple[Path, ...]:
+        return tuple(root / path for path in table.get(name, []))
+
+    cache = Path(table["cache"]).expanduser() if "cache" in table else None
+    return Settings(
+        root=root, cache=cache, adapters=paths("adapters"), toolchains=paths("toolchains"), models=paths("models"),
+        expectations=paths("expectations"),
+    )  # fmt: skip

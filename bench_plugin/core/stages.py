@@ -189,9 +189,14 @@ class Stages:
 def _failure(error: AgentFailure, stage: Stage) -> Failure:
     announced = error.stage
     return Failure(
-        stage=Stage(announced) if announced in set(Stage) else stage, symptom=Symptom(error.symptom), message=error.message,
-        detail=error.detail, log=error.log, signal=error.signal, types=tuple(error.types),
-    )  # fmt: skip
+        stage=Stage(announced) if announced in set(Stage) else stage,
+        symptom=Symptom(error.symptom),
+        message=error.message,
+        detail=error.detail,
+        log=error.log,
+        signal=error.signal,
+        types=tuple(error.types),
+    )
 
 
 def _retry(first: Failure, second: Failure | None) -> dict[str, Any]:

@@ -43,9 +43,13 @@ class Tasks:
             "noise_samples": NOISE_SAMPLES,
         }  # fmt: skip
         return Task(
-            Stage.REFERENCE, framework, (CallSpec("reference", meta, arrays),), self._parts(model), self._limits(model, framework),
+            Stage.REFERENCE,
+            framework,
+            (CallSpec("reference", meta, arrays),),
+            self._parts(model),
+            self._limits(model, framework),
             sticky=f"{model.name}:{framework}",
-        )  # fmt: skip
+        )
 
     def export(self, model: Model, cell: Cell) -> Task:
         """The framework's model as an ONNX file."""
@@ -129,11 +133,16 @@ class Tasks:
 
     def _described(self, model: Model, constructor: Constructor) -> dict[str, Any]:
         return {
-            "name": model.name, "spec": dict(constructor.spec), "source_name": constructor.source_name,
-            "source": constructor.source, "inputs": inputs.describe(model, constructor.layout),
-            "outputs": [dict(row) for row in model.outputs], "detections": model.detections, "binding": model.binding(0),
+            "name": model.name,
+            "spec": dict(constructor.spec),
+            "source_name": constructor.source_name,
+            "source": constructor.source,
+            "inputs": inputs.describe(model, constructor.layout),
+            "outputs": [dict(row) for row in model.outputs],
+            "detections": model.detections,
+            "binding": model.binding(0),
             "weights": dict(model.extra.get("weights", {})),
-        }  # fmt: skip
+        }
 
     def _parts(self, model: Model) -> dict[str, Any]:
         return {"model": model.digest, "samples": model.samples}

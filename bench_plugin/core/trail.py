@@ -49,14 +49,24 @@ class Trail:
         """The outcome of a stage that did not finish."""
         reason = failure.message or f"{failure.stage} ended with {failure.symptom}"
         return self.outcome(
-            STATUS_OF_SYMPTOM[failure.symptom], reason, stage=failure.stage, symptom=failure.symptom, detail=failure.detail,
+            STATUS_OF_SYMPTOM[failure.symptom],
+            reason,
+            stage=failure.stage,
+            symptom=failure.symptom,
+            detail=failure.detail,
             log=failure.log,
-        )  # fmt: skip
+        )
 
     def outcome(
-        self, status: Status, reason: str = "", *, stage: Stage | None = None, symptom: Symptom | None = None, detail: str = "",
+        self,
+        status: Status,
+        reason: str = "",
+        *,
+        stage: Stage | None = None,
+        symptom: Symptom | None = None,
+        detail: str = "",
         log: str = "",
-    ) -> Outcome:  # fmt: skip
+    ) -> Outcome:
         """The outcome with everything gathered so far."""
         return Outcome(
             status=status, stage=stage, symptom=symptom, reason=reason, detail=detail, converted=self.converted,

@@ -47,9 +47,12 @@ class Workspace:
         ]
         expectations = [*settings.expectations, *places.folders("suites/expectations", settings.root)]
         return Workspace(
-            models, Catalog(settings.adapters), Toolchains(settings.toolchains), tuple(dict.fromkeys(["local", *targets])),
+            models,
+            Catalog(settings.adapters),
+            Toolchains(settings.toolchains),
+            tuple(dict.fromkeys(["local", *targets])),
             tuple(expectations),
-        )  # fmt: skip
+        )
 
     def adapters_of(self, cell: Cell) -> list[str]:
         """The adapters that a round-trip cell uses."""
@@ -99,7 +102,22 @@ def plain_model(path: Path) -> Model:
     """A model that is just an ONNX file; its inputs are read by an agent when a cell runs."""
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return Model(
-        name=path.stem, title=path.name, family="", task="", application="", parameters=0, source=str(path), profiles=(),
-        inputs=(), outputs=(), symbols={}, constructors={}, missing={}, samples=16, seconds=300.0, memory_gb=2.0,
-        digest=digest, onnx=path.resolve(),
-    )  # fmt: skip
+        name=path.stem,
+        title=path.name,
+        family="",
+        task="",
+        application="",
+        parameters=0,
+        source=str(path),
+        profiles=(),
+        inputs=(),
+        outputs=(),
+        symbols={},
+        constructors={},
+        missing={},
+        samples=16,
+        seconds=300.0,
+        memory_gb=2.0,
+        digest=digest,
+        onnx=path.resolve(),
+    )

@@ -63,7 +63,9 @@ class Toolchain:
 
     @cached_property
     def lock_text(self) -> str:
-        """The lock file's text, or that of what the user's own environment holds. Raises UsageError when there is none."""
+        """The lock file's text, or that of what the user's own environment holds. Raises UsageError when there is
+        none.
+        """
         if self.python is not None:
             return _installed(self.python)
         try:
@@ -130,11 +132,18 @@ def read_toolchain(path: Path) -> Toolchain:
             f"{path}: interpreter must be a version range such as '>=3.11,<3.12', found {data['interpreter']!r}"
         ) from error
     return Toolchain(
-        name=path.stem, title=data["title"], interpreter=data.get("interpreter", ""), memory_gb=float(data.get("memory_gb", 8)),
-        serves=_texts(data, "serves") or (path.stem,), requirements=_texts(data, "requirements"),
-        overrides=_texts(data, "overrides"), tools=_texts(data, "tools"), no_deps=data.get("no_deps", False), path=path,
+        name=path.stem,
+        title=data["title"],
+        interpreter=data.get("interpreter", ""),
+        memory_gb=float(data.get("memory_gb", 8)),
+        serves=_texts(data, "serves") or (path.stem,),
+        requirements=_texts(data, "requirements"),
+        overrides=_texts(data, "overrides"),
+        tools=_texts(data, "tools"),
+        no_deps=data.get("no_deps", False),
+        path=path,
         python=_own_python(path, own) if own else None,
-    )  # fmt: skip
+    )
 
 
 def _own_python(path: Path, text: str) -> Path:

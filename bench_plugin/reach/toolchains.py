@@ -81,7 +81,9 @@ class Toolchains:
         if python.exists():
             return python
         if toolchain.python is not None:
-            raise EnvironmentMissing(f"toolchain {name}: {toolchain.path} names the interpreter {python}, which is not there")
+            raise EnvironmentMissing(
+                f"toolchain {name}: {toolchain.path} names the interpreter {python}, which is not there"
+            )
         toolchain.check_lock()
         self.check_tools(name)
         try:

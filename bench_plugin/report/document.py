@@ -97,7 +97,7 @@ def worst_status(pair: Pair) -> str:
         "Not provided",
         "supported",
     )
-    return min((pair.export.status, pair.imported.status), key=lambda status: order.index(status))
+    return min((pair.export.status, pair.imported.status), key=order.index)
 
 
 def number(value: float | None) -> str:
@@ -107,8 +107,8 @@ def number(value: float | None) -> str:
 
 def _opening(grid: Grid) -> Iterator[Block]:
     yield Paragraph(
-        "Export to ONNX and import back, with the numbers compared: exports run in onnxruntime against the framework's own "
-        "float64 result, imports against the file's own float64 function. The number is the worst E of the two "
+        "Export to ONNX and import back, with the numbers compared: exports run in onnxruntime against the framework's "
+        "own float64 result, imports against the file's own float64 function. The number is the worst E of the two "
         "(norm of the error over the norm of what the inputs change)."
     )
     for remark in (grid.partial, *grid.notes):
@@ -164,13 +164,20 @@ def _details(grid: Grid) -> Table:
             if not pair.export.key:
                 continue
             seconds = (pair.export.timings.get("export"), pair.imported.timings.get("import"))
-            rows.append((
-                TableCell(grid.titles[model]), TableCell(framework), TableCell(pair.title),
-                TableCell(pair.text, worst_status(pair)), TableCell(number(pair.export.error)),
-                TableCell(number(pair.imported.error)), TableCell(number(pair.export.tolerance or pair.imported.tolerance)),
-                TableCell(" / ".join("" if value is None else f"{value:.1f}" for value in seconds)),
-                TableCell(_gigabytes(pair)), TableCell(str(pair.export.numbers.get("dynamic", ""))),
-            ))  # fmt: skip
+            rows.append(
+                (
+                    TableCell(grid.titles[model]),
+                    TableCell(framework),
+                    TableCell(pair.title),
+                    TableCell(pair.text, worst_status(pair)),
+                    TableCell(number(pair.export.error)),
+                    TableCell(number(pair.imported.error)),
+                    TableCell(number(pair.export.tolerance or pair.imported.tolerance)),
+                    TableCell(" / ".join("" if value is None else f"{value:.1f}" for value in seconds)),
+                    TableCell(_gigabytes(pair)),
+                    TableCell(str(pair.export.numbers.get("dynamic", ""))),
+                )
+            )
     heads = (
         "model",
         "framework",
@@ -192,8 +199,17 @@ def _gigabytes(pair: Pair) -> str:
 
 
 def _failures(grid: Grid) -> Table | None:
-    rows = [(TableCell(describe(entry)), TableCell(entry.status, entry.status), TableCell(where(entry)),
-             TableCell(first_line(entry)), TableCell(entry.expected), TableCell(entry.key)) for entry in grid.failures()]  # fmt: skip
+    rows = [
+        (
+            TableCell(describe(entry)),
+            TableCell(entry.status, entry.status),
+            TableCell(where(entry)),
+            TableCell(first_line(entry)),
+            TableCell(entry.expected),
+            TableCell(entry.key),
+        )
+        for entry in grid.failures()
+    ]
     if not rows:
         return None
     return Table(("cell", "status", "stage: symptom", "first useful line", "known cause", "key"), tuple(rows))

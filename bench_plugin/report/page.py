@@ -12,7 +12,8 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; color: #1b1f24; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: 1rem 0; font-size: 14px; }
 th, td { border: 1px solid #d0d7de; padding: .3rem .6rem; text-align: left; vertical-align: top; }
-th { background: #f6f8fa; } .supported { background: #dafbe1; } .mismatch { background: #ffd8b5; } .ERROR { background: #ffcecb; }
+th { background: #f6f8fa; } .supported { background: #dafbe1; } .mismatch { background: #ffd8b5; } .ERROR {
+background: #ffcecb; }
 .unsupported { background: #eaeef2; } .unverified { background: #fff8c5; } .version-skew { background: #ddf4ff; }
 .Not-provided, .not-run { color: #656d76; }
 @media (prefers-color-scheme: dark) { body { background: #0d1117; color: #e6edf3; } th { background: #161b22; }

@@ -23,7 +23,9 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Published:
-    """``cells[model][framework]`` is ``export / import``; ``versions[framework]`` as published; ``source`` a citation."""
+    """``cells[model][framework]`` is ``export / import``; ``versions[framework]`` as published; ``source`` a
+    citation.
+    """
 
     cells: Mapping[str, Mapping[str, str]]
     versions: Mapping[str, str]

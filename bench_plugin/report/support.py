@@ -15,7 +15,9 @@ FUNNEL = (Stage.BUILD, Stage.REFERENCE, Stage.EXPORT, Stage.CHECK, Stage.IMPORT,
 
 @dataclass(frozen=True)
 class Entry:
-    """One row as the grid shows it. ``error`` is E against the truth; ``converted`` what older grids called supported."""
+    """One row as the grid shows it. ``error`` is E against the truth; ``converted`` what older grids called
+    supported.
+    """
 
     status: str
     reason: str
@@ -109,7 +111,7 @@ def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> 
             latest[str(sorted(row["cell"].items()))] = row
     entries = [_entry(row) for row in latest.values()]
     titles = header.get("titles", {})
-    frameworks = [name for name in _order(entries, "framework", titles.get("frameworks", {}))]
+    frameworks = _order(entries, "framework", titles.get("frameworks", {}))
     models = _order(entries, "model", titles.get("models", {}))
     return Grid(
         models=tuple(models), frameworks=tuple(frameworks),
@@ -124,12 +126,24 @@ def _entry(row: Mapping[str, Any]) -> Entry:
     numbers = row.get("numbers") or {}
     expected = row.get("expected") or {}
     return Entry(
-        status=row["status"], reason=row.get("reason", ""), key=row.get("key", ""), error=numbers.get("E"),
-        tolerance=numbers.get("tolerance_E"), converted=bool(row.get("converted")), expected=expected.get("reason", ""),
-        flags=tuple(row.get("flags", ())), stage=row.get("stage") or "", symptom=row.get("symptom") or "", cell=row["cell"],
-        timings=row.get("timings") or {}, peaks=row.get("peaks") or {}, versions=row.get("versions") or {}, numbers=numbers,
-        repro=f"bench repro {row['key']}" if row.get("key") else "", cached=bool(row.get("stages_cached")),
-    )  # fmt: skip
+        status=row["status"],
+        reason=row.get("reason", ""),
+        key=row.get("key", ""),
+        error=numbers.get("E"),
+        tolerance=numbers.get("tolerance_E"),
+        converted=bool(row.get("converted")),
+        expected=expected.get("reason", ""),
+        flags=tuple(row.get("flags", ())),
+        stage=row.get("stage") or "",
+        symptom=row.get("symptom") or "",
+        cell=row["cell"],
+        timings=row.get("timings") or {},
+        peaks=row.get("peaks") or {},
+        versions=row.get("versions") or {},
+        numbers=numbers,
+        repro=f"bench repro {row['key']}" if row.get("key") else "",
+        cached=bool(row.get("stages_cached")),
+    )
 
 
 def _pairs(entries: Iterable[Entry]) -> dict[tuple[str, str], tuple[Pair, ...]]:

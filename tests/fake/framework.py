@@ -1,7 +1,7 @@
 """A framework of the tests' own: a two-layer network in numpy that goes wrong where its model's table says so.
 
-``arguments.fault = "<operation>:<kind>"`` in a model's constructor asks for it, such as ``export:segfault``. It runs in an
-environment that has numpy and onnx.
+``arguments.fault = "<operation>:<kind>"`` in a model's constructor asks for it, such as ``export:segfault``. It runs in
+an environment that has numpy and onnx.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Any, Dict, List
+from typing import Any
 
 import numpy as np
+
 from bench_plugin.agent import conditioning, samples
 from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported
 
@@ -43,11 +44,11 @@ class Adapter:
     """Remembers the fault of the model that it works on, and the weights of the imported one."""
 
     def __init__(self) -> None:
-        self._weights: Dict[str, Any] = {}
+        self._weights: dict[str, Any] = {}
         self._fault = ""
         self._calls = 0
 
-    def versions(self) -> Dict[str, str]:
+    def versions(self) -> dict[str, str]:
         """None of its own."""
         return {}
 
@@ -64,9 +65,11 @@ class Adapter:
         perturbation = conditioning.Perturbation(1)
         off = {name: perturbation(value) for name, value in exact.items()}
         runs = {
-            "truth": _apply(exact, x.astype("float64")), "default": _apply(weights, x), "variant": _one_by_one(weights, x[:4]),
+            "truth": _apply(exact, x.astype("float64")),
+            "default": _apply(weights, x),
+            "variant": _one_by_one(weights, x[:4]),
             "perturbed": _apply(off, perturbation(x[:4].astype("float64"))),
-        }  # fmt: skip
+        }
         arrays = {f"{kind}:y": y for kind, y in runs.items()}
         if samples.given(call, "alt"):
             arrays["alt:y"] = _apply(exact, samples.given(call, "alt")[0].astype("float64"))
@@ -186,13 +189,23 @@ def _grandchild(calls: int) -> None:
 
 
 FAULTS = {
-    "segfault": _segfault, "kill": _kill, "sleep": _sleep, "pause": _pause, "allocate": _allocate, "exception": _exception,
-    "unsupported": _unsupported, "declared": _declared, "invalid": _invalid, "noise": _noise, "garbage": _garbage,
-    "used-only": _used_only, "grandchild": _grandchild,
-}  # fmt: skip
+    "segfault": _segfault,
+    "kill": _kill,
+    "sleep": _sleep,
+    "pause": _pause,
+    "allocate": _allocate,
+    "exception": _exception,
+    "unsupported": _unsupported,
+    "declared": _declared,
+    "invalid": _invalid,
+    "noise": _noise,
+    "garbage": _garbage,
+    "used-only": _used_only,
+    "grandchild": _grandchild,
+}
 
 
-def _weights(call: Call) -> Dict[str, Any]:
+def _weights(call: Call) -> dict[str, Any]:
     seed = int(str(call.meta["seed"]))
     rng = np.random.default_rng(seed + 7)
     return {
@@ -201,29 +214,32 @@ def _weights(call: Call) -> Dict[str, Any]:
     }  # fmt: skip
 
 
-def _apply(weights: Dict[str, Any], x: Any) -> Any:
+def _apply(weights: dict[str, Any], x: Any) -> Any:
     return np.maximum(x @ weights["a"] + weights["b"], 0) @ weights["c"] + weights["d"]
 
 
-def _one_by_one(weights: Dict[str, Any], x: Any) -> Any:
+def _one_by_one(weights: dict[str, Any], x: Any) -> Any:
     return np.concatenate([_apply(weights, row[None]) for row in x])
 
 
-def _write(path: str, weights: Dict[str, Any], opset: int, dynamic: bool, kind: str, fault: str) -> None:
+def _write(path: str, weights: dict[str, Any], opset: int, dynamic: bool, kind: str, fault: str) -> None:
     import onnx
     from onnx import helper
 
     batch = "batch" if dynamic else 1
-    nodes: List[Any] = [
+    nodes: list[Any] = [
         helper.make_node("Gemm", ["x", "a", "b"], ["h"]), helper.make_node("Relu", ["h"], ["r"]),
         helper.make_node("Gemm", ["r", "c", "d"], ["y"]),
     ]  # fmt: skip
     if kind == "file-cycle":
         nodes[0] = helper.make_node("Gemm", ["y", "a", "b"], ["h"])
     graph = helper.make_graph(
-        nodes, "fake", [helper.make_tensor_value_info("x", 1, [batch, 8])], [helper.make_tensor_value_info("y", 1, [batch, 4])],
+        nodes,
+        "fake",
+        [helper.make_tensor_value_info("x", 1, [batch, 8])],
+        [helper.make_tensor_value_info("y", 1, [batch, 4])],
         [onnx.numpy_helper.from_array(value, name) for name, value in weights.items()],
-    )  # fmt: skip
+    )
     skewed = 27 if kind == "file-skew" else opset
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", skewed)], ir_version=8)
     model.producer_name = fault  # so that the importer knows

@@ -16,7 +16,7 @@ import pytest
 from bench_plugin.reach.toolchains import Toolchains
 
 FRAMEWORK = Path(__file__).parent.parent / "fake" / "framework.py"
-TESTS = '''
+TESTS = """
 import pytest
 
 @pytest.mark.bench(check="export")
@@ -26,7 +26,7 @@ def test_export(bench_cell):
 @pytest.mark.bench(check="import")
 def test_import(bench_cell):
     bench_cell.verify()
-'''
+"""
 MODEL = """
 name = "{name}"
 title = "Model {name}"
@@ -89,16 +89,23 @@ class Project:
     def command(self, *arguments: str, models: str | None = None) -> list[str]:
         """pytest on the project's tests, with the fake framework alone."""
         names = models or ",".join(sorted(path.stem for path in (self.folder / "fixtures/models").glob("*.toml")))
-        chosen = [f"--models={names}"] if names and not any(one.startswith("--bench-model") for one in arguments) else []
+        chosen = (
+            [f"--models={names}"] if names and not any(one.startswith("--bench-model") for one in arguments) else []
+        )
         fixed = ["-p", "no:cacheprovider", "--frameworks=fake", f"--bench-cache={self.folder / 'cache'}", *chosen]
         return [sys.executable, "-m", "pytest", "test_models.py", *fixed, *arguments]
 
     def start(self, *arguments: str, models: str | None = None) -> subprocess.Popen[str]:
         """pytest as a process of its own group."""
         return subprocess.Popen(
-            self.command(*arguments, models=models), cwd=self.folder, env=self.environment, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+            self.command(*arguments, models=models),
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
     def run(self, *arguments: str, models: str | None = None) -> Finished:
         """Run pytest to its end (at most two minutes)."""
@@ -109,7 +116,9 @@ class Project:
     def bench(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """The command ``bench`` in the project's folder."""
         command = [sys.executable, "-m", "bench_plugin.cli.main", *arguments]
-        return subprocess.run(command, cwd=self.folder, env=self.environment, text=True, capture_output=True, timeout=120)
+        return subprocess.run(
+            command, cwd=self.folder, env=self.environment, text=True, capture_output=True, timeout=120
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows of the last run."""

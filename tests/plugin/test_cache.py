@@ -63,7 +63,10 @@ def test_a_tolerance_changes_the_verdict_and_no_stage(project: Project) -> None:
     project.model("a", "export:wrong-weights")
     assert project.run().verdict("a")[0] == "mismatch"
     text = (project.folder / "test_models.py").read_text()
-    project.write("test_models.py", text.replace('(check="export")', '(check="export")\n@pytest.mark.tolerance(floor=0.5, cap=0.5)'))
+    project.write(
+        "test_models.py",
+        text.replace('(check="export")', '(check="export")\n@pytest.mark.tolerance(floor=0.5, cap=0.5)'),
+    )
     again = project.run()
     assert "reference" in cached(again, "a")
     row = again.cells("export")["a"]
@@ -120,7 +123,9 @@ def test_a_full_disk_is_said_and_the_run_goes_on(project: Project) -> None:
     project.model("a")
     place = project.folder / "cache"
     place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(place)], capture_output=True, text=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(place)], capture_output=True, text=True
+    )
     if mounted.returncode:
         pytest.skip(f"no mounts here: {mounted.stderr.strip()}")
     try:

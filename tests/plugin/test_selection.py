@@ -155,7 +155,9 @@ def test_deselected_cells_are_not_computed(project: Project) -> None:
     project.model("a")
     project.model("b")
     finished = project.run("-k", "export and a-fake")
-    assert [row["nodeid"] for row in finished.rows if row["kind"] == "cell"] == ["test_models.py::test_export[a-fake-fakeout-opset17]"]
+    assert [row["nodeid"] for row in finished.rows if row["kind"] == "cell"] == [
+        "test_models.py::test_export[a-fake-fakeout-opset17]"
+    ]
     assert "partial: 1 of" in finished.text
 
 

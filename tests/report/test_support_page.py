@@ -40,15 +40,37 @@ def rows() -> list[dict[str, Any]]:
         {"kind": "header", "titles": TITLES, "command": ["pytest", "suites"], "commit": "abc", "machine": {"cpus": 2}},
         {"kind": "plan", "count": 6, "total": 6},
         row("export", "resnet50", "pytorch", "supported", numbers={"E": 1e-6, "tolerance_E": 8e-5}, converted=True),
-        row("import", "resnet50", "pytorch", "mismatch", stage="compare", symptom="mismatch", converted=True,
-            numbers={"E": 2.1}, reason="out0 is off by 2.1\nsecond line", expected={"reason": "its bug <17>"}),
+        row(
+            "import",
+            "resnet50",
+            "pytorch",
+            "mismatch",
+            stage="compare",
+            symptom="mismatch",
+            converted=True,
+            numbers={"E": 2.1},
+            reason="out0 is off by 2.1\nsecond line",
+            expected={"reason": "its bug <17>"},
+        ),
         row("export", "vgg16", "pytorch", "ERROR", stage="export", symptom="crash", reason="killed by SIGSEGV"),
         row("import", "vgg16", "pytorch", "unverified", reason="export failed: crash"),
-        row("export", "resnet50", "mxnet", "supported", numbers={"E": 3e-7}, flags=["invalid: bad | attribute"], converted=True),
+        row(
+            "export",
+            "resnet50",
+            "mxnet",
+            "supported",
+            numbers={"E": 3e-7},
+            flags=["invalid: bad | attribute"],
+            converted=True,
+        ),
         row("import", "resnet50", "mxnet", "supported", numbers={"E": 5e-7}, converted=True),
-        {"kind": "declared", "cell": {"check": "export", "model": "vgg16", "framework": "mxnet"}, "status": "Not provided",
-         "reason": "no such model"},
-    ]  # fmt: skip
+        {
+            "kind": "declared",
+            "cell": {"check": "export", "model": "vgg16", "framework": "mxnet"},
+            "status": "Not provided",
+            "reason": "no such model",
+        },
+    ]
 
 
 def texts(grid: Grid) -> list[list[str]]:
@@ -82,7 +104,13 @@ def test_every_failure_is_listed_with_its_first_useful_line_and_known_cause() ->
 
 def test_the_funnel_counts_how_many_got_past_each_stage() -> None:
     funnel = dict(build_grid(rows()).funnel)
-    assert (funnel["selected"], funnel["export"], funnel["run"], funnel["compare"], funnel["supported"]) == (6, 4, 4, 3, 3)
+    assert (funnel["selected"], funnel["export"], funnel["run"], funnel["compare"], funnel["supported"]) == (
+        6,
+        4,
+        4,
+        3,
+        3,
+    )
 
 
 def test_the_page_shows_2021_and_now() -> None:
