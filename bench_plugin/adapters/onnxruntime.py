@@ -26,7 +26,7 @@ ADAPTER = {
 
 # What a session says of a file that is newer than it.
 SKEW = re.compile(
-    r"[Uu]nsupported model IR version|under development and support for this is limited|max supported IR version"
+    r"[Uu]nsupported model IR version|max supported IR version|ValidateOpsetForDomain|under development and support"
 )
 
 

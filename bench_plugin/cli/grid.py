@@ -27,8 +27,9 @@ def run(args: argparse.Namespace) -> int:
     coloured = sys.stdout.isatty()
     for line in lines(grid):
         print("".join(_coloured(text, colour) if coloured else text for text, colour in line).rstrip())
-    if grid.partial:
-        print(grid.partial)
+    for remark in (grid.partial, *grid.notes):
+        if remark:
+            print(remark)
     for path in write_pages(grid, args.output or args.results.parent):
         print(f"wrote {path}")
     unexpected = [

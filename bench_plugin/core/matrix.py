@@ -158,8 +158,16 @@ class Matrix:
 
     def _imports(self, export: Cell, selection: Selection) -> Iterable[Cell]:
         for name, adapter in self.frameworks.items():
+            if name != export.framework and not self._takes_imports(adapter, export, selection):
+                continue
             for importer in _importers(adapter, export, selection):
                 yield replace(export, check=Check.IMPORT, importer_framework=name, importer=importer)
+
+    def _takes_imports(self, adapter: Adapter, export: Cell, selection: Selection) -> bool:
+        """Whether another framework's exports (or plain files) go into this one: asked for, or present in every run."""
+        if selection.frameworks and (export.framework == ONNX or adapter.name in selection.frameworks):
+            return adapter.name in selection.frameworks
+        return not adapter.declaration.get("on_request")
 
 
 def plan_hash(cells: Sequence[Cell]) -> str:

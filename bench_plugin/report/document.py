@@ -70,6 +70,9 @@ def support_page(grid: Grid) -> Document:
     blocks += [Heading("Pairs"), _details(grid)]
     if failures := _failures(grid):
         blocks += [Heading("What is not supported, and why"), failures]
+    if mutants := _mutants(grid):
+        why = "Each exported file with a mistake made on purpose: a verdict is worth what it catches."
+        blocks += [Heading("Mutants"), Paragraph(why), mutants]
     blocks += [Heading("How far cells got"), _funnel(grid), Heading("Made with"), *_provenance(grid)]
     return Document("ONNX support", tuple(blocks))
 
@@ -191,6 +194,22 @@ def _details(grid: Grid) -> Table:
         "dynamic",
     )
     return Table(heads, tuple(rows))
+
+
+def _mutants(grid: Grid) -> Table | None:
+    """How many of the standard mutants of each exported file the pass rule catches."""
+    rows = []
+    for entry in grid.entries:
+        table = entry.numbers.get("mutants") or {}
+        if not table:
+            continue
+        killed = [name for name, row in table.items() if row["killed"]]
+        weakest = min(table, key=lambda name: float(table[name]["ratio"]))
+        ratio = float(table[weakest]["ratio"])
+        cells = (describe(entry), f"{len(killed)} of {len(table)}", f"{weakest}: {ratio:.0f} tolerances off")
+        survived = ", ".join(name for name in table if name not in killed)
+        rows.append(tuple(TableCell(text) for text in (*cells, survived)))
+    return Table(("cell", "killed at fp32", "the weakest", "survived"), tuple(rows)) if rows else None
 
 
 def _gigabytes(pair: Pair) -> str:
