@@ -88,8 +88,9 @@ class Adapter:
             for weight in twin.parameters():
                 weight.copy_(torch.from_numpy(perturbation(weight.numpy())))
         if ragged:
+            single = self._function(call, net)
             for index in range(PERTURBED_RUNS):
-                runs["perturbed%d" % index] = _each(exact, [perturbation(_double(x)) for x in given], batched)
+                runs["perturbed%d" % index] = _each(single, [perturbation(x) for x in given], batched)
         else:
             runs["perturbed"] = _each(exact, [perturbation(_double(x[:few])) for x in given], batched)
         arrays = {}

@@ -70,5 +70,6 @@ class Perturbation:
         if values.dtype.kind != "f":
             return values
         signs = self._rng.integers(0, 2, values.shape, dtype="int8") * 2 - 1
-        off: Values = values * (1.0 + signs * ULP)
+        reach = 2 * ULP if values.dtype.name == "float32" else ULP  # less would be rounded away again
+        off: Values = (values * (1.0 + signs * reach)).astype(values.dtype)
         return off
