@@ -31,6 +31,7 @@ ADAPTER = {
     "default_pairs": [["mx2onnx", "onnx2mx"]],
     "unsupported": [
         {"operation": "export", "exception": "AttributeError", "pattern": "No conversion function registered for"},
+        {"operation": "export", "exception": "AttributeError", "pattern": "not supported in ONNX"},
         {"operation": "export", "exception": "NotImplementedError", "pattern": ""},
         {"operation": "import_model", "exception": "NotImplementedError", "pattern": ""},
     ],
