@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from bench_plugin.report.terminal import lines
-from bench_plugin.report.write import read_grid, write_pages
+from bench_plugin.report.write import FORMATS, NAME, read_grid, write_pages
 
 HELP = "draw the ONNX support grid of a results file"
 CODES = {"green": "32", "red": "31", "yellow": "33"}
@@ -16,8 +16,10 @@ CODES = {"green": "32", "red": "31", "yellow": "33"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RESULTS and where the pages go."""
     parser.add_argument("results", type=Path, nargs="?", default=Path("reports/results.jsonl"), help="a results file")
+    parser.add_argument("--output", type=Path, help="folder for the pages (default: beside RESULTS)")
+    parser.add_argument("--name", default=NAME, help="the pages' name without suffix (default %(default)s)")
     parser.add_argument(
-        "--output", type=Path, help="folder for onnx-support.{md,rst,html,csv,json} (default: beside RESULTS)"
+        "--format", choices=FORMATS, action="append", help="a page to write, may be repeated (default: all of them)"
     )
 
 
@@ -30,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     for remark in (grid.partial, *grid.notes):
         if remark:
             print(remark)
-    for path in write_pages(grid, args.output or args.results.parent):
+    for path in write_pages(grid, args.output or args.results.parent, name=args.name, formats=args.format or FORMATS):
         print(f"wrote {path}")
     unexpected = [
         entry
