@@ -266,6 +266,7 @@ def _run(model: Any, given: dict[str, Any], batched: bool) -> dict[str, Any]:
     options = runtime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = os.cpu_count() or 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other agents work beside
     session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     order = [row.name for row in session.get_inputs() if row.name in given]
     results = samples.one_by_one(

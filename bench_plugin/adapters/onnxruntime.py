@@ -84,6 +84,7 @@ class Adapter:
             options.log_severity_level = 3
             options.intra_op_num_threads = threads
             options.inter_op_num_threads = 1
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other agents work beside
             if call.meta.get("optimisation") == "none":
                 options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
             try:

@@ -25,7 +25,7 @@ GROWN = 3  # an agent that holds more than a third of its limit after a lease is
 ENDED_SECONDS = 2.0
 # Threads that spin while they wait for work steal the cores of the agents beside: measured, a convolution network took
 # 1.9 s instead of 0.3 s beside one other. Whoever takes times asks for more than this.
-WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
+WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "OPENBLAS_THREAD_TIMEOUT": "4"}
 DROPPED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
 
 

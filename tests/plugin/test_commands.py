@@ -84,7 +84,9 @@ def test_a_cut_last_line_is_ignored_and_said(project: Project) -> None:
 def test_a_plain_file_is_checked_run_and_imported(files: Project) -> None:
     finished = files.run("--bench-model=plain.onnx")
     assert finished.verdict("plain") == ("supported", None, None)
-    assert finished.verdict("plain", "import") == ("ERROR", "run", "exception"), "the fake framework knows its own files"
+    assert finished.verdict("plain", "import") == ("ERROR", "run", "exception"), (
+        "the fake framework knows its own files"
+    )
 
 
 def test_a_file_that_is_too_new_is_version_skew_for_the_runtime(files: Project) -> None:

@@ -1,0 +1,103 @@
+"""Runs single operators in the float64 evaluator and in ONNX Runtime, with many attributes: prints what differs.
+
+Executed by the interpreter of the onnxruntime toolchain: ``python compare_operators.py ADAPTERS_FOLDER``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import os
+import sys
+import tempfile
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from bench_plugin.agent.adapter import Call
+from bench_plugin.agent.arrays import from_numpy, to_numpy
+from onnx import helper, numpy_helper
+
+
+def cases() -> Any:
+    """Operator, attributes, shape of x, shape of the weight (or None), further inputs."""
+    for stride, dilation, pads in itertools.product((1, 2), (1, 2), ([0, 0, 0, 0], [1, 0, 2, 1])):
+        common = {"strides": [stride, 1], "dilations": [1, dilation], "pads": pads}
+        yield "Conv", common, (2, 4, 9, 10), (6, 4, 3, 2), {}
+        yield "Conv", {**common, "group": 2}, (1, 4, 9, 10), (6, 2, 3, 2), {}
+        yield "Conv", {**common, "group": 4}, (1, 4, 9, 10), (4, 1, 3, 3), {}
+        for ceil in (0, 1):
+            pool = {**common, "kernel_shape": [3, 3], "ceil_mode": ceil}
+            yield "MaxPool", pool, (1, 2, 9, 10), None, {}
+            for count in (0, 1):
+                yield "AveragePool", {**pool, "count_include_pad": count, "dilations": [1, 1]}, (1, 2, 9, 10), None, {}
+    for auto in ("SAME_UPPER", "SAME_LOWER", "VALID"):
+        yield "Conv", {"auto_pad": auto, "strides": [2, 2]}, (1, 3, 8, 7), (2, 3, 3, 3), {}
+        yield "MaxPool", {"auto_pad": auto, "strides": [2, 2], "kernel_shape": [3, 3]}, (1, 3, 8, 7), None, {}
+    yield "Conv", {"pads": [1, 1]}, (2, 3, 11), (4, 3, 3), {}
+    yield "Conv", {}, (1, 2, 5, 5, 5), (3, 2, 2, 2, 2), {}
+    modes = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
+    for mode, transformation, scale in itertools.product(("linear", "nearest"), modes, (0.75, 2.0, 1.7)):
+        attributes = {"mode": mode, "coordinate_transformation_mode": transformation}
+        for rounding in ("round_prefer_floor", "floor") if mode == "nearest" else ("round_prefer_floor",):
+            scales = np.array([1, 1, scale, 2], dtype="float32")
+            yield "Resize", {**attributes, "nearest_mode": rounding}, (1, 2, 6, 5), None, {"scales": scales}
+    sizes = np.array([1, 2, 7, 9], dtype="int64")
+    yield "Resize", {"mode": "linear"}, (1, 2, 6, 5), None, {"sizes": sizes}
+
+
+def main(folder: str) -> int:
+    """1 when a result differs; prints how many were compared."""
+    spec = importlib.util.spec_from_file_location("onnx_float64", os.path.join(folder, "onnx_float64.py"))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    adapter = module.Adapter()
+    rng = np.random.default_rng(0)
+    count = wrong = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "one.onnx")
+        for operator, attributes, shape, kernel, extra in cases():
+            onnx.save(_model(operator, attributes, shape, kernel, extra, rng), path)
+            x = rng.standard_normal(shape).astype("float32")
+            wanted = onnxruntime.InferenceSession(path).run(None, {"x": x})[0]
+            call = Call(
+                "evaluate",
+                {"batched": False},
+                {"in:x": from_numpy(x[None])},
+                {"model.onnx": path},
+                scratch,
+                lambda stage: None,
+            )
+            found = to_numpy(adapter.evaluate(call).arrays["out0"])[0]
+            count += 1
+            if found.dtype != np.float64 or found.shape != wanted.shape or not np.allclose(found, wanted, atol=2e-5):
+                wrong += 1
+                print("DIFFERS", operator, attributes, shape, found.shape, wanted.shape)
+    print(f"{count} compared, {wrong} differ")
+    return 1 if wrong else 0
+
+
+def _model(operator: str, attributes: Any, shape: Any, kernel: Any, extra: Any, rng: Any) -> Any:
+    weights = []
+    names = ["x"]
+    if kernel is not None:
+        weights = [("w", rng.standard_normal(kernel)), ("b", rng.standard_normal(kernel[0]))]
+        names += ["w", "b"]
+    if operator == "Resize":
+        names += ["", "scales"] if "scales" in extra else ["", "", "sizes"]
+    tensors = [numpy_helper.from_array(value.astype("float32"), name) for name, value in weights]
+    tensors += [numpy_helper.from_array(value, name) for name, value in extra.items()]
+    graph = helper.make_graph(
+        [helper.make_node(operator, names, ["y"], **attributes)],
+        "one",
+        [helper.make_tensor_value_info("x", 1, shape)],
+        [helper.make_tensor_value_info("y", 1, [None] * len(shape))],
+        tensors,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

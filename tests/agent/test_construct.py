@@ -1,0 +1,48 @@
+"""Models as declarations: callables with arguments, nested."""
+
+from __future__ import annotations
+
+import datetime
+import fractions
+import types
+
+import pytest
+
+from bench_plugin.agent import construct
+from bench_plugin.agent.adapter import InvalidModel
+
+
+def build(spec: object, source: str = "") -> object:
+    return construct.build({"spec": spec, "source": source, "source_name": "own.py"})
+
+
+def test_callables_with_arguments_nested() -> None:
+    spec = {
+        "callable": "fractions.Fraction",
+        "positional": [{"callable": "fractions.Fraction", "positional": [1, 2]}, 3],
+    }
+    assert build(spec) == fractions.Fraction(1, 6)
+
+
+def test_keywords_that_are_none_and_null_inside() -> None:
+    made = build({"callable": "types.SimpleNamespace", "arguments": {"a": [1, {"null": True}]}, "none": ["b"]})
+    assert made == types.SimpleNamespace(a=[1, None], b=None)
+
+
+def test_attributes_and_methods_of_classes() -> None:
+    assert build({"callable": "fractions.Fraction", "attribute": True}) is fractions.Fraction
+    assert build({"callable": "datetime.date.fromordinal", "positional": [1]}) == datetime.date(1, 1, 1)
+
+
+def test_children_are_added() -> None:
+    assert build({"callable": "builtins.set", "children": [1, 2]}) == {1, 2}
+
+
+def test_a_file_of_the_models_own() -> None:
+    assert build({"callable": "own.py:make", "arguments": {"n": 2}}, "def make(n):\n    return n * 2\n") == 4
+
+
+@pytest.mark.parametrize("name", ["fractions.Nothing", "no_such_module.thing", "own.py:missing", "plain"])
+def test_what_does_not_exist_is_an_invalid_model(name: str) -> None:
+    with pytest.raises(InvalidModel, match=r"does not exist|defines no"):
+        build({"callable": name}, "x = 1")
