@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime
+from onnx import helper, numpy_helper
+
 from bench_plugin.agent.adapter import Call
 from bench_plugin.agent.arrays import from_numpy, to_numpy
-from onnx import helper, numpy_helper
 
 
 def cases() -> Any:

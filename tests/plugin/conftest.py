@@ -48,6 +48,11 @@ arguments = {{ fault = "{fault}" }}
 """
 
 
+def kept_environment() -> dict[str, str]:
+    """The tests' own, but compiled modules are kept: compiling pytest's plugins anew costs seconds per run."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 @dataclass(frozen=True)
 class Finished:
     """A run of pytest that is over: exit code, output, rows."""
@@ -71,7 +76,7 @@ class Project:
     """The folder, and how pytest is run in it."""
 
     folder: Path
-    environment: dict[str, str] = field(default_factory=lambda: kept_environment())
+    environment: dict[str, str] = field(default_factory=kept_environment)
 
     def model(self, name: str, fault: str = "", *, seconds: float = 60, more: str = "") -> Path:
         """Write a model of the fake framework."""
@@ -124,11 +129,6 @@ class Project:
         """The rows of the last run."""
         path = self.folder / "reports/results.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def kept_environment() -> dict[str, str]:
-    """The tests' own, but compiled modules are kept: compiling pytest's plugins anew costs seconds per run."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 @pytest.fixture(scope="session")

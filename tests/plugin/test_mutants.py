@@ -23,12 +23,12 @@ def norm(x, y, channels):
     ones = numpy_helper.from_array(1 + 0.1 * rng.random(channels).astype("float32"), y + "_s")
     variance = numpy_helper.from_array(0.02 + 0.02 * rng.random(channels).astype("float32"), y + "_v")
     weights.extend([ones, variance])
-    return helper.make_node(
-        "BatchNormalization", [x, y + "_s", weight(y + "_b", channels, scale=0.1), weight(y + "_m", channels, scale=0.1), y + "_v"], [y]
-    )
+    shift, mean = weight(y + "_b", channels, scale=0.1), weight(y + "_m", channels, scale=0.1)
+    return helper.make_node("BatchNormalization", [x, y + "_s", shift, mean, y + "_v"], [y])
 
+first = ["x", weight("w1", 8, 3, 3, 3, scale=0.1), weight("b1", 8)]
 nodes = [
-    helper.make_node("Conv", ["x", weight("w1", 8, 3, 3, 3, scale=0.1), weight("b1", 8)], ["c1"], auto_pad="SAME_UPPER", strides=[2, 2]),
+    helper.make_node("Conv", first, ["c1"], auto_pad="SAME_UPPER", strides=[2, 2]),
     norm("c1", "n1", 8),
     helper.make_node("Relu", ["n1"], ["g1"]),
     helper.make_node("AveragePool", ["g1"], ["p1"], kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]),
@@ -42,15 +42,15 @@ nodes = [
     helper.make_node("Gemm", ["f", weight("w4", 8, 5), weight("b4", 5)], ["y"]),
 ]
 weights.append(numpy_helper.from_array(np.array([1, 1, 2, 2], dtype="float32"), "scales"))
-graph = helper.make_graph(
-    nodes, "net", [helper.make_tensor_value_info("x", 1, ["n", 3, 16, 16])], [helper.make_tensor_value_info("y", 1, ["n", 5])], weights
-)
+x = helper.make_tensor_value_info("x", 1, ["n", 3, 16, 16])
+y = helper.make_tensor_value_info("y", 1, ["n", 5])
+graph = helper.make_graph(nodes, "net", [x], [y], weights)
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), "net.onnx")
 """
 APPLICABLE = {
     "batchnorm eps 1e-3", "bias dropped", "channel zeroed", "channels swapped", "classes swapped", "weights x 1.01",
-    "count_include_pad", "same upper or lower", "gelu erf or tanh", "resize alignment", "nhwc read as nchw", "mean output",
-    "rows permuted",
+    "count_include_pad", "same upper or lower", "gelu erf or tanh", "resize alignment", "nhwc read as nchw",
+    "mean output", "rows permuted",
 }  # fmt: skip
 
 
