@@ -265,7 +265,7 @@ def _double_precision(net: Net) -> Net:
         for key, value in node.get("attrs", {}).items():
             if value == "float32":
                 node["attrs"][key] = "float64"
-        if node["op"] in ("_zeros", "_ones", "_arange", "_full"):
+        if node["op"] in ("_zeros", "_ones", "_arange", "_full", "argsort", "topk"):
             node["attrs"].setdefault("dtype", "float64")
     values = {name: value.astype("float64") for name, value in net.values.items()}
     return net._replace(graph=mx.sym.load_json(json.dumps(said)), values=values)
