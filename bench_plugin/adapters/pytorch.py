@@ -75,23 +75,21 @@ class Adapter:
         call.stage("reference")
         given, few = samples.given(call), int(str(call.meta["noise_samples"]))
         batched, ragged = bool(call.meta["batched"]), bool(_model(call)["detections"])
-        runs = {"default": _each(self._function(call, net), given, batched)}
-        names = samples.output_names(call, len(runs["default"][0]))
-        if not ragged:
-            runs["variant"] = self._variant(call, net, [x[:few] for x in given])
-        twin = copy.deepcopy(net).double()
+        single, twin = self._function(call, net), copy.deepcopy(net).double()
         exact = self._function(call, twin)
-        runs["truth"] = _each(exact, [_double(x) for x in given], batched)
+        runs = {
+            "default": _each(single, given, batched),
+            "truth": _each(exact, [_double(x) for x in given], batched),
+        }
+        names = samples.output_names(call, len(runs["default"][0]))
         whole = exact([_double(x) for x in samples.given(call, "alt")]) if samples.given(call, "alt") else []
         perturbation = conditioning.Perturbation(int(str(call.meta["seed"])))
-        with torch.no_grad():
-            for weight in twin.parameters():
-                weight.copy_(torch.from_numpy(perturbation(weight.numpy())))
         if ragged:
-            single = self._function(call, net)
             for index in range(PERTURBED_RUNS):
-                runs["perturbed%d" % index] = _each(single, [perturbation(x) for x in given], batched)
+                runs[f"perturbed{index}"] = _each(single, [perturbation(x) for x in given], batched)
         else:
+            runs["variant"] = self._variant(call, net, [x[:few] for x in given])
+            _perturb(torch, twin, perturbation)
             runs["perturbed"] = _each(exact, [perturbation(_double(x[:few])) for x in given], batched)
         arrays = {}
         for kind, results in runs.items():
@@ -297,6 +295,12 @@ def _condition(torch: Any, net: Any, call: Call) -> None:
         net.eval()
 
 
+def _perturb(torch: Any, net: Any, perturbation: conditioning.Perturbation) -> None:
+    with torch.no_grad():
+        for weight in net.parameters():
+            weight.copy_(torch.from_numpy(perturbation(weight.numpy())))
+
+
 def _import_torchvision(torch: Any) -> Any:
     """torchvision as it is, or with its two compiled operators written in torch; returns shims and what must stay
     alive.
@@ -318,7 +322,7 @@ def _import_torchvision(torch: Any) -> Any:
     )
     importlib.import_module("torchvision")
     for module in ("torchvision.extension", "torchvision.ops.roi_align"):
-        setattr(importlib.import_module(module), "_has_ops", lambda: True)  # noqa: B010  a module has no such attribute
+        vars(importlib.import_module(module))["_has_ops"] = _has_ops
 
     def nms(dets: Any, scores: Any, threshold: float) -> Any:
         return torch.from_numpy(_suppressed(dets.detach().numpy(), scores.detach().numpy(), threshold))
@@ -329,6 +333,11 @@ def _import_torchvision(torch: Any) -> Any:
     library.impl("nms", nms, "CPU")
     library.impl("roi_align", roi_align, "CPU")
     return [TORCHVISION_SHIM], [library]
+
+
+def _has_ops() -> bool:
+    """Stands in for torchvision's; tracing compiles it from source, so it is a plain function."""
+    return True
 
 
 def _aligned(torch: Any, x: Any, rois: Any, scale: float, size: Sequence[int], ratio: int, aligned: bool) -> Any:
