@@ -367,7 +367,7 @@ def _aligned(torch: Any, x: Any, rois: Any, scale: float, size: Sequence[int], r
             x[image : image + 1], points, padding_mode="border", align_corners=True
         )
         split = sampled.reshape(x.shape[1], len(mine), shape[1], shape[2]).transpose(0, 1) * inside[mine, None]
-        result[mine] = split.reshape(len(mine), x.shape[1], size[0], ratio, size[1], ratio).mean(dim=(3, 5))
+        result[mine] = torch.nn.functional.avg_pool2d(split, ratio)
     return result
 
 
