@@ -59,8 +59,6 @@ class Judge:
     def file_truth(self, model: Model, evaluated: Done, reference: Done | None) -> Truth:
         """The file's own function in float64, with the framework's noise where it was measured."""
         outputs = _numbered(evaluated.arrays)
-        if model.detections:
-            return Truth(outputs, "file in float64", {}, {}, {}, _perturbed(evaluated))
         if reference is not None:
             own = stack_names(reference.arrays, "truth")
             noise = _by_position(_noise(own, reference), outputs) if own else {}
@@ -77,8 +75,13 @@ class Judge:
         return Truth(outputs, "framework in float32", noise, {}, {})
 
     def runtime_truth(self, model: Model, ran: Done, reference: Done | None) -> Truth:
-        """onnxruntime's result of the file, where no evaluator takes the file in float64."""
+        """onnxruntime's result of the file, where no evaluator takes the file in float64.
+
+        Which detections are stable is the framework's to say: its perturbed runs are those of the same function.
+        """
         outputs = _numbered(ran.arrays)
+        if model.detections:
+            return Truth(outputs, "onnxruntime in float32", {}, {}, {}, _perturbed(reference) if reference else ())
         noise: dict[str, Noise] = {}
         if reference is not None:
             own = stack_names(reference.arrays, "truth") or stack_names(reference.arrays, "default")

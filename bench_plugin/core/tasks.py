@@ -74,7 +74,7 @@ class Tasks:
 
     def run(self, file: Path, origin: str, model: Model, drawn: Drawn) -> Task:
         """The file in onnxruntime, at both bindings."""
-        meta = {"batched": drawn.batched, "threads": self._threads, "optimisation": "all"}
+        meta = {**_shape_of(model, drawn), "threads": self._threads, "optimisation": "all"}
         calls = [CallSpec("run", meta, drawn.samples)]
         if drawn.whole:
             calls.append(CallSpec("run", {**meta, "whole": True}, drawn.whole, prefix="alt:", optional=True))
@@ -91,7 +91,7 @@ class Tasks:
 
     def evaluate(self, file: Path, origin: str, model: Model, drawn: Drawn, *, perturbed: bool = False) -> Task:
         """The file's own function in float64; ``perturbed``: also with weights and inputs off by one ulp."""
-        meta = {"batched": drawn.batched, "perturb": None}
+        meta = {**_shape_of(model, drawn), "perturb": None}
         calls = [CallSpec("evaluate", meta, drawn.samples)]
         if perturbed:
             calls.append(CallSpec("evaluate", {**meta, "perturb": self._seed + 1}, drawn.samples, prefix="perturbed:"))
@@ -113,7 +113,7 @@ class Tasks:
         meta = {"importer": cell.importer, "inputs": drawn.described, "batched": drawn.batched}
         calls = [
             CallSpec("import_model", meta, prefix="import:"),
-            CallSpec("run_imported", {"batched": drawn.batched}, drawn.samples),
+            CallSpec("run_imported", _shape_of(model, drawn), drawn.samples),
         ]
         if drawn.whole:
             calls.append(CallSpec("run_imported", {"whole": True}, drawn.whole, prefix="alt:", optional=True))
@@ -150,6 +150,11 @@ class Tasks:
     def _limits(self, model: Model, adapter: str) -> Limits:
         toolchain = self._workspace.catalog[adapter].toolchain
         return Limits(seconds=model.seconds, memory_bytes=int(self._workspace.toolchains.memory_gb(toolchain) * GIB))
+
+
+def _shape_of(model: Model, drawn: Drawn) -> dict[str, Any]:
+    """How samples are told apart: along the batch, and whether outputs vary in length."""
+    return {"batched": drawn.batched, "ragged": model.detections}
 
 
 class Drawn:
