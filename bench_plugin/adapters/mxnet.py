@@ -98,7 +98,7 @@ class Adapter:
             twin.values[name][:] = perturbation(twin.values[name].asnumpy())
         if ragged:
             for index in range(PERTURBED_RUNS):
-                runs[f"perturbed{index}"] = _each(exact, [perturbation(_double(x)) for x in given], batched)
+                runs[f"perturbed{index}"] = _each(_function(net), [perturbation(x) for x in given], batched)
         else:
             runs["perturbed"] = _each(exact, [perturbation(_double(x[:few])) for x in given], batched)
         arrays = {}

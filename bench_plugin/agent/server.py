@@ -11,12 +11,13 @@ import traceback
 from typing import Any, Dict, List, Optional
 
 from bench_plugin.agent import wire
-from bench_plugin.agent.adapter import Call, Reply, Unsupported, symptom_of, type_names
+from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported, VersionSkew, symptom_of, type_names
 from bench_plugin.agent.channel import Channel, Closed
 from bench_plugin.agent.declaration import declaration_of
 from bench_plugin.agent.measure import PeakMemory, Stopwatch
 from bench_plugin.agent.store import Refused, Store
 
+ANSI = re.compile("\x1b\\[[0-9;]*m")
 DETAIL_BYTES = 64 * 1024
 
 
@@ -150,7 +151,7 @@ class Server:
         detail = _traceback(error)
         sys.stderr.write(detail)
         sys.stderr.flush()
-        text = str(error).strip() or type(error).__name__
+        text = _message(error)
         meta = {
             "symptom": "harness" if isinstance(error, (Refused, wire.WireError)) else symptom_of(error),
             "message": bounded(text, 4096), "detail": bounded(detail, DETAIL_BYTES), "types": type_names(error),
@@ -163,6 +164,14 @@ class Server:
             "pid": os.getpid(), "python": platform.python_version(), "machine": platform.machine(),
             "adapters": sorted(self._adapters),
         }  # fmt: skip
+
+
+def _message(error: BaseException) -> str:
+    """What a person reads first: the cause that an exception names, where it is a converter's own and not ours."""
+    while error.__cause__ is not None and not isinstance(error, (Unsupported, InvalidModel, VersionSkew)):
+        error = error.__cause__
+    text = ANSI.sub("", str(error)).strip()
+    return text or type(error).__name__
 
 
 def _traceback(error: BaseException) -> str:

@@ -121,7 +121,7 @@ def _judge_image(
     worst: dict[str, float],
 ) -> None:  # fmt: skip
     stable = np.ones(len(image), dtype=bool)
-    same = [[match for match in _matches(image, other) if _close(match, row)] for other in others]
+    same = [[match for match in _matches(image, other, row.score) if _close(match, row)] for other in others]
     for matches in same:
         stable &= np.isin(np.arange(len(image)), [match.mine for match in matches])
     totals["detections"] += len(image)
@@ -129,7 +129,7 @@ def _judge_image(
     used = set()
     kept = image.only(stable)
     good = set()
-    for match in _matches(kept, found):
+    for match in _matches(kept, found, row.score):
         worst["overlap"] = min(worst["overlap"], match.overlap)
         worst["score"] = max(worst["score"], match.score)
         worst["mask"] = min(worst["mask"], match.mask)
@@ -155,7 +155,7 @@ def _nearby(found: Detections, index: int, other: Detections) -> bool:
     return bool(same.any()) and float(overlaps(found.boxes[index : index + 1], other.boxes[same]).max()) >= NEARBY
 
 
-def _matches(mine: Detections, theirs: Detections) -> Iterator[_Match]:
+def _matches(mine: Detections, theirs: Detections, undecided: float) -> Iterator[_Match]:
     """The assignment of largest total overlap, per class (Hungarian method)."""
     from scipy.optimize import linear_sum_assignment
 
@@ -167,7 +167,7 @@ def _matches(mine: Detections, theirs: Detections) -> Iterator[_Match]:
         apart = np.abs(mine.scores[ours][:, None] - theirs.scores[others][None, :])
         for i, j in zip(*linear_sum_assignment(overlap - TIE * apart, maximize=True), strict=True):
             a, b = int(ours[i]), int(others[j])
-            yield _Match(a, b, float(overlap[i, j]), float(apart[i, j]), _mask_overlap(mine, a, theirs, b))
+            yield _Match(a, b, float(overlap[i, j]), float(apart[i, j]), _mask_overlap(mine, a, theirs, b, undecided))
 
 
 def overlaps(a: Array, b: Array) -> Array:
@@ -186,12 +186,14 @@ def _areas(boxes: Array) -> Array:
     return areas
 
 
-def _mask_overlap(mine: Detections, a: int, theirs: Detections, b: int) -> float:
+def _mask_overlap(mine: Detections, a: int, theirs: Detections, b: int, undecided: float) -> float:
+    """Intersection over union, where the truth's own pixel is not within ``undecided`` of the threshold."""
     if mine.masks is None and theirs.masks is None:
         return 1.0
     if mine.masks is None or theirs.masks is None or mine.masks.shape[1:] != theirs.masks.shape[1:]:
         return 0.0
-    one, other = mine.masks[a] > 0.5, theirs.masks[b] > 0.5
+    decided = np.abs(mine.masks[a] - 0.5) > undecided
+    one, other = (mine.masks[a] > 0.5) & decided, (theirs.masks[b] > 0.5) & decided
     union = int((one | other).sum())
     return 1.0 if not union else int((one & other).sum()) / union
 

@@ -273,3 +273,10 @@ def test_overlap_by_hand() -> None:
     others = np.array([[1.0, 1.0, 3.0, 3.0], [2.0, 0.0, 4.0, 2.0], [0.0, 0.0, 2.0, 2.0], [9.0, 9.0, 9.0, 9.0]])
     np.testing.assert_allclose(overlaps(one, others), [[1 / 7, 0, 1, 0]])
     np.testing.assert_allclose(overlaps(others[3:], others[3:]), [[1]])
+
+
+def test_pixels_at_the_threshold_decide_nothing() -> None:
+    roles, truth = (*ROLES, "masks"), with_masks(scene(0))
+    truth = changed(truth, "masks", np.s_[..., 2], np.float32(0.50001))
+    flipped = changed(truth, "masks", np.s_[..., 2], np.float32(0.49999))
+    assert judged(truth, flipped, roles=roles).status == AGREE
