@@ -219,7 +219,19 @@ def _fast_operators(onnx: Any) -> list[Any]:
                 x = _along(x, matrix, axis)
             return (x,)
 
-    return [Conv, MaxPool, AveragePool, Resize]
+    class BatchNormalization(base):  # type: ignore[misc, valid-type]
+        """The evaluator takes a momentum, which opset 9 to 13 write into inference graphs too, for training."""
+
+        op_domain = ""
+
+        def _run(self, x: Any, scale: Any, shift: Any, mean: Any, variance: Any, **options: Any) -> tuple[Any]:
+            if options.get("training_mode") or len(self.onnx_node.output) > 1:
+                raise Unsupported("BatchNormalization in training mode has no float64 reference here")
+            slope = scale / (variance + float(options.get("epsilon") or 1e-5)) ** 0.5
+            along = (-1, *[1] * (x.ndim - 2))
+            return (x * slope.reshape(along) + (shift - mean * slope).reshape(along),)
+
+    return [BatchNormalization, Conv, MaxPool, AveragePool, Resize]
 
 
 class _Window:

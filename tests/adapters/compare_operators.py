@@ -20,8 +20,10 @@ from onnx import helper, numpy_helper
 from bench_plugin.agent.adapter import Call
 from bench_plugin.agent.arrays import from_numpy, to_numpy
 
+OPSETS = {"BatchNormalization": 13}
 
-def cases() -> Any:
+
+def cases(rng: np.random.Generator) -> Any:
     """Operator, attributes, shape of x, shape of the weight (or None), further inputs."""
     for stride, dilation, pads in itertools.product((1, 2), (1, 2), ([0, 0, 0, 0], [1, 0, 2, 1])):
         common = {"strides": [stride, 1], "dilations": [1, dilation], "pads": pads}
@@ -44,6 +46,8 @@ def cases() -> Any:
         for rounding in ("round_prefer_floor", "floor") if mode == "nearest" else ("round_prefer_floor",):
             scales = np.array([1, 1, scale, 2], dtype="float32")
             yield "Resize", {**attributes, "nearest_mode": rounding}, (1, 2, 6, 5), None, {"scales": scales}
+    norm = {name: rng.random(3).astype("float32") + 0.5 for name in ("scale", "shift", "mean", "variance")}
+    yield "BatchNormalization", {"momentum": 0.8, "epsilon": 1e-3}, (2, 3, 4, 5), None, norm
     sizes = np.array([1, 2, 7, 9], dtype="int64")
     yield "Resize", {"mode": "linear"}, (1, 2, 6, 5), None, {"sizes": sizes}
 
@@ -59,7 +63,7 @@ def main(folder: str) -> int:
     count = wrong = 0
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "one.onnx")
-        for operator, attributes, shape, kernel, extra in cases():
+        for operator, attributes, shape, kernel, extra in cases(rng):
             onnx.save(_model(operator, attributes, shape, kernel, extra, rng), path)
             x = rng.standard_normal(shape).astype("float32")
             wanted = onnxruntime.InferenceSession(path).run(None, {"x": x})[0]
@@ -88,6 +92,8 @@ def _model(operator: str, attributes: Any, shape: Any, kernel: Any, extra: Any, 
         names += ["w", "b"]
     if operator == "Resize":
         names += ["", "scales"] if "scales" in extra else ["", "", "sizes"]
+    if operator == "BatchNormalization":
+        names += list(extra)
     tensors = [numpy_helper.from_array(value.astype("float32"), name) for name, value in weights]
     tensors += [numpy_helper.from_array(value, name) for name, value in extra.items()]
     graph = helper.make_graph(
@@ -97,7 +103,7 @@ def _model(operator: str, attributes: Any, shape: Any, kernel: Any, extra: Any, 
         [helper.make_tensor_value_info("y", 1, [None] * len(shape))],
         tensors,
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSETS.get(operator, 19))], ir_version=9)
 
 
 if __name__ == "__main__":
