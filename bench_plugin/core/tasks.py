@@ -15,6 +15,7 @@ from bench_plugin.core.workspace import Workspace
 from bench_plugin.reach.client import Limits
 
 NOISE_SAMPLES = 4
+MUTANT_SAMPLES = 2  # a mutant is off by orders of magnitude on any input, or it is not caught at all
 GIB = 2**30
 
 
@@ -101,7 +102,7 @@ class Tasks:
 
     def mutants(self, file: Path, origin: str, model: Model, drawn: Drawn) -> Task:
         """Outputs of the file's standard mutants."""
-        meta = {"batched": drawn.batched, "samples": NOISE_SAMPLES}
+        meta = {"batched": drawn.batched, "samples": MUTANT_SAMPLES}
         limits = self._limits(model, "onnx_mutants")
         parts = {"file": origin, **drawn.parts}
         return Task(
