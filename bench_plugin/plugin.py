@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest._code.code import TerminalRepr  # what reports may carry; pytest names it nowhere else
+from _pytest._io import TerminalWriter
 
 from bench_plugin import options
 
@@ -51,6 +54,28 @@ class BenchCell:
         with capture.global_and_fixture_disabled():
             reporter.ensure_newline()
             reporter.write_line(f"  ... {text}")
+
+
+@dataclass(frozen=True)
+class _Crash:
+    """What pytest's short summary looks for."""
+
+    message: str
+
+
+class CellRepr(TerminalRepr):
+    """A failed cell as pytest prints it: the text in full, one line of it in the short summary."""
+
+    def __init__(self, text: str, short: str) -> None:
+        self._text = text
+        self.reprcrash = _Crash(short)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def toterminal(self, terminal: TerminalWriter) -> None:
+        """The text as it is."""
+        terminal.line(self._text)
 
 
 @pytest.fixture
@@ -160,6 +185,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         raise pytest.UsageError(f"bench: {error}") from error
 
 
+def _short(judged: Judged) -> str:
+    from bench_plugin.core.failure import headline
+
+    lines = (judged.judgement.reason or judged.outcome.reason).strip().splitlines()
+    return f"{headline(judged.outcome)}: {lines[0] if lines else ''}"
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -172,7 +204,7 @@ def pytest_runtest_makereport(
 
     result = judged.judgement.result
     if result is Result.FAILED:
-        report.outcome, report.longrepr = "failed", judged.text
+        report.outcome, report.longrepr = "failed", CellRepr(judged.text, _short(judged))
     elif result is Result.XFAILED:
         report.outcome, report.wasxfail = "skipped", judged.judgement.reason
         report.longrepr = judged.text

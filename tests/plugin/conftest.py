@@ -50,7 +50,8 @@ arguments = {{ fault = "{fault}" }}
 
 def kept_environment() -> dict[str, str]:
     """The tests' own, but compiled modules are kept: compiling pytest's plugins anew costs seconds per run."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "COLUMNS": "250"}
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,11 @@ def test_an_import_without_a_file_is_unverified(finished: Finished) -> None:
     assert row["reason"].startswith("export failed: crash at export")
 
 
+def test_the_short_summary_says_what_happened(finished: Finished) -> None:
+    assert "- ERROR at export: crash: " in finished.text
+    assert "- mismatch at compare: out0: E " in finished.text
+
+
 def test_a_megabyte_of_message_becomes_a_line(finished: Finished) -> None:
     row = finished.cells("export")["raises"]
     assert row["reason"].splitlines()[0] == "this is the first line"
