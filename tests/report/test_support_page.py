@@ -142,3 +142,12 @@ def test_text_from_outside_is_escaped_in_every_format() -> None:
 def test_a_missing_results_file_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nothing\.jsonl"):
         read_grid(tmp_path / "nothing.jsonl")
+
+
+def test_the_kill_rate_of_mutants_is_published(tmp_path: Path) -> None:
+    table = {"bias dropped": {"killed": True, "ratio": 900.0}, "gelu": {"killed": False, "ratio": 0.4}}
+    more = [row("export", "vgg16", "mxnet", "supported", numbers={"E": 1e-7, "mutants": table})]
+    page = write_pages(build_grid([*rows(), *more]), tmp_path, name="own", formats=["md"])
+    text = page[0].read_text()
+    assert page == [tmp_path / "own.md"]
+    assert "| export vgg16 mxnet mxnet2onnx | 1 of 2 | gelu: 0 tolerances off | gelu |" in text
