@@ -67,14 +67,14 @@ class RoundTrip:
             self._at.pop(cell, None)
 
     def _export(self, cell: Cell, model: Model, trail: Trail, judge: Judge) -> Outcome:
-        reference = None
-        if model.onnx is None:
-            reference = self._step(cell, trail, "reference", self._tasks.reference(model, cell.framework))
-            if reference.failure:
-                return trail.failed(reference.failure)
         file = self._file(cell, model, trail)
         if isinstance(file, Failure):
             return trail.failed(file)
+        reference = None
+        if model.onnx is None:  # after the export: without a file there is nothing to compare
+            reference = self._step(cell, trail, "reference", self._tasks.reference(model, cell.framework))
+            if reference.failure:
+                return trail.failed(reference.failure)
         drawn = self._tasks.drawn(model, cell.framework, file.check)
         if drawn.complaint:
             return trail.outcome(Status.ERROR, drawn.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
@@ -103,12 +103,12 @@ class RoundTrip:
         if isinstance(file, Failure):
             return trail.outcome(Status.UNVERIFIED, f"export failed: {file.symptom} at {file.stage}: {file.message}")
         drawn = self._tasks.drawn(model, cell.framework, file.check)
-        truth = self._file_truth(cell, model, trail, judge, file, drawn)
         imported = self._step(cell, trail, "import", self._tasks.import_run(file.path, file.origin, cell, model, drawn))
         if imported.failure:
             trail.converted = imported.failure.stage is not Stage.IMPORT
             return trail.failed(imported.failure)
         trail.converted = True
+        truth = self._file_truth(cell, model, trail, judge, file, drawn)
         if truth is None:
             return trail.outcome(
                 Status.UNVERIFIED, "nothing to compare with: neither the evaluator nor onnxruntime runs the file"
