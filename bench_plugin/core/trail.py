@@ -48,6 +48,8 @@ class Trail:
     def failed(self, failure: Failure) -> Outcome:
         """The outcome of a stage that did not finish."""
         reason = failure.message or f"{failure.stage} ended with {failure.symptom}"
+        if failure.symptom is Symptom.EXCEPTION and failure.types:  # 'relu6_min' alone says nothing, a KeyError does
+            reason = f"{failure.types[0].rpartition('.')[2]}: {reason}"
         return self.outcome(
             STATUS_OF_SYMPTOM[failure.symptom],
             reason,

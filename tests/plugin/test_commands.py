@@ -69,7 +69,7 @@ def test_grid_draws_the_rows_again(project: Project) -> None:
     assert "ERROR / unverified" in done.stdout
     suffixes = {path.suffix for path in (project.folder / "pages").iterdir()}
     assert suffixes == {".md", ".rst", ".html", ".csv", ".json"}
-    assert "this is the first line" in (project.folder / "pages/onnx-support.md").read_text()
+    assert "ValueError: this is the first line" in (project.folder / "pages/onnx-support.md").read_text()
     assert project.bench("grid", "nothing.jsonl").returncode == 2
 
 

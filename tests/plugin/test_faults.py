@@ -78,7 +78,7 @@ def test_the_short_summary_says_what_happened(finished: Finished) -> None:
 
 def test_a_megabyte_of_message_becomes_a_line(finished: Finished) -> None:
     row = finished.cells("export")["raises"]
-    assert row["reason"].splitlines()[0] == "this is the first line"
+    assert row["reason"].splitlines()[0] == "ValueError: this is the first line"
     assert len(row["detail"]) < 200_000
 
 
