@@ -79,6 +79,10 @@ CHANNELS_FIRST = ("NCW", "NCHW", "NCDHW")
 CHANNELS_LAST = ("NWC", "NHWC", "NDHWC")
 # What onnx2tf feeds 4-D inputs of 3 channels in its dry run; it looks for this file in the working directory.
 DRY_RUN_IMAGES = "calibration_image_sample_data_20x128x128x3_float32.npy"
+# How onnx2tf's results are laid out, which is its way and no mistake.
+OUTPUT_LAYOUT = (
+    "onnx2tf: outputs of three to five dimensions come channels last; they are put back as the file declares"
+)
 
 
 class Adapter:
@@ -90,6 +94,7 @@ class Adapter:
         self._net: Any = None
         self._build_seconds = 0.0
         self._imported: Any = None
+        self._declared: list[list[int | None]] = []
         self._configured = False
 
     def versions(self) -> dict[str, str]:
@@ -158,9 +163,8 @@ class Adapter:
         folder = os.path.join(call.folder, "onnx2tf")
         os.mkdir(folder)
         path = os.path.join(folder, "model.onnx")
-        shutil.copyfile(
-            call.files["model.onnx"], path
-        )  # onnx2tf writes generated node names into the file that it is given
+        shutil.copyfile(call.files["model.onnx"], path)  # onnx2tf writes node names into the file that it is given
+        self._declared = _output_shapes(path)
         samples.save_images(os.path.join(folder, DRY_RUN_IMAGES), (20, 128, 128, 3))
         rows: list[dict[str, Any]] = list(call.meta["inputs"])  # type: ignore[call-overload]
         options = {key: names for key, names in _layout_options(rows).items() if names}
@@ -169,7 +173,8 @@ class Adapter:
                 input_onnx_file_path=path, output_folder_path=os.path.join(folder, "saved_model"), non_verbose=True,
                 not_use_onnxsim=True, disable_strict_mode=True, disable_model_save=True, **options,
             )  # fmt: skip
-        shims = [f"{DRY_RUN_IMAGES}: seeded images of the project's own instead of a download"]
+        shims = [OUTPUT_LAYOUT] if any(len(shape) > 2 for shape in self._declared) else []
+        shims += [f"{DRY_RUN_IMAGES}: seeded images of the project's own instead of a download"]
         return Reply(
             {"shims": shims, "notes": [f"{key}={names}" for key, names in options.items()], "switches": SWITCHES}
         )
@@ -187,7 +192,7 @@ class Adapter:
         def run(xs: Arrays) -> Arrays:
             tf = self._tensorflow()
             ys = net([tf.constant(x) for x in xs] if len(xs) > 1 else tf.constant(xs[0]), training=False)
-            return [y.numpy() for y in tf.nest.flatten(ys)]
+            return [_as_declared(y.numpy(), shape) for y, shape in zip(tf.nest.flatten(ys), self._declared)]
 
         outputs = run(given) if call.meta.get("whole") else _each(run, given, bool(call.meta["batched"]))
         return Reply(
@@ -306,6 +311,27 @@ def _layout_options(rows: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
         "keep_nwc_or_nhwc_or_ndhwc_input_names": last,
         "keep_shape_absolutely_input_names": [str(row["name"]) for row in rows if row["name"] not in (*first, *last)],
     }
+
+
+def _output_shapes(path: str) -> list[list[int | None]]:
+    """The shapes of a file's outputs; None for a dimension that is not fixed."""
+    onnx = importlib.import_module("onnx")
+    graph = onnx.load(path, load_external_data=False).graph
+    shapes = (value.type.tensor_type.shape.dim for value in graph.output)
+    return [[dim.dim_value if dim.HasField("dim_value") else None for dim in shape] for shape in shapes]
+
+
+def _as_declared(values: np.ndarray[Any, Any], shape: Sequence[int | None]) -> np.ndarray[Any, Any]:
+    """Channels last put back to where the file declares them; anything else as it is."""
+    import numpy as np
+
+    def fits(found: Sequence[int]) -> bool:
+        return len(found) == len(shape) and all(want in (None, have) for want, have in zip(shape, found))
+
+    if not 3 <= values.ndim <= 5 or fits(values.shape):
+        return values
+    moved = np.moveaxis(values, -1, 1)
+    return np.ascontiguousarray(moved) if fits(moved.shape) else values
 
 
 def _apply(net: Any, xs: Sequence[Any]) -> Any:
