@@ -1,4 +1,4 @@
-"""ONNX Runtime: runs ONNX files."""
+"""ONNX Runtime: its artefact is the ONNX file itself, compiled anew in every session."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import importlib
 import importlib.metadata
 import os
 import re
+import shutil
 from collections.abc import Sequence
 from typing import Any
 
 from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply, VersionSkew
+from bench_plugin.agent.adapter import Call, Reply, Unsupported, VersionSkew
 
 ADAPTER = {
     "name": "onnxruntime",
@@ -18,11 +19,19 @@ ADAPTER = {
     "toolchain": "onnxruntime",
     "title": "ONNX Runtime",
     "distribution": "onnxruntime",
-    "operations": ["run"],
-    "precisions": ["fp32"],
-    "targets": ["local"],
+    "operations": ["compile", "run"],
+    "takes": ["onnx"],
+    "precisions": {"fp32": ["original"], "w16": ["w16"], "w8a8": ["qdq"], "w8a8-dyn": ["dynamic"]},
+    "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "portable": True,
+    "backends": ["cpu", "xnnpack", "cuda"],
+    "options": {"optimisation": ["all", "none"]},
+    "opsets": [7, 26],
+    "ir": [3, 13],
     "unsupported": [{"exception": "NotImplemented", "pattern": ""}],
 }
+
+PROVIDERS = {"cpu": "CPUExecutionProvider", "xnnpack": "XnnpackExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 # What a session says of a file that is newer than it.
 SKEW = re.compile(
@@ -45,12 +54,33 @@ class Adapter:
         """Forget the session."""
         self._key = self._session = None
 
+    def compile(self, call: Call) -> Reply:
+        """``model.onnx`` as it is, once a session could be made of it.
+
+        Raises VersionSkew for a file that is newer than the runtime, Unsupported for a backend that its build lacks.
+        """
+        backend = str(call.meta.get("backend") or "cpu")
+        provider = PROVIDERS[backend]
+        if provider not in importlib.import_module("onnxruntime").get_available_providers():
+            raise Unsupported("this build of onnxruntime has no %s" % provider)
+        call.stage("compile")
+        session = self._opened(call, [provider, PROVIDERS["cpu"]] if backend != "cpu" else [provider])
+        path = os.path.join(call.folder, "model.onnx")
+        shutil.copyfile(call.files["model.onnx"], path)
+        integer = {"qdq": "integer", "dynamic": "integer"}.get(str(call.meta["graph"]), "")
+        meta: dict[str, object] = {
+            "effective": call.meta["precision"], "integer": integer, "portable": True,
+            "placement": {"providers": session.get_providers()},
+        }  # fmt: skip
+        return Reply(meta, files={"model.onnx": path})
+
     def run(self, call: Call) -> Reply:
         """Outputs out0, out1 ... of ``model.onnx``: sample by sample, or once (``meta["whole"]``).
 
-        ``meta``: ``threads``, ``optimisation`` (all or none), ``providers``, ``ragged`` (outputs of varying length).
+        ``meta``: ``threads``, ``options`` (``optimisation``), ``backend``, ``ragged`` (outputs of varying length).
         """
-        session = self._opened(call)
+        backend = str(call.meta.get("backend") or "cpu")
+        session = self._opened(call, list(dict.fromkeys([PROVIDERS[backend], PROVIDERS["cpu"]])))
         call.stage("run")
         names = [row.name for row in session.get_inputs()]
         given = samples.given_by_name(call)
@@ -72,23 +102,24 @@ class Adapter:
         joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
         return Reply(meta, samples.blobs(joined))
 
-    def _opened(self, call: Call) -> Any:
+    def _opened(self, call: Call, providers: list[str]) -> Any:
         path = call.files["model.onnx"]
-        providers = list(call.meta.get("providers", ["CPUExecutionProvider"]))  # type: ignore[call-overload]
         threads = int(str(call.meta.get("threads") or os.cpu_count() or 1))
-        key = (path, os.stat(path).st_mtime_ns, str(call.meta.get("optimisation")), threads, providers)
+        options: Any = call.meta.get("options") or {}
+        optimisation = str(options.get("optimisation", "all"))
+        key = (path, os.stat(path).st_mtime_ns, optimisation, threads, providers)
         if key != self._key:
             self.reset()
             runtime = importlib.import_module("onnxruntime")
-            options = runtime.SessionOptions()
-            options.log_severity_level = 3
-            options.intra_op_num_threads = threads
-            options.inter_op_num_threads = 1
-            options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other agents work beside
-            if call.meta.get("optimisation") == "none":
-                options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+            chosen = runtime.SessionOptions()
+            chosen.log_severity_level = 3
+            chosen.intra_op_num_threads = threads
+            chosen.inter_op_num_threads = 1
+            chosen.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other agents work beside
+            if optimisation == "none":
+                chosen.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
             try:
-                self._session = runtime.InferenceSession(path, options, providers=providers)
+                self._session = runtime.InferenceSession(path, chosen, providers=providers)
             except Exception as error:
                 if SKEW.search(str(error)):
                     raise VersionSkew(str(error)) from error

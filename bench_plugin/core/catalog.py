@@ -43,6 +43,34 @@ class Adapter:
     importers: Mapping[str, Converter]
     default_pairs: tuple[tuple[str, str], ...]
     declaration: Mapping[str, Any]
+    uses: tuple[str, ...] = ()
+
+    def toolchain_for(self, framework: str) -> str:
+        """The toolchain that it works in, which for some follows the framework that a model comes from."""
+        return str(self.declaration.get("toolchains", {}).get(framework, self.toolchain))
+
+    @property
+    def graphs(self) -> dict[str, tuple[str, ...]]:
+        """Of a compiler: precision -> the graphs that it can be handed (``original``, ``qdq``, ``w16`` ...)."""
+        rows = self.declaration.get("precisions", {})
+        if not isinstance(rows, Mapping):
+            rows = dict.fromkeys(rows, ["original"])
+        return {name: tuple(graphs) for name, graphs in rows.items()}
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Of a compiler: what it compiles from, ``onnx`` or names of frameworks."""
+        return tuple(self.declaration.get("takes", ["onnx"]))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Of a compiler: the targets that it compiles for."""
+        return tuple(self.declaration.get("targets", ["local"]))
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """Of a compiler: its backends, the first is the default; empty where it has no choice."""
+        return tuple(self.declaration.get("backends", ()))
 
 
 class Catalog:
@@ -64,9 +92,9 @@ class Catalog:
         """The adapters of one kind, by name, in a stable order."""
         return {name: self.adapters[name] for name in sorted(self.adapters) if self.adapters[name].kind == kind}
 
-    def path(self, name: str) -> Path:
-        """The file of an adapter, for the agent that will get it by content."""
-        return self[name].path
+    def sources(self, name: str) -> list[tuple[str, Path]]:
+        """The files that an agent needs for an adapter: those of the adapters that it uses first, then its own."""
+        return [(one, self[one].path) for one in (*self[name].uses, name)]
 
 
 def read_adapter(path: Path) -> Adapter:
@@ -95,6 +123,7 @@ def read_adapter(path: Path) -> Adapter:
         importers=_converters(path, declaration, "importers"),
         default_pairs=tuple((pair[0], pair[1]) for pair in declaration.get("default_pairs", [])),
         declaration=declaration,
+        uses=tuple(declaration.get("uses", ())),
     )
 
 

@@ -33,7 +33,7 @@ class Engine:
         self._pool = AgentPool(
             environments=lambda name: workspace.toolchains.ensure(name, progress=note),
             folder=settings.results.parent / "logs",
-            adapters=workspace.catalog.path,
+            adapters=workspace.catalog.sources,
         )
         self._stages = Stages(
             self._cache,

@@ -39,7 +39,8 @@ class Task:
     """What a stage needs: who does it, with what, and the parts of its recipe.
 
     ``parts`` go into the recipe beside the adapter, the agent and the lock; they must name every input.
-    ``sticky`` equal to the last task's lets the agent keep what it remembers.
+    ``sticky`` equal to the last task's lets the agent keep what it remembers; tasks of different ``role`` are never
+    done by the same process. ``toolchain`` is the adapter's own, unless it works in several.
     """
 
     stage: Stage
@@ -49,6 +50,8 @@ class Task:
     limits: Limits
     files: Mapping[str, Path] = field(default_factory=dict)
     sticky: str = ""
+    role: str = ""
+    toolchain: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,9 +98,10 @@ class Stages:
         """The recipe of a task: SHA-256 over everything that its result depends on."""
         adapter = self._catalog[task.adapter]
         calls = [[call.operation, call.meta, call.prefix] for call in task.calls]
+        used = {"uses": [self._catalog[name].digest for name in adapter.uses]} if adapter.uses else {}
         return recipe(
             stage=str(task.stage), adapter=adapter.digest, agent=self._agent_digest,
-            lock=self._toolchains.lock_hash(adapter.toolchain), calls=calls, parts=task.parts,
+            lock=self._toolchains.lock_hash(task.toolchain or adapter.toolchain), calls=calls, parts=task.parts, **used,
         )  # fmt: skip
 
     def obtain(self, task: Task) -> Done:
@@ -152,13 +156,13 @@ class Stages:
         return replace(again, retry=_retry(done.failure, again.failure))
 
     def _attempt(self, key: str, task: Task, *, fresh: bool) -> tuple[Done, bool]:
-        toolchain = self._catalog[task.adapter].toolchain
+        toolchain = task.toolchain or self._catalog[task.adapter].toolchain
         meta: dict[str, Any] = {}
         arrays: dict[str, Any] = {}
         files: dict[str, Path] = {}
         seconds: dict[str, float] = {}
         peak, used = 0, False
-        with self._pool.lease(toolchain, fresh=fresh, sticky=task.sticky) as agent:
+        with self._pool.lease(toolchain, role=task.role, fresh=fresh, sticky=task.sticky) as agent:
             used = agent.calls > 0
             for call in task.calls:
                 given = call.arrays()

@@ -75,7 +75,7 @@ class Tasks:
 
     def run(self, file: Path, origin: str, model: Model, drawn: Drawn) -> Task:
         """The file in onnxruntime, at both bindings."""
-        meta = {**_shape_of(model, drawn), "threads": self._threads, "optimisation": "all"}
+        meta = {**_shape_of(model, drawn), "threads": self._threads}
         calls = [CallSpec("run", meta, drawn.samples)]
         if drawn.whole:
             calls.append(CallSpec("run", {**meta, "whole": True}, drawn.whole, prefix="alt:", optional=True))

@@ -8,7 +8,7 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -89,7 +89,7 @@ class Agent:
     channel: Channel
     process: Process
     log: Path
-    adapters: Callable[[str], Path]
+    adapters: Callable[[str], Sequence[tuple[str, Path]]]
     results: Path
     calls: int = 0
     lost: bool = False
@@ -149,12 +149,14 @@ class Agent:
         self.channel.close()
 
     def _load(self, adapter: str, limits: Limits) -> None:
-        source = self.adapters(adapter).read_bytes()
-        digest = hashlib.sha256(source).hexdigest()
-        if self._loaded.get(adapter) != digest:
-            blob = wire.Array("bytes", (len(source),), source)
-            self._ask(wire.LOAD, {"adapter": adapter, "sha256": digest}, limits, [blob])
-            self._loaded[adapter] = digest
+        """Send the adapter and those that it uses, unless the agent has them as they are."""
+        for name, path in self.adapters(adapter):
+            source = path.read_bytes()
+            digest = hashlib.sha256(source).hexdigest()
+            if self._loaded.get(name) != digest:
+                blob = wire.Array("bytes", (len(source),), source)
+                self._ask(wire.LOAD, {"adapter": name, "sha256": digest}, limits, [blob])
+                self._loaded[name] = digest
 
     def _place(self, path: Path, limits: Limits) -> dict[str, str]:
         if self.process.shares_files:

@@ -7,7 +7,7 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +68,7 @@ class AgentPool:
         self,
         environments: Callable[[str], Path],
         folder: Path,
-        adapters: Callable[[str], Path],
+        adapters: Callable[[str], Sequence[tuple[str, Path]]],
         scratch: Path | None = None,
     ) -> None:
         self._environments = environments
@@ -78,19 +78,21 @@ class AgentPool:
         base.mkdir(parents=True, exist_ok=True)
         self._scratch = Path(tempfile.mkdtemp(prefix="run-", dir=base))
         self._nursery = Nursery(self._scratch)
-        self._places: dict[str, _Place] = {}
+        self._places: dict[tuple[str, str], _Place] = {}
         self._lock = threading.Lock()
         self._count = 0
         self._closed = False
 
     @contextmanager
-    def lease(self, toolchain: str, *, fresh: bool = False, sticky: str = "") -> Iterator[Agent]:
+    def lease(self, toolchain: str, *, role: str = "", fresh: bool = False, sticky: str = "") -> Iterator[Agent]:
         """The toolchain's agent, exclusively; ``fresh`` starts a new one, an equal ``sticky`` keeps what it remembers.
+
+        Agents of different ``role`` are different processes: what one compiled, another runs.
 
         Raises EnvironmentMissing when the toolchain cannot be made, AgentFailure when the agent does not start.
         """
         with self._lock:
-            place = self._places.setdefault(toolchain, _Place())
+            place = self._places.setdefault((toolchain, role), _Place())
         with place.lock:
             agent = self._ready(toolchain, place, fresh=fresh, sticky=sticky)
             try:
@@ -103,10 +105,10 @@ class AgentPool:
                 if agent.lost:
                     place.agent = None
 
-    def busy(self, toolchain: str) -> bool:
+    def busy(self, toolchain: str, role: str = "") -> bool:
         """Whether somebody holds the toolchain's agent."""
         with self._lock:
-            place = self._places.get(toolchain)
+            place = self._places.get((toolchain, role))
         return place is not None and place.lock.locked()
 
     def close(self) -> None:
