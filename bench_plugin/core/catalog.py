@@ -54,7 +54,7 @@ class Adapter:
         """Of a compiler: precision -> the graphs that it can be handed (``original``, ``qdq``, ``w16`` ...)."""
         rows = self.declaration.get("precisions", {})
         if not isinstance(rows, Mapping):
-            rows = dict.fromkeys(rows, ["original"])
+            rows = {name: ["original"] for name in rows}
         return {name: tuple(graphs) for name, graphs in rows.items()}
 
     @property
