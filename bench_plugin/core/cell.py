@@ -26,7 +26,8 @@ class Cell:
     """A frozen point of the matrix; an axis that the check does not have is the empty string (or opset 0).
 
     ``framework`` is where the model comes from, ``importer_framework`` where it is imported to: they differ in
-    a cross-framework import. A plain ONNX file has framework ``onnx`` and no exporter.
+    a cross-framework import. A plain ONNX file has framework ``onnx`` and no exporter. ``graph`` is the ready graph
+    that a compiler is handed at a reduced precision (``qdq``, ``w16`` ...); without one the tool rounds by itself.
     """
 
     check: Check
@@ -40,6 +41,7 @@ class Cell:
     precision: str = "fp32"
     target: str = "local"
     dtype: str = ""
+    graph: str = ""
 
     def axes(self) -> dict[str, Any]:
         """The axes that this cell has, as plain data."""
@@ -53,9 +55,8 @@ class Cell:
         if self.importer:
             text += f"-to-{self.importer_framework}-{self.importer}"
         text += "".join(f"-{part}" for part in (self.compiler, self.dtype) if part)
-        text += "".join(
-            f"-{part}" for part, usual in ((self.precision, "fp32"), (self.target, "local")) if part != usual
-        )
+        rest = ((self.precision, "fp32"), (self.graph, self.precision), (self.target, "local"))
+        text += "".join(f"-{part}" for part, usual in rest if part and part != usual)
         return re.sub(r"[^A-Za-z0-9_.+-]", "_", text)
 
     @staticmethod

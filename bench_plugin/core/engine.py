@@ -6,21 +6,33 @@ import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Protocol
 
 from bench_plugin.compare.table import with_overrides
 from bench_plugin.core.cache import Cache, default_folder
-from bench_plugin.core.cell import Cell
+from bench_plugin.core.cell import Cell, Check
 from bench_plugin.core.errors import UsageError
 from bench_plugin.core.outcome import Outcome
 from bench_plugin.core.roundtrip import RoundTrip
 from bench_plugin.core.schedule import Need, Schedule
 from bench_plugin.core.settings import Settings
 from bench_plugin.core.stages import Stages
+from bench_plugin.core.steps import Steps
+from bench_plugin.core.tasks import Tasks
 from bench_plugin.core.workspace import TOOLS, Workspace
 from bench_plugin.reach.supervisor import AgentPool
 from bench_plugin.reach.zipapp import agent_digest
 
 GIB = 2**30
+
+
+class Checker(Protocol):
+    """Carries the cells of a few checks through their stages; ``run`` is called from several threads."""
+
+    checks: frozenset[Check]
+
+    def run(self, cell: Cell, overrides: Mapping[str, float]) -> Outcome:
+        """The cell's outcome, whatever happens to it; ``overrides`` are those of a tolerance marker."""
 
 
 class Engine:
@@ -43,9 +55,9 @@ class Engine:
             agent_digest=agent_digest(),
             refresh=settings.refresh,
         )
-        self._round_trip = RoundTrip(
-            workspace, self._stages, seed=settings.seed, threads=settings.threads or os.cpu_count() or 1
-        )
+        tasks = Tasks(workspace, seed=settings.seed, threads=settings.threads or os.cpu_count() or 1)
+        self._steps = Steps(self._stages, tasks)
+        self._checkers: tuple[Checker, ...] = (RoundTrip(workspace, self._steps, tasks),)
         self._overrides: dict[Cell, Mapping[str, float]] = {}
         self.schedule = Schedule(self._compute, jobs=settings.jobs, memory=_memory())
 
@@ -72,7 +84,7 @@ class Engine:
 
     def progress(self, cell: Cell) -> str:
         """What is being done for the cell at this moment, in two or three words."""
-        return self._round_trip.progress(cell)
+        return self._steps.progress(cell)
 
     def close(self) -> None:
         """Cancel what is ahead, end every agent and the guardian."""
@@ -82,7 +94,8 @@ class Engine:
         self._cache.close()
 
     def _compute(self, cell: Cell) -> Outcome:
-        return self._round_trip.run(cell, self._overrides.get(cell, {}))
+        checker = next(one for one in self._checkers if cell.check in one.checks)
+        return checker.run(cell, self._overrides.get(cell, {}))
 
 
 def _memory() -> int:

@@ -59,6 +59,7 @@ class Model:
     parameters: int
     source: str
     profiles: tuple[str, ...]
+    compiled_profiles: tuple[str, ...]
     inputs: tuple[InputSpec, ...]
     outputs: tuple[Mapping[str, Any], ...]
     symbols: Mapping[str, tuple[int, ...]]
@@ -71,6 +72,16 @@ class Model:
     onnx: Path | None = None
     notes: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def dataset(self) -> str:
+        """The dataset that it is trained and judged on; empty where its weights are drawn."""
+        return str(self.extra.get("dataset", ""))
+
+    def training(self, framework: str) -> Mapping[str, Any]:
+        """How it is trained in a framework (epochs, batch, rate); empty where its weights are drawn."""
+        row: Mapping[str, Any] = self.extra.get("training", {})
+        return row if framework in row.get("frameworks", ()) else {}
 
     @property
     def detections(self) -> bool:
@@ -116,7 +127,8 @@ class _Reader:
     def model(self) -> Model:
         known = {
             "name", "title", "family", "task", "application", "parameters", "source", "profiles", "inputs", "outputs",
-            "symbols", "constructors", "missing", "samples", "seconds", "memory_gb", "notes", "weights",
+            "symbols", "constructors", "missing", "samples", "seconds", "memory_gb", "notes", "weights", "compiled",
+            "dataset", "training",
         }  # fmt: skip
         unknown = sorted(set(self.data) - known)
         if unknown:
@@ -127,8 +139,10 @@ class _Reader:
             name: self.constructor(name, row, inputs) for name, row in self.data.get("constructors", {}).items()
         }
         profiles = tuple(self.data.get("profiles", ["full"]))
-        for profile in profiles:
-            self.one_of("profiles", profile, PROFILES)
+        compiled = tuple(self.data.get("compiled", profiles))
+        for key, names in (("profiles", profiles), ("compiled", compiled)):
+            for profile in names:
+                self.one_of(key, profile, PROFILES)
         return Model(
             name=self.want("name", str),
             title=self.data.get("title", self.data["name"]),
@@ -138,6 +152,7 @@ class _Reader:
             parameters=self.data.get("parameters", 0),
             source=self.data.get("source", ""),
             profiles=profiles,
+            compiled_profiles=compiled,
             inputs=inputs,
             outputs=tuple(self.data.get("outputs", [])),
             symbols=symbols,
@@ -148,7 +163,7 @@ class _Reader:
             memory_gb=float(self.data.get("memory_gb", 2)),
             digest=self.hash.hexdigest(),
             notes=self.data.get("notes", ""),
-            extra={"weights": self.data.get("weights", {})},
+            extra={key: self.data[key] for key in ("weights", "dataset", "training") if key in self.data},
         )
 
     def input_spec(self, row: Mapping[str, Any], symbols: Mapping[str, Sequence[int]]) -> InputSpec:

@@ -16,15 +16,14 @@ numbers wrong                         mismatch               attempted
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
 from bench_plugin.core.cell import Cell, Check
 from bench_plugin.core.errors import EnvironmentMissing
 from bench_plugin.core.judging import Judge, Truth
 from bench_plugin.core.models import Model
 from bench_plugin.core.outcome import Failure, Outcome, Stage, Status, Symptom
-from bench_plugin.core.stages import Done, Stages, Task
+from bench_plugin.core.stages import Done
+from bench_plugin.core.steps import OnnxFile, Steps
 from bench_plugin.core.tasks import Drawn, Tasks
 from bench_plugin.core.trail import Trail
 from bench_plugin.core.workspace import Workspace
@@ -33,27 +32,15 @@ from bench_plugin.core.workspace import Workspace
 REFUSALS = frozenset({Symptom.VERSION_SKEW, Symptom.UNSUPPORTED})
 
 
-@dataclass(frozen=True)
-class OnnxFile:
-    """A file on its way: ``origin`` is the recipe (or content hash) that it is addressed by."""
-
-    path: Path
-    origin: str
-    check: Done
-
-
 class RoundTrip:
     """Carries cells through their stages. ``run`` is safe to call from several threads."""
 
-    def __init__(self, workspace: Workspace, stages: Stages, *, seed: int, threads: int) -> None:
-        self._workspace = workspace
-        self._stages = stages
-        self._tasks = Tasks(workspace, seed=seed, threads=threads)
-        self._at: dict[Cell, str] = {}
+    checks = frozenset({Check.EXPORT, Check.IMPORT})
 
-    def progress(self, cell: Cell) -> str:
-        """The stage that the cell is at."""
-        return self._at.get(cell, "waiting")
+    def __init__(self, workspace: Workspace, steps: Steps, tasks: Tasks) -> None:
+        self._workspace = workspace
+        self._steps = steps
+        self._tasks = tasks
 
     def run(self, cell: Cell, overrides: Mapping[str, float]) -> Outcome:
         """Compute the cell; a missing environment is an outcome too, everything unforeseen an exception."""
@@ -64,15 +51,15 @@ class RoundTrip:
         except EnvironmentMissing as missing:
             return trail.outcome(Status.NOT_PROVIDED, str(missing))
         finally:
-            self._at.pop(cell, None)
+            self._steps.finished(cell)
 
     def _export(self, cell: Cell, model: Model, trail: Trail, judge: Judge) -> Outcome:
-        file = self._file(cell, model, trail)
+        file = self._steps.file(cell, model, trail)
         if isinstance(file, Failure):
             return trail.failed(file)
         reference = None
         if model.onnx is None:  # after the export: without a file there is nothing to compare
-            reference = self._step(cell, trail, "reference", self._tasks.reference(model, cell.framework))
+            reference = self._steps.take(cell, trail, "reference", self._tasks.reference(model, cell.framework))
             if reference.failure:
                 return trail.failed(reference.failure)
         drawn = self._tasks.drawn(model, cell.framework, file.check)
@@ -81,12 +68,12 @@ class RoundTrip:
         truth = self._export_truth(cell, model, trail, judge, reference, file, drawn)
         if isinstance(truth, Outcome):
             return truth
-        ran = self._step(cell, trail, "run", self._tasks.run(file.path, file.origin, model, drawn))
+        ran = self._steps.take(cell, trail, "run", self._tasks.run(file.path, file.origin, model, drawn))
         if ran.failure and ran.failure.symptom not in REFUSALS:
             return trail.failed(ran.failure)
         if ran.failure:
             trail.flag(f"onnxruntime: {ran.failure.symptom}: {ran.failure.message}")
-            ran = self._step(cell, trail, "evaluate", self._tasks.evaluate(file.path, file.origin, model, drawn))
+            ran = self._steps.take(cell, trail, "evaluate", self._tasks.evaluate(file.path, file.origin, model, drawn))
             if ran.failure:
                 return trail.outcome(
                     Status.UNVERIFIED, f"neither onnxruntime nor the evaluator runs it: {ran.failure.message}"
@@ -99,11 +86,12 @@ class RoundTrip:
         return self._discriminates(cell, model, trail, judge, truth, file, drawn) or trail.outcome(Status.SUPPORTED)
 
     def _import(self, cell: Cell, model: Model, trail: Trail, judge: Judge) -> Outcome:
-        file = self._file(cell, model, trail)
+        file = self._steps.file(cell, model, trail)
         if isinstance(file, Failure):
             return trail.outcome(Status.UNVERIFIED, f"export failed: {file.symptom} at {file.stage}: {file.message}")
         drawn = self._tasks.drawn(model, cell.framework, file.check)
-        imported = self._step(cell, trail, "import", self._tasks.import_run(file.path, file.origin, cell, model, drawn))
+        task = self._tasks.import_run(file.path, file.origin, cell, model, drawn)
+        imported = self._steps.take(cell, trail, "import", task)
         if imported.failure:
             trail.converted = imported.failure.stage is not Stage.IMPORT
             return trail.failed(imported.failure)
@@ -119,27 +107,6 @@ class RoundTrip:
         self._dynamic(trail, judge, truth, file, imported)
         return trail.outcome(Status.SUPPORTED)
 
-    def _file(self, cell: Cell, model: Model, trail: Trail) -> OnnxFile | Failure:
-        """The exported (or given) file with what the checker says of it."""
-        if model.onnx is not None:
-            path, origin = model.onnx, model.digest
-        else:
-            export = self._step(cell, trail, "export", self._tasks.export(model, cell))
-            if export.failure:
-                return export.failure
-            path, origin = export.files["model.onnx"], export.key
-        check = self._step(cell, trail, "check", self._tasks.check(path, origin, model))
-        if check.failure:
-            return check.failure
-        described = check.meta["check"]
-        if cell.check is Check.EXPORT:
-            trail.converted = True
-        if not described["valid"]:
-            trail.flag(f"invalid: {described['objection']}")
-        kept = ("ir", "opsets", "custom_domains", "external_data", "nodes", "bytes", "parameters")
-        trail.artefacts["model.onnx"] = {key: described.get(key) for key in kept}
-        return OnnxFile(path, origin, check)
-
     def _export_truth(
         self, cell: Cell, model: Model, trail: Trail, judge: Judge, reference: Done | None, file: OnnxFile, drawn: Drawn
     ) -> Truth | Outcome:
@@ -147,7 +114,7 @@ class RoundTrip:
             truth = judge.framework_truth(model, reference)
             if truth is not None:
                 return truth
-        evaluated = self._step(
+        evaluated = self._steps.take(
             cell, trail, "evaluate", self._tasks.evaluate(file.path, file.origin, model, drawn, perturbed=True)
         )
         if evaluated.failure is None:
@@ -162,15 +129,15 @@ class RoundTrip:
         """The file's own function, so that an export fault is not counted twice; the framework's for a third number."""
         reference = None
         if model.onnx is None:
-            done = self._stages.obtain(self._tasks.reference(model, cell.framework))
+            done = self._steps.unnoted(self._tasks.reference(model, cell.framework))
             reference = None if done.failure else done
         if not model.detections:  # the evaluator's suppression of boxes takes hours
             task = self._tasks.evaluate(file.path, file.origin, model, drawn, perturbed=reference is None)
-            evaluated = self._step(cell, trail, "evaluate", task)
+            evaluated = self._steps.take(cell, trail, "evaluate", task)
             if evaluated.failure is None:
                 return judge.file_truth(model, evaluated, reference)
             trail.flag(f"no float64 truth of the file: {evaluated.failure.message}")
-        ran = self._step(cell, trail, "run", self._tasks.run(file.path, file.origin, model, drawn))
+        ran = self._steps.take(cell, trail, "run", self._tasks.run(file.path, file.origin, model, drawn))
         return None if ran.failure else judge.runtime_truth(model, ran, reference)
 
     def _compared(self, model: Model, trail: Trail, judge: Judge, truth: Truth, done: Done) -> Outcome:
@@ -197,7 +164,7 @@ class RoundTrip:
     ) -> Outcome | None:
         if model.detections:
             return None
-        mutants = self._step(cell, trail, "mutants", self._tasks.mutants(file.path, file.origin, model, drawn))
+        mutants = self._steps.take(cell, trail, "mutants", self._tasks.mutants(file.path, file.origin, model, drawn))
         if mutants.failure:
             return trail.outcome(
                 Status.UNVERIFIED, f"mutants could not be run: {mutants.failure.message}", stage=Stage.BUILD
@@ -207,7 +174,3 @@ class RoundTrip:
         if found.enough:
             return None
         return trail.outcome(Status.UNVERIFIED, f"not discriminating: {found.reason}", stage=Stage.BUILD)
-
-    def _step(self, cell: Cell, trail: Trail, name: str, task: Task) -> Done:
-        self._at[cell] = name
-        return trail.passed(name, self._stages.obtain(task))

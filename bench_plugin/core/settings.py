@@ -22,6 +22,7 @@ AXIS_KEYS = (
     "precision",
     "target",
     "dtype",
+    "graph",
 )
 LISTS = ("adapters", "toolchains", "models", "expectations")
 NUMBERS = ("jobs", "threads", "seed")

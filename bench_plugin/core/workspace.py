@@ -110,6 +110,7 @@ def plain_model(path: Path) -> Model:
         parameters=0,
         source=str(path),
         profiles=(),
+        compiled_profiles=(),
         inputs=(),
         outputs=(),
         symbols={},

@@ -1,0 +1,69 @@
+"""Steps of a cell: stages that are obtained one by one, noted in the trail, and seen from outside as progress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench_plugin.core.cell import Cell, Check
+from bench_plugin.core.models import Model
+from bench_plugin.core.outcome import Failure
+from bench_plugin.core.stages import Done, Stages, Task
+from bench_plugin.core.tasks import Tasks
+from bench_plugin.core.trail import Trail
+
+
+@dataclass(frozen=True)
+class OnnxFile:
+    """A file on its way: ``origin`` is the recipe (or content hash) that it is addressed by."""
+
+    path: Path
+    origin: str
+    check: Done
+
+
+class Steps:
+    """Shared by all checks of a run; safe to use from several threads."""
+
+    def __init__(self, stages: Stages, tasks: Tasks) -> None:
+        self._stages = stages
+        self._tasks = tasks
+        self._at: dict[Cell, str] = {}
+
+    def progress(self, cell: Cell) -> str:
+        """The step that the cell is at."""
+        return self._at.get(cell, "waiting")
+
+    def finished(self, cell: Cell) -> None:
+        """The cell has its outcome."""
+        self._at.pop(cell, None)
+
+    def take(self, cell: Cell, trail: Trail, name: str, task: Task) -> Done:
+        """Obtain a stage as a step of the cell."""
+        self._at[cell] = name
+        return trail.passed(name, self._stages.obtain(task))
+
+    def unnoted(self, task: Task) -> Done:
+        """Obtain a stage that is somebody else's step: what it took does not belong to this cell."""
+        return self._stages.obtain(task)
+
+    def file(self, cell: Cell, model: Model, trail: Trail) -> OnnxFile | Failure:
+        """The exported (or given) file of a cell's source, with what the checker says of it."""
+        if model.onnx is not None:
+            path, origin = model.onnx, model.digest
+        else:
+            export = self.take(cell, trail, "export", self._tasks.export(model, cell))
+            if export.failure:
+                return export.failure
+            path, origin = export.files["model.onnx"], export.key
+        check = self.take(cell, trail, "check", self._tasks.check(path, origin, model))
+        if check.failure:
+            return check.failure
+        described = check.meta["check"]
+        if cell.check is Check.EXPORT:
+            trail.converted = True
+        if not described["valid"]:
+            trail.flag(f"invalid: {described['objection']}")
+        kept = ("ir", "opsets", "custom_domains", "external_data", "nodes", "bytes", "parameters")
+        trail.artefacts["model.onnx"] = {key: described.get(key) for key in kept}
+        return OnnxFile(path, origin, check)
