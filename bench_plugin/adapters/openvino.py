@@ -1,0 +1,236 @@
+"""OpenVINO: its IR is the artefact; NNCF quantises where no quantised graph is given."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bench_plugin.agent import samples
+from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported
+
+ADAPTER = {
+    "name": "openvino",
+    "kind": "compiler",
+    "toolchain": "openvino",
+    "title": "OpenVINO",
+    "distribution": "openvino",
+    "distributions": ["nncf"],
+    "operations": ["compile", "run"],
+    "takes": ["onnx"],
+    "precisions": {"fp32": ["original"], "bf16": ["original"], "w8a8": ["qdq", "original"]},
+    "artefact": True,
+    "targets": ["local"],
+    "portable": False,
+    "unsupported": [
+        {"exception": "RuntimeError", "pattern": "No conversion rule found|[Nn]ot implemented|[Uu]nsupported"},
+        {"exception": "RuntimeError", "pattern": "is not supported|(does not|doesn't) support"},
+    ],
+}
+
+# Asked for in words, since without a hint it takes bf16 wherever the processor has it; int8 needs no hint of its own.
+HINTS = {"fp32": "f32", "bf16": "bf16", "w8a8": "f32"}
+PRECISIONS = {"f32": "fp32", "bf16": "bf16", "f16": "fp16"}
+INTEGERS = frozenset({"i8", "u8"})
+ASKED = {"fp32": frozenset({"f32"}), "bf16": frozenset({"bf16"}), "w8a8": INTEGERS}
+
+# Layers that compute nothing: constants, borders, conversions between formats.
+PASSIVE = frozenset({"Input", "Output", "Const", "Reorder", "Reshape", "Convert", "FakeQuantize"})
+HEAVY = frozenset({"Convolution", "Deconvolution", "FullyConnected", "MatMul", "LSTMSequence", "GRUSequence"})
+
+# Lines before the one that says what is wrong.
+PREAMBLE = re.compile(
+    r"Exception from |Check '.*' failed at |FrontEnd API failed|Model wasn't fully converted|Summary:"
+    r"|Loading input model|While validating node"
+)
+NOT_A_MODEL = re.compile(r"Unable to read the model|Input tensor isn't found for node")
+
+
+class Adapter:
+    """Keeps the model that was opened last."""
+
+    def __init__(self) -> None:
+        self._key: Any = None
+        self._compiled: Any = None
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in ("openvino", "nncf", "numpy")}
+
+    def reset(self) -> None:
+        """Forget the model."""
+        self._key = self._compiled = None
+
+    def compile(self, call: Call) -> Reply:
+        """``model.xml`` and ``model.bin``, once the processor's plugin could compile them.
+
+        Raises Unsupported when the precision that was asked for is not the one that it chose, InvalidModel for a
+        file that no frontend can read.
+        """
+        openvino = importlib.import_module("openvino")
+        precision, quantises = str(call.meta["precision"]), _quantises(call)
+        nncf = importlib.import_module("nncf") if quantises else None
+        core = openvino.Core()
+        capabilities = [str(name) for name in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")]
+        call.stage("compile")
+        switches: dict[str, object] = {}
+        try:
+            model = core.read_model(call.files["model.onnx"])
+            if nncf is not None:
+                model, switches = _quantised(nncf, model, call)
+            compiled = core.compile_model(model, "CPU", _settings(call))
+        except RuntimeError as error:
+            raise _readable(error) from None
+        xml = os.path.join(call.folder, "model.xml")
+        # By default the weights of the file would be rounded to float16.
+        openvino.save_model(model, xml, compress_to_fp16=False)
+        meta = _findings(compiled, precision, capabilities)
+        meta["switches"] = {**_read_back(compiled), **switches, "capabilities": capabilities}
+        return Reply(meta, files={"model.xml": xml, "model.bin": os.path.join(call.folder, "model.bin")})
+
+    def run(self, call: Call) -> Reply:
+        """Outputs out0, out1 ... sample by sample, or once (``meta["whole"]``)."""
+        compiled = self._opened(call)
+        call.stage("run")
+        given = samples.given_by_name(call)
+        request = compiled.create_infer_request()
+        ports = [(index, sorted(port.get_names() & given.keys())) for index, port in enumerate(compiled.inputs)]
+        places = [(index, names[0]) for index, names in ports if names]
+
+        def run(xs: Sequence[Any]) -> list[Any]:
+            request.infer({index: x for (index, _), x in zip(places, xs)})
+            # Tensors belong to the request and are written again by the next sample.
+            return [request.get_output_tensor(index).data.copy() for index in range(len(compiled.outputs))]
+
+        inputs = [given[name] for _, name in places]
+        meta = _findings(compiled, str(call.meta["precision"]))
+        if call.meta.get("whole"):
+            ys = run(inputs)
+            return Reply(meta, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
+        batched = bool(call.meta["batched"])
+        results = samples.one_by_one(run, inputs, batched)
+        joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
+        return Reply(meta, samples.blobs(joined))
+
+    def _opened(self, call: Call) -> Any:
+        xml, weights = call.files["model.xml"], call.files["model.bin"]
+        key = (xml, os.stat(xml).st_mtime_ns, weights, sorted(_settings(call).items()))
+        if key != self._key:
+            self.reset()
+            core = importlib.import_module("openvino").Core()
+            try:
+                self._compiled = core.compile_model(core.read_model(xml, weights), "CPU", _settings(call))
+            except RuntimeError as error:
+                raise _readable(error) from None
+            self._key = key
+        return self._compiled
+
+
+def _quantises(call: Call) -> bool:
+    """Whether the tool has to quantise by itself: it was handed the model as exported."""
+    return str(call.meta["precision"]) == "w8a8" and call.meta["graph"] == "original"
+
+
+def _settings(call: Call) -> dict[str, object]:
+    return {
+        "INFERENCE_PRECISION_HINT": HINTS[str(call.meta["precision"])],
+        "INFERENCE_NUM_THREADS": int(str(call.meta.get("threads") or os.cpu_count() or 1)),
+        "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": "LATENCY",
+        "ENABLE_CPU_PINNING": False,  # other agents work beside
+        "CPU_DENORMALS_OPTIMIZATION": False,
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,  # activations of layers with compressed weights are not rounded unasked
+    }
+
+
+def _read_back(compiled: Any) -> dict[str, object]:
+    """What the compiled model says of its own settings."""
+    hint = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+    names = ("INFERENCE_NUM_THREADS", "CPU_DENORMALS_OPTIMIZATION", "DYNAMIC_QUANTIZATION_GROUP_SIZE")
+    return {"INFERENCE_PRECISION_HINT": hint, **{name: compiled.get_property(name) for name in names}}
+
+
+def _quantised(nncf: Any, model: Any, call: Call) -> tuple[Any, dict[str, object]]:
+    """The model after NNCF's post-training quantisation with the calibration arrays, and its switches.
+
+    Raises Unsupported for a calibration method that NNCF does not have.
+    """
+    method, ranges = str(call.meta.get("calibration_method") or "minmax"), nncf.quantization.range_estimator
+    known = {
+        "minmax": ranges.RangeEstimatorParametersSet.MINMAX,
+        "percentile": ranges.RangeEstimatorParametersSet.MEAN_QUANTILE,
+    }
+    if method not in known:
+        raise Unsupported(f"NNCF does not calibrate by {method}, only by {' and '.join(known)}")
+    given, batched = samples.given_by_name(call, "calib"), bool(call.meta["batched"])
+    if not given:
+        raise Unsupported("NNCF needs calibration data to quantise with, and none was given")
+    count = len(next(iter(given.values())))
+    items = [{name: x[i : i + 1] if batched else x[i] for name, x in given.items()} for i in range(count)]
+    preset = nncf.QuantizationPreset.MIXED  # activations may be asymmetric, as in the QDQ graph
+    quantised = nncf.quantize(
+        model,
+        nncf.Dataset(items),
+        preset=preset,
+        target_device=nncf.TargetDevice.CPU,
+        subset_size=count,
+        advanced_parameters=nncf.AdvancedQuantizationParameters(activations_range_estimator_params=known[method]),
+    )
+    switches = {"quantiser": "nncf", "preset": preset.value, "calibration_samples": count, "fast_bias_correction": True}
+    return quantised, switches
+
+
+def _layers(compiled: Any) -> Iterator[tuple[str, str, str]]:
+    """Kind, primitive and precision of each layer as it is executed."""
+    for layer in compiled.get_runtime_model().get_ordered_ops():
+        said = layer.get_rt_info()
+        kind, primitive, precision = (
+            str(said[key].value) for key in ("layerType", "primitiveType", "runtimePrecision")
+        )
+        yield kind, primitive, precision
+
+
+def _findings(compiled: Any, precision: str, capabilities: Sequence[str] = ()) -> dict[str, object]:
+    """Effective precision, integer or simulated, and placement, all read from the compiled model.
+
+    Raises Unsupported when floating point layers run in another precision than the one asked for.
+    """
+    asked = ASKED[precision]
+    computing = [row for row in _layers(compiled) if row[0] not in PASSIVE and row[2] in PRECISIONS.keys() | INTEGERS]
+    wanted = [row for row in computing if row[2] in asked]
+    heavy = [row for row in computing if row[0] in HEAVY]
+    heavy_wanted = [row for row in heavy if row[2] in asked]
+    ran = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+    foreign = {row[2] for row in computing} - {HINTS[precision], "f32"} - INTEGERS
+    if ran != HINTS[precision] or foreign or (precision == "bf16" and computing and not wanted):
+        actual = PRECISIONS.get(ran, ran) if ran != HINTS[precision] else ", ".join(sorted(foreign)) or "fp32"
+        can = f" (the processor has {', '.join(capabilities)})" if capabilities else ""
+        raise Unsupported(f"asked {precision}, ran {actual}{can}")
+    fallback = Counter(f"{kind} in {where}" for kind, _, where in computing if where not in asked)
+    placement: dict[str, object] = {
+        "requested": len(wanted) / len(computing) if computing else 1.0, "nodes": len(computing),
+        "requested_heavy": len(heavy_wanted) / len(heavy) if heavy else 1.0, "heavy": len(heavy),
+        "fallback": [f"{count} x {what}" for what, count in sorted(fallback.items())],
+    }  # fmt: skip
+    integer = "" if precision != "w8a8" else "integer" if (heavy_wanted if heavy else wanted) else "simulated"
+    winograd = sum("wino" in primitive for _, primitive, _ in computing)
+    return {
+        "effective": "fp32" if integer == "simulated" else precision, "integer": integer, "placement": placement,
+        "notes": [f"{winograd} convolutions by Winograd"] if winograd else [],
+    }  # fmt: skip
+
+
+def _readable(error: RuntimeError) -> Exception:
+    """The same error with the line that says what is wrong before the places in its source."""
+    text = str(error)
+    if NOT_A_MODEL.search(text):
+        kind: type[Exception] = InvalidModel
+    else:
+        kind = RuntimeError
+    lines = [line.strip().removeprefix("-- ") for line in text.splitlines()]
+    useful = next((line for line in lines if line and not PREAMBLE.match(line)), lines[0] if lines else "")
+    return kind(f"{useful}\n{text}")
