@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 AXES = ("frameworks", "compilers", "targets", "precisions", "models")
+CALIBRATIONS = ("minmax", "entropy", "percentile")
 GROUP = ("bench", "bench: conversion and equivalence of trained models")
 
 
@@ -39,6 +40,14 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--bench-seed", dest="bench_seed", type=int, metavar="N", help="seed of weights and inputs (default 0)"
     )
+    group.addoption(
+        "--bench-calibration", dest="bench_calibration", metavar="NAME",
+        help="how ranges of activations are found: minmax (default), entropy or percentile",
+    )  # fmt: skip
+    group.addoption(
+        "--bench-option", dest="bench_option", action="append", default=[], metavar="COMPILER.NAME=VALUE",
+        help="an option that a compiler's adapter declares, such as onnxruntime.optimisation=none; may be repeated",
+    )  # fmt: skip
     group.addoption(
         "--bench-results", dest="bench_results", metavar="FILE", help="rows are written here (reports/results.jsonl)"
     )
@@ -109,6 +118,10 @@ def read_settings(config: pytest.Config) -> Any:
         opsets=opsets, onnx_files=files, include=read_rules(table, "include"), exclude=read_rules(table, "exclude"),
     )  # fmt: skip
     cache = option.bench_cache or table.get("cache")
+    paths: dict[str, Any] = {
+        name: tuple(config.rootpath / path for path in table.get(name, []))
+        for name in ("adapters", "toolchains", "models", "expectations")
+    }
     return Settings(
         root=config.rootpath,
         selection=selection,
@@ -119,8 +132,31 @@ def read_settings(config: pytest.Config) -> Any:
         cache=Path(cache).expanduser() if cache else None,
         resume=option.bench_resume,
         refresh=option.bench_refresh,
-        **{
-            name: tuple(config.rootpath / path for path in table.get(name, []))
-            for name in ("adapters", "toolchains", "models", "expectations")
-        },
+        calibration=_calibration(option.bench_calibration or table.get("calibration", CALIBRATIONS[0])),
+        options=_compiler_options(option.bench_option),
+        **paths,
     )
+
+
+def _calibration(name: str) -> str:
+    from bench_plugin.core.errors import UsageError
+
+    if name not in CALIBRATIONS:
+        raise UsageError(f"--bench-calibration: unknown method {name!r}; valid are {', '.join(CALIBRATIONS)}")
+    return name
+
+
+def _compiler_options(texts: Iterable[str]) -> dict[str, dict[str, str]]:
+    """``compiler.name=value`` texts as compiler -> name -> value; the names are checked when adapters are known."""
+    from bench_plugin.core.errors import UsageError
+
+    found: dict[str, dict[str, str]] = {}
+    for text in texts:
+        left, equals, value = text.partition("=")
+        compiler, dot, name = left.partition(".")
+        if not (equals and dot and compiler and name and value):
+            raise UsageError(
+                f"--bench-option: {text!r} is not COMPILER.NAME=VALUE, as onnxruntime.optimisation=none is"
+            )
+        found.setdefault(compiler, {})[name] = value
+    return found

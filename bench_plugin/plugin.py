@@ -161,9 +161,11 @@ def _cells(metafunc: pytest.Metafunc, marker: pytest.Mark) -> Sequence[Cell]:
 
     axes = dict(marker.kwargs)
     name = axes.pop("check", marker.args[0] if marker.args else None)
-    if name not in ("export", "import"):
-        raise UsageError(f"{metafunc.definition.nodeid}: marker bench: check is {name!r}; one of export, import")
-    return run_of(metafunc.config).plan(Check(name), axes).cells
+    run = run_of(metafunc.config)
+    if name not in run.matrix.checks:
+        valid = ", ".join(run.matrix.checks)
+        raise UsageError(f"{metafunc.definition.nodeid}: marker bench: check is {name!r}; one of {valid}")
+    return run.plan(Check(name), axes).cells
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -16,8 +16,9 @@ from bench_plugin.core.cell import Cell, Check
 from bench_plugin.core.engine import Engine
 from bench_plugin.core.expectations import Expectation, Expectations, Judgement, judge
 from bench_plugin.core.failure import failure_text
-from bench_plugin.core.matrix import Declared, Matrix, Plan, plan_hash
+from bench_plugin.core.matrix import Matrix, Plan, plan_hash
 from bench_plugin.core.outcome import Outcome
+from bench_plugin.core.plan import Declared
 from bench_plugin.core.results import (
     ResultsWriter,
     cell_row,
@@ -59,7 +60,9 @@ class Run:
         self.note = note
         self.workspace = Workspace.load(settings)
         self.expectations = Expectations.load(self.workspace.expectation_folders)
-        self.matrix = Matrix(self.workspace.models, self.workspace.catalog, self.workspace.targets, settings.selection)
+        self.matrix = Matrix(
+            self.workspace.models, self.workspace.catalog, list(self.workspace.targets), settings.selection
+        )
         self.declared: dict[Cell, Declared] = {}
         self.judged: list[Judged] = []
         self.started = False
@@ -142,7 +145,7 @@ class Run:
             seeds=seeds,
             titles=self.workspace.titles(),
         )
-        total = len(self.matrix.profile_cells())
+        total = len(self.matrix.profile_cells(list(dict.fromkeys(cell.check for cell in cells))))
         plan = plan_row(count=len(cells), hash=plan_hash(cells), selection=self._selection(), total=total)
         declared = [
             declared_row(row.cell.axes(), status=row.status, reason=row.reason) for row in self.declared.values()

@@ -79,7 +79,7 @@ class Adapter:
 
     def reference(self, call: Call) -> Reply:
         """Truth in float64, default kernels, oneDNN's fused ones, and float64 off by one ulp."""
-        net = self._built(call)
+        net = self.built(call)
         call.stage("reference")
         given, few = samples.given(call), int(str(call.meta["noise_samples"]))
         batched, ragged = bool(call.meta["batched"]), bool(_model(call)["detections"])
@@ -114,7 +114,7 @@ class Adapter:
 
     def export(self, call: Call) -> Reply:
         """``model.onnx`` by mx2onnx, static or with the model's symbolic dimensions."""
-        net = self._built(call)
+        net = self.built(call)
         mx, onnx = importlib.import_module("mxnet"), importlib.import_module("onnx")
         rows, given = _model(call)["inputs"], [x if call.meta["batched"] else x[0] for x in samples.given(call)]
         options: dict[str, Any] = {}
@@ -157,7 +157,7 @@ class Adapter:
         names = samples.numbered(len(results[0]))
         return Reply({}, samples.blobs(samples.joined(results, names, batched, bool(call.meta.get("ragged")))))
 
-    def _built(self, call: Call) -> Net:
+    def built(self, call: Call) -> Net:
         """The model in float32 with seeded, conditioned weights: that of the last call if it is the same."""
         key = hashlib.sha256(json.dumps([call.meta["model"], call.meta["seed"]], sort_keys=True).encode()).hexdigest()
         if key != self._key:

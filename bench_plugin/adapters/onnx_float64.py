@@ -76,13 +76,13 @@ class Adapter:
         call.stage("reference")
         onnx = importlib.import_module("onnx")
         reference = importlib.import_module("onnx.reference")
-        model = _promoted(onnx, onnx.load(call.files["model.onnx"]))
+        model = promoted(onnx, onnx.load(call.files["model.onnx"]))
         perturb = call.meta.get("perturb")
         perturbation = conditioning.Perturbation(int(str(perturb))) if perturb is not None else None
         if perturbation is not None:
             _perturb(onnx, model.graph, perturbation)
         names = [value.name for value in model.graph.output]
-        evaluator = reference.ReferenceEvaluator(model, new_ops=_fast_operators(onnx))
+        evaluator = reference.ReferenceEvaluator(model, new_ops=fast_operators(onnx))
         count = int(str(call.meta.get("samples") or 0)) or None
         given = {name: _double(values[:count]) for name, values in samples.given_by_name(call).items()}
         if perturbation is not None:
@@ -113,7 +113,7 @@ def _check_types(found: dict[str, Any]) -> None:
         raise RuntimeError(f"{len(left)} results are still float32 after promotion, the first is {left[0]!r}")
 
 
-def _promoted(onnx: Any, model: Any) -> Any:
+def promoted(onnx: Any, model: Any) -> Any:
     """The model with every float32 tensor, type and cast as float64."""
     if model.functions:
         model = importlib.import_module("onnx.inliner").inline_local_functions(model)
@@ -163,7 +163,7 @@ def _perturb(onnx: Any, graph: Any, perturbation: conditioning.Perturbation) -> 
             tensor.CopyFrom(onnx.numpy_helper.from_array(values, tensor.name))
 
 
-def _fast_operators(onnx: Any) -> list[Any]:
+def fast_operators(onnx: Any) -> list[Any]:
     """Classes that stand in for the evaluator's own, for every opset."""
     base = importlib.import_module("onnx.reference.op_run").OpRun
     slow_resize = importlib.import_module("onnx.reference.ops.op_resize").Resize

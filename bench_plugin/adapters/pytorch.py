@@ -71,7 +71,7 @@ class Adapter:
     def reference(self, call: Call) -> Reply:
         """Truth in float64, default kernels, one thread with channels last, and float64 off by one ulp."""
         torch = self._torch()
-        net = self._built(call)
+        net = self.built(call)
         call.stage("reference")
         given, few = samples.given(call), int(str(call.meta["noise_samples"]))
         batched, ragged = bool(call.meta["batched"]), bool(_model(call)["detections"])
@@ -105,7 +105,7 @@ class Adapter:
     def export(self, call: Call) -> Reply:
         """``model.onnx`` by the exporter of ``meta["exporter"]``, static or with the model's symbolic dimensions."""
         torch = self._torch()
-        net = _plain(torch, self._built(call), _model(call)["spec"])
+        net = _plain(torch, self.built(call), _model(call)["spec"])
         convert = {"torchscript": _by_torchscript, "dynamo": _by_dynamo}[str(call.meta["exporter"])]
         path = os.path.join(call.folder, "model.onnx")
         call.stage("export")
@@ -157,8 +157,8 @@ class Adapter:
             self._shims, self._libraries = _import_torchvision(torch)
         return torch
 
-    def _built(self, call: Call) -> Any:
-        """The model in float32 with seeded, conditioned weights: that of the last call if it is the same."""
+    def built(self, call: Call) -> Any:
+        """The model in float32 with trained, or seeded and conditioned weights: the last call's if it is the same."""
         key = hashlib.sha256(json.dumps([call.meta["model"], call.meta["seed"]], sort_keys=True).encode()).hexdigest()
         if key != self._key:
             torch = self._torch()
@@ -167,7 +167,10 @@ class Adapter:
             self.reset()
             torch.manual_seed(int(str(call.meta["seed"])))
             net = construct.build(_model(call)).eval()
-            _condition(torch, net, call)
+            if "weights.npz" in call.files:
+                _load_weights(torch, net, call.files["weights.npz"])
+            else:
+                _condition(torch, net, call)
             self._key, self._net, self._build_seconds = key, net, time.monotonic() - since
         return self._net
 
@@ -264,6 +267,13 @@ def _examples(torch: Any, call: Call, copies: int) -> list[Any]:
 
     given = [x if call.meta["batched"] else x[0] for x in samples.given(call)]
     return [torch.from_numpy(np.concatenate([x] * copies) if copies > 1 else x.copy()) for x in given]
+
+
+def _load_weights(torch: Any, net: Any, path: str) -> None:
+    import numpy as np
+
+    with np.load(path, allow_pickle=False) as stored:
+        net.load_state_dict({name: torch.from_numpy(stored[name]) for name in stored.files})
 
 
 def _condition(torch: Any, net: Any, call: Call) -> None:

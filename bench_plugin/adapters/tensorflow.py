@@ -105,12 +105,12 @@ class Adapter:
         """Forget both models."""
         self._key, self._net, self._imported = "", None, None
         if self._configured:
-            self._keras().backend.clear_session()
+            self.keras().backend.clear_session()
         gc.collect()
 
     def reference(self, call: Call) -> Reply:
         """Truth in float64, default kernels, XLA as the variant, and float64 with weights and inputs off by one ulp."""
-        net = self._built(call)
+        net = self.built(call)
         call.stage("reference")
         given = samples.given(call)
         batched, few = bool(call.meta["batched"]), int(str(call.meta["noise_samples"]))
@@ -139,7 +139,7 @@ class Adapter:
 
     def export(self, call: Call) -> Reply:
         """``model.onnx`` by the exporter of ``meta["exporter"]``, static or with the model's symbolic dimensions."""
-        net = self._built(call)
+        net = self.built(call)
         convert = {"tf2onnx": _by_tf2onnx, "keras": _by_keras}[str(call.meta["exporter"])]
         path = os.path.join(call.folder, "model.onnx")
         importlib.import_module("tf2onnx.convert")
@@ -212,26 +212,29 @@ class Adapter:
             self._configured = True
         return tf
 
-    def _keras(self) -> Any:
+    def keras(self) -> Any:
         self._tensorflow()
         return importlib.import_module("keras")
 
-    def _built(self, call: Call) -> Any:
-        """The model in float32 with seeded, conditioned weights: that of the last call if it is the same."""
+    def built(self, call: Call) -> Any:
+        """The model in float32 with trained, or seeded and conditioned weights: the last call's if it is the same."""
         key = hashlib.sha256(json.dumps([call.meta["model"], call.meta["seed"]], sort_keys=True).encode()).hexdigest()
         if key != self._key:
-            self._keras()
+            self.keras()
             call.stage("build")
             since = time.monotonic()
             self.reset()
             net = self._constructed(call)
-            _condition(self._keras(), net, call)
+            if "weights.npz" in call.files:
+                _load_weights(net, call.files["weights.npz"])
+            else:
+                _condition(self.keras(), net, call)
             self._key, self._net, self._build_seconds = key, net, time.monotonic() - since
         return self._net
 
     def _constructed(self, call: Call, dtype: str = "float32") -> Any:
         """A new model, built for the call's example inputs."""
-        keras = self._keras()
+        keras = self.keras()
         keras.utils.set_random_seed(int(str(call.meta["seed"])))
         _keras_defaults(keras, dtype)
         try:
@@ -351,6 +354,13 @@ def _each(run: Callable[[Arrays], Arrays], given: Arrays, batched: bool) -> Arra
 
 def _double(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return values.astype("float64") if values.dtype.kind == "f" else values
+
+
+def _load_weights(net: Any, path: str) -> None:
+    import numpy as np
+
+    with np.load(path, allow_pickle=False) as stored:
+        net.set_weights([stored[name] for name in stored.files])
 
 
 def _condition(keras: Any, net: Any, call: Call) -> None:

@@ -31,7 +31,10 @@ class DetectionRow:
 
 @dataclass(frozen=True)
 class Table:
-    """All defaults; ``discrimination`` is how many tolerances a mutant must be off, at least."""
+    """All defaults; ``discrimination`` is how many tolerances a mutant must be off, at least.
+
+    Of a quantised result ``quantised_share`` may be at most one step off, and none more than ``quantised_steps``.
+    """
 
     rows: Mapping[str, Row] = field(
         default_factory=lambda: {
@@ -51,6 +54,8 @@ class Table:
     discrimination: float = 10.0
     stable_detections: int = 10
     excluded_share: float = 0.5
+    quantised_share: float = 0.99
+    quantised_steps: float = 3.0
 
     def row(self, precision: str, *, loose: bool = False) -> Row:
         """The row of a precision; ``loose`` where fast math or Winograd is declared."""

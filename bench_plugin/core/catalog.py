@@ -15,7 +15,7 @@ from bench_plugin.core.errors import UsageError
 
 BUILT_IN = Path(__file__).parent.parent / "adapters"
 ENTRY_POINTS = "bench_plugin.adapters"
-KINDS = ("framework", "compiler", "runtime", "tool")
+KINDS = ("framework", "compiler", "runtime", "dataset", "tool")
 
 
 @dataclass(frozen=True)

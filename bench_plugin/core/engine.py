@@ -11,6 +11,8 @@ from typing import Protocol
 from bench_plugin.compare.table import with_overrides
 from bench_plugin.core.cache import Cache, default_folder
 from bench_plugin.core.cell import Cell, Check
+from bench_plugin.core.compile_tasks import CompileTasks
+from bench_plugin.core.equivalence import Equivalence
 from bench_plugin.core.errors import UsageError
 from bench_plugin.core.outcome import Outcome
 from bench_plugin.core.roundtrip import RoundTrip
@@ -56,8 +58,12 @@ class Engine:
             refresh=settings.refresh,
         )
         tasks = Tasks(workspace, seed=settings.seed, threads=settings.threads or os.cpu_count() or 1)
+        compiling = CompileTasks(workspace, tasks, options=settings.options, calibration=settings.calibration)
         self._steps = Steps(self._stages, tasks)
-        self._checkers: tuple[Checker, ...] = (RoundTrip(workspace, self._steps, tasks),)
+        self._checkers: tuple[Checker, ...] = (
+            RoundTrip(workspace, self._steps, tasks),
+            Equivalence(workspace, self._steps, tasks, compiling),
+        )
         self._overrides: dict[Cell, Mapping[str, float]] = {}
         self.schedule = Schedule(self._compute, jobs=settings.jobs, memory=_memory())
 

@@ -42,6 +42,13 @@ def whole(model: Model, seed: int, layout: str = "") -> dict[str, np.ndarray[Any
     }
 
 
+def fitted(model: Model, images: np.ndarray[Any, Any], layout: str = "") -> np.ndarray[Any, Any]:
+    """A dataset's images [n, channels, height, width] as the batched model's only input takes them."""
+    spec = model.inputs[0]
+    values = images.reshape(len(images), *spec.bound({**model.binding(0), BATCH: 1})[1:])
+    return to_layout(values, spec.layout, layout, batched=True)
+
+
 def to_layout(values: np.ndarray[Any, Any], have: str, want: str, batched: bool) -> np.ndarray[Any, Any]:
     """Permute from layout ``have`` to ``want`` (such as NCHW to NHWC), by declaration only."""
     import numpy as np
@@ -54,6 +61,11 @@ def to_layout(values: np.ndarray[Any, Any], have: str, want: str, batched: bool)
     if not batched:  # samples of an unbatched model carry one more axis in front
         order = [0, *(index + 1 for index in order)]
     return np.ascontiguousarray(values.transpose(order))
+
+
+def permuted(shape: tuple[int, ...], have: str, want: str) -> tuple[int, ...]:
+    """A shape in layout ``have`` as layout ``want`` orders it."""
+    return tuple(shape[have.index(dim)] for dim in want) if have and want and have != want else shape
 
 
 def describe(model: Model, layout: str = "") -> list[dict[str, Any]]:

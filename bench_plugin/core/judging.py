@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from bench_plugin.compare.detections import compare_detections
 from bench_plugin.compare.discriminate import Discrimination, discriminate
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
+from bench_plugin.compare.precision import effective_by_error, emulated_errors
+from bench_plugin.compare.quantised import compare_layers, compare_stable, sqnr
 from bench_plugin.compare.table import DEFAULTS, with_overrides
-from bench_plugin.compare.verdict import Comparison, compare
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, compare
 from bench_plugin.core.inputs import stack_names
 from bench_plugin.core.models import Model
 from bench_plugin.core.stages import Done
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, Any]
+Array = np.ndarray[Any, Any]
 
 NOISE_KINDS = ("default", "variant", "perturbed")
 
@@ -88,14 +89,54 @@ class Judge:
             noise = _by_position(_noise(own, reference), outputs)
         return Truth(outputs, "onnxruntime in float32", noise, {}, {})
 
-    def compare(self, model: Model, truth: Truth, done: Done) -> Comparison:
+    def at_precision(self, truth: Truth, emulated: Done, precision: str) -> Truth:
+        """The truth with the noise that ``precision`` has by emulation, in place of that of float32."""
+        runs = _by_position(stack_names(emulated.arrays, precision), truth.outputs)
+        noise = {name: measure_noise(truth.outputs[name], [run]) for name, run in runs.items()}
+        return replace(truth, noise=noise)
+
+    def looks_like(self, truth: Truth, emulated: Done, done: Done) -> str:
+        """The emulated precision whose error is nearest to that of a run."""
+        kinds = dict.fromkeys(name.split(":")[0] for name in emulated.arrays)
+        emulations = {kind: stack_names(emulated.arrays, kind) for kind in kinds}
+        count = int(emulated.meta["emulate"]["samples"])
+        errors = emulated_errors(truth.outputs, emulations)
+        return effective_by_error(truth.outputs, _numbered(done.arrays), errors, count)
+
+    def approximation(self, truth: Truth, done: Done) -> dict[str, Any]:
+        """How near a run comes to the unrounded model: E and SQNR in decibels, of the worst output."""
+        pairs = [(t, y) for t, y in zip(truth.outputs.values(), _numbered(done.arrays).values(), strict=False)]
+        usable = [(t, y) for t, y in pairs if t.shape == y.shape and t.dtype.kind == "f" and np.isfinite(y).all()]
+        ratios = [ratio for ratio in (sqnr(y, t) for t, y in usable) if ratio is not None]
+        errors = [distance(y, t, scale_of(t)).E for t, y in usable]
+        return {"E": max(errors, default=None), "sqnr_db": min(ratios, default=None), "truth": truth.origin}
+
+    def quantised(
+        self, truth: Done, ran: Done, scales: Sequence[float | None], layers: tuple[Mapping[str, Array], Done] | None
+    ) -> Comparison:
+        """A quantised graph: layer by layer where the layers could be run, and end to end on stable inputs."""
+        whole = compare_stable(
+            _numbered(truth.arrays), _perturbed(truth), _numbered(ran.arrays), scales, table=self._table
+        )
+        if layers is None:
+            return replace(whole, numbers={**whole.numbers, "truth": "quantised graph in float64"})
+        expected, done = layers
+        actual = dict(zip(expected, _numbered(done.arrays).values(), strict=False))
+        apart = compare_layers(expected, actual, table=self._table)
+        numbers = {**whole.numbers, **apart.numbers, "truth": "quantised graph in float64, layer by layer"}
+        decisive = whole if apart.status == AGREE and whole.status == MISMATCH else apart
+        return replace(decisive, numbers=numbers)
+
+    def compare(
+        self, model: Model, truth: Truth, done: Done, *, precision: str = "fp32", loose: bool = False
+    ) -> Comparison:
         """Every output of a run against the truth."""
         actual = _numbered(done.arrays)
         if model.detections:
             roles = [str(row["name"]) for row in model.outputs]
             found = compare_detections(truth.outputs, truth.perturbed, actual, roles, table=self._table)
             return replace(found, numbers={**found.numbers, "truth": truth.origin})
-        found = compare(truth.outputs, actual, truth.noise, table=self._table)
+        found = compare(truth.outputs, actual, truth.noise, precision=precision, loose=loose, table=self._table)
         numbers = {**found.numbers, "truth": truth.origin}
         numbers |= _end_to_end(truth.end_to_end, actual)
         return replace(found, numbers=numbers)
@@ -122,7 +163,7 @@ class Judge:
                 return f"error: {name} is off by {worst:.2e} at the second binding"
         return "preserved" if len(actual) >= len(truth.whole) else "error: outputs are missing at the second binding"
 
-    def discrimination(self, truth: Truth, mutants: Done) -> Discrimination:
+    def discrimination(self, truth: Truth, mutants: Done, precision: str = "fp32") -> Discrimination:
         """Whether this model could show an error at all; mutants ran on the first inputs of the truth."""
         outputs: dict[str, dict[str, Array]] = {}
         for name, values in mutants.arrays.items():
@@ -130,7 +171,7 @@ class Judge:
             outputs.setdefault(mutant, {})[output] = values
         count = int(mutants.meta["mutate"]["samples"])
         part = {name: values[:count] for name, values in truth.outputs.items()}
-        limits = {name: tolerance(noise, self._table.row("fp32")) for name, noise in truth.noise.items()}
+        limits = {name: tolerance(noise, self._table.row(precision)) for name, noise in truth.noise.items()}
         return discriminate(part, outputs, limits, self._table)
 
 

@@ -59,7 +59,9 @@ class RoundTrip:
             return trail.failed(file)
         reference = None
         if model.onnx is None:  # after the export: without a file there is nothing to compare
-            reference = self._steps.take(cell, trail, "reference", self._tasks.reference(model, cell.framework))
+            reference = self._steps.take(
+                cell, trail, "reference", self._tasks.reference(model, cell.framework, file.weights)
+            )
             if reference.failure:
                 return trail.failed(reference.failure)
         drawn = self._tasks.drawn(model, cell.framework, file.check)
@@ -115,7 +117,7 @@ class RoundTrip:
             if truth is not None:
                 return truth
         evaluated = self._steps.take(
-            cell, trail, "evaluate", self._tasks.evaluate(file.path, file.origin, model, drawn, perturbed=True)
+            cell, trail, "evaluate", self._tasks.evaluate(file.path, file.origin, model, drawn, perturbed=1)
         )
         if evaluated.failure is None:
             return judge.file_truth(model, evaluated, reference)
@@ -129,10 +131,10 @@ class RoundTrip:
         """The file's own function, so that an export fault is not counted twice; the framework's for a third number."""
         reference = None
         if model.onnx is None:
-            done = self._steps.unnoted(self._tasks.reference(model, cell.framework))
+            done = self._steps.unnoted(self._tasks.reference(model, cell.framework, file.weights))
             reference = None if done.failure else done
         if not model.detections:  # the evaluator's suppression of boxes takes hours
-            task = self._tasks.evaluate(file.path, file.origin, model, drawn, perturbed=reference is None)
+            task = self._tasks.evaluate(file.path, file.origin, model, drawn, perturbed=int(reference is None))
             evaluated = self._steps.take(cell, trail, "evaluate", task)
             if evaluated.failure is None:
                 return judge.file_truth(model, evaluated, reference)

@@ -26,7 +26,7 @@ AXIS_KEYS = (
 )
 LISTS = ("adapters", "toolchains", "models", "expectations")
 NUMBERS = ("jobs", "threads", "seed")
-TEXTS = ("profile", "cache", "results")
+TEXTS = ("profile", "cache", "results", "calibration")
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,8 @@ class Settings:
     jobs: int = 2
     threads: int = 0
     seed: int = 0
+    calibration: str = "minmax"
+    options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     results: Path = Path("reports/results.jsonl")
     cache: Path | None = None
     resume: bool = False

@@ -9,7 +9,7 @@ from bench_plugin.core.cell import Cell, Check
 from bench_plugin.core.models import Model
 from bench_plugin.core.outcome import Failure
 from bench_plugin.core.stages import Done, Stages, Task
-from bench_plugin.core.tasks import Tasks
+from bench_plugin.core.tasks import Tasks, Weights
 from bench_plugin.core.trail import Trail
 
 
@@ -20,6 +20,7 @@ class OnnxFile:
     path: Path
     origin: str
     check: Done
+    weights: Weights | None = None
 
 
 class Steps:
@@ -47,12 +48,28 @@ class Steps:
         """Obtain a stage that is somebody else's step: what it took does not belong to this cell."""
         return self._stages.obtain(task)
 
+    def weights(self, cell: Cell, model: Model, trail: Trail) -> Weights | Failure | None:
+        """The trained weights of a cell's source; None where weights are drawn."""
+        if not model.training(cell.framework):
+            return None
+        dataset = self.take(cell, trail, "dataset", self._tasks.dataset(model))
+        if dataset.failure:
+            return dataset.failure
+        trained = self.take(cell, trail, "train", self._tasks.train(model, cell.framework, dataset))
+        if trained.failure:
+            return trained.failure
+        trail.numbers["training"] = dict(trained.meta["train"])
+        return Weights(trained.key, trained.files["weights.npz"])
+
     def file(self, cell: Cell, model: Model, trail: Trail) -> OnnxFile | Failure:
         """The exported (or given) file of a cell's source, with what the checker says of it."""
+        weights = self.weights(cell, model, trail)
+        if isinstance(weights, Failure):
+            return weights
         if model.onnx is not None:
             path, origin = model.onnx, model.digest
         else:
-            export = self.take(cell, trail, "export", self._tasks.export(model, cell))
+            export = self.take(cell, trail, "export", self._tasks.export(model, cell, weights))
             if export.failure:
                 return export.failure
             path, origin = export.files["model.onnx"], export.key
@@ -66,4 +83,4 @@ class Steps:
             trail.flag(f"invalid: {described['objection']}")
         kept = ("ir", "opsets", "custom_domains", "external_data", "nodes", "bytes", "parameters")
         trail.artefacts["model.onnx"] = {key: described.get(key) for key in kept}
-        return OnnxFile(path, origin, check)
+        return OnnxFile(path, origin, check, weights)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bench_plugin.core import inputs
 from bench_plugin.core.cell import Cell
-from bench_plugin.core.models import Constructor, Model
+from bench_plugin.core.models import Constructor, InputSpec, Model
 from bench_plugin.core.outcome import Stage
 from bench_plugin.core.stages import CallSpec, Done, Task
 from bench_plugin.core.workspace import Workspace
@@ -19,54 +20,84 @@ MUTANT_SAMPLES = 2  # a mutant is off by orders of magnitude on any input, or it
 GIB = 2**30
 
 
+@dataclass(frozen=True)
+class Weights:
+    """Trained weights: the recipe that they come from, and their file."""
+
+    key: str
+    path: Path
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """As a task takes them."""
+        return {"weights.npz": self.path}
+
+
 class Tasks:
     """Makes the tasks of cells; ``seed`` is that of weights and inputs."""
 
     def __init__(self, workspace: Workspace, *, seed: int, threads: int) -> None:
         self._workspace = workspace
-        self._seed = seed
-        self._threads = threads
+        self.seed = seed
+        self.threads = threads
 
-    def reference(self, model: Model, framework: str) -> Task:
+    def dataset(self, model: Model) -> Task:
+        """The model's dataset: ``x_train y_train x_test y_test``."""
+        limits = self.limits(model, model.dataset)
+        return Task(Stage.BUILD, model.dataset, (CallSpec("fetch", {}),), {}, limits)
+
+    def train(self, model: Model, framework: str, dataset: Done) -> Task:
+        """The model trained in a framework, as one file of weights."""
+        constructor = model.constructors[framework]
+
+        def arrays() -> dict[str, Any]:
+            images = inputs.fitted(model, dataset.arrays["x_train"], constructor.layout)
+            return {f"in:{model.inputs[0].name}": images, "labels": dataset.arrays["y_train"]}
+
+        training = dict(model.training(framework))
+        meta = {"model": self.described(model, constructor), "seed": self.seed, "batched": True, "training": training}
+        parts = {**self._parts(model), "dataset": dataset.key}
+        adapter = f"training_{framework}"
+        return Task(Stage.BUILD, adapter, (CallSpec("train", meta, arrays),), parts, self.limits(model, adapter))
+
+    def reference(self, model: Model, framework: str, weights: Weights | None = None) -> Task:
         """Truth in float64, default kernels, a variant and a perturbed run, by the framework itself."""
         constructor = model.constructors[framework]
 
         def arrays() -> dict[str, Any]:
-            drawn = inputs.samples(model, self._seed, model.samples, constructor.layout)
+            drawn = inputs.samples(model, self.seed, model.samples, constructor.layout)
             given = {f"in:{name}": value for name, value in drawn.items()}
             if model.bindings > 1:
-                other = inputs.whole(model, self._seed, constructor.layout)
+                other = inputs.whole(model, self.seed, constructor.layout)
                 given.update({f"alt:{name}": value for name, value in other.items()})
             return given
 
         meta = {
-            "model": self._described(model, constructor), "seed": self._seed, "batched": inputs.is_batched(model),
-            "noise_samples": NOISE_SAMPLES,
+            "model": self.described(model, constructor, weights), "seed": self.seed,
+            "batched": inputs.is_batched(model), "noise_samples": NOISE_SAMPLES,
         }  # fmt: skip
         return Task(
-            Stage.REFERENCE,
-            framework,
-            (CallSpec("reference", meta, arrays),),
-            self._parts(model),
-            self._limits(model, framework),
-            sticky=f"{model.name}:{framework}",
-        )
+            Stage.REFERENCE, framework, (CallSpec("reference", meta, arrays),), self._parts(model),
+            self.limits(model, framework), weights.files if weights else {}, sticky=f"{model.name}:{framework}",
+        )  # fmt: skip
 
-    def export(self, model: Model, cell: Cell) -> Task:
+    def export(self, model: Model, cell: Cell, weights: Weights | None = None) -> Task:
         """The framework's model as an ONNX file."""
         constructor = model.constructors[cell.framework]
 
         def arrays() -> dict[str, Any]:
-            drawn = inputs.samples(model, self._seed, 1, constructor.layout)
+            drawn = inputs.samples(model, self.seed, 1, constructor.layout)
             return {f"in:{name}": value for name, value in drawn.items()}
 
         meta = {
-            "model": self._described(model, constructor), "seed": self._seed, "batched": inputs.is_batched(model),
-            "exporter": cell.exporter, "opset": cell.opset, "dynamic": model.bindings > 1,
+            "model": self.described(model, constructor, weights), "seed": self.seed,
+            "batched": inputs.is_batched(model), "exporter": cell.exporter, "opset": cell.opset,
+            "dynamic": model.bindings > 1,
         }  # fmt: skip
         return Task(
             Stage.EXPORT, cell.framework, (CallSpec("export", meta, arrays),), self._parts(model),
-            self._limits(model, cell.framework), sticky=f"{model.name}:{cell.framework}",
+            self.limits(model, cell.framework), weights.files if weights else {},
+            sticky=f"{model.name}:{cell.framework}",
         )  # fmt: skip
 
     def check(self, file: Path, origin: str, model: Model) -> Task:
@@ -75,11 +106,11 @@ class Tasks:
 
     def run(self, file: Path, origin: str, model: Model, drawn: Drawn) -> Task:
         """The file in onnxruntime, at both bindings."""
-        meta = {**_shape_of(model, drawn), "threads": self._threads}
+        meta = {**_shape_of(model, drawn), "threads": self.threads}
         calls = [CallSpec("run", meta, drawn.samples)]
         if drawn.whole:
             calls.append(CallSpec("run", {**meta, "whole": True}, drawn.whole, prefix="alt:", optional=True))
-        limits = self._limits(model, "onnxruntime")
+        limits = self.limits(model, "onnxruntime")
         return Task(
             Stage.RUN,
             "onnxruntime",
@@ -90,20 +121,21 @@ class Tasks:
             sticky=origin,
         )
 
-    def evaluate(self, file: Path, origin: str, model: Model, drawn: Drawn, *, perturbed: bool = False) -> Task:
-        """The file's own function in float64; ``perturbed``: also with weights and inputs off by one ulp."""
+    def evaluate(self, file: Path, origin: str, model: Model, drawn: Drawn, *, perturbed: int = 0) -> Task:
+        """The file's own function in float64; ``perturbed`` times also with weights and inputs off by one ulp."""
         meta = {**_shape_of(model, drawn), "perturb": None}
         calls = [CallSpec("evaluate", meta, drawn.samples)]
-        if perturbed:
-            calls.append(CallSpec("evaluate", {**meta, "perturb": self._seed + 1}, drawn.samples, prefix="perturbed:"))
-        limits = self._limits(model, "onnx_float64")
+        for index in range(perturbed):
+            other = {**meta, "perturb": self.seed + 1 + index}
+            calls.append(CallSpec("evaluate", other, drawn.samples, prefix=f"perturbed{index or ''}:"))
+        limits = self.limits(model, "onnx_float64")
         parts = {"file": origin, **drawn.parts}
         return Task(Stage.REFERENCE, "onnx_float64", tuple(calls), parts, limits, {"model.onnx": file}, sticky=origin)
 
     def mutants(self, file: Path, origin: str, model: Model, drawn: Drawn) -> Task:
         """Outputs of the file's standard mutants."""
         meta = {"batched": drawn.batched, "samples": MUTANT_SAMPLES}
-        limits = self._limits(model, "onnx_mutants")
+        limits = self.limits(model, "onnx_mutants")
         parts = {"file": origin, **drawn.parts}
         return Task(
             Stage.BUILD, "onnx_mutants", (CallSpec("mutate", meta, drawn.samples),), parts, limits, {"model.onnx": file}
@@ -118,22 +150,25 @@ class Tasks:
         ]
         if drawn.whole:
             calls.append(CallSpec("run_imported", {"whole": True}, drawn.whole, prefix="alt:", optional=True))
-        limits = self._limits(model, cell.importer_framework)
+        limits = self.limits(model, cell.importer_framework)
         parts = {"file": origin, **drawn.parts}
         return Task(Stage.IMPORT, cell.importer_framework, tuple(calls), parts, limits, {"model.onnx": file})
 
     def drawn(self, model: Model, framework: str, check: Done) -> Drawn:
         """The inputs that a file takes, under the file's own names and in the layout that it was exported with."""
-        return Drawn(model, model.constructors.get(framework), self._seed, check.meta["check"])
+        return Drawn(model, model.constructors.get(framework), self.seed, check.meta["check"])
 
     def _on_file(
         self, stage: Stage, adapter: str, operation: str, file: Path, origin: str, model: Model, meta: Mapping[str, Any]
     ) -> Task:
         calls = (CallSpec(operation, meta),)
-        return Task(stage, adapter, calls, {"file": origin}, self._limits(model, adapter), {"model.onnx": file})
+        return Task(stage, adapter, calls, {"file": origin}, self.limits(model, adapter), {"model.onnx": file})
 
-    def _described(self, model: Model, constructor: Constructor) -> dict[str, Any]:
+    def described(self, model: Model, constructor: Constructor, weights: Weights | None = None) -> dict[str, Any]:
+        """A model as a framework's adapter is told it."""
+        trained = {"trained": weights.key} if weights else {}
         return {
+            **trained,
             "name": model.name,
             "spec": dict(constructor.spec),
             "source_name": constructor.source_name,
@@ -148,7 +183,7 @@ class Tasks:
     def _parts(self, model: Model) -> dict[str, Any]:
         return {"model": model.digest, "samples": model.samples}
 
-    def _limits(self, model: Model, adapter: str) -> Limits:
+    def limits(self, model: Model, adapter: str) -> Limits:
         toolchain = self._workspace.catalog[adapter].toolchain
         return Limits(seconds=model.seconds, memory_bytes=int(self._workspace.toolchains.memory_gb(toolchain) * GIB))
 
@@ -180,6 +215,17 @@ class Drawn:
             {**row, "layout": mine["layout"]} for row, mine in zip(declared["inputs"], described, strict=False)
         ]
         self.complaint = self._complain(declared)
+        self._declared = declared
+
+    @property
+    def binding(self) -> dict[str, int]:
+        """The numbers of the file's symbolic dimensions, under the names that the file gives them, in one sample."""
+        found: dict[str, int] = {}
+        binding = {**self._model.binding(0), inputs.BATCH: 1}
+        for row, spec in zip(self._declared["inputs"], self._model.inputs, strict=False):
+            shape = inputs.permuted(spec.bound(binding), spec.layout, self._layout)
+            found.update({dim: size for dim, size in zip(row["shape"], shape, strict=False) if isinstance(dim, str)})
+        return found
 
     def samples(self) -> dict[str, Any]:
         """[N, ...] per input (Tasks' convention: ``in:`` and the file's name)."""
@@ -198,10 +244,6 @@ class Drawn:
 
 def _model_of(model: Model, declared: Mapping[str, Any]) -> Model:
     """A plain file's inputs as specs: its symbolic dimensions are bound to 1 or 2 for a batch, 8 otherwise."""
-    from dataclasses import replace
-
-    from bench_plugin.core.models import InputSpec
-
     symbols: dict[str, tuple[int, ...]] = {}
     specs = []
     for row in declared["inputs"]:

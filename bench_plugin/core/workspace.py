@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,14 @@ from bench_plugin.core.catalog import Catalog
 from bench_plugin.core.cell import Cell
 from bench_plugin.core.errors import UsageError
 from bench_plugin.core.models import Model, load_models
+from bench_plugin.core.plan_equivalence import split_compiler
 from bench_plugin.core.recipes import recipe
 from bench_plugin.core.settings import Settings
 from bench_plugin.reach.toolchains import Toolchains
 from bench_plugin.reach.zipapp import agent_digest
 
 TOOLS = ("onnx_check", "onnx_float64", "onnx_mutants", "onnxruntime")
+GRAPH_TOOLS = ("onnx_graphs", "onnx_emulate")
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,9 @@ class Workspace:
     models: Mapping[str, Model]
     catalog: Catalog
     toolchains: Toolchains
-    targets: tuple[str, ...]
+    targets: Mapping[str, Mapping[str, Any]]
+    options: Mapping[str, Mapping[str, str]]
+    calibration: str
     expectation_folders: tuple[Path, ...]
 
     @staticmethod
@@ -40,34 +45,48 @@ class Workspace:
             if model.name in models:
                 raise UsageError(f"--bench-model: {path.name} has the name of a model of the project; rename the file")
             models[model.name] = model
-        targets = [
-            path.stem
-            for folder in places.folders("boards/targets", settings.root)
-            for path in sorted(folder.glob("*.toml"))
-        ]
+        targets: dict[str, Mapping[str, Any]] = {"local": {"name": "local"}}
+        for folder in reversed(places.folders("boards/targets", settings.root)):
+            for path in sorted(folder.glob("*.toml")):
+                targets[path.stem] = _read_target(path)
         expectations = [*settings.expectations, *places.folders("suites/expectations", settings.root)]
+        catalog = Catalog(settings.adapters)
+        _check_options(catalog, settings.options)
         return Workspace(
             models,
-            Catalog(settings.adapters),
+            catalog,
             Toolchains(settings.toolchains),
-            tuple(dict.fromkeys(["local", *targets])),
+            targets,
+            settings.options,
+            settings.calibration,
             tuple(expectations),
         )
 
     def adapters_of(self, cell: Cell) -> list[str]:
-        """The adapters that a round-trip cell uses."""
-        frameworks = [name for name in (cell.framework, cell.importer_framework) if name in self.catalog.adapters]
-        return list(dict.fromkeys([*frameworks, *TOOLS]))
+        """The adapters that a cell of a model uses."""
+        named = (cell.framework, cell.importer_framework)
+        used = [name for name in named if name in self.catalog.adapters]
+        if self.models[cell.model].training(cell.framework):
+            used += [self.models[cell.model].dataset, f"training_{cell.framework}"]
+        if cell.compiler:
+            compiler = self.catalog[split_compiler(cell.compiler)[0]]
+            used += [*compiler.uses, compiler.name, *GRAPH_TOOLS]
+        return list(dict.fromkeys([*used, *TOOLS]))
 
     def key(self, cell: Cell, seed: int, overrides: Mapping[str, float]) -> str:
         """The row's key: 12 hex digits over the cell and all that decides its outcome, locks and adapters included."""
         from bench_plugin.compare.table import TABLE_HASH
 
         adapters = [self.catalog[name] for name in self.adapters_of(cell)]
+        compiled: dict[str, Any] = {}
+        if cell.compiler:
+            options = dict(self.options.get(split_compiler(cell.compiler)[0], {}))
+            compiled = {"options": options, "calibration": self.calibration}
         locks = {adapter.toolchain: self.toolchains.lock_hash(adapter.toolchain) for adapter in adapters}
         return recipe(
             stage="cell", cell=cell.axes(), model=self.models[cell.model].digest, seed=seed, tolerances=dict(overrides),
             table=TABLE_HASH, adapters=[adapter.digest for adapter in adapters], locks=locks, agent=agent_digest(),
+            **compiled,
         )[:12]  # fmt: skip
 
     def versions(self, cell: Cell) -> dict[str, str]:
@@ -96,6 +115,32 @@ class Workspace:
             version = self.toolchains.locked_versions(adapter.toolchain).get(adapter.distribution, "")
             frameworks[name] = {"title": adapter.title, "version": version}
         return {"frameworks": frameworks, "models": {name: model.title for name, model in self.models.items()}}
+
+
+def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -> None:
+    compilers = catalog.of_kind("compiler")
+    for compiler, chosen in options.items():
+        if compiler not in compilers:
+            raise UsageError(f"--bench-option: unknown compiler {compiler!r}; valid are: {', '.join(compilers)}")
+        declared: Mapping[str, list[str]] = compilers[compiler].declaration.get("options", {})
+        for name, value in chosen.items():
+            if name not in declared:
+                listed = ", ".join(declared) or "none"
+                raise UsageError(f"--bench-option: {compiler} has no option {name!r}; it has: {listed}")
+            if value not in declared[name]:
+                raise UsageError(
+                    f"--bench-option: {compiler}.{name} is {value!r}; valid are: {', '.join(declared[name])}"
+                )
+
+
+def _read_target(path: Path) -> dict[str, Any]:
+    try:
+        row = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a TOML file: {error}") from error
+    if row.get("name") != path.stem:
+        raise UsageError(f"{path}: name is {row.get('name')!r}; it must be that of the file, {path.stem!r}")
+    return row
 
 
 def plain_model(path: Path) -> Model:

@@ -10,6 +10,7 @@ from bench_plugin.core.outcome import Stage
 from bench_plugin.report.published import Published, published_grid
 
 NOT_RUN = "not run"
+ROUND_TRIPS = ("export", "import")
 FUNNEL = (Stage.BUILD, Stage.REFERENCE, Stage.EXPORT, Stage.CHECK, Stage.IMPORT, Stage.RUN, Stage.COMPARE)
 
 
@@ -107,7 +108,7 @@ def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> 
     header = next((row for row in rows if row["kind"] == "header"), {})
     latest: dict[str, Mapping[str, Any]] = {}
     for row in rows:
-        if row["kind"] in ("declared", "cell"):
+        if row["kind"] in ("declared", "cell") and row["cell"]["check"] in ROUND_TRIPS:
             latest[str(sorted(row["cell"].items()))] = row
     entries = [_entry(row) for row in latest.values()]
     titles = header.get("titles", {})

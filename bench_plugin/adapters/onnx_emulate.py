@@ -1,0 +1,146 @@
+"""What a precision does to a file: its float64 evaluation with every result rounded as that precision has it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bench_plugin.agent import samples
+from bench_plugin.agent.adapter import Call, Reply
+
+ADAPTER = {
+    "name": "onnx_emulate",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Emulated precisions",
+    "distribution": "onnx",
+    "operations": ["emulate"],
+    "uses": ["onnx_float64"],
+}
+
+DOUBLE = 11
+DOMAIN = "bench.rounding"
+CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+# name -> (rounding of weights, rounding of every result, rounding of a contraction's operands)
+EMULATIONS = {
+    "fp32": ("float32", "float32", ""),
+    "tf32": ("float32", "float32", "tf32"),
+    "w16": ("float16", "float32", ""),
+    "fp16": ("float16", "float16", ""),
+    "wbf16": ("bfloat16", "float32", ""),
+    "bf16": ("bfloat16", "bfloat16", ""),
+}
+
+
+class Adapter:
+    """Remembers nothing."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in ("onnx", "numpy")}
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+    def emulate(self, call: Call) -> Reply:
+        """Outputs ``<emulation>:out0`` ... of the first ``meta["samples"]`` inputs under each emulation."""
+        call.stage("reference")
+        onnx = importlib.import_module("onnx")
+        exact = importlib.import_module("bench_adapter_onnx_float64")
+        count = int(str(call.meta["samples"]))
+        given = {name: values[:count] for name, values in samples.given_by_name(call).items()}
+        arrays = {}
+        for name, rounding in EMULATIONS.items():
+            model = exact.promoted(onnx, onnx.load(call.files["model.onnx"]))
+            _rounded(onnx, model.graph, rounding)
+            model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, 1))
+            arrays.update(samples.blobs(_evaluated(exact, onnx, model, given, bool(call.meta["batched"])), name + ":"))
+        return Reply({"samples": count}, arrays)
+
+
+def _evaluated(exact: Any, onnx: Any, model: Any, given: dict[str, Any], batched: bool) -> dict[str, Any]:
+    reference = importlib.import_module("onnx.reference")
+    operators = [*exact.fast_operators(onnx), _round_operator()]
+    evaluator = reference.ReferenceEvaluator(model, new_ops=operators)
+    order = [name for name in evaluator.input_names if name in given]
+
+    def run(xs: Sequence[Any]) -> list[Any]:
+        return list(evaluator.run(None, dict(zip(order, xs))))
+
+    doubled = [x.astype("float64") if x.dtype.name == "float32" else x for x in (given[name] for name in order)]
+    results = samples.one_by_one(run, doubled, batched)
+    return samples.joined(results, samples.numbered(len(results[0])), batched)
+
+
+def _round_operator() -> Any:
+    base = importlib.import_module("onnx.reference.op_run").OpRun
+
+    class Round(base):  # type: ignore[misc, valid-type]
+        op_domain = DOMAIN
+
+        def _run(self, x: Any, format: str = "") -> tuple[Any]:
+            return (ROUNDINGS[format](x) if getattr(x, "dtype", None) == "float64" else x,)
+
+    return Round
+
+
+def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str]) -> None:
+    """Round weights in place, and put a rounding behind every result of the top-level graph."""
+    weights, results, operands = rounding
+    for tensor in graph.initializer:
+        if tensor.data_type == DOUBLE:
+            values = ROUNDINGS[weights](onnx.numpy_helper.to_array(tensor))
+            tensor.CopyFrom(onnx.numpy_helper.from_array(values, tensor.name))
+    nodes = []
+    for index, node in enumerate(graph.node):
+        if operands and node.op_type in CONTRACTIONS:
+            for place, name in enumerate(node.input[:2]):
+                node.input[place] = f"{name}_operand{index}_{place}"
+                nodes.append(_round_node(onnx, name, node.input[place], operands))
+        nodes.append(node)
+        if node.op_type in ("Shape", "Constant", "ConstantOfShape"):
+            continue
+        for place, name in enumerate(node.output):
+            if name:
+                node.output[place] = f"{name}_exact"
+                nodes.append(_round_node(onnx, node.output[place], name, results))
+    del graph.node[:]
+    graph.node.extend(nodes)
+
+
+def _round_node(onnx: Any, source: str, target: str, format: str) -> Any:
+    return onnx.helper.make_node("Round", [source], [target], domain=DOMAIN, format=format)
+
+
+def _through(name: str) -> Callable[[Any], Any]:
+    def rounded(values: Any) -> Any:
+        import numpy as np
+
+        with np.errstate(over="ignore"):
+            return values.astype(name).astype("float64")
+
+    return rounded
+
+
+def _mantissa(bits: int) -> Callable[[Any], Any]:
+    """To the nearest float32 with ``bits`` explicit bits of mantissa, ties to even."""
+
+    def rounded(values: Any) -> Any:
+        import numpy as np
+
+        single = np.ascontiguousarray(values, dtype=np.float32)
+        raw = single.view(np.uint32)
+        drop = 23 - bits
+        even = (raw >> np.uint32(drop)) & np.uint32(1)
+        kept = (raw + np.uint32((1 << (drop - 1)) - 1) + even) & np.uint32(0xFFFFFFFF << drop & 0xFFFFFFFF)
+        found = np.where(np.isfinite(single), kept.view(np.float32), single)
+        return found.astype("float64").reshape(np.shape(values))
+
+    return rounded
+
+
+ROUNDINGS = {
+    "float32": _through("float32"), "float16": _through("float16"), "bfloat16": _mantissa(7), "tf32": _mantissa(10),
+}  # fmt: skip

@@ -1,0 +1,259 @@
+"""Ready graphs of reduced precision: QDQ, dynamically quantised, float16, and weights stored as float16."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.metadata
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from bench_plugin.agent import samples
+from bench_plugin.agent.adapter import Call, Reply
+
+ADAPTER = {
+    "name": "onnx_graphs",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "ONNX Runtime quantisation",
+    "distribution": "onnxruntime",
+    "operations": ["prepare", "layers"],
+}
+
+FLOAT = 1
+GIVEN = "_given"  # behind the name of an activation's integers, where they are an input
+METHODS = {"minmax": "MinMax", "entropy": "Entropy", "percentile": "Percentile"}
+
+
+class Adapter:
+    """Remembers nothing."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in ("onnxruntime", "onnx", "numpy")}
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+    def prepare(self, call: Call) -> Reply:
+        """``model.onnx`` in the form that ``meta["graph"]`` names: ``qdq``, ``dynamic``, ``w16`` or ``fp16``.
+
+        ``qdq`` is calibrated on arrays ``calib:<input>`` [N, ...] by ``meta["calibration_method"]``.
+        """
+        graph = str(call.meta["graph"])
+        makers: dict[str, Callable[[Call, str, str], None]] = {
+            "qdq": _qdq, "dynamic": _dynamic, "w16": _half_weights, "fp16": _half,
+        }  # fmt: skip
+        path = os.path.join(call.folder, "model.onnx")
+        call.stage("build")
+        makers[graph](call, call.files["model.onnx"], path)
+        onnx = importlib.import_module("onnx")
+        model = onnx.load(path)
+        operators = [node.op_type for node in model.graph.node]
+        counted = {name: operators.count(name) for name in sorted(set(operators))}
+        meta: dict[str, object] = {"graph": graph, "operators": counted, **_calibration(call)}
+        return Reply({**meta, "output_scales": _output_scales(onnx, model.graph)}, files={"model.onnx": path})
+
+    def layers(self, call: Call) -> Reply:
+        """A QDQ graph taken apart: ``tapped.onnx`` gives every activation's integers, ``cut.onnx`` takes them too.
+
+        ``meta["binding"]`` fixes symbolic dimensions. ``layers`` names the activations in the order of the outputs.
+        """
+        call.stage("build")
+        onnx = importlib.import_module("onnx")
+        given = call.files["model.onnx"]
+        tapped, cut = (os.path.join(call.folder, name) for name in ("tapped.onnx", "cut.onnx"))
+        model, names = _tapped(onnx, _bound(onnx.load(given), call.meta["binding"]))
+        onnx.save(model, tapped)
+        apart = _cut(onnx, _bound(onnx.load(given), call.meta["binding"]))
+        onnx.save(apart, cut)
+        meta: dict[str, object] = {
+            "layers": names, "inputs": [_described(onnx, value) for value in apart.graph.input],
+            "outputs": [_described(onnx, value) for value in apart.graph.output],
+        }  # fmt: skip
+        return Reply(meta, files={"tapped.onnx": tapped, "cut.onnx": cut})
+
+
+def _calibration(call: Call) -> dict[str, object]:
+    """What a row says of the calibration: method, samples, hash of the set."""
+    given = samples.given_by_name(call, "calib")
+    if not given:
+        return {}
+    digest = hashlib.sha256()
+    for values in given.values():
+        digest.update(values.tobytes())
+    count = len(next(iter(given.values())))
+    described = {"method": call.meta["calibration_method"], "samples": count, "sha256": digest.hexdigest()[:16]}
+    return {"calibration": described}
+
+
+def _qdq(call: Call, source: str, target: str) -> None:
+    """Static quantisation: int8 weights per channel, uint8 activations, as QuantizeLinear and DequantizeLinear."""
+    quantization = importlib.import_module("onnxruntime.quantization")
+    shape_inference = importlib.import_module("onnxruntime.quantization.shape_inference")
+    prepared = os.path.join(call.folder, "prepared.onnx")
+    shape_inference.quant_pre_process(source, prepared, skip_symbolic_shape=True)
+    given = samples.given_by_name(call, "calib")
+    batched = bool(call.meta["batched"])
+
+    class Reader(quantization.CalibrationDataReader):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            self._left = _feeds(given, batched)
+
+        def get_next(self) -> Any:
+            return next(self._left, None)
+
+    quantization.quantize_static(
+        prepared,
+        target,
+        Reader(),
+        quant_format=quantization.QuantFormat.QDQ,
+        per_channel=True,
+        activation_type=quantization.QuantType.QUInt8,
+        weight_type=quantization.QuantType.QInt8,
+        calibrate_method=getattr(quantization.CalibrationMethod, METHODS[str(call.meta["calibration_method"])]),
+    )
+
+
+def _feeds(given: dict[str, Any], batched: bool) -> Iterator[dict[str, Any]]:
+    for index in range(len(next(iter(given.values())))):
+        yield {name: x[index : index + 1] if batched else x[index] for name, x in given.items()}
+
+
+def _dynamic(call: Call, source: str, target: str) -> None:
+    """Dynamic quantisation: int8 weights, activations scaled by what comes along."""
+    quantization = importlib.import_module("onnxruntime.quantization")
+    shape_inference = importlib.import_module("onnxruntime.quantization.shape_inference")
+    prepared = os.path.join(call.folder, "prepared.onnx")
+    shape_inference.quant_pre_process(source, prepared, skip_symbolic_shape=True)
+    quantization.quantize_dynamic(
+        prepared, target, weight_type=quantization.QuantType.QInt8, per_channel=False, reduce_range=False
+    )
+
+
+def _half_weights(call: Call, source: str, target: str) -> None:
+    """Weights of two dimensions and more stored as float16, and cast back in front of their use."""
+    onnx = importlib.import_module("onnx")
+    model = onnx.load(source)
+    casts = []
+    for tensor in model.graph.initializer:
+        if tensor.data_type == FLOAT and len(tensor.dims) >= 2:
+            name = tensor.name
+            values = onnx.numpy_helper.to_array(tensor).astype("float16")
+            tensor.CopyFrom(onnx.numpy_helper.from_array(values, name + "_float16"))
+            casts.append(onnx.helper.make_node("Cast", [name + "_float16"], [name], name + "_cast", to=FLOAT))
+    nodes = [*casts, *model.graph.node]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    onnx.save(model, target)
+
+
+def _half(call: Call, source: str, target: str) -> None:
+    """Everything computed in float16, with float32 inputs and outputs; nodes in the order of their use."""
+    onnx = importlib.import_module("onnx")
+    convert = importlib.import_module("onnxruntime.transformers.float16").convert_float_to_float16
+    model = convert(onnx.load(source), keep_io_types=True)
+    known = {""} | {value.name for value in model.graph.input} | {tensor.name for tensor in model.graph.initializer}
+    waiting, ordered = list(model.graph.node), []
+    while waiting:
+        ready = [node for node in waiting if all(name in known for name in node.input)]
+        if not ready:
+            raise RuntimeError(f"the float16 graph has a cycle at {waiting[0].name!r}")
+        for node in ready:
+            known.update(node.output)
+        ordered += ready
+        waiting = [node for node in waiting if not any(node is one for one in ready)]
+    del model.graph.node[:]
+    model.graph.node.extend(ordered)
+    onnx.save(model, target)
+
+
+def _bound(model: Any, binding: Any) -> Any:
+    """Symbolic dimensions of inputs and outputs as numbers; inferred shapes between them are dropped."""
+    for value in (*model.graph.input, *model.graph.output):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param:
+                dim.dim_value = int(binding.get(dim.dim_param, 1))
+    del model.graph.value_info[:]
+    return model
+
+
+def _described(onnx: Any, value: Any) -> dict[str, object]:
+    tensor = value.type.tensor_type
+    shape = [dim.dim_value for dim in tensor.shape.dim]
+    return {"name": value.name, "dtype": onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).name, "shape": shape}
+
+
+def _activations(graph: Any) -> list[Any]:
+    """The QuantizeLinear nodes of what is computed (not of weights), in their order."""
+    constant = {tensor.name for tensor in graph.initializer}
+    return [node for node in graph.node if node.op_type == "QuantizeLinear" and node.input[0] not in constant]
+
+
+def _typed(onnx: Any, model: Any) -> dict[str, Any]:
+    """Value infos by name, shapes inferred."""
+    inferred = onnx.shape_inference.infer_shapes(model).graph
+    return {value.name: value for value in (*inferred.value_info, *inferred.input, *inferred.output)}
+
+
+def _output_scales(onnx: Any, graph: Any) -> list[float | None]:
+    """The step of every output that is the dequantisation of integers; None for the others."""
+    values = {tensor.name: tensor for tensor in graph.initializer}
+    makers = {node.output[0]: node for node in graph.node if node.op_type == "DequantizeLinear"}
+    scales: list[float | None] = []
+    for output in graph.output:
+        maker = makers.get(output.name)
+        known = maker is not None and maker.input[1] in values
+        scales.append(float(onnx.numpy_helper.to_array(values[maker.input[1]]).max()) if maker and known else None)
+    return scales
+
+
+def _tapped(onnx: Any, model: Any) -> tuple[Any, list[str]]:
+    """The model with the integers of every activation as further outputs, in front of its own."""
+    types = _typed(onnx, model)
+    names = [node.output[0] for node in _activations(model.graph) if node.output[0] in types]
+    own = list(model.graph.output)
+    del model.graph.output[:]
+    model.graph.output.extend([types[name] for name in names])
+    model.graph.output.extend([value for value in own if value.name not in names])
+    return model, names
+
+
+def _cut(onnx: Any, model: Any) -> Any:
+    """Every layer for itself: integers of activations come in as inputs, and go out as outputs, of one graph.
+
+    What a tool sees between two quantisations stays as it was, so its fusions do too.
+    """
+    tapped, names = _tapped(onnx, model)
+    types = {value.name: value for value in tapped.graph.output}
+    del tapped.graph.output[len(names) :]
+    for node in tapped.graph.node:
+        if node.op_type == "DequantizeLinear" and node.input[0] in names:
+            node.input[0] += GIVEN
+    for name in names:
+        value = onnx.ValueInfoProto()
+        value.CopyFrom(types[name])
+        value.name = name + GIVEN
+        tapped.graph.input.append(value)
+    used = {name for node in tapped.graph.node for name in node.input}
+    kept = [value for value in tapped.graph.input if value.name in used]
+    del tapped.graph.input[:]
+    tapped.graph.input.extend(kept)
+    return _alive(tapped)
+
+
+def _alive(model: Any) -> Any:
+    """Without nodes that no output needs."""
+    needed = {value.name for value in model.graph.output}
+    kept = []
+    for node in reversed(model.graph.node):
+        if any(name in needed for name in node.output):
+            needed.update(node.input)
+            kept.append(node)
+    del model.graph.node[:]
+    model.graph.node.extend(reversed(kept))
+    inputs = [value for value in model.graph.input if value.name in needed]
+    del model.graph.input[:]
+    model.graph.input.extend(inputs)
+    return model

@@ -1,0 +1,43 @@
+"""Which precision a result looks like: the emulation whose error is nearest to its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bench_plugin.compare.measures import distance, scale_of
+
+Array = np.ndarray[Any, Any]
+
+
+def emulated_errors(truth: Mapping[str, Array], emulated: Mapping[str, Mapping[str, Array]]) -> dict[str, float]:
+    """E of every emulation against the truth's first inputs, the worst over the outputs."""
+    return {name: _worst(truth, outputs) for name, outputs in emulated.items()}
+
+
+def effective_by_error(
+    truth: Mapping[str, Array], actual: Mapping[str, Array], errors: Mapping[str, float], count: int
+) -> str:
+    """The nearest emulation by ratio of errors, over the first ``count`` inputs; empty where nothing can be told."""
+    mine = _worst(truth, {name: values[:count] for name, values in actual.items()})
+    usable = {name: error for name, error in errors.items() if 0 < error < math.inf}
+    if not usable or not math.isfinite(mine):
+        return ""
+    if mine <= usable.get("fp32", 0.0):
+        return "fp32"
+    return min(usable, key=lambda name: abs(math.log(mine / usable[name])))
+
+
+def _worst(truth: Mapping[str, Array], outputs: Mapping[str, Array]) -> float:
+    worst = 0.0
+    for expected, found in zip(truth.values(), outputs.values(), strict=False):
+        part = expected[: len(found)]
+        if part.dtype.kind != "f" or part.shape != found.shape or not part.size:
+            continue
+        if not np.isfinite(found).all():
+            return math.inf
+        worst = max(worst, distance(found, part, scale_of(part)).E)
+    return worst

@@ -1,0 +1,68 @@
+"""How well a classifier does its task, and whether what a compiler lost of that is more than chance."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+Array = np.ndarray[Any, Any]
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Loss of top-1 accuracy against the reference on the same inputs, as shares of 1.
+
+    ``lower`` and ``upper`` bound it at 95 % (paired, normal approximation); ``agreement`` is the share of equal
+    answers, ``mcnemar_p`` the exact two-sided test of the answers that only one of the two got right.
+    """
+
+    drop: float
+    lower: float
+    upper: float
+    agreement: float
+    mcnemar_p: float
+
+
+def classification(scores: Array, labels: Array, classes: int) -> dict[str, Any]:
+    """Metrics of ``scores`` [n, classes] against ``labels`` [n].
+
+    ``confusion[i][j]`` counts inputs of class i that were called j; precision and sensitivity per class (0 where a
+    class was never called, or never occurs); ``g_mean`` is the geometric mean of the sensitivities.
+    """
+    answers = scores.argmax(axis=1)
+    confusion = np.zeros((classes, classes), dtype=np.int64)
+    np.add.at(confusion, (labels, answers), 1)
+    right = np.diag(confusion).astype(float)
+    called, occurring = confusion.sum(axis=0), confusion.sum(axis=1)
+    precision = np.divide(right, called, out=np.zeros(classes), where=called > 0)
+    sensitivity = np.divide(right, occurring, out=np.zeros(classes), where=occurring > 0)
+    best = np.argsort(-scores, axis=1, kind="stable")[:, : min(5, classes)]
+    return {
+        "inputs": len(labels),
+        "accuracy": float(right.sum() / max(len(labels), 1)),
+        "top5": float((best == labels[:, None]).any(axis=1).mean()),
+        "precision": [float(value) for value in precision],
+        "sensitivity": [float(value) for value in sensitivity],
+        "mean_precision": float(precision.mean()),
+        "mean_sensitivity": float(sensitivity.mean()),
+        "g_mean": float(np.exp(np.log(np.maximum(sensitivity, 1e-300)).mean())) if sensitivity.all() else 0.0,
+        "confusion": confusion.tolist(),
+    }
+
+
+def paired_drop(reference: Array, answers: Array, labels: Array) -> Drop:
+    """What ``answers`` [n] lose against ``reference`` [n]: both are class numbers for the same inputs."""
+    before, after = reference == labels, answers == labels
+    lost, won = int((before & ~after).sum()), int((~before & after).sum())
+    count = len(labels)
+    drop = (lost - won) / count
+    spread = math.sqrt(max((lost + won) / count - drop**2, 0.0) / count)
+    reach = float(stats.norm.ppf(0.5 + CONFIDENCE / 2)) * spread
+    p = float(stats.binomtest(lost, lost + won, 0.5).pvalue) if lost + won else 1.0
+    return Drop(drop, drop - reach, drop + reach, float((reference == answers).mean()), p)

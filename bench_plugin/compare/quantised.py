@@ -1,0 +1,97 @@
+"""Integers against integers: how many steps of its scale a quantised result is off (docs/numbers.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bench_plugin.compare.table import DEFAULTS, Table
+from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Share of elements that are at most one step off, and the largest distance in steps."""
+
+    within: float
+    largest: float
+    elements: int
+
+
+def steps(actual: Array, truth: Array, scale: float = 1.0) -> Steps:
+    """Distance in steps of ``scale``; integers are their own steps. Shapes must be equal, sizes not zero."""
+    off = np.abs(np.asarray(actual, dtype=np.float64) - np.asarray(truth, dtype=np.float64)) / scale
+    slack = 1e-3  # float32 arithmetic around whole steps
+    return Steps(float((off <= 1 + slack).mean()), float(off.max()), int(off.size))
+
+
+def compare_layers(truth: Mapping[str, Array], actual: Mapping[str, Array], table: Table = DEFAULTS) -> Comparison:
+    """Every layer, fed with the truth's own integers: ``truth`` and ``actual`` [N, ...] by the layer's name."""
+    rows, wrong = [], []
+    for name, expected in truth.items():
+        if name not in actual or actual[name].shape != expected.shape:
+            found = list(actual[name].shape) if name in actual else "nothing"
+            return Comparison(MISMATCH, f"layer {name}: {found} instead of {list(expected.shape)}", {})
+        if not expected.size:
+            continue
+        one = steps(actual[name], expected)
+        rows.append({"name": name, "within_one_step": one.within, "largest_steps": one.largest})
+        if one.within < table.quantised_share or one.largest > table.quantised_steps:
+            wrong.append(f"layer {name}: {1 - one.within:.1%} of {one.elements} off by more than a step, up to "
+                         f"{one.largest:.0f}")  # fmt: skip
+    numbers = {"layers": len(rows), "layers_wrong": len(wrong), "worst_steps": _worst(rows), "per_layer": rows}
+    if not rows:
+        return Comparison(UNVERIFIED, "no quantised layer to compare", numbers)
+    return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+
+
+def compare_stable(
+    truth: Mapping[str, Array], perturbed: Sequence[Mapping[str, Array]], actual: Mapping[str, Array],
+    scales: Sequence[float | None], table: Table = DEFAULTS,
+) -> Comparison:  # fmt: skip
+    """End to end, on the inputs whose rounding does not hang on the last bit: [N, ...] each, compared by position.
+
+    An input is stable when no perturbed run moves any of its outputs by half a step.
+    """
+    rows, reasons, stable_counts = [], [], []
+    if len(actual) < len(truth):
+        return Comparison(MISMATCH, f"{len(actual)} outputs where {len(truth)} are needed", {})
+    for (name, expected), found, scale in zip(truth.items(), actual.values(), scales, strict=False):
+        if found.shape != expected.shape:
+            return Comparison(MISMATCH, f"{name}: shape {list(found.shape)}, expected {list(expected.shape)}", {})
+        if scale is None or not expected.size:
+            continue
+        axes = tuple(range(1, expected.ndim))
+        stable = np.ones(len(expected), dtype=bool)
+        for run in perturbed:
+            stable &= (np.abs(run[name] - expected) < 0.5 * scale).all(axis=axes)
+        stable_counts.append(int(stable.sum()))
+        if not stable.any():
+            continue
+        one = steps(found[stable], expected[stable], scale)
+        rows.append({"name": name, "within_one_step": one.within, "largest_steps": one.largest, "step": scale})
+        if one.within < table.quantised_share or one.largest > table.quantised_steps:
+            reasons.append(f"{name}: {1 - one.within:.1%} off by more than a step, up to {one.largest:.1f}")
+    numbers = {"stable_inputs": min(stable_counts, default=0), "end_to_end": rows}
+    if reasons:
+        return Comparison(MISMATCH, "; ".join(reasons), numbers)
+    if not rows:
+        return Comparison(UNVERIFIED, "no input whose rounding is stable", numbers)
+    return Comparison(AGREE, "", numbers)
+
+
+def sqnr(actual: Array, truth: Array) -> float | None:
+    """Signal to quantisation noise in decibels; None where there is no noise or no signal."""
+    t = np.asarray(truth, dtype=np.float64)
+    noise = float(np.square(np.asarray(actual, dtype=np.float64) - t).sum())
+    signal = float(np.square(t).sum())
+    return 10 * float(np.log10(signal / noise)) if noise > 0 and signal > 0 else None
+
+
+def _worst(rows: Sequence[Mapping[str, Any]]) -> float:
+    return max((float(row["largest_steps"]) for row in rows), default=0.0)

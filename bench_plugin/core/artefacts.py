@@ -1,0 +1,50 @@
+"""What an artefact is made for, read from its bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ELF_MAGIC = b"\x7fELF"
+# Values of e_machine (ELF specification, "Object Files", and the register of machine numbers).
+MACHINES = {3: "x86", 40: "Arm", 62: "x86-64", 183: "AArch64", 243: "RISC-V"}
+
+
+def elf_machine(path: Path) -> int | None:
+    """The number of the machine that an ELF file is for; None for any other file."""
+    with path.open("rb") as file:
+        head = file.read(20)
+    if len(head) < 20 or head[:4] != ELF_MAGIC:
+        return None
+    order = "<" if head[5] == 1 else ">"
+    return int(struct.unpack(f"{order}H", head[18:20])[0])
+
+
+def described(files: Mapping[str, Path]) -> dict[str, Any]:
+    """Bytes, content hash and, of ELF files, the machine of every file."""
+    found: dict[str, Any] = {}
+    for name, path in files.items():
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        row: dict[str, Any] = {"bytes": path.stat().st_size, "sha256": digest}
+        machine = elf_machine(path)
+        if machine is not None:
+            row["machine"] = MACHINES.get(machine, str(machine))
+        found[name] = row
+    return found
+
+
+def wrong_machine(files: Mapping[str, Path], target: Mapping[str, Any]) -> str:
+    """Why the files are not for ``target``; empty when the ELF files among them are, and there is one."""
+    wanted = target.get("elf_machine")
+    machines = {name: elf_machine(path) for name, path in files.items()}
+    seen = {name: machine for name, machine in machines.items() if machine is not None}
+    if not seen:
+        return "no file of the artefact says which architecture it is for"
+    wrong = {name: machine for name, machine in seen.items() if machine != wanted}
+    if not wrong:
+        return ""
+    name, machine = next(iter(wrong.items()))
+    return f"{name} is for {MACHINES.get(machine, machine)}, not for {MACHINES.get(int(wanted or 0), wanted)}"
