@@ -7,6 +7,7 @@ import importlib.metadata
 import io
 import os
 import re
+import stat
 from collections.abc import Sequence
 from typing import Any
 
@@ -193,8 +194,8 @@ def _freeze(model: Any, binding: dict[str, int]) -> None:
 def _imported(model: Any) -> bytes:
     """The ONNX model as torch-mlir's dialect, in MLIR's bytecode.
 
-    It is made in a context of its own and handed over as bytes: a module that the compiler borrows from its session's
-    context (``Invocation.import_module``) crashes the compiler (3.13.0).
+    It is made in a context of its own and handed over as bytes: what the importer makes in the session's context and
+    the compiler borrows (``Invocation.import_module``) crashes it (3.13.0).
     """
     ir = importlib.import_module("iree.compiler.ir")
     importer = importlib.import_module("iree.compiler.extras.onnx_importer")
@@ -211,6 +212,7 @@ def _imported(model: Any) -> bytes:
 def _compiled(tool: Any, source: bytes, flags: Sequence[str], path: str) -> dict[str, str]:
     """Write ``path``; the flags that numbers depend on, read back. Raises CompilationFailed with the first error."""
     said: list[str] = []
+    printed = _Printed()
 
     def heard(diagnostic: Any) -> bool:
         if str(diagnostic.severity).endswith("ERROR"):
@@ -224,7 +226,7 @@ def _compiled(tool: Any, source: bytes, flags: Sequence[str], path: str) -> dict
             with session.invocation() as invocation:
                 parsed = invocation.parse_source(tool.Source.wrap_buffer(session, source))
                 if not parsed or not invocation.execute():
-                    raise CompilationFailed(said[0] if said else "the compiler gave up without a message")
+                    raise CompilationFailed(printed.error() or (said or ["the compiler gave up without a message"])[0])
                 output = tool.Output.open_file(path)
                 invocation.output_vm_bytecode(output)
                 output.keep()
@@ -233,6 +235,22 @@ def _compiled(tool: Any, source: bytes, flags: Sequence[str], path: str) -> dict
             handler.detach()
         values = dict(flag.split("=", 1) for flag in session.get_flags() if "=" in flag)
     return {name.lstrip("-"): values[name] for name in SWITCHES if name in values}
+
+
+class _Printed:
+    """What is printed from now on, where the log is a file: only there does the linker say what it lacks."""
+
+    def __init__(self) -> None:
+        self._log = os.fstat(2)
+
+    def error(self) -> str:
+        """The first line that names an error of a tool that the compiler calls, "" when there is none."""
+        if not stat.S_ISREG(self._log.st_mode):
+            return ""
+        with open("/proc/self/fd/2", "rb") as file:
+            file.seek(self._log.st_size)
+            lines = file.read().decode("utf-8", "replace").splitlines()
+        return next((line for line in lines if re.match(r"[\w.-]+: error: ", line)), "")
 
 
 def _target_flags(target: Any) -> list[str]:
