@@ -1,6 +1,6 @@
 """The function that an ONNX file says: its graph promoted to float64, evaluated by onnx's reference evaluator.
 
-The evaluator's own convolution, pooling and resizing are too slow for real networks; those here do the same in numpy.
+Operators that it lacks, or computes too slowly for real networks, are those of ``onnx_operators``.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from bench_plugin.agent import conditioning, samples
-from bench_plugin.agent.adapter import Call, Reply, Unsupported
+from bench_plugin.agent.adapter import Call, Reply
 
 ADAPTER = {
     "name": "onnx_float64",
@@ -21,6 +21,7 @@ ADAPTER = {
     "title": "ONNX reference in float64",
     "distribution": "onnx",
     "operations": ["evaluate"],
+    "uses": ["onnx_operators"],
     "unsupported": [
         {"operation": "evaluate", "exception": "NotImplementedError", "pattern": ""},
         {"operation": "evaluate", "exception": "RuntimeImplementationError", "pattern": ""},
@@ -76,13 +77,14 @@ class Adapter:
         call.stage("reference")
         onnx = importlib.import_module("onnx")
         reference = importlib.import_module("onnx.reference")
+        operators = importlib.import_module("bench_adapter_onnx_operators")
         model = promoted(onnx, onnx.load(call.files["model.onnx"]))
         perturb = call.meta.get("perturb")
         perturbation = conditioning.Perturbation(int(str(perturb))) if perturb is not None else None
         if perturbation is not None:
             _perturb(onnx, model.graph, perturbation)
         names = [value.name for value in model.graph.output]
-        evaluator = reference.ReferenceEvaluator(model, new_ops=fast_operators(onnx))
+        evaluator = reference.ReferenceEvaluator(model, new_ops=operators.fast_operators(onnx))
         count = int(str(call.meta.get("samples") or 0)) or None
         given = {name: _double(values[:count]) for name, values in samples.given_by_name(call).items()}
         if perturbation is not None:
@@ -161,220 +163,3 @@ def _perturb(onnx: Any, graph: Any, perturbation: conditioning.Perturbation) -> 
         if tensor.data_type == DOUBLE and tensor.name not in steering:
             values = perturbation(onnx.numpy_helper.to_array(tensor))
             tensor.CopyFrom(onnx.numpy_helper.from_array(values, tensor.name))
-
-
-def fast_operators(onnx: Any) -> list[Any]:
-    """Classes that stand in for the evaluator's own, for every opset."""
-    base = importlib.import_module("onnx.reference.op_run").OpRun
-    slow_resize = importlib.import_module("onnx.reference.ops.op_resize").Resize
-
-    class Conv(base):  # type: ignore[misc, valid-type]
-        op_domain = ""
-
-        def _run(self, x: Any, w: Any, b: Any = None, **options: Any) -> tuple[Any]:
-            window = _Window(x.shape[2:], w.shape[2:], options)
-            y = _convolved(window.padded(x, 0.0), w, window, int(options.get("group") or 1))
-            return (y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2)),)
-
-    class MaxPool(base):  # type: ignore[misc, valid-type]
-        op_domain = ""
-
-        def _run(self, x: Any, **options: Any) -> tuple[Any]:
-            import numpy as np
-
-            if len(self.onnx_node.output) > 1:
-                raise Unsupported("MaxPool with indices has no float64 reference here")
-            window = _Window(x.shape[2:], options["kernel_shape"], options)
-            padded = window.padded(x, -np.inf)
-            result = None
-            for part in window.slices(padded):
-                result = part.copy() if result is None else np.maximum(result, part, out=result)
-            return (result,)
-
-    class AveragePool(base):  # type: ignore[misc, valid-type]
-        op_domain = ""
-
-        def _run(self, x: Any, **options: Any) -> tuple[Any]:
-            import numpy as np
-
-            window = _Window(x.shape[2:], options["kernel_shape"], options)
-            total = sum(window.slices(window.padded(x, 0.0)))
-            # What lies beyond the declared padding (ceil_mode) never counts.
-            ones = np.ones((1, 1, *x.shape[2:]))
-            if options.get("count_include_pad"):
-                ones = np.pad(ones, [(0, 0), (0, 0), *window.pads], constant_values=1.0)
-                counted = sum(window.slices(window.extended(ones, 0.0)))
-            else:
-                counted = sum(window.slices(window.padded(ones, 0.0)))
-            return (total / counted,)
-
-    class Resize(slow_resize):  # type: ignore[misc, valid-type]
-        op_domain = ""
-
-        def _run(self, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None, **options: Any) -> Any:
-            plan = _resize_plan(x.shape, scales, sizes, options)
-            if plan is None:
-                return super()._run(x, roi, scales, sizes, **options)
-            for axis, matrix in plan:
-                x = _along(x, matrix, axis)
-            return (x,)
-
-    class BatchNormalization(base):  # type: ignore[misc, valid-type]
-        """The evaluator takes a momentum, which opset 9 to 13 write into inference graphs too, for training."""
-
-        op_domain = ""
-
-        def _run(self, x: Any, scale: Any, shift: Any, mean: Any, variance: Any, **options: Any) -> tuple[Any]:
-            if options.get("training_mode") or len(self.onnx_node.output) > 1:
-                raise Unsupported("BatchNormalization in training mode has no float64 reference here")
-            slope = scale / (variance + float(options.get("epsilon") or 1e-5)) ** 0.5
-            along = (-1, *[1] * (x.ndim - 2))
-            return (x * slope.reshape(along) + (shift - mean * slope).reshape(along),)
-
-    return [BatchNormalization, Conv, MaxPool, AveragePool, Resize]
-
-
-class _Window:
-    """Geometry of a convolution or pooling over ``size``: strides, dilations and padding as the operator defines
-    them.
-    """
-
-    def __init__(self, size: Sequence[int], kernel: Sequence[int], options: dict[str, Any]) -> None:
-        rank = len(size)
-        self.kernel = [int(k) for k in kernel]
-        self.strides = [int(s) for s in options.get("strides") or [1] * rank]
-        self.dilations = [int(d) for d in options.get("dilations") or [1] * rank]
-        reach = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations)]
-        auto = options.get("auto_pad") or "NOTSET"
-        auto = auto.decode() if isinstance(auto, bytes) else auto
-        if auto in ("SAME_UPPER", "SAME_LOWER"):
-            self.out = [-(-n // s) for n, s in zip(size, self.strides)]
-            need = [max((o - 1) * s + r - n, 0) for o, s, r, n in zip(self.out, self.strides, reach, size)]
-            halves = [(n // 2, n - n // 2) for n in need]
-            self.pads = halves if auto == "SAME_UPPER" else [(b, a) for a, b in halves]
-        else:
-            flat = [int(p) for p in options.get("pads") or [0] * (2 * rank)] if auto == "NOTSET" else [0] * (2 * rank)
-            self.pads = list(zip(flat[:rank], flat[rank:]))
-            free = [n + a + b - r for n, (a, b), r in zip(size, self.pads, reach)]
-            self.out = [f // s + 1 for f, s in zip(free, self.strides)]
-            if options.get("ceil_mode"):
-                self.out = [-(-f // s) + 1 for f, s in zip(free, self.strides)]
-                # A window that would start in the padding behind the input is left out.
-                self.out = [
-                    o - 1 if (o - 1) * s >= n + a else o
-                    for o, s, n, (a, _) in zip(self.out, self.strides, size, self.pads)
-                ]
-        spans = [(o - 1) * s + r for o, s, r in zip(self.out, self.strides, reach)]
-        self.beyond = [max(span - n - a - b, 0) for span, n, (a, b) in zip(spans, size, self.pads)]
-
-    def padded(self, x: Any, value: float) -> Any:
-        """x [N, C, ...] with its padding, and with what ceil_mode reaches beyond it."""
-        import numpy as np
-
-        pads = [(a, b + more) for (a, b), more in zip(self.pads, self.beyond)]
-        return np.pad(x, [(0, 0), (0, 0), *pads], constant_values=value) if any(map(sum, pads)) else x
-
-    def extended(self, x: Any, value: float) -> Any:
-        """x, padded already, with what ceil_mode reaches beyond it."""
-        import numpy as np
-
-        return np.pad(x, [(0, 0), (0, 0), *((0, more) for more in self.beyond)], constant_values=value)
-
-    def slices(self, padded: Any) -> Iterator[Any]:
-        """For each position in the kernel, the elements [N, C, *out] that it meets, in row-major order."""
-        for position in itertools.product(*(range(k) for k in self.kernel)):
-            yield padded[(slice(None), slice(None), *self._spans(position))]
-
-    def _spans(self, position: Sequence[int]) -> list[slice]:
-        starts = [p * d for p, d in zip(position, self.dilations)]
-        return [slice(a, a + (o - 1) * s + 1, s) for a, o, s in zip(starts, self.out, self.strides)]
-
-
-def _convolved(padded: Any, w: Any, window: _Window, group: int) -> Any:
-    """padded [N, C, ...], w [M, C / group, ...] to [N, M, *out]: one product per kernel position."""
-    import numpy as np
-
-    count, outputs = padded.shape[0], w.shape[0]
-    per_group = w.shape[1]
-    area = int(np.prod(window.out))
-    positions = w.reshape(outputs, per_group, -1)
-    if per_group == 1 and outputs == group:
-        total = np.zeros((count, outputs, *window.out))
-        for index, part in enumerate(window.slices(padded)):
-            total += part * positions[:, 0, index].reshape(1, -1, *[1] * len(window.out))
-        return total
-    grouped = positions.reshape(group, outputs // group, per_group, -1)
-    result = np.zeros((count, group, outputs // group, area))
-    for index, part in enumerate(window.slices(padded)):
-        columns = part.reshape(count, group, per_group, area)
-        result += np.matmul(np.ascontiguousarray(grouped[:, :, :, index]), columns)
-    return result.reshape(count, outputs, *window.out)
-
-
-def _resize_plan(
-    shape: Sequence[int], scales: Any, sizes: Any, options: dict[str, Any]
-) -> list[tuple[int, Any]] | None:
-    """One interpolation matrix per axis that changes; None for what only the evaluator's own implementation knows."""
-    mode = options.get("mode") or "nearest"
-    transformation = options.get("coordinate_transformation_mode") or "half_pixel"
-    known = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
-    plain = (
-        not options.get("antialias")
-        and not options.get("axes")
-        and options.get("keep_aspect_ratio_policy") in (None, "stretch")
-    )
-    if mode not in ("linear", "nearest") or transformation not in known or not plain:
-        return None
-    plan = []
-    for axis, size in enumerate(shape):
-        if sizes is not None and len(sizes):
-            out = int(sizes[axis])
-            scale = out / size
-        else:
-            scale = float(scales[axis])
-            out = int(scale * size)
-        if out != size or scale != 1.0:
-            positions = _positions(size, out, scale, transformation)
-            rounding = str(options.get("nearest_mode") or "round_prefer_floor")
-            plan.append((axis, _matrix(positions, size, None if mode == "linear" else rounding)))
-    return plan
-
-
-def _positions(size: int, out: int, scale: float, transformation: str) -> Any:
-    """Where each output element lies in the input, by the formulas of ONNX Resize."""
-    import numpy as np
-
-    index = np.arange(out, dtype=np.float64)
-    if transformation == "align_corners":
-        return index * (size - 1) / (out - 1) if out > 1 else index * 0
-    if transformation == "asymmetric":
-        return index / scale
-    if transformation == "pytorch_half_pixel" and out == 1:
-        return index * 0
-    return (index + 0.5) / scale - 0.5
-
-
-def _matrix(positions: Any, size: int, rounding: str | None) -> Any:
-    """[out, size]: linear interpolation, or the nearest element by ``rounding``."""
-    import numpy as np
-
-    matrix = np.zeros((len(positions), size))
-    rows = np.arange(len(positions))
-    if rounding is not None:
-        half = {"round_prefer_floor": np.ceil(positions - 0.5), "round_prefer_ceil": np.floor(positions + 0.5)}
-        chosen = {**half, "floor": np.floor(positions), "ceil": np.ceil(positions)}[rounding]
-        matrix[rows, np.clip(chosen, 0, size - 1).astype(int)] = 1
-        return matrix
-    clipped = np.clip(positions, 0, size - 1)
-    low = np.floor(clipped).astype(int)
-    high = np.minimum(low + 1, size - 1)
-    part = clipped - low
-    np.add.at(matrix, (rows, low), 1 - part)
-    np.add.at(matrix, (rows, high), part)
-    return matrix
-
-
-def _along(x: Any, matrix: Any, axis: int) -> Any:
-    import numpy as np
-
-    return np.moveaxis(np.tensordot(x, matrix, axes=([axis], [1])), -1, axis)

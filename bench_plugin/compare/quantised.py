@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bench_plugin.compare.measures import scale_of
 from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 
@@ -56,33 +57,40 @@ def compare_stable(
 ) -> Comparison:  # fmt: skip
     """End to end, on the inputs whose rounding does not hang on the last bit: [N, ...] each, compared by position.
 
-    An input is stable when no perturbed run moves any of its outputs by half a step.
+    An input is stable when no perturbed run moves any of its outputs by half a step. An output that is no
+    dequantisation has no step: there the cap of fp32 takes its place, in units of what the outputs change by.
     """
-    rows, reasons, stable_counts = [], [], []
     if len(actual) < len(truth):
         return Comparison(MISMATCH, f"{len(actual)} outputs where {len(truth)} are needed", {})
+    rows, reasons, counts = [], [], []
     for (name, expected), found, scale in zip(truth.items(), actual.values(), scales, strict=False):
         if found.shape != expected.shape:
             return Comparison(MISMATCH, f"{name}: shape {list(found.shape)}, expected {list(expected.shape)}", {})
-        if scale is None or not expected.size:
+        if not expected.size or not np.isfinite(expected).all():
             continue
-        axes = tuple(range(1, expected.ndim))
-        stable = np.ones(len(expected), dtype=bool)
-        for run in perturbed:
-            stable &= (np.abs(run[name] - expected) < 0.5 * scale).all(axis=axes)
-        stable_counts.append(int(stable.sum()))
-        if not stable.any():
+        unit = scale if scale is not None else table.row("fp32").cap * scale_of(expected).rms
+        stable = _stable(expected, [run[name] for run in perturbed if name in run], unit)
+        counts.append(int(stable.sum()))
+        if not stable.any() or unit == 0:
             continue
-        one = steps(found[stable], expected[stable], scale)
-        rows.append({"name": name, "within_one_step": one.within, "largest_steps": one.largest, "step": scale})
-        if one.within < table.quantised_share or one.largest > table.quantised_steps:
+        one = steps(found[stable], expected[stable], unit)
+        rows.append({"name": name, "within_one_step": one.within, "largest_steps": one.largest, "step": unit})
+        if one.within < table.quantised_share or not one.largest <= table.quantised_steps:
             reasons.append(f"{name}: {1 - one.within:.1%} off by more than a step, up to {one.largest:.1f}")
-    numbers = {"stable_inputs": min(stable_counts, default=0), "end_to_end": rows}
+    numbers = {"stable_inputs": min(counts, default=0), "end_to_end": rows}
     if reasons:
         return Comparison(MISMATCH, "; ".join(reasons), numbers)
     if not rows:
         return Comparison(UNVERIFIED, "no input whose rounding is stable", numbers)
     return Comparison(AGREE, "", numbers)
+
+
+def _stable(expected: Array, perturbed: Sequence[Array], unit: float) -> Array:
+    axes = tuple(range(1, expected.ndim))
+    stable = np.ones(len(expected), dtype=bool)
+    for run in perturbed:
+        stable &= (np.abs(run - expected) < 0.5 * unit).all(axis=axes)
+    return stable
 
 
 def sqnr(actual: Array, truth: Array) -> float | None:

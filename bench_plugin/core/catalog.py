@@ -94,7 +94,12 @@ class Catalog:
 
     def sources(self, name: str) -> list[tuple[str, Path]]:
         """The files that an agent needs for an adapter: those of the adapters that it uses first, then its own."""
-        return [(one, self[one].path) for one in (*self[name].uses, name)]
+        return [(one, self[one].path) for one in self.used(name)]
+
+    def used(self, name: str) -> list[str]:
+        """The adapters that one works with, in the order that they are loaded in, itself last."""
+        before = [one for used in self[name].uses for one in self.used(used)]
+        return list(dict.fromkeys([*before, name]))
 
 
 def read_adapter(path: Path) -> Adapter:

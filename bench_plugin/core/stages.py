@@ -98,10 +98,11 @@ class Stages:
         """The recipe of a task: SHA-256 over everything that its result depends on."""
         adapter = self._catalog[task.adapter]
         calls = [[call.operation, call.meta, call.prefix] for call in task.calls]
-        used = {"uses": [self._catalog[name].digest for name in adapter.uses]} if adapter.uses else {}
+        used = {"uses": [self._catalog[name].digest for name in self._catalog.used(task.adapter)]}
         return recipe(
             stage=str(task.stage), adapter=adapter.digest, agent=self._agent_digest,
-            lock=self._toolchains.lock_hash(task.toolchain or adapter.toolchain), calls=calls, parts=task.parts, **used,
+            lock=self._toolchains.lock_hash(task.toolchain or adapter.toolchain), calls=calls, parts=task.parts,
+            **(used if adapter.uses else {}),
         )  # fmt: skip
 
     def obtain(self, task: Task) -> Done:

@@ -20,7 +20,7 @@ from bench_plugin.core.settings import Settings
 from bench_plugin.reach.toolchains import Toolchains
 from bench_plugin.reach.zipapp import agent_digest
 
-TOOLS = ("onnx_check", "onnx_float64", "onnx_mutants", "onnxruntime")
+TOOLS = ("onnx_check", "onnx_operators", "onnx_float64", "onnx_mutants", "onnxruntime")
 GRAPH_TOOLS = ("onnx_graphs", "onnx_emulate")
 
 
