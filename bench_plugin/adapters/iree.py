@@ -37,12 +37,12 @@ ADAPTER = {
 # IREE names a dispatch after its heaviest operation and the types of that: ..._dispatch_4_matmul_1x10x512_i8xi8xi32.
 DISPATCH = re.compile(rb"_dispatch_(\d+)_(\w+)")
 CONTRACTION = re.compile(r"^(?:\w*_)?(?:conv|matmul|matvec|vecmat|matmul_like|batch_matmul|mmt4d|dot|contract)(?:_|$)")
+NAMES = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64", "i8": "w8a8"}
 TYPES = re.compile(r"_((?:[a-z]+\d+x)*[a-z]+\d+)$")
-# What the compiler's own default would change, or what a number can depend on.
+# What a number can depend on. The level sets more, which the compiler does not tell: from O2 on it sums in any order.
 SWITCHES = (
-    "--iree-opt-level", "--iree-input-demote-f64-to-f32", "--iree-input-demote-f32-to-f16",
-    "--iree-llvmcpu-reassociate-fp-reductions", "--iree-llvmcpu-skip-intermediate-roundings",
-    "--iree-llvmcpu-use-fast-min-max-ops",
+    "iree-opt-level", "iree-input-demote-f64-to-f32", "iree-input-demote-f32-to-f16",
+    "iree-llvmcpu-skip-intermediate-roundings",
 )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ class Adapter:
         symbols = _symbols(model)
         frozen = str(options.get("shapes", "kept")) == "frozen" and bool(symbols)
         if frozen:
-            _freeze(model, dict(_binding(call)))
+            _freeze(model, call.meta.get("binding") or {})
         call.stage("compile")
         inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
         dumped = os.path.join(call.folder, "kernels")
@@ -127,7 +127,8 @@ class Adapter:
         def run(xs: Sequence[Any]) -> list[Any]:
             ys = function(*[runtime.asdevicearray(device, _signless(x)) for x in xs])
             results = list(ys) if isinstance(ys, (tuple, list)) else [ys]
-            return [_as_declared(y.to_host(), row) for y, row in zip(results, declared)]
+            # Copied at once: to_host() maps the module's memory, which the next call writes to.
+            return [_as_declared(y.to_host().copy(), row) for y, row in zip(results, declared)]
 
         inputs = [given[name] for name in order]
         meta: dict[str, object] = {"placement": {"driver": self._key[-1]}}
@@ -178,11 +179,7 @@ def _symbols(model: Any) -> list[str]:
     return sorted({dim.dim_param for dim in dims if dim.dim_param})
 
 
-def _binding(call: Call) -> Any:
-    return call.meta.get("binding") or {}
-
-
-def _freeze(model: Any, binding: dict[str, int]) -> None:
+def _freeze(model: Any, binding: Any) -> None:
     """Put the binding's values where symbols are; what the file says of shapes in between is inferred anew."""
     for value in _values(model):
         for dim in value.type.tensor_type.shape.dim:
@@ -233,8 +230,8 @@ def _compiled(tool: Any, source: bytes, flags: Sequence[str], path: str) -> dict
                 output.close()
         finally:
             handler.detach()
-        values = dict(flag.split("=", 1) for flag in session.get_flags() if "=" in flag)
-    return {name.lstrip("-"): values[name] for name in SWITCHES if name in values}
+        values = dict(flag.lstrip("-").split("=", 1) for flag in session.get_flags() if "=" in flag)
+    return {name: values[name] for name in SWITCHES}
 
 
 class _Printed:
@@ -280,15 +277,16 @@ def _placement(path: str) -> dict[str, Any]:
 
 def _effective(precision: str, placement: dict[str, Any]) -> str:
     """The precision that the contractions' types show, "" when there is none. Raises Unsupported for another one."""
-    types = [kind for kind, count in placement["contractions"].items() for _ in range(count)]
-    if not types:
+    kinds = {kind: NAMES.get(kind.split("x")[0], kind) for kind in placement["contractions"]}
+    if not kinds:
         return ""
-    wanted = {"fp32": "f32", "fp16": "f16", "w8a8": "i8"}[precision]
-    share = sum(kind.startswith(wanted) for kind in types) / len(types)
+    counts = placement["contractions"]
+    share = sum(counts[kind] for kind, name in kinds.items() if name == precision) / sum(counts.values())
     placement["requested"] = share
+    others = ", ".join(sorted(set(kinds.values())))
     if not share and precision != "w8a8":  # integers that are simulated are said so, not refused
-        raise Unsupported("asked %s, ran %s" % (precision, ", ".join(sorted(set(types)))))
-    return precision if share else ", ".join(sorted(set(types)))
+        raise Unsupported("asked %s, ran %s" % (precision, others))
+    return precision if share else others
 
 
 def _integer(graph: str, placement: dict[str, Any]) -> str:

@@ -69,7 +69,7 @@ class Adapter:
         shutil.copyfile(call.files["model.onnx"], path)
         integer = {"qdq": "integer", "dynamic": "integer"}.get(str(call.meta["graph"]), "")
         meta: dict[str, object] = {
-            "effective": call.meta["precision"], "integer": integer, "portable": True,
+            "effective": call.meta["precision"], "integer": integer, "portable": True, "dynamic": True,
             "placement": {"providers": session.get_providers()},
         }  # fmt: skip
         return Reply(meta, files={"model.onnx": path})

@@ -190,7 +190,7 @@ class Equivalence:
         if found.ran is not None:
             return found.ran
         given = self._given(cell, model, found.subject)
-        whole = cell.check is Check.EQUIVALENCE and bool(found.compiled.meta["compile"].get("dynamic"))
+        whole = cell.check is Check.EQUIVALENCE and _keeps_symbols(found.compiled)
         task = self._compiling.run(cell, model, found.subject, found.compiled, given, whole=whole)
         ran = self._steps.take(cell, trail, "run", task)
         for key in ("effective", "placement"):
@@ -363,7 +363,7 @@ class Equivalence:
         declared = found.file.check.meta["check"]
         symbolic = any(not isinstance(dim, int) for row in declared["inputs"] for dim in row["shape"])
         if symbolic:
-            kept = bool(found.compiled.meta["compile"].get("dynamic"))
+            kept = _keeps_symbols(found.compiled)
             trail.numbers["dynamic"] = "preserved" if kept else "frozen"
 
     # -- the task
@@ -401,3 +401,8 @@ class Equivalence:
 
     def _adapter(self, cell: Cell) -> Adapter:
         return self._workspace.catalog[split_compiler(cell.compiler)[0]]
+
+
+def _keeps_symbols(compiled: Done) -> bool:
+    """Whether the artefact takes other sizes of the model's symbolic dimensions than it was compiled with."""
+    return compiled.meta["compile"].get("dynamic") in (True, "preserved")

@@ -12,7 +12,7 @@ from typing import Any
 from bench_plugin.core.errors import UsageError
 
 DTYPES = ("float32", "float64", "int32", "int64", "bool")
-VALUES = ("normal", "uniform", "image", "tokens")
+VALUES = ("normal", "uniform", "image", "pixels", "tokens")
 PROFILES = ("smoke", "quick", "published", "full")
 
 

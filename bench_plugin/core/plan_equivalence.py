@@ -72,12 +72,16 @@ class EquivalencePlanner:
     def _sources(self, check: Check, model: Model, compiler: Adapter, selection: Selection) -> Iterator[Planned]:
         """Where a compiler gets the model from: an exported file, or the framework itself."""
         if model.onnx:
+            if check is Check.QUALITY:
+                return  # nobody knows what a plain file was trained for
             if ONNX in compiler.takes:
                 yield Cell(check, model.name, ONNX), None
             return
         for name, adapter in self._frameworks.items():
             if selection.frameworks and name not in selection.frameworks:
                 continue
+            if check is Check.QUALITY and not model.training(name):
+                continue  # drawn weights have no quality
             if name in compiler.takes:
                 cell = Cell(check, model.name, name)
                 yield cell, declared_export(cell, model, adapter)
