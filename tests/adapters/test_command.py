@@ -1,4 +1,4 @@
-"""A compiler that a TOML file describes, with real executables: ends in time, keeps to its folder, says why it failed."""
+"""A compiler that a TOML file describes: it ends in time, keeps to its folder, says why it failed."""
 
 from __future__ import annotations
 
