@@ -127,7 +127,7 @@ class Adapter:
         def run(xs: Sequence[Any]) -> list[Any]:
             ys = function(*[runtime.asdevicearray(device, _signless(x)) for x in xs])
             results = list(ys) if isinstance(ys, (tuple, list)) else [ys]
-            # Copied at once: to_host() maps the module's memory, which the next call writes to.
+            # Copied at once: a view of what to_host() maps does not keep the memory, which the next call writes to.
             return [_as_declared(y.to_host().copy(), row) for y, row in zip(results, declared)]
 
         inputs = [given[name] for name in order]
