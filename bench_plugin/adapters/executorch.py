@@ -1,0 +1,184 @@
+"""ExecuTorch: PyTorch models as .pte programs, with what XNNPACK takes delegated to it."""
+
+from __future__ import annotations
+
+import collections
+import gc
+import importlib
+import importlib.metadata
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from bench_plugin.agent import samples
+from bench_plugin.agent.adapter import Call, Reply, Unsupported
+
+ADAPTER = {
+    "name": "executorch",
+    "kind": "compiler",
+    "toolchain": "executorch",
+    "title": "ExecuTorch",
+    "distribution": "executorch",
+    "distributions": ["torch", "torchao"],
+    "operations": ["compile", "run"],
+    "takes": ["pytorch"],
+    "precisions": {"fp32": ["original"], "w8a8": ["original"]},
+    "artefact": True,
+    "targets": ["local", "aarch64"],
+    "portable": True,
+    "backends": ["xnnpack", "portable"],
+    "uses": ["pytorch"],
+    "unsupported": [{"operation": "compile", "exception": "Unsupported", "pattern": ""}],
+}
+
+CONTRACTIONS = ("convolution", "conv1d", "conv2d", "linear", "addmm", "mm", "bmm", "matmul")
+
+
+class Adapter:
+    """Keeps the framework's adapter, which keeps the model, and the method that was loaded last."""
+
+    def __init__(self) -> None:
+        self._builder: Any = None
+        self._key: Any = None
+        self._method: Any = None
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        names = ("executorch", "torchao", "torch", "torchvision", "numpy")
+        return {name: importlib.metadata.version(name) for name in names}
+
+    def reset(self) -> None:
+        """Forget every model."""
+        self._key = self._method = None
+        if self._builder is not None:
+            self._builder.reset()
+        gc.collect()
+
+    def compile(self, call: Call) -> Reply:
+        """``model.pte``; int8 by XNNPACK's quantiser, calibrated with the arrays under ``calib:``.
+
+        Shapes are those of the example. Raises Unsupported where nothing would be computed in integers.
+        """
+        base = importlib.import_module("bench_adapter_pytorch")
+        self._builder = self._builder or base.Adapter()
+        torch = self._builder._torch()
+        net = self._builder.built(call)
+        model: Any = call.meta["model"]
+        module = base._plain(torch, net, model["spec"])
+        batched = bool(call.meta["batched"])
+        examples = _tensors(torch, [x if batched else x[0] for x in samples.given(call)])
+        exir = importlib.import_module("executorch.exir")
+        partitioners = _partitioners(call)
+        quantised = call.meta["precision"] == "w8a8"
+        tools = _quantisation() if quantised else ()
+        call.stage("compile")
+        with torch.no_grad():
+            program = torch.export.export(module, tuple(examples))
+            if quantised:
+                calibration = [_tensors(torch, xs) for xs in _calibration(call, batched)]
+                prepared = _quantised(program.module(), calibration, *tools)
+                program = torch.export.export(prepared, tuple(examples))
+            lowered = exir.to_edge_transform_and_lower(program, partitioner=partitioners)
+            placement, contractions = _placement(lowered.exported_program().graph_module, bool(partitioners))
+            if quantised and not contractions["integer"]:
+                raise Unsupported("asked w8a8, every convolution and matrix product is in float")
+            buffer = lowered.to_executorch().buffer
+        path = os.path.join(call.folder, "model.pte")
+        with open(path, "wb") as file:
+            file.write(buffer)
+        meta: dict[str, object] = {
+            "effective": "", "integer": "integer" if quantised else "", "portable": True, "placement": placement,
+            "switches": {"quantiser": "symmetric, per channel, static"} if quantised else {},
+            "notes": [f"convolutions and matrix products: {contractions}"] if quantised else [],
+            "shims": self._builder._shims,
+        }  # fmt: skip
+        return Reply(meta, files={"model.pte": path})
+
+    def run(self, call: Call) -> Reply:
+        """Outputs out0, out1 ... sample by sample, or once (``meta["whole"]``)."""
+        torch = importlib.import_module("torch")
+        method = self._opened(call)
+        call.stage("run")
+
+        def run(xs: Sequence[Any]) -> list[Any]:
+            return [y.numpy().copy() for y in method.execute(_tensors(torch, xs))]  # the next call writes over them
+
+        given, batched = samples.given(call), bool(call.meta["batched"])
+        if call.meta.get("whole"):
+            ys = run(given)
+            return Reply({}, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
+        results = samples.one_by_one(run, given, batched)
+        return Reply({}, samples.blobs(samples.joined(results, samples.numbered(len(results[0])), batched)))
+
+    def _opened(self, call: Call) -> Any:
+        path = call.files["model.pte"]
+        threads = int(str(call.meta.get("threads") or os.cpu_count() or 1))
+        key = (path, os.stat(path).st_mtime_ns, threads)
+        if key != self._key:
+            self.reset()
+            bindings = importlib.import_module("executorch.extension.pybindings.portable_lib")
+            bindings._unsafe_reset_threadpool(threads)  # safe while no method is loaded
+            runtime = importlib.import_module("executorch.runtime").Runtime.get()
+            self._method, self._key = runtime.load_program(path).load_method("forward"), key
+        return self._method
+
+
+def _tensors(torch: Any, xs: Sequence[Any]) -> list[Any]:
+    return [torch.from_numpy(x.copy()) for x in xs]
+
+
+def _partitioners(call: Call) -> list[Any]:
+    if call.meta.get("backend") == "portable":
+        return []
+    return [importlib.import_module("executorch.backends.xnnpack.partition.xnnpack_partitioner").XnnpackPartitioner()]
+
+
+def _quantisation() -> tuple[Any, Any]:
+    """The quantiser's module and the tool that it is for, imported before time is taken."""
+    return (
+        importlib.import_module("executorch.backends.xnnpack.quantizer.xnnpack_quantizer"),
+        importlib.import_module("torchao.quantization.pt2e.quantize_pt2e"),
+    )
+
+
+def _quantised(module: Any, calibration: Sequence[Sequence[Any]], quantisers: Any, pt2e: Any) -> Any:
+    scheme = quantisers.get_symmetric_quantization_config(is_per_channel=True)
+    prepared = pt2e.prepare_pt2e(module, quantisers.XNNPACKQuantizer().set_global(scheme))
+    for xs in calibration:
+        prepared(*xs)
+    return pt2e.convert_pt2e(prepared)
+
+
+def _calibration(call: Call, batched: bool) -> list[list[Any]]:
+    """The inputs of every calibration run, in the order that the model takes them."""
+    model: Any = call.meta["model"]
+    named = samples.given_by_name(call, "calib")
+    arrays = [named[row["name"]] for row in model["inputs"]]
+    return [[x[i : i + 1] if batched else x[i] for x in arrays] for i in range(len(arrays[0]))]
+
+
+def _placement(graph: Any, delegating: bool) -> tuple[dict[str, object], dict[str, int]]:
+    """How many operators XNNPACK got, which ones it did not, and in what contractions are computed."""
+    inside, outside, contractions = 0, collections.Counter[str](), collections.Counter(integer=0, float=0)
+    for node in graph.graph.nodes:
+        if node.op == "call_function" and "executorch_call_delegate" in str(node.target):
+            part = getattr(graph, node.args[0].target).original_module.graph
+            inside += sum(one.op == "call_function" for one in part.nodes)
+            for one in part.nodes:
+                if one.op == "call_function" and _name(one) in CONTRACTIONS:
+                    sources = [source for source in one.args[:2] if hasattr(source, "target")]
+                    integer = all("dequantize" in str(source.target) for source in sources)
+                    contractions["integer" if integer else "float"] += 1
+        elif node.op == "call_function" and "getitem" not in str(node.target):
+            outside[_name(node)] += 1
+            contractions["float"] += _name(node) in CONTRACTIONS
+    nodes = inside + outside.total()
+    requested = inside / max(nodes, 1) if delegating else 1.0
+    placement = {"requested": requested, "nodes": nodes, "fallback": sorted(outside) if delegating else []}
+    return placement, dict(contractions)
+
+
+def _name(node: Any) -> str:
+    """``aten.convolution.default`` is a convolution."""
+    parts = str(getattr(node.target, "__name__", node.target)).split(".")
+    return parts[-2] if len(parts) > 1 else parts[0]
