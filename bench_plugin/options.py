@@ -20,7 +20,7 @@ def add_options(parser: pytest.Parser) -> None:
         group.addoption(
             f"--bench-{axis}", dest=f"bench_{axis}", metavar="A,B", help=f"{axis} to select, comma-separated"
         )
-    for axis in ("exporters", "importers", "opsets"):
+    for axis in ("exporters", "importers", "opsets", "cases"):
         group.addoption(
             f"--bench-{axis}", dest=f"bench_{axis}", metavar="A,B", help=f"{axis} to select, comma-separated"
         )
@@ -114,7 +114,7 @@ def read_settings(config: pytest.Config) -> Any:
             raise UsageError(f"--bench-model: there is no file {path}")
     selection = Selection(
         profile=option.bench_profile or table.get("profile", "quick"),
-        **{axis: split(getattr(option, f"bench_{axis}")) for axis in (*AXES, "exporters", "importers")},
+        **{axis: split(getattr(option, f"bench_{axis}")) for axis in (*AXES, "exporters", "importers", "cases")},
         opsets=opsets, onnx_files=files, include=read_rules(table, "include"), exclude=read_rules(table, "exclude"),
     )  # fmt: skip
     cache = option.bench_cache or table.get("cache")

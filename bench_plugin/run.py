@@ -61,8 +61,9 @@ class Run:
         self.workspace = Workspace.load(settings)
         self.expectations = Expectations.load(self.workspace.expectation_folders)
         self.matrix = Matrix(
-            self.workspace.models, self.workspace.catalog, list(self.workspace.targets), settings.selection
-        )
+            self.workspace.models, self.workspace.catalog, list(self.workspace.targets), settings.selection,
+            self.workspace.cases,
+        )  # fmt: skip
         self.declared: dict[Cell, Declared] = {}
         self.judged: list[Judged] = []
         self.started = False
@@ -104,7 +105,7 @@ class Run:
         self.writer.begin(self.worker or uuid.uuid4().hex, self._opening(list(cells)))
         ahead = [cell for cell in cells if self._key(cell) not in self.stored]
         if not self.worker:
-            self.engine.schedule.plan({cell: self.engine.need(cell) for cell in ahead})
+            self.engine.plan(ahead)
 
     def verdict(self, cell: Cell, *, nodeid: str, waiting: Callable[[str], None]) -> Judged:
         """Compute the cell, or wait for it; judge it and append its row."""

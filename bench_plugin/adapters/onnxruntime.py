@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Sequence
 from typing import Any
 
-from bench_plugin.agent import samples
+from bench_plugin.agent import packs, samples
 from bench_plugin.agent.adapter import Call, Reply, Unsupported, VersionSkew
 
 ADAPTER = {
@@ -28,6 +28,7 @@ ADAPTER = {
     "options": {"optimisation": ["all", "none"]},
     "opsets": [7, 26],
     "ir": [3, 13],
+    "values": ["sequence", "optional", "str"],
     "unsupported": [{"exception": "NotImplemented", "pattern": ""}],
 }
 
@@ -83,7 +84,7 @@ class Adapter:
         session = self._opened(call, list(dict.fromkeys([PROVIDERS[backend], PROVIDERS["cpu"]])))
         call.stage("run")
         names = [row.name for row in session.get_inputs()]
-        given = samples.given_by_name(call)
+        given = packs.given(call)
         order = [name for name in names if name in given]
 
         def run(xs: Sequence[Any]) -> list[Any]:
@@ -95,8 +96,8 @@ class Adapter:
             "placement": {"providers": session.get_providers()},
         }  # fmt: skip
         if call.meta.get("whole"):
-            ys = run(inputs)
-            return Reply(meta, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
+            described, blobs = packs.reply(run(inputs))
+            return Reply({**meta, **described}, blobs)
         batched = bool(call.meta["batched"])
         results = samples.one_by_one(run, inputs, batched)
         joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))

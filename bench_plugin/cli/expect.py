@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(workspace: Workspace, expectations: Expectations) -> int:
-    matrix = Matrix(workspace.models, workspace.catalog, workspace.targets, Selection())
+    matrix = Matrix(workspace.models, workspace.catalog, list(workspace.targets), Selection(), workspace.cases)
     cells = [cell.axes() for cell in matrix.complete()]
     stale = expectations.stale(cells, workspace.locked_versions())
     for line in stale:

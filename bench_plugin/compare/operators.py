@@ -6,9 +6,11 @@ Two verdicts stand beside each other: ``strict``, by the kind of operator agains
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 if TYPE_CHECKING:
@@ -90,40 +92,52 @@ SINGLE = FORMATS["float32"].unit
 SUM_UNITS = 16.0  # k of k u S
 SPREADS = 16.0
 COMPOSITE_ULPS = 4.0
+RULES_HASH = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()  # a part of every row's key
+
+
+def _names(text: str) -> list[str]:
+    return text.split()
+
 
 MOVEMENT = frozenset(
-    "BitCast CenterCropPad Compress Concat ConcatFromSequence Constant ConstantOfShape DepthToSpace Dropout Expand "
-    "EyeLike Flatten Gather GatherElements GatherND Identity MaxUnpool NonZero OneHot Optional OptionalGetElement "
-    "OptionalHasElement Pad Reshape ReverseSequence Scatter ScatterElements ScatterND SequenceAt SequenceConstruct "
-    "SequenceEmpty SequenceErase SequenceInsert SequenceLength Shape Size Slice SpaceToDepth Split SplitToSequence "
-    "Squeeze TensorScatter Tile Transpose Trilu Unique Unsqueeze Where".split()
+    _names(
+        "BitCast CenterCropPad Compress Concat ConcatFromSequence Constant ConstantOfShape DepthToSpace Dropout Expand "
+        "EyeLike Flatten Gather GatherElements GatherND Identity MaxUnpool NonZero OneHot Optional OptionalGetElement "
+        "OptionalHasElement Pad Reshape ReverseSequence Scatter ScatterElements ScatterND SequenceAt SequenceConstruct "
+        "SequenceEmpty SequenceErase SequenceInsert SequenceLength Shape Size Slice SpaceToDepth Split SplitToSequence "
+        "Squeeze TensorScatter Tile Transpose Trilu Unique Unsqueeze Where"
+    )
 )
 EXACT = frozenset(
-    "Abs And ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Clip ConvInteger "
-    "DynamicQuantizeLinear Equal Floor Greater GreaterOrEqual Hardmax IsInf IsNaN Less LessOrEqual MatMulInteger Max "
-    "MaxPool MaxRoiPool GlobalMaxPool Min Mod Neg NonMaxSuppression Not Or QLinearConv QLinearMatMul QuantizeLinear "
-    "ReduceMax ReduceMin RegexFullMatch Relu Round Sign StringConcat StringNormalizer StringSplit TfIdfVectorizer "
-    "ThresholdedRelu TopK Xor".split()
+    _names(
+        "Abs And ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Clip "
+        "ConvInteger DynamicQuantizeLinear Equal Floor GlobalMaxPool Greater GreaterOrEqual Hardmax IsInf IsNaN Less "
+        "LessOrEqual MatMulInteger Max MaxPool MaxRoiPool Min Mod Neg NonMaxSuppression Not Or QLinearConv "
+        "QLinearMatMul QuantizeLinear ReduceMax ReduceMin RegexFullMatch Relu Round Sign StringConcat "
+        "StringNormalizer StringSplit TfIdfVectorizer ThresholdedRelu TopK Xor"
+    )
 )
 SUMS = frozenset(
-    "AveragePool Col2Im Conv ConvTranspose CumSum CumProd Einsum Gemm GlobalAveragePool GlobalLpPool HardSigmoid "
-    "LpPool MatMul Mean Range ReduceL1 ReduceL2 ReduceMean ReduceProd ReduceSum ReduceSumSquare Sum".split()
+    _names(
+        "AveragePool Col2Im Conv ConvTranspose CumSum CumProd Einsum Gemm GlobalAveragePool GlobalLpPool HardSigmoid "
+        "LpPool MatMul Mean Range ReduceL1 ReduceL2 ReduceMean ReduceProd ReduceSum ReduceSumSquare Sum"
+    )
 )
 ULPS: Mapping[str, Rule] = {
     **{name: Rule("ulp", 1.0) for name in ("Add", "Sub", "Mul", "DequantizeLinear", "LeakyRelu", "PRelu", "Shrink")},
     **{name: Rule("ulp", 1.0, 2.5) for name in ("Div", "Sqrt", "Reciprocal")},
     **{
         name: Rule("ulp", 4.0)
-        for name in (
+        for name in _names(
             "Acos Acosh Asin Asinh Atan Atanh Cos Cosh Exp Log Sigmoid Sin Sinh Softsign Tan BlackmanWindow "
             "HammingWindow HannWindow"
-        ).split()
+        )
     },
     "Tanh": Rule("ulp", 5.0),
     "Pow": Rule("ulp", 16.0),
     "Erf": Rule("ulp", 16.0),
 }
-RANDOM = frozenset("Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike".split())
+RANDOM = frozenset(_names("Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike"))
 
 
 def rule_of(operators: Sequence[str], nodes: int) -> Rule:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bench_plugin.core.cases import Case
 from bench_plugin.core.catalog import Catalog
 from bench_plugin.core.cell import Cell, Check
 from bench_plugin.core.errors import UsageError
@@ -14,6 +15,7 @@ from bench_plugin.core.models import PROFILES, Model
 from bench_plugin.core.outcome import Status
 from bench_plugin.core.plan import ONNX, Declared, Planned, Planner, check_values
 from bench_plugin.core.plan_equivalence import ALL, EquivalencePlanner, split_compiler
+from bench_plugin.core.plan_operators import OperatorPlanner
 from bench_plugin.core.plan_roundtrip import RoundTripPlanner
 from bench_plugin.core.precision import ALIASES, PRECISIONS
 from bench_plugin.core.settings import Selection
@@ -33,7 +35,12 @@ class Matrix:
     """All combinations that a selection asks for. Raises UsageError where a value is not a valid one."""
 
     def __init__(
-        self, models: Mapping[str, Model], catalog: Catalog, targets: Sequence[str], selection: Selection
+        self,
+        models: Mapping[str, Model],
+        catalog: Catalog,
+        targets: Sequence[str],
+        selection: Selection,
+        cases: Callable[[], Mapping[str, Case]] = dict,
     ) -> None:
         self.models = models
         self.frameworks = catalog.of_kind("framework")
@@ -65,6 +72,7 @@ class Matrix:
         self._planners: tuple[Planner, ...] = (
             RoundTripPlanner(models, self.frameworks),
             EquivalencePlanner(models, self.frameworks, self.compilers, self.targets),
+            OperatorPlanner(cases, self.compilers),
         )
 
     @property

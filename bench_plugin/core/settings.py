@@ -54,6 +54,7 @@ class Selection:
     exporters: tuple[str, ...] = ()
     importers: tuple[str, ...] = ()
     opsets: tuple[int, ...] = ()
+    cases: tuple[str, ...] = ()
     onnx_files: tuple[Path, ...] = ()
     include: tuple[Rule, ...] = ()
     exclude: tuple[Rule, ...] = ()

@@ -177,7 +177,7 @@ class Stages:
                         limits=task.limits,
                     )
                 except AgentFailure as error:
-                    failure = _failure(error, task.stage)
+                    failure = failure_of(error, task.stage)
                     if not call.optional:
                         return Done(key, meta, {}, {}, failure, seconds, peak, cached=False), used
                     meta[call.prefix + call.operation] = {"failure": f"{failure.symptom}: {failure.message}"}
@@ -191,7 +191,8 @@ class Stages:
             return Done(key, meta, arrays, files, None, seconds, peak, cached=False), used
 
 
-def _failure(error: AgentFailure, stage: Stage) -> Failure:
+def failure_of(error: AgentFailure, stage: Stage) -> Failure:
+    """What an agent's client raised as a failure of the stage that was announced last."""
     announced = error.stage
     return Failure(
         stage=Stage(announced) if announced in set(Stage) else stage,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bench_plugin.core import places
+from bench_plugin.core.cases import Case, find_index, read_cases
 from bench_plugin.core.catalog import Catalog
-from bench_plugin.core.cell import Cell
+from bench_plugin.core.cell import Cell, Check
 from bench_plugin.core.errors import UsageError
 from bench_plugin.core.models import Model, load_models
 from bench_plugin.core.plan_equivalence import split_compiler
@@ -21,6 +22,7 @@ from bench_plugin.reach.toolchains import Toolchains
 from bench_plugin.reach.zipapp import agent_digest
 
 TOOLS = ("onnx_check", "onnx_operators", "onnx_float64", "onnx_mutants", "onnxruntime")
+OPERATOR_TOOLS = ("onnx_corpus", "onnx_operators", "onnx_float64", "onnx_truths")
 GRAPH_TOOLS = ("onnx_graphs", "onnx_emulate")
 
 
@@ -35,6 +37,8 @@ class Workspace:
     options: Mapping[str, Mapping[str, str]]
     calibration: str
     expectation_folders: tuple[Path, ...]
+    operator_folders: tuple[Path, ...]
+    _line_keys: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
     def load(settings: Settings) -> Workspace:
@@ -60,10 +64,21 @@ class Workspace:
             settings.options,
             settings.calibration,
             tuple(expectations),
+            tuple(places.folders("fixtures/operators", settings.root)),
         )
 
+    def cases(self) -> Mapping[str, Case]:
+        """ONNX's backend tests by name; read when they are first asked for."""
+        return read_cases(find_index(self.operator_folders))
+
+    def operator_versions(self, compiler: str) -> dict[str, str]:
+        """Locked versions of a compiler's distributions, and of onnx, which the cases come from."""
+        return self.versions(Cell(Check.OPERATOR, "", "onnx", compiler=compiler))
+
     def adapters_of(self, cell: Cell) -> list[str]:
-        """The adapters that a cell of a model uses."""
+        """The adapters that a cell uses."""
+        if cell.check is Check.OPERATOR:
+            return [*self.catalog.used(split_compiler(cell.compiler)[0]), *OPERATOR_TOOLS]
         named = (cell.framework, cell.importer_framework)
         used = [name for name in named if name in self.catalog.adapters]
         if self.models[cell.model].training(cell.framework):
@@ -75,6 +90,8 @@ class Workspace:
 
     def key(self, cell: Cell, seed: int, overrides: Mapping[str, float]) -> str:
         """The row's key: 12 hex digits over the cell and all that decides its outcome, locks and adapters included."""
+        if cell.check is Check.OPERATOR:
+            return recipe(stage="cell", case=cell.model, line=self._line_key(cell.compiler))[:12]
         from bench_plugin.compare.table import TABLE_HASH
 
         adapters = [self.catalog[name] for name in self.adapters_of(cell)]
@@ -88,6 +105,20 @@ class Workspace:
             table=TABLE_HASH, adapters=[adapter.digest for adapter in adapters], locks=locks, agent=agent_digest(),
             **compiled,
         )[:12]  # fmt: skip
+
+    def _line_key(self, compiler: str) -> str:
+        """What decides the outcomes of all operator cells of a compiler; onnx's lock stands for the cases."""
+        if compiler not in self._line_keys:
+            from bench_plugin.compare.operators import RULES_HASH
+
+            cell = Cell(Check.OPERATOR, "", "onnx", compiler=compiler)
+            adapters = [self.catalog[name] for name in self.adapters_of(cell)]
+            self._line_keys[compiler] = recipe(
+                stage="operators", compiler=compiler, adapters=[adapter.digest for adapter in adapters],
+                locks={adapter.toolchain: self.toolchains.lock_hash(adapter.toolchain) for adapter in adapters},
+                rules=RULES_HASH, agent=agent_digest(), options=self.options.get(split_compiler(compiler)[0], {}),
+            )  # fmt: skip
+        return self._line_keys[compiler]
 
     def versions(self, cell: Cell) -> dict[str, str]:
         """Locked versions of the distributions that a cell speaks of: frameworks, converters, onnx, onnxruntime."""

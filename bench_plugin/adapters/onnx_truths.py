@@ -1,0 +1,235 @@
+"""What ONNX's backend tests should give, in float64: values, magnitudes of sums, and what rounded inputs change."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench_plugin.agent import packs
+from bench_plugin.agent.adapter import Call, Reply
+from bench_plugin.agent.conditioning import Perturbation
+
+ADAPTER = {
+    "name": "onnx_truths",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "ONNX backend tests in float64",
+    "distribution": "onnx",
+    "operations": ["evaluate"],
+    "uses": ["onnx_float64"],
+}
+
+FLOAT, HALF, DOUBLE, BRAIN = 1, 10, 11, 16
+# Operators that make floats of nothing: float32, unless this attribute says otherwise.
+DEFAULT_TYPES = dict.fromkeys(("BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix"), "output_datatype")
+DRAWS = 8
+DRAWS_OF_NETWORKS = 1  # of a hundred layers: each draw is a whole evaluation in numpy, half a minute for some
+AGREEMENT = 2e-2
+NARROW = ("float16", "bfloat16")
+TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype")
+
+
+class Adapter:
+    """Remembers nothing between calls."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {"onnx": importlib.metadata.version("onnx")}
+
+    def reset(self) -> None:
+        """Nothing is kept."""
+
+    def evaluate(self, call: Call) -> Reply:
+        """``truths.json`` and ``truths.bin`` of the cases in ``meta["needs"]``, each with ``value``, ``sum`` or ``spread``.
+
+        ``sum``: the same operator on absolute values too. ``spread``: the worst change of each output over eight draws
+        (one for whole networks) of inputs and weights that are a rounding off. A case without a float64 result carries
+        its ``error``.
+        """
+        call.stage("reference")
+        needs: Any = call.meta["needs"]
+        with open(call.files["cases.json"], encoding="utf-8") as file:
+            cases = json.load(file)
+        with open(call.files["cases.bin"], "rb") as file:
+            reader = packs.Reader(file.read())
+        index, data = (os.path.join(call.folder, name) for name in ("truths.json", "truths.bin"))
+        found: dict[str, Any] = {}
+        with open(data, "wb") as file:
+            writer = packs.Writer(file)
+            for name, need in needs.items():
+                try:
+                    found[name] = _evaluated(writer, reader, cases[name], str(need))
+                except Exception as error:  # an operator that the evaluator lacks is judged by the test's own outputs
+                    text = str(error).strip() or type(error).__name__
+                    found[name] = {"error": "%s: %s" % (type(error).__name__, text.splitlines()[0][:200])}
+        with open(index, "w", encoding="utf-8") as file:
+            json.dump(found, file, separators=(",", ":"))
+        missing = sum("error" in row for row in found.values())
+        return Reply({"cases": len(found), "missing": missing}, files={"truths.json": index, "truths.bin": data})
+
+
+class _Function:
+    """A case's model in float64, with its inputs."""
+
+    def __init__(self, content: bytes, inputs: Sequence[Any]) -> None:
+        self._onnx = importlib.import_module("onnx")
+        self._base = importlib.import_module("bench_adapter_onnx_float64")
+        self.model = self._onnx.ModelProto.FromString(content)
+        if self.model.functions:
+            self.model = importlib.import_module("onnx.inliner").inline_local_functions(self.model)
+        _widen_graph(self._onnx, self.model.graph)
+        self.model = self._base.promoted(self._onnx, self.model)
+        initialized = {tensor.name for tensor in self.model.graph.initializer}
+        names = [value.name for value in self.model.graph.input if value.name not in initialized]
+        self.inputs = dict(zip(names, map(_double, inputs)))
+        steered = (node for node in self.model.graph.node if node.op_type in self._base.STEERING)
+        self.steering = {name for node in steered for name in node.input[1:]}
+
+    def __call__(self, inputs: Mapping[str, Any], change: Any = None) -> list[Any]:
+        """The outputs; ``change`` is applied to the weights."""
+        model = self.model
+        if change is not None:
+            model = self._onnx.ModelProto.FromString(model.SerializeToString())
+            self._change(model.graph, change)
+        names = [value.name for value in model.graph.output]
+        found = self._evaluator(model, fast=True, inputs=inputs)
+        left = sorted(name for name, value in found.items() if getattr(value, "dtype", None) == "float32")
+        if left:
+            raise RuntimeError("%d results are still float32 after promotion, the first is %r" % (len(left), left[0]))
+        return [found[name] for name in names]
+
+    def _evaluator(self, model: Any, *, fast: bool, inputs: Mapping[str, Any]) -> Any:
+        reference = importlib.import_module("onnx.reference")
+        operators = self._base.fast_operators(self._onnx) if fast else []
+        try:
+            return reference.ReferenceEvaluator(model, new_ops=operators).run(None, dict(inputs), intermediate=True)
+        except Exception:
+            if not fast:
+                raise
+            return self._evaluator(model, fast=False, inputs=inputs)  # what the fast ones lack, onnx's own may have
+
+    def _change(self, graph: Any, change: Any) -> None:
+        steering = {name for node in graph.node if node.op_type in self._base.STEERING for name in node.input[1:]}
+        for tensor in graph.initializer:
+            if tensor.data_type == self._base.DOUBLE and tensor.name not in steering:
+                values = change(self._onnx.numpy_helper.to_array(tensor))
+                tensor.CopyFrom(self._onnx.numpy_helper.from_array(values, tensor.name))
+
+
+def _evaluated(writer: Any, reader: Any, case: Mapping[str, Any], need: str) -> dict[str, Any]:
+    import numpy as np
+
+    inputs, expected = ([reader.value(value) for value in part] for part in case["sets"][0])
+    function = _Function(bytes(reader.bytes(case["model"])), inputs)
+    with np.errstate(all="ignore"):
+        truth = function(function.inputs)
+        for value, other in zip(truth, expected):
+            _check(value, other)
+        row: dict[str, Any] = {"outputs": [_written(writer, t, e) for t, e in zip(truth, expected)]}
+        if need == "sum":
+            sums = function({name: _absolute(value) for name, value in function.inputs.items()}, np.abs)
+            row["sums"] = [_written(writer, t, e) for t, e in zip(sums, expected)]
+        elif need == "spread":
+            row["spread"] = _spread(function, truth, DRAWS_OF_NETWORKS if case["category"] == "light" else DRAWS)
+    return row
+
+
+def _spread(function: _Function, truth: Sequence[Any], draws: int) -> list[float | None]:
+    """The worst finite change of each output; None for an output that is no tensor of floats."""
+    worst = [0.0 if _is_float(value) else None for value in truth]
+    for seed in range(draws):
+        perturbation = Perturbation(seed)
+        inputs = {
+            name: perturbation(value) if _is_float(value) and name not in function.steering else value
+            for name, value in function.inputs.items()
+        }
+        for number, value in enumerate(function(inputs, perturbation)):
+            before = worst[number]
+            if before is not None and value.shape == truth[number].shape:
+                change = abs(value - truth[number])
+                worst[number] = max(before, float(change[change < math.inf].max(initial=0.0)))
+    return worst
+
+
+def _written(writer: Any, truth: Any, expected: Any) -> Any:
+    """A truth is kept where the test expects floats; whatever else is exact, and the test's own output says it."""
+    return writer.add(truth) if _comparable(truth, expected) else None
+
+
+def _comparable(truth: Any, expected: Any) -> bool:
+    floats = getattr(expected, "dtype", None) is not None and expected.dtype.name in (*NARROW, "float32", "float64")
+    return floats and _is_float(truth)
+
+
+def _check(truth: Any, expected: Any) -> None:
+    """Raise ValueError where the promoted model is not the tested one: a Cast in it may be what the test is about."""
+    import numpy as np
+
+    if not _comparable(truth, expected):
+        return
+    if truth.shape != expected.shape:
+        raise ValueError("the evaluator gives shape %s, the test %s" % (list(truth.shape), list(expected.shape)))
+    known = expected.astype("float64")
+    finite = np.isfinite(truth) & np.isfinite(known)
+    reach = AGREEMENT * float(abs(known[finite]).max(initial=0.0))
+    if (abs(truth - known)[finite] > reach).any() or (np.isnan(truth) != np.isnan(known)).any():
+        raise ValueError("the float64 result is not what the test expects")
+
+
+def _is_float(value: Any) -> bool:
+    return getattr(value, "dtype", None) is not None and value.dtype.name == "float64"
+
+
+def _absolute(value: Any) -> Any:
+    return abs(value) if _is_float(value) else value
+
+
+def _double(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_double(item) for item in value]
+    if getattr(value, "dtype", None) is not None and value.dtype.name in (*NARROW, "float32"):
+        return value.astype("float64")
+    return value
+
+
+def _widen_graph(onnx: Any, graph: Any) -> None:
+    """float16 and bfloat16 as float32, in place: the promotion to float64 takes it from there."""
+    for tensor in graph.initializer:
+        _widen_tensor(onnx, tensor)
+    for value in [*graph.input, *graph.output, *graph.value_info]:
+        _widen_type(value.type)
+    for node in graph.node:
+        given = {attribute.name for attribute in node.attribute}
+        if node.op_type == "ConstantOfShape" and "value" not in given:
+            zero = onnx.helper.make_tensor("value", FLOAT, [1], [0.0])
+            node.attribute.append(onnx.helper.make_attribute("value", zero))
+        elif node.op_type in DEFAULT_TYPES and DEFAULT_TYPES[node.op_type] not in given:
+            node.attribute.append(onnx.helper.make_attribute(DEFAULT_TYPES[node.op_type], DOUBLE))
+        for attribute in node.attribute:
+            if attribute.name == DEFAULT_TYPES.get(node.op_type) and attribute.i in (FLOAT, HALF, BRAIN):
+                attribute.i = DOUBLE
+            if attribute.name in TYPE_ATTRIBUTES and attribute.i in (HALF, BRAIN):
+                attribute.i = FLOAT
+            if attribute.HasField("t"):
+                _widen_tensor(onnx, attribute.t)
+            for inner in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
+                _widen_graph(onnx, inner)
+
+
+def _widen_type(declared: Any) -> None:
+    which = declared.WhichOneof("value")
+    if which == "tensor_type" and declared.tensor_type.elem_type in (HALF, BRAIN):
+        declared.tensor_type.elem_type = FLOAT
+    elif which in ("sequence_type", "optional_type"):
+        _widen_type(getattr(declared, which).elem_type)
+
+
+def _widen_tensor(onnx: Any, tensor: Any) -> None:
+    if tensor.data_type in (HALF, BRAIN):
+        values = onnx.numpy_helper.to_array(tensor).astype("float32")
+        tensor.CopyFrom(onnx.numpy_helper.from_array(values, tensor.name))

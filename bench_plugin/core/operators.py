@@ -1,0 +1,212 @@
+"""The check of single operators: every case of ONNX's own tests in every backend, by the rules of its operator.
+
+======================================  =======================================================
+event                                   status
+======================================  =======================================================
+within the operator's rule              supported
+another value, shape or type            mismatch
+exception, crash, timeout, memory       ERROR
+the tool says "not implemented"         unsupported
+backend older than the opset or IR      version skew; tried again converted, beside the status
+our harness cannot hand it the values   unverified: ``harness: ...``
+======================================  =======================================================
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.compare import operators as rules
+from bench_plugin.core.cache import Cache
+from bench_plugin.core.cell import Cell, Check
+from bench_plugin.core.corpus import CaseData, Corpus, CorpusFailed, needed_kinds, newer
+from bench_plugin.core.errors import EnvironmentMissing
+from bench_plugin.core.operator_runs import Backend, Kept, Ran
+from bench_plugin.core.outcome import Outcome, Stage, Status, Symptom
+from bench_plugin.core.places import cache_root
+from bench_plugin.core.plan_equivalence import ORIGINAL, split_compiler
+from bench_plugin.core.recipes import recipe
+from bench_plugin.core.stages import Stages
+from bench_plugin.core.trail import Trail
+from bench_plugin.core.workspace import Workspace
+from bench_plugin.reach.client import Limits
+from bench_plugin.reach.supervisor import AgentPool
+from bench_plugin.reach.zipapp import agent_digest
+
+SECONDS = 60.0  # for one stage of one case
+GIB = 2**30
+
+
+@dataclass
+class _Line:
+    """One compiler's backend, what it gave before, and what every row of it says."""
+
+    backend: Backend
+    kept: Kept
+    versions: Mapping[str, str]
+    opset: int
+    ir: int
+    values: frozenset[str]
+    loose: bool
+
+
+class Operators:
+    """Carries operator cells through compile, run and compare. To be used from one thread."""
+
+    checks = frozenset({Check.OPERATOR})
+
+    def __init__(
+        self, workspace: Workspace, stages: Stages, pool: AgentPool, cache: Cache, *, threads: int, refresh: bool
+    ) -> None:
+        self._workspace = workspace
+        self._pool = pool
+        self._cache = cache
+        self._threads = threads
+        self._refresh = refresh
+        self._corpus = Corpus(stages)
+        self._lines: dict[str, _Line] = {}
+        self._scratch: Path | None = None
+
+    def run(self, cell: Cell, overrides: Mapping[str, float]) -> Outcome:
+        """Compute the cell."""
+        try:
+            line = self._line(cell.compiler)
+            return self._checked(cell, line, Trail(line.versions))
+        except EnvironmentMissing as missing:
+            return Trail({}).outcome(Status.NOT_PROVIDED, str(missing))
+        except CorpusFailed as error:
+            return Trail({}).outcome(Status.UNVERIFIED, f"the corpus could not be made: {error}")
+
+    def future(self, cell: Cell) -> Future[Outcome]:
+        """The cell's outcome, computed now."""
+        future: Future[Outcome] = Future()
+        try:
+            future.set_result(self.run(cell, {}))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def close(self) -> None:
+        """Store what was run and let the agents go."""
+        for line in self._lines.values():
+            line.backend.close()
+            line.kept.save(self._folder())
+        self._lines.clear()
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _checked(self, cell: Cell, line: _Line, trail: Trail) -> Outcome:
+        data = self._corpus.case(cell.model)
+        row = data.row
+        trail.numbers.update(
+            category=row["category"], operators=row["operators"], opset=row["opsets"].get("ai.onnx", 0), ir=row["ir"]
+        )
+        limits = sorted(set(needed_kinds(data)) - line.values)
+        if limits:
+            return trail.outcome(Status.UNVERIFIED, f"harness: {cell.compiler} is not handed {', '.join(limits)}")
+        if newer(row, line.opset, line.ir):
+            reason = f"opset {trail.numbers['opset']}, IR {row['ir']}; {cell.compiler} takes opset {line.opset}, "
+            return self._skewed(cell, line, trail, f"{reason}IR {line.ir}")
+        ran = self._ran(line, data, cell.model, trail)
+        if ran.failure is not None and ran.failure.symptom is Symptom.VERSION_SKEW:
+            return self._skewed(cell, line, trail, ran.failure.message)
+        return self._judged(line, data, ran, trail)
+
+    def _skewed(self, cell: Cell, line: _Line, trail: Trail, reason: str) -> Outcome:
+        """The case again, rewritten to what the backend takes; its verdict stands beside the status."""
+        trail.numbers["converted"] = self._converted(cell, line)
+        return trail.outcome(Status.VERSION_SKEW, reason, stage=Stage.COMPILE, symptom=Symptom.VERSION_SKEW)
+
+    def _converted(self, cell: Cell, line: _Line) -> dict[str, Any]:
+        if not line.opset or not newer(self._corpus.case(cell.model).row, line.opset, line.ir):
+            return {"status": "", "reason": "the adapter does not declare what its tool takes"}
+        data = self._corpus.converted(cell.model, line.opset, line.ir)
+        if isinstance(data, str):
+            return {"status": "", "reason": f"cannot be converted: {data}"}
+        trail = Trail({})
+        ran = self._ran(line, data, f"{cell.model}@{line.opset}-{line.ir}", trail)
+        outcome = self._judged(line, data, ran, trail)
+        opset = data.row["opsets"].get("ai.onnx", 0)
+        return {"opset": opset, "ir": data.row["ir"], "status": str(outcome.status), "reason": outcome.reason}
+
+    def _ran(self, line: _Line, data: CaseData, name: str, trail: Trail) -> Ran:
+        ran = line.kept.get(name)
+        if ran is None:
+            ran = line.backend.run(data)
+            line.kept.add(name, ran)
+        trail.timings.update(ran.seconds)
+        trail.placement.update(ran.meta.get("placement", {}))
+        trail.retry = dict(ran.retry)
+        for shim in ran.meta.get("shims", []):
+            trail.flag(f"shim: {shim}")
+        if ran.cached:
+            trail.cached.append("run")
+        return ran
+
+    def _judged(self, line: _Line, data: CaseData, ran: Ran, trail: Trail) -> Outcome:
+        if ran.failure is not None:
+            if ran.failure.symptom is Symptom.HARNESS:
+                return trail.outcome(Status.UNVERIFIED, f"harness: {ran.failure.message}", log=ran.failure.log)
+            return trail.failed(ran.failure)
+        trail.converted = True
+        expected = data.expected
+        stock = rules.stock(expected, ran.outputs, rtol=data.row["rtol"], atol=data.row["atol"])
+        strict = stock
+        if not data.no_truth or data.rule.need != "spread":
+            strict = rules.strict(expected, ran.outputs, data.truths, data.rule, loose=line.loose)
+        trail.numbers.update(
+            rule=data.rule.text, strict="pass" if strict.passed else "fail", stock="pass" if stock.passed else "fail"
+        )
+        if strict.ratio is not None:
+            trail.numbers["ratio"] = float(f"{strict.ratio:.3g}")
+        if data.no_truth:
+            trail.numbers["truth"] = f"the test's own: {data.no_truth}"
+        for note in strict.notes:
+            trail.flag(note)
+        if strict.passed:
+            return trail.outcome(Status.SUPPORTED)
+        return trail.outcome(Status.MISMATCH, strict.reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
+
+    def _line(self, compiler: str) -> _Line:
+        if compiler not in self._lines:
+            name, backend = split_compiler(compiler)
+            workspace = self._workspace
+            adapter = workspace.catalog[name]
+            toolchain = adapter.toolchain_for("onnx")
+            declared: Mapping[str, list[str]] = adapter.declaration.get("options", {})
+            options = {**{key: values[0] for key, values in declared.items()}, **workspace.options.get(name, {})}
+            meta = {
+                "precision": "fp32", "graph": ORIGINAL, "target": {"name": "local"}, "options": options,
+                "backend": backend or next(iter(adapter.backends), ""), "threads": self._threads, "batched": False,
+                "binding": {}, "calibration_method": "minmax",
+            }  # fmt: skip
+            key = recipe(
+                stage="operators", adapters=[workspace.catalog[one].digest for one in workspace.catalog.used(name)],
+                agent=agent_digest(), lock=workspace.toolchains.lock_hash(toolchain), corpus=self._corpus.key, meta=meta,
+            )  # fmt: skip
+            memory = int(workspace.toolchains.memory_gb(toolchain) * GIB)
+            limits = Limits(SECONDS, memory)
+            declaration = adapter.declaration
+            self._lines[compiler] = _Line(
+                Backend(self._pool, adapter, toolchain, meta, limits, self._folder()),
+                Kept(self._cache, key, refresh=self._refresh),
+                workspace.operator_versions(compiler),
+                int(declaration.get("opsets", [0, 0])[1]),
+                int(declaration.get("ir", [0, 0])[1]),
+                frozenset(declaration.get("values", ())),
+                "fp32" in declaration.get("loose", ()),
+            )
+        return self._lines[compiler]
+
+    def _folder(self) -> Path:
+        if self._scratch is None:
+            base = cache_root() / "scratch"
+            base.mkdir(parents=True, exist_ok=True)
+            self._scratch = Path(tempfile.mkdtemp(prefix="operators-", dir=base))
+        return self._scratch
