@@ -69,7 +69,7 @@ class Adapter:
         self._builder = self._builder or base.Adapter()
         self._compiled = None
         torch = self._builder._torch()
-        torch.set_num_threads(os.cpu_count() or 1)  # conditioning sums in another order on one thread
+        torch.set_num_threads(os.cpu_count() or 1)  # another number conditions other weights
         net = self._builder.built(call)
         inductor = _inductor(call)
         narrow = call.meta["precision"] == "bf16"

@@ -63,8 +63,8 @@ class Adapter:
     def compile(self, call: Call) -> Reply:
         """Build the model and cast it; it is kept for :meth:`run`. ``meta``: ``framework``, ``precision``.
 
-        It is built with every core, whatever ``threads`` says: the sums of the pass that conditions its weights, and
-        with them the weights, follow the number of threads (MXNet's MobileNetV2 was 1e-3 off).
+        It is built with every core, whatever ``threads`` says: the pass that conditions its weights finds slightly
+        other statistics on another number of threads, and so another model (MXNet's MobileNetV2: E of 1e-3).
         """
         framework = str(call.meta["framework"])
         base = importlib.import_module("bench_adapter_" + framework)

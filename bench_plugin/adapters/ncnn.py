@@ -91,7 +91,7 @@ class Adapter:
             "placement": {
                 "requested": 1 - len(narrow) / len(layers), "nodes": len(layers), "fallback": sorted(set(narrow)),
             },
-            "notes": [f"{halves} weights in float16"] if halves else [],
+            "notes": [f"{halves} weights in float16, subnormal ones as zero"] if halves else [],
         }  # fmt: skip
         return Reply(meta, files={"model.param": graph, "model.bin": weights, "axes.json": axes})
 

@@ -1,0 +1,59 @@
+"""ncnn: what pnnx says of its graph, and what a file of weights holds."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench_plugin.adapters.ncnn import HALF_TAG, _batch_axes, _complaint, _half_weights, _shapes
+from bench_plugin.agent.adapter import Call
+
+SCRIPT = """
+            ex.input("in0", ncnn.Mat(in0.numpy(), batch_index=0).clone())
+            ex.input("in1", ncnn.Mat(in1.numpy()).clone())
+            _, out0 = ex.extract("out0")
+            out.append(torch.from_numpy(out0.numpy(batch_index=1)))
+"""
+
+
+def _call(outputs: int = 1) -> Call:
+    inputs = [
+        {"name": "x", "dtype": "float32", "shape": ["batch", 3, 8, 8]},
+        {"name": "tokens", "dtype": "int64", "shape": [1, "sequence"]},
+    ]
+    meta: dict[str, object] = {
+        "inputs": inputs, "outputs": [{"name": "y"}] * outputs, "binding": {"batch": 1, "sequence": 16},
+    }  # fmt: skip
+    return Call("compile", meta, {}, {}, "", lambda stage: None)
+
+
+def test_batch_axes_are_those_of_the_script_that_pnnx_writes(tmp_path: Path) -> None:
+    path = tmp_path / "model_ncnn.py"
+    path.write_text(SCRIPT, "utf-8")
+    assert _batch_axes(str(path), _call()) == {"inputs": [0, None], "outputs": [1]}
+
+
+def test_a_graph_of_other_outputs_than_the_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model_ncnn.py"
+    path.write_text(SCRIPT, "utf-8")
+    with pytest.raises(RuntimeError, match="1 outputs, the file 2"):
+        _batch_axes(str(path), _call(outputs=2))
+
+
+def test_shapes_are_fixed_by_the_binding() -> None:
+    assert _shapes(_call()) == "[1,3,8,8]f32,[1,16]i64"
+
+
+def test_float16_weights_are_counted_at_whole_words_only(tmp_path: Path) -> None:
+    path = tmp_path / "model.bin"
+    tag = struct.pack("<I", HALF_TAG)
+    path.write_bytes(tag + np.ones(4, np.float16).tobytes() + b"\0\0" + tag + b"\0\0" + tag)
+    assert _half_weights(str(path)) == 2
+
+
+def test_the_complaint_is_the_line_that_names_a_cause() -> None:
+    assert _complaint("pass_level0\nFailed to open model\ndone\n") == "Failed to open model"
+    assert _complaint("pass_level0\n\n") == "pass_level0"
