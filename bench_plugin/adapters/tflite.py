@@ -51,11 +51,11 @@ SWITCHES = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "KERAS_BA
 ARTEFACT = "model.tflite"
 SIGNATURE = "serving_default"
 
-# Operators to which the second dimension of their first input is channels, by ONNX's own definition.
+# Operators whose first input onnx2tf takes, and whose output it makes, channels last, by what they are.
 OF_CHANNELS = re.compile(
     "(Conv|ConvInteger|ConvTranspose|QLinearConv|AveragePool|MaxPool|LpPool|GlobalAveragePool|GlobalMaxPool"
     "|GlobalLpPool|BatchNormalization|InstanceNormalization|GroupNormalization|LRN|DepthToSpace|SpaceToDepth"
-    "|MaxUnpool|MaxRoiPool)"
+    "|MaxUnpool|MaxRoiPool|Resize|Upsample|GridSample|RoiAlign)"
 )
 CONVERTS = ("QUANTIZE", "DEQUANTIZE")
 LOOKS_UP = ("GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")  # rows of a constant in int8 are no activations in int8
@@ -103,6 +103,8 @@ class Adapter:
         if found["precision"] != precision:
             raise Unsupported(f"asked {precision}, ran {found['precision']}")
         notes.append("bytes of constants by type: " + ", ".join(f"{k} {v}" for k, v in found["constants"].items()))
+        if precision == "w16":
+            notes.append("biases are float16 too")
         if precision == "w8":
             notes.append("kernels with int8 weights quantise their float inputs as they run")
         meta: dict[str, object] = {
@@ -184,7 +186,8 @@ def _from_onnx(tf: Any, call: Call) -> Any:
         for index, value in enumerate(inputs)
     ]
     said: Mapping[str, bool] = getattr(net, "onnx_output_layouts", {})
-    declared = [(_dims(value), said.get(value.name)) for value in graph.output]
+    by_channels = {name for node in graph.node if OF_CHANNELS.fullmatch(node.op_type) for name in node.output}
+    declared = [(_dims(value), said.get(value.name) or value.name in by_channels) for value in graph.output]
     notes: list[str] = []
 
     def apply(xs: Sequence[Any]) -> list[Any]:
@@ -196,8 +199,8 @@ def _from_onnx(tf: Any, call: Call) -> Any:
         ys: list[Any] = tf.nest.flatten(net(list(xs) if len(xs) > 1 else xs[0], training=False))
         if len(ys) != len(declared):
             raise RuntimeError(f"onnx2tf made a model of {len(ys)} outputs from a file of {len(declared)}")
-        for index, (y, (shape, last)) in enumerate(zip(ys, declared)):
-            if _is_channels_last(y.shape.as_list() if y.shape.rank is not None else [], shape, bool(last)):
+        for index, (y, (shape, by_last)) in enumerate(zip(ys, declared)):
+            if _is_channels_last(y.shape.as_list() if y.shape.rank is not None else [], shape, by_last):
                 ys[index] = tf.transpose(y, [0, y.shape.rank - 1, *range(1, y.shape.rank - 1)])
                 notes.append(f"output {index} is put back from channels last")
         return ys
