@@ -113,7 +113,7 @@ def _quantised(base: Any) -> list[Any]:
         return parameters.reshape([-1 if place == (1 if axis is None else axis) % x.ndim else 1
                                    for place in range(x.ndim)])  # fmt: skip
 
-    class QuantizeLinear(base):  # type: ignore[misc, valid-type]
+    class QuantizeLinear(base):  # type: ignore[misc]
         op_domain = ""
 
         def _run(self, x: Any, scale: Any, zero: Any = None, axis: Any = None, **options: Any) -> tuple[Any]:
@@ -124,7 +124,7 @@ def _quantised(base: Any) -> list[Any]:
             steps = np.rint(x / along(scale, x, axis)) + along(zero.astype(np.int64), x, axis)
             return (np.clip(steps, limits.min, limits.max).astype(zero.dtype),)
 
-    class DequantizeLinear(base):  # type: ignore[misc, valid-type]
+    class DequantizeLinear(base):  # type: ignore[misc]
         op_domain = ""
 
         def _run(self, x: Any, scale: Any, zero: Any = None, axis: Any = None, **options: Any) -> tuple[Any]:
@@ -133,7 +133,7 @@ def _quantised(base: Any) -> list[Any]:
             offset = 0 if zero is None else along(zero.astype(np.int64), x, axis)
             return ((x.astype(np.int64) - offset) * along(np.asarray(scale, dtype=np.float64), x, axis),)
 
-    class DynamicQuantizeLinear(base):  # type: ignore[misc, valid-type]
+    class DynamicQuantizeLinear(base):  # type: ignore[misc]
         op_domain = ""
 
         def _run(self, x: Any) -> tuple[Any, Any, Any]:

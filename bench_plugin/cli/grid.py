@@ -1,4 +1,4 @@
-"""``bench grid RESULTS``: the support grid of a results file, on the terminal and as pages."""
+"""``bench grid RESULTS``: the grids of a results file, on the terminal and as pages."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
+from bench_plugin.core.errors import UsageError
+from bench_plugin.report.pages import FORMATS, read_pages
 from bench_plugin.report.terminal import lines
-from bench_plugin.report.write import FORMATS, NAME, read_grid, write_pages
 
-HELP = "draw the ONNX support grid of a results file"
+HELP = "draw the grids of a results file"
 CODES = {"green": "32", "red": "31", "yellow": "33"}
 
 
@@ -17,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RESULTS and where the pages go."""
     parser.add_argument("results", type=Path, nargs="?", default=Path("reports/results.jsonl"), help="a results file")
     parser.add_argument("--output", type=Path, help="folder for the pages (default: beside RESULTS)")
-    parser.add_argument("--name", default=NAME, help="the pages' name without suffix (default %(default)s)")
+    parser.add_argument("--name", help="the page's name without suffix (default: onnx-support, equivalence ...)")
     parser.add_argument(
         "--format", choices=FORMATS, action="append", help="a page to write, may be repeated (default: all of them)"
     )
@@ -25,21 +26,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the grid and write the pages; 1 when a cell failed that no expectation covers."""
-    grid = read_grid(args.results)
+    pages = read_pages(args.results)
+    if args.name and len(pages) > 1:
+        found = ", ".join(page.name for page in pages)
+        raise UsageError(f"--name: {args.results} gives {len(pages)} pages ({found}), which cannot share a name")
     coloured = sys.stdout.isatty()
-    for line in lines(grid):
-        print("".join(_coloured(text, colour) if coloured else text for text, colour in line).rstrip())
-    for remark in (grid.partial, *grid.notes):
-        if remark:
+    for page in pages:
+        if len(pages) > 1:
+            print(f"{page.heading}")
+        for line in lines(page.table):
+            print("".join(_coloured(text, colour) if coloured else text for text, colour in line).rstrip())
+        for remark in page.remarks:
             print(remark)
-    for path in write_pages(grid, args.output or args.results.parent, name=args.name, formats=args.format or FORMATS):
-        print(f"wrote {path}")
-    unexpected = [
-        entry
-        for entry in grid.failures()
-        if entry.status in ("ERROR", "mismatch", "unsupported") and not entry.expected
-    ]
-    return 1 if unexpected else 0
+        folder = args.output or args.results.parent
+        for path in page.write(folder, name=args.name or "", formats=args.format or FORMATS):
+            print(f"wrote {path}")
+    return 1 if any(entry.unexpected for page in pages for entry in page.entries) else 0
 
 
 def _coloured(text: str, colour: str) -> str:

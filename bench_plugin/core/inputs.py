@@ -93,7 +93,7 @@ def _draw(spec: InputSpec, seed: int, shape: tuple[int, ...]) -> np.ndarray[Any,
         return np.asarray(_images(rng, shape), dtype=spec.dtype)
     if spec.values == "pixels":  # images in [0, 1], as cameras and files give them
         flat = len(shape) < 3
-        side = int(round(shape[-1] ** 0.5)) if flat else 0
+        side = round(shape[-1] ** 0.5) if flat else 0
         fields = _images(rng, (shape[0], side, side) if flat else shape)
         return np.asarray(1 / (1 + np.exp(-2 * fields)), dtype=spec.dtype).reshape(shape)
     return rng.standard_normal(shape).astype(spec.dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench_plugin.report.document import Block, Document, Heading, Paragraph, Table
+from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table
 
 SUFFIX = "md"
 

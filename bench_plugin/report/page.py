@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from bench_plugin.report.document import Block, Document, Heading, Paragraph, Table, TableCell
+from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell
 
 SUFFIX = "html"
 

@@ -7,41 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_plugin.core.outcome import Stage
+from bench_plugin.report.entries import Entry, entry, latest, partial
 from bench_plugin.report.published import Published, published_grid
 
 NOT_RUN = "not run"
 ROUND_TRIPS = ("export", "import")
 FUNNEL = (Stage.BUILD, Stage.REFERENCE, Stage.EXPORT, Stage.CHECK, Stage.IMPORT, Stage.RUN, Stage.COMPARE)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One row as the grid shows it. ``error`` is E against the truth; ``converted`` what older grids called
-    supported.
-    """
-
-    status: str
-    reason: str
-    key: str
-    error: float | None
-    tolerance: float | None
-    converted: bool
-    expected: str
-    flags: tuple[str, ...]
-    stage: str
-    symptom: str
-    cell: Mapping[str, Any]
-    timings: Mapping[str, float]
-    peaks: Mapping[str, int]
-    versions: Mapping[str, str]
-    numbers: Mapping[str, Any]
-    repro: str
-    cached: bool = False
-
-    @property
-    def unconfirmed(self) -> bool:
-        """Whether a conversion succeeded without its numbers being verified: where the two vocabularies differ."""
-        return self.converted and self.status != "supported"
 
 
 @dataclass(frozen=True)
@@ -69,7 +40,7 @@ class Pair:
     @property
     def worst(self) -> float | None:
         """The larger E of the two cells."""
-        errors = [entry.error for entry in (self.export, self.imported) if entry.error is not None]
+        errors = [one.error for one in (self.export, self.imported) if one.error is not None]
         return max(errors, default=None)
 
 
@@ -96,21 +67,17 @@ class Grid:
 
     def failures(self) -> list[Entry]:
         """Every cell that is neither supported nor declared, in the order of the rows."""
-        return [entry for entry in self.entries if entry.key and entry.status != "supported"]
+        return [one for one in self.entries if one.key and one.status != "supported"]
 
     def differing(self) -> int:
         """How many cells merely converted: supported by the older rule, but not verified here."""
-        return sum(entry.unconfirmed for entry in self.entries)
+        return sum(one.unconfirmed for one in self.entries)
 
 
 def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> Grid:
     """Join the rows of one or several results files; a later row of the same cell replaces an earlier one."""
     header = next((row for row in rows if row["kind"] == "header"), {})
-    latest: dict[str, Mapping[str, Any]] = {}
-    for row in rows:
-        if row["kind"] in ("declared", "cell") and row["cell"]["check"] in ROUND_TRIPS:
-            latest[str(sorted(row["cell"].items()))] = row
-    entries = [_entry(row) for row in latest.values()]
+    entries = [entry(row) for row in latest(rows, ROUND_TRIPS)]
     titles = header.get("titles", {})
     frameworks = _order(entries, "framework", titles.get("frameworks", {}))
     models = _order(entries, "model", titles.get("models", {}))
@@ -118,44 +85,20 @@ def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> 
         models=tuple(models), frameworks=tuple(frameworks),
         titles={name: titles.get("models", {}).get(name, name) for name in models},
         headings={name: _heading(name, titles.get("frameworks", {})) for name in frameworks},
-        pairs=_pairs(entries), entries=tuple(entries), funnel=_funnel(entries), partial=_partial(rows), header=header,
+        pairs=_pairs(entries), entries=tuple(entries), funnel=_funnel(entries), partial=partial(rows), header=header,
         published=published_grid(), notes=tuple(notes),
     )  # fmt: skip
-
-
-def _entry(row: Mapping[str, Any]) -> Entry:
-    numbers = row.get("numbers") or {}
-    expected = row.get("expected") or {}
-    return Entry(
-        status=row["status"],
-        reason=row.get("reason", ""),
-        key=row.get("key", ""),
-        error=numbers.get("E"),
-        tolerance=numbers.get("tolerance_E"),
-        converted=bool(row.get("converted")),
-        expected=expected.get("reason", ""),
-        flags=tuple(row.get("flags", ())),
-        stage=row.get("stage") or "",
-        symptom=row.get("symptom") or "",
-        cell=row["cell"],
-        timings=row.get("timings") or {},
-        peaks=row.get("peaks") or {},
-        versions=row.get("versions") or {},
-        numbers=numbers,
-        repro=f"bench repro {row['key']}" if row.get("key") else "",
-        cached=bool(row.get("stages_cached")),
-    )
 
 
 def _pairs(entries: Iterable[Entry]) -> dict[tuple[str, str], tuple[Pair, ...]]:
     exports: dict[tuple[Any, ...], Entry] = {}
     imports: dict[tuple[Any, ...], list[Entry]] = {}
-    for entry in entries:
-        source = tuple(entry.cell.get(axis, "") for axis in ("model", "framework", "exporter", "opset"))
-        if entry.cell["check"] == "export":
-            exports[source] = entry
+    for one in entries:
+        source = tuple(one.cell.get(axis, "") for axis in ("model", "framework", "exporter", "opset"))
+        if one.cell["check"] == "export":
+            exports[source] = one
         else:
-            imports.setdefault(source, []).append(entry)
+            imports.setdefault(source, []).append(one)
     pairs: dict[tuple[str, str], list[Pair]] = {}
     for source in dict.fromkeys([*exports, *imports]):
         model, framework, exporter, opset = source
@@ -177,37 +120,30 @@ def _missing(check: str, source: tuple[Any, ...]) -> Entry:
 
 def _funnel(entries: Sequence[Entry]) -> tuple[tuple[str, int], ...]:
     """How many computed cells got past each stage, and how many were verified in the end."""
-    ran = [entry for entry in entries if entry.key]
+    ran = [one for one in entries if one.key]
     counts = [("selected", len(ran))]
     for stage in FUNNEL:
-        takes_part = [entry for entry in ran if not (stage is Stage.IMPORT and entry.cell["check"] == "export")]
-        passed = sum(_past(entry, stage) for entry in takes_part)
+        takes_part = [one for one in ran if not (stage is Stage.IMPORT and one.cell["check"] == "export")]
+        passed = sum(_past(one, stage) for one in takes_part)
         counts.append((f"{stage}" + ("" if len(takes_part) == len(ran) else f" (of {len(takes_part)})"), passed))
-    return (*counts, ("supported", sum(entry.status == "supported" for entry in ran)))
+    return (*counts, ("supported", sum(one.status == "supported" for one in ran)))
 
 
-def _past(entry: Entry, stage: Stage) -> bool:
-    if entry.status == "supported":
+def _past(one: Entry, stage: Stage) -> bool:
+    if one.status == "supported":
         return True
-    if entry.status == "unverified" and entry.reason.startswith("export failed"):
+    if one.status == "unverified" and one.reason.startswith("export failed"):
         return stage in (Stage.BUILD, Stage.REFERENCE)
     order = list(FUNNEL)
-    reached = Stage(entry.stage) if entry.stage else Stage.COMPARE
+    reached = Stage(one.stage) if one.stage else Stage.COMPARE
     return order.index(stage) < order.index(reached) if reached in order else True
 
 
 def _order(entries: Iterable[Entry], axis: str, titles: Mapping[str, Any]) -> list[str]:
-    present = dict.fromkeys(entry.cell[axis] for entry in entries)
+    present = dict.fromkeys(one.cell[axis] for one in entries)
     return [name for name in titles if name in present] + [name for name in present if name not in titles]
 
 
 def _heading(name: str, titles: Mapping[str, Any]) -> str:
     title = titles.get(name)
     return f"{title['title']} {title['version']}".strip() if title else name
-
-
-def _partial(rows: Sequence[Mapping[str, Any]]) -> str:
-    plans = [row for row in rows if row["kind"] == "plan"]
-    done = len({row["key"] for row in rows if row["kind"] == "cell"})
-    total = max((max(row.get("total", 0), row["count"]) for row in plans), default=done)
-    return f"partial: {done} of {total} cells" if done < total else ""

@@ -13,10 +13,10 @@ import pytest
 
 from bench_plugin.core.errors import UsageError
 from bench_plugin.report import markdown, page, restructured, tabular
-from bench_plugin.report.document import main_table, support_page
+from bench_plugin.report.pages import build_pages, read_pages
 from bench_plugin.report.published import published_grid
 from bench_plugin.report.support import Grid, build_grid
-from bench_plugin.report.write import read_grid, write_pages
+from bench_plugin.report.support_page import main_table, support_page
 
 TITLES = {
     "frameworks": {
@@ -121,8 +121,8 @@ def test_the_page_shows_2021_and_now() -> None:
 
 
 def test_every_format_is_written_and_can_be_read_back(tmp_path: Path) -> None:
-    grid = build_grid(rows())
-    paths = {path.suffix: path for path in write_pages(grid, tmp_path)}
+    [support] = build_pages(rows())
+    paths = {path.suffix: path for path in support.write(tmp_path)}
     assert set(paths) == {".md", ".rst", ".html", ".csv", ".json"}
     lines = list(csv.DictReader(io.StringIO(paths[".csv"].read_text())))
     assert len(lines) == 7 and lines[1]["error"] == "2.1"
@@ -136,18 +136,18 @@ def test_text_from_outside_is_escaped_in_every_format() -> None:
     assert "its bug &lt;17&gt;" in page.render(document)
     assert "\\_" in restructured.render(document) or "_" not in restructured.render(document)
     assert "<script" not in page.render(document)
-    assert tabular.render_json(build_grid(rows())).count("its bug <17>") == 1
+    assert json.dumps(tabular.support_data(build_grid(rows()))).count("its bug <17>") == 1
 
 
 def test_a_missing_results_file_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nothing\.jsonl"):
-        read_grid(tmp_path / "nothing.jsonl")
+        read_pages(tmp_path / "nothing.jsonl")
 
 
 def test_the_kill_rate_of_mutants_is_published(tmp_path: Path) -> None:
     table = {"bias dropped": {"killed": True, "ratio": 900.0}, "gelu": {"killed": False, "ratio": 0.4}}
     more = [row("export", "vgg16", "mxnet", "supported", numbers={"E": 1e-7, "mutants": table})]
-    page = write_pages(build_grid([*rows(), *more]), tmp_path, name="own", formats=["md"])
+    page = build_pages([*rows(), *more])[0].write(tmp_path, name="own", formats=["md"])
     text = page[0].read_text()
     assert page == [tmp_path / "own.md"]
     assert "| export vgg16 mxnet mxnet2onnx | 1 of 2 | gelu: 0 tolerances off | gelu |" in text

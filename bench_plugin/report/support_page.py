@@ -1,13 +1,23 @@
-"""The support page as blocks, before any format: headings, paragraphs, tables."""
+"""The ONNX support page: grid, 2021 → now, pairs, failures, mutants, funnel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from bench_plugin.report.support import Entry, Grid, Pair
-
-FIRST_LINE = 140
+from bench_plugin.report.blocks import (
+    Block,
+    Document,
+    Heading,
+    Paragraph,
+    Table,
+    TableCell,
+    first_line,
+    number,
+    provenance,
+    where,
+)
+from bench_plugin.report.entries import Entry
+from bench_plugin.report.support import Grid, Pair
 
 LEGEND = (
     ("supported", "converted, run, and equal to the truth within the tolerance"),
@@ -18,48 +28,6 @@ LEGEND = (
     ("Not provided", "the framework has no such model, or the tool is not there"),
     ("unverified", "a predecessor failed, or there is nothing trustworthy to compare with"),
 )
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A section's title."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Paragraph:
-    """One paragraph of plain text."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class TableCell:
-    """Text with the status that colours it, where there is colour."""
-
-    text: str
-    status: str = ""
-    hint: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of cells below a row of heads."""
-
-    heads: tuple[str, ...]
-    rows: tuple[tuple[TableCell, ...], ...]
-
-
-Block = Heading | Paragraph | Table
-
-
-@dataclass(frozen=True)
-class Document:
-    """A titled page."""
-
-    title: str
-    blocks: tuple[Block, ...]
 
 
 def support_page(grid: Grid) -> Document:
@@ -73,7 +41,7 @@ def support_page(grid: Grid) -> Document:
     if mutants := _mutants(grid):
         why = "Each exported file with a mistake made on purpose: a verdict is worth what it catches."
         blocks += [Heading("Mutants"), Paragraph(why), mutants]
-    blocks += [Heading("How far cells got"), _funnel(grid), Heading("Made with"), *_provenance(grid)]
+    blocks += [Heading("How far cells got"), _funnel(grid), Heading("Made with"), *provenance(grid.header)]
     return Document("ONNX support", tuple(blocks))
 
 
@@ -101,11 +69,6 @@ def worst_status(pair: Pair) -> str:
         "supported",
     )
     return min((pair.export.status, pair.imported.status), key=order.index)
-
-
-def number(value: float | None) -> str:
-    """An error with two digits, or nothing."""
-    return "" if value is None else f"{value:.1e}"
 
 
 def _opening(grid: Grid) -> Iterator[Block]:
@@ -241,39 +204,5 @@ def describe(entry: Entry) -> str:
     return f"{source} → {cell['importer']}" if "importer" in cell else source
 
 
-def where(entry: Entry) -> str:
-    """Stage and symptom."""
-    return ": ".join(part for part in (entry.stage, entry.symptom) if part)
-
-
-def first_line(entry: Entry) -> str:
-    """The first line of the reason, bounded."""
-    line = entry.reason.strip().splitlines()[0] if entry.reason.strip() else ""
-    return line if len(line) <= FIRST_LINE else line[: FIRST_LINE - 1] + "…"
-
-
 def _funnel(grid: Grid) -> Table:
     return Table(("got past", "cells"), tuple((TableCell(name), TableCell(str(count))) for name, count in grid.funnel))
-
-
-def _provenance(grid: Grid) -> Iterator[Block]:
-    header = grid.header
-    if not header:
-        yield Paragraph("The results file has no header.")
-        return
-    machine = header.get("machine", {})
-    facts = ", ".join(f"{name} {value}" for name, value in machine.items() if isinstance(value, str | int | float))
-    yield Paragraph(
-        f"Command: {_words(header.get('command', ''))}. Commit: {header.get('commit') or 'none'}. Machine: {facts}."
-    )
-    rows = []
-    for toolchain, lock in sorted(header.get("versions", {}).items()):
-        rows.append(
-            (TableCell(toolchain), TableCell(", ".join(f"{name} {version}" for name, version in sorted(lock.items()))))
-        )
-    if rows:
-        yield Table(("toolchain", "locked versions"), tuple(rows))
-
-
-def _words(command: Sequence[str] | str) -> str:
-    return command if isinstance(command, str) else " ".join(command)

@@ -1,0 +1,102 @@
+"""The grid of compiled models as data: (model, source, precision) x compilers, from equivalence and quality rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench_plugin.report.entries import Entry, entry, latest, partial
+
+CHECKS = ("equivalence", "quality")
+ORDER = ("fp32", "fp16", "bf16", "w16", "w8a8", "w8a8-dyn", "w8")
+LOCAL = "local"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the grid: what was compiled, and by whom its numbers were rounded."""
+
+    model: str
+    source: str
+    precision: str
+    quantiser: str
+
+    @property
+    def text(self) -> str:
+        """The precision, with the quantiser where there is one."""
+        return f"{self.precision} ({self.quantiser})" if self.quantiser else self.precision
+
+
+@dataclass(frozen=True)
+class CompiledGrid:
+    """Everything that the page shows. ``cells`` is keyed by check, line and compiler (backend included)."""
+
+    lines: tuple[Line, ...]
+    columns: tuple[str, ...]
+    headings: Mapping[str, str]
+    titles: Mapping[str, str]
+    cells: Mapping[tuple[str, Line, str], Entry]
+    cross: tuple[Entry, ...]
+    entries: tuple[Entry, ...]
+    compilers: Mapping[str, Mapping[str, Any]]
+    partial: str
+    header: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+    def of_check(self, check: str) -> list[Entry]:
+        """The computed local cells of one check."""
+        return [one for (name, _, _), one in self.cells.items() if name == check and one.key]
+
+
+def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> CompiledGrid:
+    """Join the rows of one or several results files."""
+    header = next((row for row in rows if row["kind"] == "header"), {})
+    entries = [entry(row) for row in latest(rows, CHECKS)]
+    titles = header.get("titles", {})
+    compilers = titles.get("compilers", {})
+    local = [one for one in entries if one.cell.get("target", LOCAL) == LOCAL]
+    cells = {(one.cell["check"], line_of(one), one.cell["compiler"]): one for one in local}
+    known = list(titles.get("models", {}))
+    lines = sorted({line for _, line, _ in cells}, key=lambda line: _place(line, known))
+    columns = _columns(local, compilers)
+    return CompiledGrid(
+        lines=tuple(lines), columns=tuple(columns),
+        headings={name: _heading(name, compilers) for name in columns}, titles=titles.get("models", {}), cells=cells,
+        cross=tuple(one for one in entries if one.cell.get("target", LOCAL) != LOCAL), entries=tuple(entries),
+        compilers=compilers, partial=partial(rows), header=header, notes=tuple(notes),
+    )  # fmt: skip
+
+
+def line_of(one: Entry) -> Line:
+    """Where an entry stands."""
+    cell = one.cell
+    source = f"{cell['framework']} ({cell['exporter']})" if cell.get("exporter") else str(cell["framework"])
+    precision = str(cell.get("precision", "fp32"))
+    graph = str(cell.get("graph", ""))
+    quantiser = graph if graph != precision else ""
+    own = precision.startswith("w") and not graph
+    return Line(str(cell["model"]), source, precision, "own" if own else quantiser)
+
+
+def _columns(entries: Iterable[Entry], compilers: Mapping[str, Any]) -> list[str]:
+    present = dict.fromkeys(str(one.cell["compiler"]) for one in entries)
+    known = list(compilers)
+    return sorted(present, key=lambda name: (_index(name.partition("[")[0], known), name))
+
+
+def _heading(name: str, compilers: Mapping[str, Mapping[str, Any]]) -> str:
+    base, _, backend = name.partition("[")
+    row = compilers.get(base)
+    if row is None:
+        return name
+    title = f"{row['title']} {row['version']}".strip()
+    return f"{title} [{backend}" if backend else title
+
+
+def _place(line: Line, known: Sequence[str]) -> tuple[Any, ...]:
+    return (_index(line.model, known), line.model, line.source, _index(line.precision, ORDER), line.quantiser)
+
+
+def _index(name: str, known: Sequence[str]) -> int:
+    return known.index(name) if name in known else len(known)
