@@ -37,13 +37,14 @@ class Adapter:
         """Nothing to forget."""
 
     def prepare(self, call: Call) -> Reply:
-        """``model.onnx`` in the form that ``meta["graph"]`` names: ``qdq``, ``dynamic``, ``w16`` or ``fp16``.
+        """``model.onnx`` as ``meta["graph"]`` wants it: ``qdq``, ``dynamic``, ``w16``, ``w16-all`` or ``fp16``.
 
         ``qdq`` is calibrated on arrays ``calib:<input>`` [N, ...] by ``meta["calibration_method"]``.
         """
         graph = str(call.meta["graph"])
         makers: dict[str, Callable[[Call, str, str], None]] = {
-            "qdq": _qdq, "dynamic": _dynamic, "w16": _half_weights, "fp16": _half,
+            "qdq": _qdq, "dynamic": _dynamic, "w16": _half_weights, "w16-all": _half_everything,
+            "fp16": _half,
         }  # fmt: skip
         path = os.path.join(call.folder, "model.onnx")
         call.stage("build")
@@ -134,11 +135,20 @@ def _dynamic(call: Call, source: str, target: str) -> None:
 
 def _half_weights(call: Call, source: str, target: str) -> None:
     """Weights of two dimensions and more stored as float16, and cast back in front of their use."""
+    _half_from(2, source, target)
+
+
+def _half_everything(call: Call, source: str, target: str) -> None:
+    """Biases and other vectors too, as TFLite's converter has it; single numbers stay."""
+    _half_from(1, source, target)
+
+
+def _half_from(dimensions: int, source: str, target: str) -> None:
     onnx = importlib.import_module("onnx")
     model = onnx.load(source)
     casts = []
     for tensor in model.graph.initializer:
-        if tensor.data_type == FLOAT and len(tensor.dims) >= 2:
+        if tensor.data_type == FLOAT and len(tensor.dims) >= dimensions:
             name = tensor.name
             values = onnx.numpy_helper.to_array(tensor).astype("float16")
             tensor.CopyFrom(onnx.numpy_helper.from_array(values, name + "_float16"))

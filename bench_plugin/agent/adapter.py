@@ -64,7 +64,10 @@ class Reply:
 
 
 def symptom_of(error: BaseException) -> str:
-    """The symptom that an exception of an adapter stands for."""
+    """The symptom that an exception of an adapter stands for; its own one where it has the attribute ``symptom``."""
+    own = getattr(error, "symptom", "")  # a tool's own process that was ended from outside
+    if own in ("timeout", "crash"):
+        return str(own)
     if isinstance(error, Unsupported):
         return "unsupported"
     if isinstance(error, InvalidModel):

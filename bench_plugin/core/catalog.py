@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import importlib.util
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from bench_plugin.core.errors import UsageError
 
 BUILT_IN = Path(__file__).parent.parent / "adapters"
 ENTRY_POINTS = "bench_plugin.adapters"
+COMMAND = "command"  # the adapter of compilers that are described, not written
 KINDS = ("framework", "compiler", "runtime", "dataset", "tool")
 
 
@@ -88,9 +90,38 @@ class Catalog:
         except KeyError:
             raise UsageError(f"no adapter is named {name!r}; there are {', '.join(sorted(self.adapters))}") from None
 
+    def compiler(self, name: str) -> tuple[Adapter, str]:
+        """The compiler and the backend of a name such as ``onnxruntime[xnnpack]``; a described command has no backend.
+
+        Raises UsageError where there is no such compiler.
+        """
+        if name in self.adapters:
+            return self.adapters[name], ""
+        base, _, backend = name.partition("[")
+        return self[base], backend.rstrip("]")
+
+    def describe(self, path: Path) -> None:
+        """Add the compiler that a file describes, as ``command[<name>]``. Raises UsageError where it is wrong."""
+        base = self[COMMAND]
+        said = _description(path)
+        name = f"{COMMAND}[{path.stem}]"
+        digest = hashlib.sha256(base.digest.encode())
+        for file in sorted(path.parent.glob(f"{path.stem}*")):
+            digest.update(file.read_bytes())
+        declaration = {
+            **base.declaration, "precisions": said["precisions"], "targets": said.get("targets", ["local"]),
+            "takes": said.get("inputs", ["onnx"]), "description": {**said, "path": str(path.resolve())},
+            "on_request": True,
+        }  # fmt: skip
+        self.adapters[name] = replace(
+            base, name=name, title=said.get("title", path.stem), toolchain=said.get("toolchain", base.toolchain),
+            digest=digest.hexdigest(), declaration=declaration,
+        )  # fmt: skip
+
     def of_kind(self, kind: str) -> dict[str, Adapter]:
         """The adapters of one kind, by name, in a stable order."""
-        return {name: self.adapters[name] for name in sorted(self.adapters) if self.adapters[name].kind == kind}
+        named = (name for name in sorted(self.adapters) if name != COMMAND)
+        return {name: self.adapters[name] for name in named if self.adapters[name].kind == kind}
 
     def sources(self, name: str) -> list[tuple[str, Path]]:
         """The files that an agent needs for an adapter: those of the adapters that it uses first, then its own."""
@@ -130,6 +161,17 @@ def read_adapter(path: Path) -> Adapter:
         declaration=declaration,
         uses=tuple(declaration.get("uses", ())),
     )
+
+
+def _description(path: Path) -> dict[str, Any]:
+    try:
+        said = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a description of a compiler: {error}") from error
+    for key, kind in (("command", list), ("precisions", dict)):
+        if not isinstance(said.get(key), kind):
+            raise UsageError(f"{path}: {key} is missing or not a {kind.__name__}")
+    return said
 
 
 def _converters(path: Path, declaration: Mapping[str, Any], key: str) -> dict[str, Converter]:

@@ -55,7 +55,8 @@ class Cell:
         if self.importer:
             text += f"-to-{self.importer_framework}-{self.importer}"
         text += "".join(f"-{part}" for part in (self.compiler, self.dtype) if part)
-        rest = ((self.precision, "fp32"), (self.graph, self.precision), (self.target, "local"))
+        own = "own" if self.compiler and self.precision.startswith("w") else ""  # the tool rounds by itself
+        rest = ((self.precision, "fp32"), (self.graph or own, self.precision), (self.target, "local"))
         text += "".join(f"-{part}" for part, usual in rest if part and part != usual)
         return re.sub(r"[^A-Za-z0-9_.+-]", "_", text)
 

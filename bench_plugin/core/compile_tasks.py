@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.core import inputs
+from bench_plugin.core.catalog import Adapter
 from bench_plugin.core.cell import Cell
 from bench_plugin.core.models import Model
 from bench_plugin.core.outcome import Stage
-from bench_plugin.core.plan_equivalence import ORIGINAL, split_compiler
+from bench_plugin.core.plan_equivalence import ORIGINAL
 from bench_plugin.core.stages import CallSpec, Done, Task
 from bench_plugin.core.steps import OnnxFile
 from bench_plugin.core.tasks import Drawn, Tasks, Weights
 from bench_plugin.core.workspace import Workspace
+from bench_plugin.reach.client import Limits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -194,10 +196,10 @@ class CompileTasks:
 
     def run(self, cell: Cell, model: Model, subject: Subject, compiled: Done, given: Given, *, whole: bool) -> Task:
         """The artefact, run in another process than the one that compiled it."""
-        adapter, _ = split_compiler(cell.compiler)
+        adapter = self._adapter(cell)
         calls = self._run_calls(cell, subject, given, whole=whole)
         return Task(
-            Stage.RUN, adapter, tuple(calls), {"artefact": compiled.key, **given.parts}, self._limits(cell, model),
+            Stage.RUN, adapter.name, tuple(calls), {"artefact": compiled.key, **given.parts}, self._limits(cell, model),
             dict(compiled.files), sticky=compiled.key, role="run", toolchain=self._toolchain(cell),
         )  # fmt: skip
 
@@ -216,11 +218,11 @@ class CompileTasks:
     def _task(
         self, cell: Cell, model: Model, subject: Subject, calls: list[CallSpec], calibration: Given | None
     ) -> Task:
-        adapter, _ = split_compiler(cell.compiler)
+        adapter = self._adapter(cell)
         parts = {"subject": subject.origin, **({"calibration": calibration.parts} if calibration else {})}
         return Task(
-            Stage.COMPILE, adapter, tuple(calls), parts, self._limits(cell, model), dict(subject.files), role="compile",
-            toolchain=self._toolchain(cell),
+            Stage.COMPILE, adapter.name, tuple(calls), parts, self._limits(cell, model), dict(subject.files),
+            role="compile", toolchain=self._toolchain(cell),
         )  # fmt: skip
 
     def _compile_call(self, cell: Cell, subject: Subject, calibration: Given | None) -> CallSpec:
@@ -237,27 +239,29 @@ class CompileTasks:
         return calls
 
     def _meta(self, cell: Cell, subject: Subject) -> dict[str, Any]:
-        compiler, backend = split_compiler(cell.compiler)
-        adapter = self._workspace.catalog[compiler]
+        adapter, backend = self._workspace.catalog.compiler(cell.compiler)
+        said = adapter.declaration.get("description")
         return {
+            **({"description": said} if said else {}),
             "precision": cell.precision, "graph": cell.graph or ORIGINAL, "target": self.target(cell),
-            "backend": backend or next(iter(adapter.backends), ""), "options": self._chosen(compiler),
+            "backend": backend or next(iter(adapter.backends), ""), "options": self._chosen(adapter),
             "threads": self._tasks.threads, "inputs": subject.described, "outputs": subject.outputs,
             "batched": subject.given.batched, "binding": dict(subject.binding),
             "calibration_method": self._calibration, **subject.meta,
         }  # fmt: skip
 
-    def _chosen(self, compiler: str) -> dict[str, str]:
-        declared: Mapping[str, list[str]] = self._workspace.catalog[compiler].declaration.get("options", {})
-        return {**{name: values[0] for name, values in declared.items()}, **self._options.get(compiler, {})}
+    def _chosen(self, adapter: Adapter) -> dict[str, str]:
+        declared: Mapping[str, list[str]] = adapter.declaration.get("options", {})
+        return {**{name: values[0] for name, values in declared.items()}, **self._options.get(adapter.name, {})}
+
+    def _adapter(self, cell: Cell) -> Adapter:
+        return self._workspace.catalog.compiler(cell.compiler)[0]
 
     def _toolchain(self, cell: Cell) -> str:
-        compiler, _ = split_compiler(cell.compiler)
-        return self._workspace.catalog[compiler].toolchain_for(cell.framework)
+        return self._adapter(cell).toolchain_for(cell.framework)
 
-    def _limits(self, cell: Cell, model: Model) -> Any:
-        compiler, _ = split_compiler(cell.compiler)
-        return self._tasks.limits(model, compiler)
+    def _limits(self, cell: Cell, model: Model) -> Limits:
+        return self._tasks.limits(model, self._adapter(cell).name)
 
 
 def _one_by_one(given: Given) -> Given:

@@ -29,7 +29,7 @@ from bench_plugin.core.errors import EnvironmentMissing
 from bench_plugin.core.judging import Judge, Truth
 from bench_plugin.core.models import Model
 from bench_plugin.core.outcome import Failure, Outcome, Stage, Status, Symptom
-from bench_plugin.core.plan_equivalence import quantiser, split_compiler
+from bench_plugin.core.plan_equivalence import quantiser
 from bench_plugin.core.stages import Done
 from bench_plugin.core.steps import OnnxFile, Steps
 from bench_plugin.core.tasks import Drawn, Tasks
@@ -121,6 +121,8 @@ class Equivalence:
             compiled = self._steps.take(cell, trail, "compile", self._compiling.compile(cell, model, subject, own))
         if compiled.failure:
             trail.converted = compiled.failure.stage is Stage.RUN
+            if compiled.failure.types and compiled.failure.types[0].endswith(".NotProvided"):
+                return trail.outcome(Status.NOT_PROVIDED, compiled.failure.message)
             return trail.failed(compiled.failure)
         trail.converted = True
         self._note_artefact(cell, trail, compiled, subject)
@@ -149,7 +151,7 @@ class Equivalence:
         )  # fmt: skip
 
     def _in_one_process(self, cell: Cell) -> bool:
-        adapter, (_, backend) = self._adapter(cell), split_compiler(cell.compiler)
+        adapter, backend = self._workspace.catalog.compiler(cell.compiler)
         return not adapter.declaration.get("artefact", True) or backend in adapter.declaration.get("jit_backends", ())
 
     def _note_artefact(self, cell: Cell, trail: Trail, compiled: Done, subject: Subject) -> None:
@@ -270,7 +272,8 @@ class Equivalence:
         """Weights rounded to float16, everything else in float32: the rule of fp32 against the rounded file."""
         graph: Subject | Failure = found.subject
         if not cell.graph:
-            graph = self._graph(cell, model, trail, found.original, found.original.given, "w16")
+            rounds = str(self._adapter(cell).declaration.get("rounds", "w16"))
+            graph = self._graph(cell, model, trail, found.original, found.original.given, rounds)
         if isinstance(graph, Failure):
             return Comparison(UNVERIFIED, f"no file with rounded weights: {graph.message}")
         path = graph.files["model.onnx"]
@@ -279,7 +282,8 @@ class Equivalence:
         if evaluated.failure:
             return Comparison(UNVERIFIED, f"the rounded file has no truth: {evaluated.failure.message}")
         truth = replace(judge.file_truth(model, evaluated, reference), origin="file with float16 weights in float64")
-        return judge.compare(model, truth, ran)
+        loose = cell.precision in self._adapter(cell).declaration.get("loose", ())
+        return judge.compare(model, truth, ran, loose=loose)
 
     def _quantised(
         self, cell: Cell, model: Model, trail: Trail, judge: Judge, found: Compiled, ran: Done
@@ -400,7 +404,7 @@ class Equivalence:
         return trail.outcome(Status.SUPPORTED)
 
     def _adapter(self, cell: Cell) -> Adapter:
-        return self._workspace.catalog[split_compiler(cell.compiler)[0]]
+        return self._workspace.catalog.compiler(cell.compiler)[0]
 
 
 def _keeps_symbols(compiled: Done) -> bool:

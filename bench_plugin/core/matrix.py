@@ -14,7 +14,7 @@ from bench_plugin.core.errors import UsageError
 from bench_plugin.core.models import PROFILES, Model
 from bench_plugin.core.outcome import Status
 from bench_plugin.core.plan import ONNX, Declared, Planned, Planner, check_values
-from bench_plugin.core.plan_equivalence import ALL, EquivalencePlanner, split_compiler
+from bench_plugin.core.plan_equivalence import ALL, EquivalencePlanner, compiler_of
 from bench_plugin.core.plan_operators import OperatorPlanner
 from bench_plugin.core.plan_roundtrip import RoundTripPlanner
 from bench_plugin.core.precision import ALIASES, PRECISIONS
@@ -115,7 +115,11 @@ class Matrix:
 
     def _check_axis(self, axis: str, values: Sequence[str]) -> None:
         if axis == "compilers":
-            values = [split_compiler(name)[0] for name in values]
+            for name in values:
+                compiler, backend = compiler_of(name, self.compilers)
+                if backend and compiler in self.compilers:
+                    check_values(f"backend of {compiler}", [backend], self.compilers[compiler].backends)
+            values = [compiler_of(name, self.compilers)[0] for name in values]
         if axis in self._valid:
             check_values(axis.rstrip("s"), values, self._valid[axis])
 

@@ -21,9 +21,14 @@ ROUND_TRIPS_ONLY = "published"  # a profile without compiled models
 
 
 def split_compiler(name: str) -> tuple[str, str]:
-    """``onnxruntime[xnnpack]`` as compiler and backend."""
+    """``onnxruntime[xnnpack]`` as the text before the bracket and the text within."""
     compiler, _, backend = name.partition("[")
     return compiler, backend.rstrip("]")
+
+
+def compiler_of(name: str, compilers: Mapping[str, Adapter]) -> tuple[str, str]:
+    """``onnxruntime[xnnpack]`` as compiler and backend; a described command's whole name is the compiler's."""
+    return (name, "") if name in compilers else split_compiler(name)
 
 
 class EquivalencePlanner:
@@ -47,7 +52,7 @@ class EquivalencePlanner:
         """Every combination of a selection; a compiler without a choice of backends has one cell per precision."""
         for model in self._selected(check, selection):
             for name in self._chosen(selection):
-                compiler, backend = split_compiler(name)
+                compiler, backend = compiler_of(name, self._compilers)
                 for source in self._sources(check, model, self._compilers[compiler], selection):
                     yield from self._compiled(source, self._compilers[compiler], backend, model, selection)
 

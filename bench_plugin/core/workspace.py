@@ -15,7 +15,6 @@ from bench_plugin.core.catalog import Catalog
 from bench_plugin.core.cell import Cell, Check
 from bench_plugin.core.errors import UsageError
 from bench_plugin.core.models import Model, load_models
-from bench_plugin.core.plan_equivalence import split_compiler
 from bench_plugin.core.recipes import recipe
 from bench_plugin.core.settings import Settings
 from bench_plugin.reach.toolchains import Toolchains
@@ -55,6 +54,9 @@ class Workspace:
                 targets[path.stem] = _read_target(path)
         expectations = [*settings.expectations, *places.folders("suites/expectations", settings.root)]
         catalog = Catalog(settings.adapters)
+        for folder in reversed(places.folders("fixtures/compilers", settings.root)):
+            for path in sorted(folder.glob("*.toml")):
+                catalog.describe(path)
         _check_options(catalog, settings.options)
         return Workspace(
             models,
@@ -78,13 +80,13 @@ class Workspace:
     def adapters_of(self, cell: Cell) -> list[str]:
         """The adapters that a cell uses."""
         if cell.check is Check.OPERATOR:
-            return [*self.catalog.used(split_compiler(cell.compiler)[0]), *OPERATOR_TOOLS]
+            return [*self.catalog.used(self.catalog.compiler(cell.compiler)[0].name), *OPERATOR_TOOLS]
         named = (cell.framework, cell.importer_framework)
         used = [name for name in named if name in self.catalog.adapters]
         if self.models[cell.model].training(cell.framework):
             used += [self.models[cell.model].dataset, f"training_{cell.framework}"]
         if cell.compiler:
-            compiler = self.catalog[split_compiler(cell.compiler)[0]]
+            compiler = self.catalog.compiler(cell.compiler)[0]
             used += [*compiler.uses, compiler.name, *GRAPH_TOOLS]
         return list(dict.fromkeys([*used, *TOOLS]))
 
@@ -97,7 +99,7 @@ class Workspace:
         adapters = [self.catalog[name] for name in self.adapters_of(cell)]
         compiled: dict[str, Any] = {}
         if cell.compiler:
-            options = dict(self.options.get(split_compiler(cell.compiler)[0], {}))
+            options = dict(self.options.get(self.catalog.compiler(cell.compiler)[0].name, {}))
             compiled = {"options": options, "calibration": self.calibration}
         locks = {adapter.toolchain: self.toolchains.lock_hash(adapter.toolchain) for adapter in adapters}
         return recipe(
@@ -116,7 +118,7 @@ class Workspace:
             self._line_keys[compiler] = recipe(
                 stage="operators", compiler=compiler, adapters=[adapter.digest for adapter in adapters],
                 locks={adapter.toolchain: self.toolchains.lock_hash(adapter.toolchain) for adapter in adapters},
-                rules=RULES_HASH, agent=agent_digest(), options=self.options.get(split_compiler(compiler)[0], {}),
+                rules=RULES_HASH, agent=agent_digest(), options=self.options.get(self.catalog.compiler(compiler)[0].name, {}),
             )  # fmt: skip
         return self._line_keys[compiler]
 
@@ -140,12 +142,21 @@ class Workspace:
         return {name: self.toolchains.locked_versions(name) for name in names}
 
     def titles(self) -> dict[str, Any]:
-        """How grids call frameworks and models: title and version."""
+        """How grids call frameworks, compilers and models: title and version; and what compilers declare."""
         frameworks = {}
         for name, adapter in self.catalog.of_kind("framework").items():
             version = self.toolchains.locked_versions(adapter.toolchain).get(adapter.distribution, "")
             frameworks[name] = {"title": adapter.title, "version": version}
-        return {"frameworks": frameworks, "models": {name: model.title for name, model in self.models.items()}}
+        compilers = {}
+        for name, adapter in self.catalog.of_kind("compiler").items():
+            version = self.toolchains.locked_versions(adapter.toolchain).get(adapter.distribution, "")
+            compilers[name] = {
+                "title": adapter.title, "version": version, "takes": list(adapter.takes),
+                "precisions": {precision: list(graphs) for precision, graphs in adapter.graphs.items()},
+                "targets": list(adapter.targets), "backends": list(adapter.backends),
+            }  # fmt: skip
+        models = {name: model.title for name, model in self.models.items()}
+        return {"frameworks": frameworks, "compilers": compilers, "models": models}
 
 
 def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -> None:
