@@ -60,6 +60,8 @@ class Adapter:
         """
         call.stage("build")
         onnx = importlib.import_module("onnx")
+        importlib.import_module("onnx.reference")
+        importlib.import_module("onnx.version_converter")
         opset, ir = int(str(call.meta["opset"])), int(str(call.meta["ir"]))
         wanted: Any = call.meta["cases"]
         with open(call.files["cases.json"], encoding="utf-8") as file:

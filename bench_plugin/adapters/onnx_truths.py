@@ -45,7 +45,8 @@ class Adapter:
         """Nothing is kept."""
 
     def evaluate(self, call: Call) -> Reply:
-        """``truths.json`` and ``truths.bin`` of the cases in ``meta["needs"]``, each with ``value``, ``sum`` or ``spread``.
+        """``truths.json`` and ``truths.bin`` of the cases in ``meta["needs"]``, each with ``value``, ``sum``,
+        ``spread``.
 
         ``sum``: the same operator on absolute values too. ``spread``: the worst change of each output over eight draws
         (one for whole networks) of inputs and weights that are a rounding off. A case without a float64 result carries
@@ -64,6 +65,8 @@ class Adapter:
             for name, need in needs.items():
                 try:
                     found[name] = _evaluated(writer, reader, cases[name], str(need))
+                except (AttributeError, NameError):
+                    raise  # ours, never an operator's
                 except Exception as error:  # an operator that the evaluator lacks is judged by the test's own outputs
                     text = str(error).strip() or type(error).__name__
                     found[name] = {"error": "%s: %s" % (type(error).__name__, text.splitlines()[0][:200])}
@@ -79,6 +82,7 @@ class _Function:
     def __init__(self, content: bytes, inputs: Sequence[Any]) -> None:
         self._onnx = importlib.import_module("onnx")
         self._base = importlib.import_module("bench_adapter_onnx_float64")
+        self._fast = importlib.import_module("bench_adapter_onnx_operators").fast_operators(self._onnx)
         self.model = self._onnx.ModelProto.FromString(content)
         if self.model.functions:
             self.model = importlib.import_module("onnx.inliner").inline_local_functions(self.model)
@@ -105,7 +109,7 @@ class _Function:
 
     def _evaluator(self, model: Any, *, fast: bool, inputs: Mapping[str, Any]) -> Any:
         reference = importlib.import_module("onnx.reference")
-        operators = self._base.fast_operators(self._onnx) if fast else []
+        operators = self._fast if fast else []
         try:
             return reference.ReferenceEvaluator(model, new_ops=operators).run(None, dict(inputs), intermediate=True)
         except Exception:

@@ -114,7 +114,7 @@ class Corpus:
     def _case(self, name: str, done: Done) -> CaseData:
         pack = self._pack(done, "cases")
         row = pack.rows[name]
-        rule = rule_of(row["operators"], row["nodes"])
+        rule = _rule(row)
         truths, missing = self._truths(name, row, done) if rule.need else ((), "")
         return CaseData(name, row, pack.reader, rule, truths, missing)
 
@@ -137,7 +137,7 @@ class Corpus:
             needs = {}
             for name, row in self._pack(done, "cases").rows.items():
                 if "error" not in row and (row["category"] == NETWORKS) is networks:
-                    needs[name] = rule_of(row["operators"], row["nodes"]).need
+                    needs[name] = _rule(row).need
             needs = {name: need for name, need in needs.items() if need}
             call = CallSpec("evaluate", {"needs": needs})
             task = Task(Stage.REFERENCE, TRUTHS, (call,), {"corpus": done.key}, COLLECTING, done.files)
@@ -156,9 +156,13 @@ class Corpus:
         return done
 
 
+def _rule(row: Mapping[str, Any]) -> Rule:
+    return rule_of(row["operators"], row["nodes"], len(row["inputs"]))
+
+
 def newer(row: Mapping[str, Any], opset: int, ir: int) -> bool:
-    """Whether a case needs more than this opset of the default domain and this IR; 0 stands for any."""
-    return bool(opset and row["opsets"].get("ai.onnx", 0) > opset or ir and row["ir"] > ir)
+    """Whether a case needs a newer opset of the default domain or a newer IR than these; 0 stands for any."""
+    return 0 < opset < row["opsets"].get("ai.onnx", 0) or 0 < ir < row["ir"]
 
 
 def comparable(reader: packs.Reader, description: Any) -> Value:

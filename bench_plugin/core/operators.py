@@ -188,7 +188,8 @@ class Operators:
             }  # fmt: skip
             key = recipe(
                 stage="operators", adapters=[workspace.catalog[one].digest for one in workspace.catalog.used(name)],
-                agent=agent_digest(), lock=workspace.toolchains.lock_hash(toolchain), corpus=self._corpus.key, meta=meta,
+                agent=agent_digest(), lock=workspace.toolchains.lock_hash(toolchain), corpus=self._corpus.key,
+                meta=meta,
             )  # fmt: skip
             memory = int(workspace.toolchains.memory_gb(toolchain) * GIB)
             limits = Limits(SECONDS, memory)

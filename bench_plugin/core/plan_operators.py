@@ -35,7 +35,8 @@ class OperatorPlanner:
         for case in self._selected(selection):
             for name in names:
                 cell = Cell(check, case.name, ONNX, compiler=name)
-                yield cell, self._declared(cell, name, selection)
+                declared = _declared(cell, selection)
+                yield declared.cell if declared else cell, declared
 
     def _meant(self, selection: Selection) -> bool:
         return any(name in self._cases() for name in selection.models)
@@ -54,12 +55,14 @@ class OperatorPlanner:
         named = list(selection.compilers or (DEFAULT_COMPILER,))
         return [name for name in named if ONNX in self._compilers[split_compiler(name)[0]].takes]
 
-    def _declared(self, cell: Cell, name: str, selection: Selection) -> Declared | None:
-        for axis, values, only in (
-            ("precisions", selection.precisions, "fp32"), ("targets", selection.targets, "local"),
-        ):  # fmt: skip
-            if values and only not in values:
-                changed = replace(cell, **{axis.rstrip("s"): values[0]})
-                reason = f"operators are checked at {only} only, asked for {', '.join(values)}"
-                return Declared(changed, Status.UNSUPPORTED, reason)
+
+def _declared(cell: Cell, selection: Selection) -> Declared | None:
+    changed = cell
+    if selection.precisions and "fp32" not in selection.precisions:
+        changed = replace(cell, precision=selection.precisions[0])
+    if selection.targets and "local" not in selection.targets:
+        changed = replace(changed, target=selection.targets[0])
+    if changed == cell:
         return None
+    reason = f"operators are checked at fp32 on the host, asked for {changed.precision} on {changed.target}"
+    return Declared(changed, Status.UNSUPPORTED, reason)
