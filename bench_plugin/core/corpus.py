@@ -162,7 +162,7 @@ def _rule(row: Mapping[str, Any]) -> Rule:
 
 def newer(row: Mapping[str, Any], opset: int, ir: int) -> bool:
     """Whether a case needs a newer opset of the default domain or a newer IR than these; 0 stands for any."""
-    return 0 < opset < row["opsets"].get("ai.onnx", 0) or 0 < ir < row["ir"]
+    return bool(0 < opset < row["opsets"].get("ai.onnx", 0) or 0 < ir < row["ir"])
 
 
 def comparable(reader: packs.Reader, description: Any) -> Value:

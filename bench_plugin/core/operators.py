@@ -30,7 +30,7 @@ from bench_plugin.core.errors import EnvironmentMissing
 from bench_plugin.core.operator_runs import Backend, Kept, Ran
 from bench_plugin.core.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.core.places import cache_root
-from bench_plugin.core.plan_equivalence import ORIGINAL, split_compiler
+from bench_plugin.core.plan_equivalence import ORIGINAL
 from bench_plugin.core.recipes import recipe
 from bench_plugin.core.stages import Stages
 from bench_plugin.core.trail import Trail
@@ -175,9 +175,9 @@ class Operators:
 
     def _line(self, compiler: str) -> _Line:
         if compiler not in self._lines:
-            name, backend = split_compiler(compiler)
             workspace = self._workspace
-            adapter = workspace.catalog[name]
+            adapter, backend = workspace.catalog.compiler(compiler)
+            name = adapter.name
             toolchain = adapter.toolchain_for("onnx")
             declared: Mapping[str, list[str]] = adapter.declaration.get("options", {})
             options = {**{key: values[0] for key, values in declared.items()}, **workspace.options.get(name, {})}

@@ -10,7 +10,7 @@ from bench_plugin.core.catalog import Adapter
 from bench_plugin.core.cell import Cell, Check
 from bench_plugin.core.outcome import Status
 from bench_plugin.core.plan import ONNX, Declared, Planned, check_values
-from bench_plugin.core.plan_equivalence import ALL, DEFAULT_COMPILER, split_compiler
+from bench_plugin.core.plan_equivalence import ALL, DEFAULT_COMPILER, compiler_of
 from bench_plugin.core.settings import Selection
 
 SAMPLED = ("smoke", "quick", "published")  # profiles that take a fixed part of the cases
@@ -53,7 +53,7 @@ class OperatorPlanner:
         if ALL in selection.compilers:
             return [name for name in COMPLETE if name in self._compilers]
         named = list(selection.compilers or (DEFAULT_COMPILER,))
-        return [name for name in named if ONNX in self._compilers[split_compiler(name)[0]].takes]
+        return [name for name in named if ONNX in self._compilers[compiler_of(name, self._compilers)[0]].takes]
 
 
 def _declared(cell: Cell, selection: Selection) -> Declared | None:

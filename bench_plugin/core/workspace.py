@@ -118,7 +118,8 @@ class Workspace:
             self._line_keys[compiler] = recipe(
                 stage="operators", compiler=compiler, adapters=[adapter.digest for adapter in adapters],
                 locks={adapter.toolchain: self.toolchains.lock_hash(adapter.toolchain) for adapter in adapters},
-                rules=RULES_HASH, agent=agent_digest(), options=self.options.get(self.catalog.compiler(compiler)[0].name, {}),
+                rules=RULES_HASH, agent=agent_digest(),
+                options=self.options.get(self.catalog.compiler(compiler)[0].name, {}),
             )  # fmt: skip
         return self._line_keys[compiler]
 

@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.core.results import read_rows
-from bench_plugin.report import compiled, compiled_page, markdown, page, restructured, support, support_page, tabular
+from bench_plugin.report import (
+    compiled,
+    compiled_page,
+    markdown,
+    operators,
+    operators_page,
+    page,
+    restructured,
+    support,
+    support_page,
+    tabular,
+)
 from bench_plugin.report.blocks import Document, Table
 from bench_plugin.report.entries import Entry
 
@@ -51,6 +62,7 @@ def build_pages(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) ->
     makers = {
         _support: support.ROUND_TRIPS,
         _compiled: compiled.CHECKS,
+        _operators: (operators.CHECK,),
     }
     present = {row["cell"]["check"] for row in rows if row["kind"] in ("declared", "cell")}
     found = [make(rows, notes) for make, checks in makers.items() if present & set(checks)]
@@ -70,4 +82,12 @@ def _compiled(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
     return Page(
         "equivalence", "Compiled models", compiled_page.equivalence_page(grid), compiled_page.main_table(grid),
         grid.entries, tabular.compiled_data(grid), tuple(filter(None, (grid.partial, *grid.notes))),
+    )  # fmt: skip
+
+
+def _operators(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
+    grid = operators.build_grid(rows, notes)
+    return Page(
+        "onnx-operators", "ONNX operators", operators_page.operators_page(grid), operators_page.main_table(grid),
+        grid.entries, operators.data(grid), tuple(filter(None, (grid.partial, *grid.notes))),
     )  # fmt: skip
