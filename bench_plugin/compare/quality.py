@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 Array = np.ndarray[Any, Any]
 
@@ -63,6 +62,8 @@ def paired_drop(reference: Array, answers: Array, labels: Array) -> Drop:
     count = len(labels)
     drop = (lost - won) / count
     spread = math.sqrt(max((lost + won) / count - drop**2, 0.0) / count)
+    from scipy import stats  # a second that only those who judge quality have to wait
+
     reach = float(stats.norm.ppf(0.5 + CONFIDENCE / 2)) * spread
     p = float(stats.binomtest(lost, lost + won, 0.5).pvalue) if lost + won else 1.0
     return Drop(drop, drop - reach, drop + reach, float((reference == answers).mean()), p)

@@ -16,6 +16,7 @@ from bench_plugin.core.equivalence import Equivalence
 from bench_plugin.core.errors import UsageError
 from bench_plugin.core.operators import Operators
 from bench_plugin.core.outcome import Outcome
+from bench_plugin.core.properties import Properties
 from bench_plugin.core.roundtrip import RoundTrip
 from bench_plugin.core.schedule import Need, Schedule
 from bench_plugin.core.settings import Settings
@@ -27,6 +28,7 @@ from bench_plugin.reach.supervisor import AgentPool
 from bench_plugin.reach.zipapp import agent_digest
 
 GIB = 2**30
+PROPERTY_BYTES = GIB  # of a cell that searches tiny graphs
 
 
 class Checker(Protocol):
@@ -64,15 +66,24 @@ class Engine:
         self._checkers: tuple[Checker, ...] = (
             RoundTrip(workspace, self._steps, tasks),
             Equivalence(workspace, self._steps, tasks, compiling),
+            Properties(
+                workspace,
+                self._pool,
+                threads=tasks.threads,
+                effort=settings.search,
+                database=folder / "properties",
+                reports=settings.results.parent / "properties",
+            ),
         )
-        self._operators = Operators(
-            workspace, self._stages, self._pool, self._cache, threads=tasks.threads, refresh=settings.refresh
-        )
+        self._operators = Operators(workspace, self._stages, self._pool, self._cache, refresh=settings.refresh)
         self._overrides: dict[Cell, Mapping[str, float]] = {}
         self.schedule = Schedule(self._compute, jobs=settings.jobs, memory=_memory())
 
     def need(self, cell: Cell) -> Need:
         """What the cell occupies while it is computed."""
+        if cell.check is Check.PROPERTY:
+            toolchain = self._workspace.catalog.compiler(cell.compiler)[0].toolchain_for("onnx")
+            return Need(toolchain, PROPERTY_BYTES)
         model = self._workspace.models[cell.model]
         main = cell.importer_framework or cell.framework
         adapters = self._workspace.catalog.adapters

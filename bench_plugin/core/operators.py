@@ -40,6 +40,7 @@ from bench_plugin.reach.supervisor import AgentPool
 from bench_plugin.reach.zipapp import agent_digest
 
 SECONDS = 60.0  # for one stage of one case
+THREADS = 1  # a case is too small for more, and starting a pool of them takes longer than most
 GIB = 2**30
 
 
@@ -61,13 +62,10 @@ class Operators:
 
     checks = frozenset({Check.OPERATOR})
 
-    def __init__(
-        self, workspace: Workspace, stages: Stages, pool: AgentPool, cache: Cache, *, threads: int, refresh: bool
-    ) -> None:
+    def __init__(self, workspace: Workspace, stages: Stages, pool: AgentPool, cache: Cache, *, refresh: bool) -> None:
         self._workspace = workspace
         self._pool = pool
         self._cache = cache
-        self._threads = threads
         self._refresh = refresh
         self._corpus = Corpus(stages)
         self._lines: dict[str, _Line] = {}
@@ -183,7 +181,7 @@ class Operators:
             options = {**{key: values[0] for key, values in declared.items()}, **workspace.options.get(name, {})}
             meta = {
                 "precision": "fp32", "graph": ORIGINAL, "target": {"name": "local"}, "options": options,
-                "backend": backend or next(iter(adapter.backends), ""), "threads": self._threads, "batched": False,
+                "backend": backend or next(iter(adapter.backends), ""), "threads": THREADS, "batched": False,
                 "binding": {}, "calibration_method": "minmax",
             }  # fmt: skip
             key = recipe(
