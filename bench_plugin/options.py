@@ -10,6 +10,7 @@ import pytest
 
 AXES = ("frameworks", "compilers", "targets", "precisions", "models")
 CALIBRATIONS = ("minmax", "entropy", "percentile")
+SEARCHES = ("quick", "nightly")
 GROUP = ("bench", "bench: conversion and equivalence of trained models")
 
 
@@ -43,6 +44,10 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--bench-calibration", dest="bench_calibration", metavar="NAME",
         help="how ranges of activations are found: minmax (default), entropy or percentile",
+    )  # fmt: skip
+    group.addoption(
+        "--bench-search", dest="bench_search", metavar="NAME",
+        help="how drawn graphs are searched: quick (default; seconds, always the same) or nightly (minutes, random)",
     )  # fmt: skip
     group.addoption(
         "--bench-option", dest="bench_option", action="append", default=[], metavar="COMPILER.NAME=VALUE",
@@ -132,6 +137,7 @@ def read_settings(config: pytest.Config) -> Any:
         cache=Path(cache).expanduser() if cache else None,
         resume=option.bench_resume,
         refresh=option.bench_refresh,
+        search=_search(option.bench_search or SEARCHES[0]),
         calibration=_calibration(option.bench_calibration or table.get("calibration", CALIBRATIONS[0])),
         options=_compiler_options(option.bench_option),
         **paths,
@@ -143,6 +149,14 @@ def _calibration(name: str) -> str:
 
     if name not in CALIBRATIONS:
         raise UsageError(f"--bench-calibration: unknown method {name!r}; valid are {', '.join(CALIBRATIONS)}")
+    return name
+
+
+def _search(name: str) -> str:
+    from bench_plugin.core.errors import UsageError
+
+    if name not in SEARCHES:
+        raise UsageError(f"--bench-search: unknown name {name!r}; valid are {', '.join(SEARCHES)}")
     return name
 
 

@@ -112,7 +112,8 @@ class Run:
         key = self._key(cell)
         row = self.stored.get(key)
         outcome = outcome_of(row) if row else self._wait(cell, waiting)
-        expectation = self.expectations.match(cell.axes(), outcome.versions)
+        signature = outcome.numbers.get("signature")
+        expectation = self.expectations.match(cell.axes(), outcome.versions, signature)
         judgement = judge(outcome, expectation)
         text = failure_text(cell, outcome, key=key, remark=judgement.reason)
         judged = Judged(cell, key, outcome, judgement, text, reused=row is not None)
@@ -172,6 +173,8 @@ class Run:
 def repro_arguments(cell: Cell, nodeid: str, settings: Settings) -> list[str]:
     """pytest's arguments that run this cell alone, whatever the profile was."""
     file_option = [f"--bench-model={path}" for path in settings.selection.onnx_files if Path(path).stem == cell.model]
+    if cell.check is Check.PROPERTY:
+        return [nodeid, f"--bench-cases={cell.model}", f"--bench-compilers={cell.compiler}"]
     named = [] if file_option else [f"--bench-models={cell.model}", f"--bench-frameworks={cell.framework}"]
     axes = [("exporters", cell.exporter), ("opsets", cell.opset), ("importers", cell.importer)]
     chosen = [f"--bench-{axis}={value}" for axis, value in axes if value]

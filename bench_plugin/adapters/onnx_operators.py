@@ -99,7 +99,90 @@ def fast_operators(onnx: Any) -> list[Any]:
             along = (-1, *[1] * (x.ndim - 2))
             return (x * slope.reshape(along) + (shift - mean * slope).reshape(along),)
 
-    return [BatchNormalization, Conv, MaxPool, AveragePool, Resize, *_quantised(base)]
+    return [BatchNormalization, Conv, MaxPool, AveragePool, Resize, *_quantised(base), *_corrected(base)]
+
+
+def exact_operators(onnx: Any) -> list[Any]:
+    """Those that stand in for the evaluator's own in float32 too: it lacks them, or does not do what ONNX says."""
+    names = ("MaxPool", "QuantizeLinear", "DequantizeLinear")
+    base = importlib.import_module("onnx.reference.op_run").OpRun
+    return [kind for kind in fast_operators(onnx) if kind.__name__ in names] + _corrected(base)
+
+
+def _corrected(base: Any) -> list[Any]:
+    """Operators that onnx 1.23's evaluator computes otherwise than the specification has it (docs/findings.md)."""
+    import numpy as np
+
+    class LRN(base):  # type: ignore[misc]
+        """The evaluator's own goes over as many channels as there are images."""
+
+        op_domain = ""
+
+        def _run(self, x: Any, alpha: Any = None, beta: Any = None, bias: Any = None, size: int = 1) -> tuple[Any]:
+            before, after = (size - 1) // 2, size // 2
+            squares = np.zeros_like(x)
+            for place in range(x.shape[1]):
+                squares[:, place] = (x[:, max(0, place - before) : place + after + 1] ** 2).sum(axis=1)
+            alpha, beta, bias = (d if v is None else v for v, d in ((alpha, 1e-4), (beta, 0.75), (bias, 1.0)))
+            return ((x / (bias + alpha / size * squares) ** beta).astype(x.dtype),)
+
+    class GlobalMaxPool(base):  # type: ignore[misc]
+        """The evaluator's own takes the two axes of images, whatever the rank."""
+
+        op_domain = ""
+
+        def _run(self, x: Any) -> tuple[Any]:
+            return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+    class LpNormalization(base):  # type: ignore[misc]
+        """The evaluator's own leaves out the absolute values of p = 1."""
+
+        op_domain = ""
+
+        def _run(self, x: Any, axis: Any = None, p: Any = None) -> tuple[Any]:
+            order, along = 2 if p is None else p, -1 if axis is None else axis
+            norm = (np.abs(x) ** order).sum(axis=along, keepdims=True) ** (1.0 / order)
+            return (np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm)).astype(x.dtype),)
+
+    class Mean(base):  # type: ignore[misc]
+        """The evaluator's own broadcasts to the first operand only."""
+
+        op_domain = ""
+
+        def _run(self, *given: Any) -> tuple[Any]:
+            total = given[0]
+            for value in given[1:]:
+                total = total + value
+            return (np.asarray(total / len(given)).astype(given[0].dtype),)
+
+    class Softsign(base):  # type: ignore[misc]
+        """The evaluator's own fails on scalars, as do the next two on scalars and on no elements."""
+
+        op_domain = ""
+
+        def _run(self, x: Any) -> tuple[Any]:
+            return (np.asarray(x / (1 + np.abs(x))).astype(x.dtype),)
+
+    class Flatten(base):  # type: ignore[misc]
+        op_domain = ""
+
+        def _run(self, x: Any, axis: Any = None) -> tuple[Any]:
+            place = 1 if axis is None else axis
+            left, right = x.shape[:place], x.shape[place:]
+            return (x.reshape(int(np.prod(left, dtype=int)), int(np.prod(right, dtype=int))),)
+
+    class GatherElements(base):  # type: ignore[misc]
+        """The evaluator's own wants equal sizes apart from the axis, where smaller ones are allowed."""
+
+        op_domain = ""
+
+        def _run(self, data: Any, indices: Any, axis: Any = None) -> tuple[Any]:
+            along = 0 if axis is None else axis
+            places = list(np.indices(indices.shape, sparse=True))
+            places[along] = np.where(indices < 0, indices + data.shape[along], indices)
+            return (data[tuple(places)],)
+
+    return [LRN, GlobalMaxPool, LpNormalization, Mean, Softsign, Flatten, GatherElements]
 
 
 def _quantised(base: Any) -> list[Any]:

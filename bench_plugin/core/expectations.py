@@ -20,7 +20,8 @@ from bench_plugin.core.errors import UsageError
 from bench_plugin.core.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.core.settings import AXIS_KEYS
 
-KEYS = (*AXIS_KEYS, "stage", "symptom", "reason", "link", "when")
+KEYS = (*AXIS_KEYS, "stage", "symptom", "reason", "link", "when", "operators", "message", "example")
+SIGNATURE = ("operators", "message", "example")  # what tells apart the failures of drawn graphs
 
 
 class Result(StrEnum):
@@ -42,7 +43,11 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Expectation:
-    """One row; ``where`` is its file and number, for messages; ``when`` are version requirements that must all hold."""
+    """One row; ``where`` is its file and number, for messages; ``when`` are version requirements that must all hold.
+
+    A row of drawn graphs (check = "property") has a signature, ``operators`` and ``message`` beside stage and symptom,
+    and an ``example`` that shows it, in a file beside the row's own.
+    """
 
     selector: Mapping[str, tuple[str, ...]]
     stage: Stage
@@ -52,6 +57,9 @@ class Expectation:
     when: tuple[Requirement, ...]
     path: Path
     number: int
+    operators: tuple[str, ...] = ()
+    message: str = ""
+    example: Path | None = None
 
     @property
     def where(self) -> str:
@@ -80,9 +88,12 @@ class Expectations:
             tuple(row for folder in folders for path in sorted(folder.glob("*.toml")) for row in _read(path))
         )
 
-    def match(self, axes: Mapping[str, Any], versions: Mapping[str, str]) -> Expectation | None:
-        """The first row that speaks of the cell at these versions."""
-        return next((row for row in self.rows if row.selects(axes) and row.holds(versions)), None)
+    def match(
+        self, axes: Mapping[str, Any], versions: Mapping[str, str], signature: Mapping[str, Any] | None = None
+    ) -> Expectation | None:
+        """The first row that speaks of the cell at these versions, and of the ``signature`` that it ended with."""
+        rows = (row for row in self.rows if row.selects(axes) and row.holds(versions))
+        return next((row for row in rows if row.example is None or _signed(row, signature)), None)
 
     def stale(self, cells: Sequence[Mapping[str, Any]], locked: Mapping[str, Mapping[str, str]]) -> list[str]:
         """What is wrong with rows: they match no cell of the complete matrix, or can never hold for the locks.
@@ -131,6 +142,10 @@ def row_text(axes: Mapping[str, Any], outcome: Outcome, reason: str) -> str:
     lines = ["[[expectation]]"]
     lines += [f"{key} = {_toml(axes[key])}" for key in AXIS_KEYS if axes.get(key) and (key, axes[key]) not in _USUAL]
     lines += [f'stage = "{outcome.stage}"', f'symptom = "{outcome.symptom}"', f"reason = {_toml(reason)}"]
+    signature = outcome.numbers.get("signature")
+    if signature:
+        listed = ", ".join(_toml(name) for name in signature["operators"])
+        lines += [f"operators = [{listed}]", f'message = {_toml(signature["message"])}']
     lines += [f"# seen: {seen[0][:120]}"] if seen else []
     return "\n".join(lines) + "\n"
 
@@ -168,6 +183,11 @@ def _row(path: Path, number: int, row: Mapping[str, Any]) -> Expectation:
     except InvalidRequirement as error:
         raise UsageError(f"{where}: when must be like 'onnx2pytorch<0.7': {error}") from error
     selector = {key: _values(row[key]) for key in row if key in AXIS_KEYS}
+    signed = [key for key in SIGNATURE if key in row]
+    if signed and len(signed) != len(SIGNATURE):
+        raise UsageError(f"{where}: a signature has {', '.join(SIGNATURE)}; there is only {', '.join(signed)}")
+    if row["check"] == Check.PROPERTY and not signed and row["symptom"] != Symptom.UNSUPPORTED:
+        raise UsageError(f"{where}: of drawn graphs, name the failure by {', '.join(SIGNATURE)}")
     return Expectation(
         selector,
         Stage(row["stage"]),
@@ -177,7 +197,16 @@ def _row(path: Path, number: int, row: Mapping[str, Any]) -> Expectation:
         when,
         path,
         number,
+        tuple(sorted(_values(row.get("operators", [])))),
+        str(row.get("message", "")),
+        path.parent / str(row["example"]) if "example" in row else None,
     )
+
+
+def _signed(row: Expectation, signature: Mapping[str, Any] | None) -> bool:
+    return signature is not None and (row.stage, row.symptom, row.operators, row.message) == (
+        signature["stage"], signature["symptom"], tuple(signature["operators"]), signature["message"],
+    )  # fmt: skip
 
 
 def _values(value: Any) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from bench_plugin.core.outcome import Status
 from bench_plugin.core.plan import ONNX, Declared, Planned, Planner, check_values
 from bench_plugin.core.plan_equivalence import ALL, EquivalencePlanner, compiler_of
 from bench_plugin.core.plan_operators import OperatorPlanner
+from bench_plugin.core.plan_properties import PropertyPlanner
 from bench_plugin.core.plan_roundtrip import RoundTripPlanner
 from bench_plugin.core.precision import ALIASES, PRECISIONS
 from bench_plugin.core.settings import Selection
@@ -73,6 +74,7 @@ class Matrix:
             RoundTripPlanner(models, self.frameworks),
             EquivalencePlanner(models, self.frameworks, self.compilers, self.targets),
             OperatorPlanner(cases, self.compilers),
+            PropertyPlanner(self.compilers),
         )
 
     @property

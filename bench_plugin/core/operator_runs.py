@@ -49,14 +49,16 @@ class Backend:
     """One compiler with its backend. Not to be used from two threads at once."""
 
     def __init__(
-        self, pool: AgentPool, adapter: Adapter, toolchain: str, meta: Mapping[str, Any], limits: Limits, scratch: Path
-    ) -> None:
+        self, pool: AgentPool, adapter: Adapter, toolchain: str, meta: Mapping[str, Any], limits: Limits, scratch: Path,
+        roles: tuple[str, str] = ROLES,
+    ) -> None:  # fmt: skip
         self._pool = pool
         self._adapter = adapter
         self._toolchain = toolchain
         self._meta = meta
         self._limits = limits
         self._scratch = scratch
+        self._roles = roles
         self._held: dict[str, tuple[ExitStack, Agent]] = {}
         self._cases = 0
 
@@ -91,12 +93,12 @@ class Backend:
         row = data.row
         common = {**self._meta, "inputs": _ports(row["inputs"]), "outputs": row["outputs"]}
         try:
-            agent = self._agent(ROLES[1] if together else ROLES[0])
+            agent = self._agent(self._roles[1] if together else self._roles[0])
             used = agent.calls > 0
             compiled = self._call(agent, "compile", common, {}, {"model.onnx": path})
             made += compiled.files.values()
             stage = Stage.RUN
-            agent = self._agent(ROLES[1])
+            agent = self._agent(self._roles[1])
             used = used and agent.calls > 0
             arrays, described = given_arrays(data)
             asked = {**common, "whole": True, "ragged": False, "values": described}

@@ -35,7 +35,7 @@ class OperatorPlanner:
         for case in self._selected(selection):
             for name in names:
                 cell = Cell(check, case.name, ONNX, compiler=name)
-                declared = _declared(cell, selection)
+                declared = elsewhere(cell, selection, "operators")
                 yield declared.cell if declared else cell, declared
 
     def _meant(self, selection: Selection) -> bool:
@@ -56,7 +56,8 @@ class OperatorPlanner:
         return [name for name in named if ONNX in self._compilers[compiler_of(name, self._compilers)[0]].takes]
 
 
-def _declared(cell: Cell, selection: Selection) -> Declared | None:
+def elsewhere(cell: Cell, selection: Selection, what: str) -> Declared | None:
+    """Why a cell is not run: a precision or a target was asked for that this check does not have."""
     changed = cell
     if selection.precisions and "fp32" not in selection.precisions:
         changed = replace(cell, precision=selection.precisions[0])
@@ -64,5 +65,5 @@ def _declared(cell: Cell, selection: Selection) -> Declared | None:
         changed = replace(changed, target=selection.targets[0])
     if changed == cell:
         return None
-    reason = f"operators are checked at fp32 on the host, asked for {changed.precision} on {changed.target}"
+    reason = f"{what} are checked at fp32 on the host, asked for {changed.precision} on {changed.target}"
     return Declared(changed, Status.UNSUPPORTED, reason)

@@ -70,6 +70,7 @@ class Settings:
     threads: int = 0
     seed: int = 0
     calibration: str = "minmax"
+    search: str = "quick"
     options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     results: Path = Path("reports/results.jsonl")
     cache: Path | None = None

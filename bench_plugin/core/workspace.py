@@ -17,11 +17,13 @@ from bench_plugin.core.errors import UsageError
 from bench_plugin.core.models import Model, load_models
 from bench_plugin.core.recipes import recipe
 from bench_plugin.core.settings import Settings
+from bench_plugin.properties.graphs import source_digest
 from bench_plugin.reach.toolchains import Toolchains
 from bench_plugin.reach.zipapp import agent_digest
 
 TOOLS = ("onnx_check", "onnx_operators", "onnx_float64", "onnx_mutants", "onnxruntime")
 OPERATOR_TOOLS = ("onnx_corpus", "onnx_operators", "onnx_float64", "onnx_truths")
+PROPERTY_TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_truths")
 GRAPH_TOOLS = ("onnx_graphs", "onnx_emulate")
 
 
@@ -37,6 +39,7 @@ class Workspace:
     calibration: str
     expectation_folders: tuple[Path, ...]
     operator_folders: tuple[Path, ...]
+    search: str = "quick"
     _line_keys: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
@@ -67,6 +70,7 @@ class Workspace:
             settings.calibration,
             tuple(expectations),
             tuple(places.folders("fixtures/operators", settings.root)),
+            settings.search,
         )
 
     def cases(self) -> Mapping[str, Case]:
@@ -81,6 +85,8 @@ class Workspace:
         """The adapters that a cell uses."""
         if cell.check is Check.OPERATOR:
             return [*self.catalog.used(self.catalog.compiler(cell.compiler)[0].name), *OPERATOR_TOOLS]
+        if cell.check is Check.PROPERTY:
+            return [*self.catalog.used(self.catalog.compiler(cell.compiler)[0].name), *PROPERTY_TOOLS]
         named = (cell.framework, cell.importer_framework)
         used = [name for name in named if name in self.catalog.adapters]
         if self.models[cell.model].training(cell.framework):
@@ -92,6 +98,9 @@ class Workspace:
 
     def key(self, cell: Cell, seed: int, overrides: Mapping[str, float]) -> str:
         """The row's key: 12 hex digits over the cell and all that decides its outcome, locks and adapters included."""
+        if cell.check is Check.PROPERTY:
+            line = self._line_key(cell.compiler, cell.check)
+            return recipe(stage="cell", drawn=cell.model, search=self.search, source=source_digest(), line=line)[:12]
         if cell.check is Check.OPERATOR:
             return recipe(stage="cell", case=cell.model, line=self._line_key(cell.compiler))[:12]
         from bench_plugin.compare.table import TABLE_HASH
@@ -108,20 +117,21 @@ class Workspace:
             **compiled,
         )[:12]  # fmt: skip
 
-    def _line_key(self, compiler: str) -> str:
+    def _line_key(self, compiler: str, check: Check = Check.OPERATOR) -> str:
         """What decides the outcomes of all operator cells of a compiler; onnx's lock stands for the cases."""
-        if compiler not in self._line_keys:
+        place = f"{check}:{compiler}"
+        if place not in self._line_keys:
             from bench_plugin.compare.operators import RULES_HASH
 
-            cell = Cell(Check.OPERATOR, "", "onnx", compiler=compiler)
+            cell = Cell(check, "", "onnx", compiler=compiler)
             adapters = [self.catalog[name] for name in self.adapters_of(cell)]
-            self._line_keys[compiler] = recipe(
+            self._line_keys[place] = recipe(
                 stage="operators", compiler=compiler, adapters=[adapter.digest for adapter in adapters],
                 locks={adapter.toolchain: self.toolchains.lock_hash(adapter.toolchain) for adapter in adapters},
                 rules=RULES_HASH, agent=agent_digest(),
                 options=self.options.get(self.catalog.compiler(compiler)[0].name, {}),
             )  # fmt: skip
-        return self._line_keys[compiler]
+        return self._line_keys[place]
 
     def versions(self, cell: Cell) -> dict[str, str]:
         """Locked versions of the distributions that a cell speaks of: frameworks, converters, onnx, onnxruntime."""

@@ -1,0 +1,44 @@
+"""Cells of the property-based search: every operator of the catalogue, and graphs of several, x compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bench_plugin.core.catalog import Adapter
+from bench_plugin.core.cell import Cell, Check
+from bench_plugin.core.plan import ONNX, Planned, check_values
+from bench_plugin.core.plan_equivalence import ALL, DEFAULT_COMPILER, compiler_of
+from bench_plugin.core.plan_operators import COMPLETE, elsewhere
+from bench_plugin.core.settings import Selection
+from bench_plugin.properties.catalogue import GRAPHS, OPERATORS
+
+NAMES = (*OPERATORS, GRAPHS)
+
+
+class PropertyPlanner:
+    """The default compiler unless others are named; operators by ``--bench-cases``, or all of them."""
+
+    checks = frozenset({Check.PROPERTY})
+
+    def __init__(self, compilers: Mapping[str, Adapter]) -> None:
+        self._compilers = compilers
+
+    def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
+        """Operator by operator, each with its compilers. Raises UsageError for one that is not in the catalogue."""
+        wanted = selection.cases
+        if selection.models and not wanted:
+            wanted = tuple(name for name in selection.models if name in NAMES)
+            if not wanted:
+                return  # models were asked for by name, and no operator is one of them
+        check_values("case", wanted, NAMES)
+        for name in wanted or NAMES:
+            for compiler in self._chosen(selection):
+                cell = Cell(check, name, ONNX, compiler=compiler)
+                declared = elsewhere(cell, selection, "drawn graphs")
+                yield declared.cell if declared else cell, declared
+
+    def _chosen(self, selection: Selection) -> list[str]:
+        if ALL in selection.compilers:
+            return [name for name in COMPLETE if name in self._compilers]
+        named = list(selection.compilers or (DEFAULT_COMPILER,))
+        return [name for name in named if ONNX in self._compilers[compiler_of(name, self._compilers)[0]].takes]
