@@ -1,0 +1,152 @@
+"""A compiler of the tests' own: its artefact is the ONNX file, run by the reference evaluator, with faults on request.
+
+``--bench-option fakec.fault=<kind>`` asks for one. It runs in an environment that has numpy and onnx.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+import time
+from typing import Any
+
+from bench_plugin.agent import samples
+from bench_plugin.agent.adapter import Call, Reply, Unsupported, VersionSkew
+
+ADAPTER = {
+    "name": "fakec",
+    "kind": "compiler",
+    "toolchain": "fake",
+    "title": "Fake compiler",
+    "distribution": "onnx",
+    "operations": ["compile", "run"],
+    "takes": ["onnx"],
+    "precisions": {
+        "fp32": ["original"], "bf16": ["original"], "w16": ["w16", "original"], "w8a8": ["qdq", "original"],
+    },
+    "targets": ["local", "aarch64"],
+    "backends": ["plain", "shiny"],
+    "options": {
+        "fault": [
+            "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
+            "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
+            "run-nan", "run-shape", "run-steps", "simulated", "wrong-machine",
+        ]
+    },
+    "on_request": True,
+}  # fmt: skip
+
+ELF = {"aarch64": 183, "x86-64": 62}
+
+
+class Adapter:
+    """Remembers nothing."""
+
+    def versions(self) -> dict[str, str]:
+        """None of its own."""
+        return {}
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+    def compile(self, call: Call) -> Reply:
+        """The file as it is, or as the fault has it; an ELF header where another target was asked for."""
+        call.stage("compile")
+        fault = _fault(call)
+        _before(fault, call)
+        path = os.path.join(call.folder, "model.onnx")
+        shutil.copyfile(call.files["model.onnx"], path)
+        files = {"model.onnx": path}
+        target: Any = call.meta["target"]
+        if target["name"] != "local":
+            kernel = os.path.join(call.folder, "kernel.o")
+            machine = ELF["x86-64" if fault == "wrong-machine" else str(target["name"])]
+            with open(kernel, "wb") as file:
+                file.write(b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 1, machine) + bytes(44))
+            files["kernel.o"] = kernel
+        meta: dict[str, object] = {
+            "effective": call.meta["precision"], "integer": "simulated" if fault == "simulated" else "",
+            "placement": {"compiled_by": os.getpid(), "backend": call.meta["backend"]},
+        }  # fmt: skip
+        return Reply(meta, files=files)
+
+    def run(self, call: Call) -> Reply:
+        """Outputs of the file, changed by the fault."""
+        import numpy as np
+        import onnx
+        from onnx.reference import ReferenceEvaluator
+
+        call.stage("run")
+        fault = _fault(call)
+        if fault == "run-crash":
+            os.abort()
+        model = onnx.load(call.files["model.onnx"])
+        if call.meta["precision"] == "bf16" or fault == "run-bf16":
+            for tensor in model.graph.initializer:
+                if tensor.data_type == 1:
+                    raw = onnx.numpy_helper.to_array(tensor).copy().view(np.uint32)
+                    rounded = ((raw + 0x8000) & np.uint32(0xFFFF0000)).view(np.float32)
+                    tensor.CopyFrom(onnx.numpy_helper.from_array(rounded, tensor.name))
+        for opset in model.opset_import:
+            opset.version = max(opset.version, 21)  # the evaluator's quantisation begins there
+        evaluator = ReferenceEvaluator(model)
+        given = samples.given_by_name(call)
+        order = [name for name in evaluator.input_names if name in given]
+
+        def run(xs: Any) -> list[Any]:
+            return [_changed(fault, y) for y in evaluator.run(None, dict(zip(order, xs, strict=True)))]
+
+        batched = bool(call.meta["batched"])
+        results = samples.one_by_one(run, [given[name] for name in order], batched)
+        joined = samples.joined(results, samples.numbered(len(results[0])), batched)
+        return Reply({"placement": {"run_by": os.getpid()}}, samples.blobs(joined))
+
+
+def _fault(call: Call) -> str:
+    options: Any = call.meta["options"]
+    return str(options["fault"])
+
+
+def _before(fault: str, call: Call) -> None:
+    if fault == "compile-exception":
+        raise RuntimeError("cannot lower node 17 (Gemm)")
+    if fault == "compile-crash":
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.abort()
+    if fault == "compile-hang":
+        time.sleep(600)
+    if fault == "compile-megabyte":
+        sys.stdout.write("a warning of the compiler\n" * 40_000)
+        sys.stdout.flush()
+        raise RuntimeError("x" * (1 << 20))
+    if fault == "compile-orphan":
+        subprocess.Popen(["sleep", "613"], start_new_session=True)
+    if fault == "compile-disk":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        with open(os.path.join(call.folder, "huge"), "wb") as file:
+            file.write(bytes(2 << 20))
+    if fault == "compile-outside":
+        with open("stray.txt", "w") as file:  # beside wherever it happens to stand
+            file.write("a file that nobody asked for")
+    if fault == "skew":
+        raise VersionSkew("opset 17, this compiler knows 16")
+    if fault == "other-precision" and call.meta["precision"] == "bf16":
+        raise Unsupported("asked bf16, ran fp32")
+
+
+def _changed(fault: str, y: Any) -> Any:
+    import numpy as np
+
+    if fault == "run-wrong":
+        return y * np.asarray(1.01, dtype=y.dtype)
+    if fault == "run-nan":
+        return np.full_like(y, np.nan)
+    if fault == "run-shape":
+        return y[..., :-1]
+    if fault == "run-steps" and y.dtype == np.uint8:
+        return np.where(y > 200, y - 7, y + 7).astype(np.uint8)
+    return y

@@ -1,0 +1,63 @@
+"""A compiler that is wrong in known ways: ONNX Runtime, of which this adapter spoils three operators.
+
+Agents load this file by content, so it imports the standard library and ``bench_plugin.agent`` only.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+from typing import Any
+
+from bench_plugin.agent import packs
+from bench_plugin.agent.adapter import Call, Reply
+
+ADAPTER = {
+    "name": "wrong",
+    "kind": "compiler",
+    "toolchain": "onnxruntime",
+    "title": "Wrong",
+    "distribution": "onnxruntime",
+    "operations": ["compile", "run"],
+    "takes": ["onnx"],
+    "precisions": {"fp32": ["original"]},
+    "targets": ["local"],
+}
+
+
+class Adapter:
+    """Remembers nothing."""
+
+    def versions(self) -> dict[str, str]:
+        """Of what does the work."""
+        return {"onnxruntime": importlib.metadata.version("onnxruntime")}
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+    def compile(self, call: Call) -> Reply:
+        """The file as it is; Shrink is refused with a message that differs each time, Softplus ends the process."""
+        call.stage("compile")
+        onnx = importlib.import_module("onnx")
+        nodes = onnx.load(call.files["model.onnx"]).graph.node
+        for number, node in enumerate(nodes):
+            if node.op_type == "Shrink":
+                raise ValueError("node %d %r at 0x%x has no lowering" % (number, node.output[0], id(node)))
+            if node.op_type == "Softplus":
+                os._exit(3)
+        path = os.path.join(call.folder, "model.onnx")
+        shutil.copyfile(call.files["model.onnx"], path)
+        return Reply({"effective": "fp32"}, files={"model.onnx": path})
+
+    def run(self, call: Call) -> Reply:
+        """ONNX Runtime's outputs; of graphs with an Elu one hundredth too much where there is more than one element."""
+        call.stage("run")
+        runtime = importlib.import_module("onnxruntime")
+        onnx = importlib.import_module("onnx")
+        path = call.files["model.onnx"]
+        spoilt = any(node.op_type == "Elu" for node in onnx.load(path).graph.node)
+        outputs: list[Any] = runtime.InferenceSession(path).run(None, packs.given(call))
+        if spoilt:
+            outputs = [x * x.dtype.type(1.01) if x.size > 1 and x.dtype.kind == "f" else x for x in outputs]
+        return Reply(*packs.reply(outputs))
