@@ -192,11 +192,18 @@ def _port(onnx: Any, value: Any) -> dict[str, Any]:
     row = {"name": value.name, "type": which[: -len("_type")] if which else "unknown"}
     if which == "tensor_type":
         tensor = value.type.tensor_type
-        row["dtype"] = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
+        row["dtype"] = _dtype(onnx, tensor.elem_type)
         if tensor.HasField("shape"):
             dims = tensor.shape.dim
             row["shape"] = [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims]
     return row
+
+
+def _dtype(onnx: Any, element: int) -> str:
+    """numpy's name of an element type, as every adapter is told it."""
+    if element in (onnx.TensorProto.STRING, onnx.TensorProto.UNDEFINED):
+        return packs.STRING if element else ""
+    return str(onnx.helper.tensor_dtype_to_np_dtype(element).name)
 
 
 def _converted(onnx: Any, writer: Any, reader: Any, case: Mapping[str, Any], opset: int, ir: int) -> dict[str, Any]:

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.core.cell import Check
 from bench_plugin.core.errors import UsageError
 from bench_plugin.core.expectations import Expectation, Expectations, row_text
+from bench_plugin.core.known_operators import pinned, updated, write
 from bench_plugin.core.matrix import Matrix
-from bench_plugin.core.outcome import Status
+from bench_plugin.core.outcome import Outcome, Status
 from bench_plugin.core.results import outcome_of, read_rows
 from bench_plugin.core.settings import Selection, read_settings_file
 from bench_plugin.core.workspace import Workspace
@@ -42,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     expectations = Expectations.load(workspace.expectation_folders)
     if args.what == "check":
         return _check(workspace, expectations)
-    return _update(args, expectations, read_rows(args.results).rows)
+    return _update(args, workspace, expectations, read_rows(args.results).rows)
 
 
 def _check(workspace: Workspace, expectations: Expectations) -> int:
@@ -55,11 +57,15 @@ def _check(workspace: Workspace, expectations: Expectations) -> int:
     return 1 if stale else 0
 
 
-def _update(args: argparse.Namespace, expectations: Expectations, rows: Sequence[Mapping[str, Any]]) -> int:
+def _update(
+    args: argparse.Namespace, workspace: Workspace, expectations: Expectations, rows: Sequence[Mapping[str, Any]]
+) -> int:
     passed: dict[tuple[Path, int], Expectation] = {}
     kept: set[tuple[Path, int]] = set()
     new = []
-    for row in (row for row in rows if row["kind"] == "cell"):
+    cells = [row for row in rows if row["kind"] == "cell"]
+    _update_operators(workspace, expectations, args.file.parent, cells)
+    for row in (row for row in cells if row["check"] != Check.OPERATOR):
         outcome = outcome_of(row)
         found = expectations.match(row["cell"], outcome.versions)
         if found is None:
@@ -84,6 +90,23 @@ def _update(args: argparse.Namespace, expectations: Expectations, rows: Sequence
         _append(args.file, [row_text(axes, outcome, args.reason) for axes, outcome in new], args.link)
     print(f"{len(new)} rows added to {args.file}")
     return 0
+
+
+def _update_operators(
+    workspace: Workspace, expectations: Expectations, folder: Path, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Rewrite the grouped files of the compilers that the run has operator cells of."""
+    found: dict[str, list[tuple[str, Outcome]]] = {}
+    for row in rows:
+        if row["check"] == Check.OPERATOR:
+            found.setdefault(row["cell"]["compiler"], []).append((row["cell"]["model"], outcome_of(row)))
+    for compiler, results in found.items():
+        distribution = workspace.catalog.compiler(compiler)[0].distribution
+        when = pinned(distribution, results[0][1].versions)
+        known, added, dropped = updated(expectations.operators, compiler, when, results)
+        path = expectations.operators.paths.get(compiler)
+        path = write(path.parent.parent if path else folder, compiler, known)
+        print(f"{path}: {len(known)} cases, {added} written anew, {dropped} dropped, they passed")
 
 
 def _drop(expectation: Expectation) -> None:

@@ -217,7 +217,7 @@ def _tensor(want: Tensor, have: Tensor, truth: Truth, rule: Rule, loose: bool, w
     if want.values.shape != have.values.shape:
         return Verdict(False, f"{where}: shape {list(have.values.shape)}, expected {list(want.values.shape)}")
     if want.dtype != have.dtype:
-        if not (want.dtype.lstrip("u").startswith("int") and have.dtype.lstrip("u").startswith("int")):
+        if not (_whole(want.dtype) and _whole(have.dtype)):
             return Verdict(False, f"{where}: type {have.dtype}, expected {want.dtype}")
         notes = (f"dtype-changed: {want.dtype} to {have.dtype}",)
     if rule.kind == "random":
@@ -225,6 +225,10 @@ def _tensor(want: Tensor, have: Tensor, truth: Truth, rule: Rule, loose: bool, w
     if want.dtype not in FORMATS or rule.kind in ("movement", "exact"):
         return _equal(want, have, rule, where, notes)
     return _close(want, have, truth, rule, loose, where)
+
+
+def _whole(dtype: str) -> bool:
+    return dtype == "bool" or dtype.lstrip("u").startswith("int")
 
 
 def _equal(want: Tensor, have: Tensor, rule: Rule, where: str, notes: tuple[str, ...]) -> Verdict:

@@ -75,7 +75,9 @@ class Engine:
                 reports=settings.results.parent / "properties",
             ),
         )
-        self._operators = Operators(workspace, self._stages, self._pool, self._cache, refresh=settings.refresh)
+        self._operators = Operators(
+            workspace, self._stages, self._pool, self._cache, jobs=settings.jobs, refresh=settings.refresh
+        )
         self._overrides: dict[Cell, Mapping[str, float]] = {}
         self.schedule = Schedule(self._compute, jobs=settings.jobs, memory=_memory())
 
@@ -104,6 +106,7 @@ class Engine:
         needs = {cell: self.need(cell) for cell in cells if cell.check not in self._operators.checks}
         if needs:
             self.schedule.plan(needs)
+        self._operators.plan([cell for cell in cells if cell.check in self._operators.checks])
 
     def future(self, cell: Cell) -> Future[Outcome]:
         """The cell's outcome, computed ahead or now; thousands of operator cells do without threads of the schedule."""
@@ -118,9 +121,10 @@ class Engine:
     def close(self) -> None:
         """Cancel what is ahead, end every agent and the guardian."""
         self.schedule.close()
-        self._operators.close()
+        self._operators.stop()
         self._pool.close()
         self.schedule.join(seconds=5)
+        self._operators.close()
         self._cache.close()
 
     def _compute(self, cell: Cell) -> Outcome:

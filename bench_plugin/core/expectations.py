@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from bench_plugin.core.settings import AXIS_KEYS
 
 KEYS = (*AXIS_KEYS, "stage", "symptom", "reason", "link", "when", "operators", "message", "example")
 SIGNATURE = ("operators", "message", "example")  # what tells apart the failures of drawn graphs
+OPERATORS = "operators"  # the folder of one file per compiler
 
 
 class Result(StrEnum):
@@ -75,23 +76,66 @@ class Expectation:
         return all(_satisfied(requirement, versions) for requirement in self.when)
 
 
+class OperatorRows:
+    """Rows of operator cases: thousands, in one file per compiler, read when one of its cells is judged."""
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        self.paths: dict[str, Path] = {}
+        for folder in folders:
+            for path in sorted((folder / OPERATORS).glob("*.toml")):
+                self.paths.setdefault(path.stem, path)
+        self._by_case: dict[str, dict[str, list[Expectation]]] = {}
+
+    def match(self, axes: Mapping[str, Any], versions: Mapping[str, str]) -> Expectation | None:
+        """The first row of the cell's compiler that names its case."""
+        found = self.of(str(axes.get("compiler", ""))).get(str(axes["model"]), ())
+        return next((row for row in found if row.selects(axes) and row.holds(versions)), None)
+
+    def of(self, compiler: str) -> Mapping[str, list[Expectation]]:
+        """The rows of a compiler, by case. Raises UsageError for a row that names no case."""
+        if compiler not in self._by_case:
+            cases = self._by_case[compiler] = {}
+            for row in _read(self.paths[compiler]) if compiler in self.paths else ():
+                if row.selector.get("check") != (Check.OPERATOR,) or row.selector.get("compiler") != (compiler,):
+                    raise UsageError(f"{row.path}: row {row.number}: check is operator and compiler {compiler!r} here")
+                if "model" not in row.selector:
+                    raise UsageError(f"{row.path}: row {row.number}: model = [...] must name its cases")
+                for case in row.selector["model"]:
+                    cases.setdefault(case, []).append(row)
+        return self._by_case[compiler]
+
+    def stale(self, known: Iterable[tuple[str, str]], locked: Mapping[str, Mapping[str, str]]) -> list[str]:
+        """Cases that are not there, and rows that can never hold; ``known`` are (case, compiler) of the matrix."""
+        cells = set(known)
+        found = []
+        for compiler in self.paths:
+            rows = {row.number: row for named in self.of(compiler).values() for row in named}
+            absent = sorted(case for case in self.of(compiler) if (case, compiler) not in cells)
+            found += [f"{self.paths[compiler].name}: there is no case {case}" for case in absent]
+            found += [f"{row.where}: when holds for no committed lock" for row in rows.values() if _never(row, locked)]
+        return found
+
+
 @dataclass(frozen=True)
 class Expectations:
-    """Every row of every folder, in the order of files and rows."""
+    """Every row of every folder, in the order of files and rows; those of operators apart."""
 
     rows: tuple[Expectation, ...]
+    operators: OperatorRows = field(default_factory=lambda: OperatorRows(()))
 
     @staticmethod
     def load(folders: Iterable[Path]) -> Expectations:
         """Read ``*.toml`` of the folders; raise UsageError that names the file, the row and what would be right."""
-        return Expectations(
-            tuple(row for folder in folders for path in sorted(folder.glob("*.toml")) for row in _read(path))
-        )
+        places = list(folders)
+        rows = tuple(row for folder in places for path in sorted(folder.glob("*.toml")) for row in _read(path))
+        return Expectations(rows, OperatorRows(places))
 
     def match(
         self, axes: Mapping[str, Any], versions: Mapping[str, str], signature: Mapping[str, Any] | None = None
     ) -> Expectation | None:
         """The first row that speaks of the cell at these versions, and of the ``signature`` that it ended with."""
+        if axes.get("check") == Check.OPERATOR and (found := self.operators.match(axes, versions)):
+            return found
         rows = (row for row in self.rows if row.selects(axes) and row.holds(versions))
         return next((row for row in rows if row.example is None or _signed(row, signature)), None)
 
@@ -104,10 +148,11 @@ class Expectations:
         for row in self.rows:
             if not any(row.selects(axes) for axes in cells):
                 found.append(f"{row.where}: its selector matches no cell of the matrix: {_selector_text(row.selector)}")
-            elif not any(row.holds(versions) for versions in ({}, *locked.values(), _merged(locked))):
+            elif _never(row, locked):
                 wanted = ", ".join(str(requirement) for requirement in row.when)
                 found.append(f"{row.where}: when = {wanted!r} holds for no committed lock")
-        return found
+        known = ((axes["model"], axes["compiler"]) for axes in cells if axes["check"] == Check.OPERATOR)
+        return found + self.operators.stale(known, locked)
 
 
 def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
@@ -145,7 +190,7 @@ def row_text(axes: Mapping[str, Any], outcome: Outcome, reason: str) -> str:
     signature = outcome.numbers.get("signature")
     if signature:
         listed = ", ".join(_toml(name) for name in signature["operators"])
-        lines += [f"operators = [{listed}]", f'message = {_toml(signature["message"])}']
+        lines += [f"operators = [{listed}]", f"message = {_toml(signature['message'])}"]
     lines += [f"# seen: {seen[0][:120]}"] if seen else []
     return "\n".join(lines) + "\n"
 
@@ -201,6 +246,10 @@ def _row(path: Path, number: int, row: Mapping[str, Any]) -> Expectation:
         str(row.get("message", "")),
         path.parent / str(row["example"]) if "example" in row else None,
     )
+
+
+def _never(row: Expectation, locked: Mapping[str, Mapping[str, str]]) -> bool:
+    return not any(row.holds(versions) for versions in ({}, *locked.values(), _merged(locked)))
 
 
 def _signed(row: Expectation, signature: Mapping[str, Any] | None) -> bool:

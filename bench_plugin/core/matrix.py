@@ -101,7 +101,9 @@ class Matrix:
             profile="full", frameworks=tuple(self.frameworks), models=tuple(self.models), targets=self.targets
         )
         local = replace(everything, targets=())
-        pairs = ((check, local if check in (Check.EXPORT, Check.IMPORT) else everything) for check in self.checks)
+        operators = replace(local, frameworks=(), models=(), compilers=(ALL,))
+        by_check = {Check.EXPORT: local, Check.IMPORT: local, Check.OPERATOR: operators, Check.PROPERTY: operators}
+        pairs = ((check, by_check.get(check, everything)) for check in self.checks)
         return [cell for check, selection in pairs for cell, _ in self._planned(check, selection)]
 
     def profile_cells(self, checks: Sequence[Check]) -> list[Cell]:

@@ -149,12 +149,14 @@ class Kept:
         self._cache = cache
         self._key = key
         self._new: dict[str, Ran] = {}
+        self._passing: dict[str, Ran] = {}  # what depends on more than its recipe lives as long as this run
         self._pack = None if refresh else self._stored()
 
     def get(self, name: str) -> Ran | None:
         """What is known of a case."""
-        if name in self._new:
-            return self._new[name]
+        known = self._new.get(name) or self._passing.get(name)
+        if known is not None:
+            return known
         if self._pack is None or name not in self._pack.rows:
             return None
         row = self._pack.rows[name]
@@ -163,9 +165,11 @@ class Kept:
         return Ran(_failure(row["failure"]), outputs, row["seconds"], row["peak"], row["meta"], cached=True)
 
     def add(self, name: str, ran: Ran) -> None:
-        """Remember a result; one that depends on more than its recipe is not stored."""
+        """Remember a result; a crash, a timeout or too much memory is never stored."""
         if ran.failure is None or ran.failure.symptom in (*STORABLE_SYMPTOMS, Symptom.VERSION_SKEW):
             self._new[name] = ran
+        else:
+            self._passing[name] = ran
 
     def save(self, folder: Path) -> None:
         """Store what this run added to what others have stored meanwhile."""
@@ -193,6 +197,7 @@ class Kept:
                 self._key, stage=str(Stage.RUN), meta={"cases": len(rows)}, arrays={},
                 files={"runs.json": index, "runs.bin": data}, failure=None, seconds={}, peak_bytes=0,
             )  # fmt: skip
+            self._pack, self._new = self._stored(), {}
         index.unlink()
         data.unlink()
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
-from concurrent.futures import Future
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from bench_plugin.core.cache import Cache
 from bench_plugin.core.cell import Cell, Check
 from bench_plugin.core.corpus import CaseData, Corpus, CorpusFailed, needed_kinds, newer
 from bench_plugin.core.errors import EnvironmentMissing
+from bench_plugin.core.operator_ahead import Ahead
 from bench_plugin.core.operator_runs import Backend, Kept, Ran
 from bench_plugin.core.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.core.places import cache_root
@@ -58,23 +60,42 @@ class _Line:
 
 
 class Operators:
-    """Carries operator cells through compile, run and compare. To be used from one thread."""
+    """Carries operator cells through compile, run and compare."""
 
     checks = frozenset({Check.OPERATOR})
 
-    def __init__(self, workspace: Workspace, stages: Stages, pool: AgentPool, cache: Cache, *, refresh: bool) -> None:
+    def __init__(
+        self, workspace: Workspace, stages: Stages, pool: AgentPool, cache: Cache, *, jobs: int, refresh: bool
+    ) -> None:
         self._workspace = workspace
         self._pool = pool
         self._cache = cache
+        self._jobs = jobs
         self._refresh = refresh
         self._corpus = Corpus(stages)
         self._lines: dict[str, _Line] = {}
         self._scratch: Path | None = None
+        self._ahead: Ahead | None = None
+        self._judging: ThreadPoolExecutor | None = None
+        self._lock = threading.RLock()
+
+    def plan(self, cells: Sequence[Cell]) -> None:
+        """Work ahead where there are several compilers: each of a few threads takes one compiler's cases at a time."""
+        by_compiler: dict[str, list[str]] = {}
+        for cell in cells:
+            by_compiler.setdefault(cell.compiler, []).append(cell.model)
+        if len(by_compiler) < 2 or self._jobs < 2:
+            return  # one compiler keeps up with the thread that asks, and costs less there
+        self._ahead = Ahead(by_compiler, self._run_ahead, self._line_ended, jobs=self._jobs)
+        self._judging = ThreadPoolExecutor(1, thread_name_prefix="bench-operators")
 
     def run(self, cell: Cell, overrides: Mapping[str, float]) -> Outcome:
         """Compute the cell."""
         try:
-            line = self._line(cell.compiler)
+            if self._ahead is not None:
+                self._ahead.wait(cell.compiler, cell.model)
+            with self._lock:
+                line = self._line(cell.compiler)
             return self._checked(cell, line, Trail(line.versions))
         except EnvironmentMissing as missing:
             return Trail({}).outcome(Status.NOT_PROVIDED, str(missing))
@@ -82,7 +103,9 @@ class Operators:
             return Trail({}).outcome(Status.UNVERIFIED, f"the corpus could not be made: {error}")
 
     def future(self, cell: Cell) -> Future[Outcome]:
-        """The cell's outcome, computed now."""
+        """The cell's outcome: computed now, or awaited in a thread of its own."""
+        if self._judging is not None:
+            return self._judging.submit(self.run, cell, {})
         future: Future[Outcome] = Future()
         try:
             future.set_result(self.run(cell, {}))
@@ -90,64 +113,109 @@ class Operators:
             future.set_exception(error)
         return future
 
+    def stop(self) -> None:
+        """Take no further case; whoever runs one ends with it, or with its agent."""
+        if self._ahead is not None:
+            self._ahead.stop()
+        if self._judging is not None:
+            self._judging.shutdown(wait=False, cancel_futures=True)
+
     def close(self) -> None:
-        """Store what was run and let the agents go."""
+        """Store what was run."""
+        if self._ahead is not None:
+            self._ahead.join(seconds=5)
         for line in self._lines.values():
-            line.backend.close()
             line.kept.save(self._folder())
         self._lines.clear()
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _checked(self, cell: Cell, line: _Line, trail: Trail) -> Outcome:
-        data = self._corpus.case(cell.model)
+    def _run_ahead(self, compiler: str, case: str) -> None:
+        """Compile and run a case, so that its result is there when it is asked for; failures are told then."""
+        try:
+            with self._lock:
+                line = self._line(compiler)
+            self._given(Cell(Check.OPERATOR, case, "onnx", compiler=compiler), line)
+        except (EnvironmentMissing, CorpusFailed):
+            return
+
+    def _line_ended(self, compiler: str) -> None:
+        """All cases of a compiler were run: its agents go, its results stay."""
+        line = self._lines.get(compiler)
+        if line is not None:
+            line.backend.close()
+            line.kept.save(self._folder())
+
+    def _given(self, cell: Cell, line: _Line) -> tuple[CaseData, Ran | None, str]:
+        """A case, what the backend made of it, and why it is skew; None where it is not even tried."""
+        data = self._case(cell.model)
+        if set(needed_kinds(data)) - line.values:
+            return data, None, ""
         row = data.row
+        if newer(row, line.opset, line.ir):
+            needs = f"opset {row['opsets'].get('ai.onnx', 0)}, IR {row['ir']}"
+            skew = f"{needs}; {cell.compiler} takes opset {line.opset}, IR {line.ir}"
+        else:
+            ran = self._ran(line, data, cell.model)
+            if ran.failure is None or ran.failure.symptom is not Symptom.VERSION_SKEW:
+                return data, ran, ""
+            skew = ran.failure.message
+        converted = self._converted(cell, line)
+        if isinstance(converted, str):
+            return data, None, skew
+        return converted, self._ran(line, converted, f"{cell.model}@{line.opset}-{line.ir}"), skew
+
+    def _checked(self, cell: Cell, line: _Line, trail: Trail) -> Outcome:
+        data, ran, skew = self._given(cell, line)
+        row = self._case(cell.model).row
         trail.numbers.update(
             category=row["category"], operators=row["operators"], opset=row["opsets"].get("ai.onnx", 0), ir=row["ir"]
         )
-        limits = sorted(set(needed_kinds(data)) - line.values)
-        if limits:
-            return trail.outcome(Status.UNVERIFIED, f"harness: {cell.compiler} is not handed {', '.join(limits)}")
-        if newer(row, line.opset, line.ir):
-            reason = f"opset {trail.numbers['opset']}, IR {row['ir']}; {cell.compiler} takes opset {line.opset}, "
-            return self._skewed(cell, line, trail, f"{reason}IR {line.ir}")
-        ran = self._ran(line, data, cell.model, trail)
-        if ran.failure is not None and ran.failure.symptom is Symptom.VERSION_SKEW:
-            return self._skewed(cell, line, trail, ran.failure.message)
+        if skew:
+            trail.numbers["converted"] = self._again(cell, line, data, ran)
+            return trail.outcome(Status.VERSION_SKEW, skew, stage=Stage.COMPILE, symptom=Symptom.VERSION_SKEW)
+        if ran is None:
+            limits = ", ".join(sorted(set(needed_kinds(data)) - line.values))
+            return trail.outcome(Status.UNVERIFIED, f"harness: {cell.compiler} is not handed {limits}")
         return self._judged(line, data, ran, trail)
 
-    def _skewed(self, cell: Cell, line: _Line, trail: Trail, reason: str) -> Outcome:
-        """The case again, rewritten to what the backend takes; its verdict stands beside the status."""
-        trail.numbers["converted"] = self._converted(cell, line)
-        return trail.outcome(Status.VERSION_SKEW, reason, stage=Stage.COMPILE, symptom=Symptom.VERSION_SKEW)
-
-    def _converted(self, cell: Cell, line: _Line) -> dict[str, Any]:
-        if not line.opset or not newer(self._corpus.case(cell.model).row, line.opset, line.ir):
-            return {"status": "", "reason": "the adapter does not declare what its tool takes"}
-        data = self._corpus.converted(cell.model, line.opset, line.ir)
-        if isinstance(data, str):
-            return {"status": "", "reason": f"cannot be converted: {data}"}
-        trail = Trail({})
-        ran = self._ran(line, data, f"{cell.model}@{line.opset}-{line.ir}", trail)
-        outcome = self._judged(line, data, ran, trail)
+    def _again(self, cell: Cell, line: _Line, data: CaseData, ran: Ran | None) -> dict[str, Any]:
+        """The verdict on a case rewritten to what the backend takes, as plain data."""
+        if ran is None:
+            return {"status": "", "reason": str(self._converted(cell, line))}
+        outcome = self._judged(line, data, ran, Trail({}))
         opset = data.row["opsets"].get("ai.onnx", 0)
         return {"opset": opset, "ir": data.row["ir"], "status": str(outcome.status), "reason": outcome.reason}
 
-    def _ran(self, line: _Line, data: CaseData, name: str, trail: Trail) -> Ran:
+    def _converted(self, cell: Cell, line: _Line) -> CaseData | str:
+        """The case rewritten to what the backend takes, or why it cannot be."""
+        if not newer(self._case(cell.model).row, line.opset, line.ir):
+            return "the adapter does not declare what its tool takes"
+        with self._lock:
+            data = self._corpus.converted(cell.model, line.opset, line.ir)
+        return f"cannot be converted: {data}" if isinstance(data, str) else data
+
+    def _case(self, name: str) -> CaseData:
+        with self._lock:
+            return self._corpus.case(name)
+
+    def _ran(self, line: _Line, data: CaseData, name: str) -> Ran:
         ran = line.kept.get(name)
         if ran is None:
             ran = line.backend.run(data)
             line.kept.add(name, ran)
+        return ran
+
+    def _judged(self, line: _Line, data: CaseData, ran: Ran, trail: Trail) -> Outcome:
         trail.timings.update(ran.seconds)
         trail.placement.update(ran.meta.get("placement", {}))
         trail.retry = dict(ran.retry)
+        if ran.peak:
+            trail.peaks["run"] = ran.peak
         for shim in ran.meta.get("shims", []):
             trail.flag(f"shim: {shim}")
         if ran.cached:
             trail.cached.append("run")
-        return ran
-
-    def _judged(self, line: _Line, data: CaseData, ran: Ran, trail: Trail) -> Outcome:
         if ran.failure is not None:
             if ran.failure.symptom is Symptom.HARNESS:
                 return trail.outcome(Status.UNVERIFIED, f"harness: {ran.failure.message}", log=ran.failure.log)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -118,3 +119,13 @@ class Outcome:
     def failed(self) -> bool:
         """Whether pytest's item fails unless an expectation covers the outcome."""
         return self.status in {Status.MISMATCH, Status.ERROR, Status.UNSUPPORTED}
+
+
+def normalised(reason: str) -> str:
+    """A reason without what differs from case to case: paths, quoted names, numbers; its first line, bounded."""
+    line = reason.strip().splitlines()[0] if reason.strip() else "no reason was given"
+    line = re.sub(r"/\S+\.onnx", "FILE", line)
+    line = re.sub(r"'[^']*'|\"[^\"]*\"", "'...'", line)
+    line = re.sub(r"\[[-\d, ]*\]|\([-\d, ]+\)|\{[-\d, ]*\}", "[...]", line)
+    line = re.sub(r"test_\w+", "CASE", line)
+    return re.sub(r"-?\d[\d.]*(e[-+]?\d+)?", "N", line)[:160]

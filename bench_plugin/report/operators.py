@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bench_plugin.core.outcome import normalised
 from bench_plugin.report.entries import FAILED, Entry, entry, latest, partial
 
 CHECK = "operator"
@@ -113,16 +113,6 @@ def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> 
         headings={name: _heading(name, titles) for name in compilers}, tallies=tallies, totals=totals,
         entries=tuple(entries), partial=partial(rows), header=header, notes=tuple(notes),
     )  # fmt: skip
-
-
-def normalised(reason: str) -> str:
-    """A reason without what differs from case to case: paths, names in quotes, numbers; its first line, bounded."""
-    line = reason.strip().splitlines()[0] if reason.strip() else "no reason was given"
-    line = re.sub(r"/\S+\.onnx", "FILE", line)
-    line = re.sub(r"'[^']*'|\"[^\"]*\"", "'...'", line)
-    line = re.sub(r"\[[-\d, ]*\]|\([-\d, ]+\)|\{[-\d, ]*\}", "[...]", line)
-    line = re.sub(r"test_\w+", "CASE", line)
-    return re.sub(r"-?\d[\d.]*(e[-+]?\d+)?", "N", line)[:160]
 
 
 def data(grid: OperatorGrid) -> dict[str, Any]:
