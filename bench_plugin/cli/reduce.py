@@ -1,0 +1,105 @@
+"""``bench reduce CELL``: the fewest nodes that fail as the cell does, with a script that needs only the tool."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.cli.repro import find_row
+from bench_plugin.core.cell import Cell, Check
+from bench_plugin.core.errors import UsageError
+from bench_plugin.core.outcome import Symptom
+from bench_plugin.core.reduction import Reducer, write
+from bench_plugin.core.results import read_rows
+from bench_plugin.core.settings import Settings, read_settings_file
+from bench_plugin.core.trials import Trials
+from bench_plugin.core.workspace import Workspace
+
+HELP = "shrink a failing cell's model to the fewest nodes that fail alike, with a script for an upstream report"
+CHECKS = (Check.EQUIVALENCE, Check.OPERATOR, Check.IMPORT)
+INTEGERS = ("w8", "w8a8", "w8a8-dyn")
+PLAIN = "--bench-model="
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """CELL (or a file), the limits of the search, and where the result goes."""
+    add_cell_arguments(parser)
+    parser.add_argument("--output", type=Path, help="folder for the result (default: reduced/<cell> beside RESULTS)")
+    parser.add_argument("--most", type=int, default=300, help="trials at most (default %(default)s)")
+    parser.add_argument("--budget", type=float, default=1800, help="seconds for all of them (default %(default)s)")
+
+
+def add_cell_arguments(parser: argparse.ArgumentParser) -> None:
+    """What names a cell: a row of a results file, or an ONNX file with a tool."""
+    parser.add_argument("cell", metavar="CELL", help="a row's 12-hex key or node id, or an ONNX file")
+    parser.add_argument("--results", type=Path, default=Path("reports/results.jsonl"), help="the file to look it up in")
+    parser.add_argument("--compiler", default="", help="with an ONNX file: the compiler to try it in")
+    parser.add_argument("--importer", default="", help="with an ONNX file: the importer to try it in")
+    parser.add_argument("--precision", default="fp32", help="with an ONNX file (default %(default)s)")
+    parser.add_argument("--timeout", type=float, default=120, help="seconds per stage of a trial (default %(default)s)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reduce and write; 1 when there is a defect, 3 when it does not show outside of its cell."""
+    cell, row, settings, workspace = find_cell(args)
+    symptom = str(row.get("symptom") or "")
+    if row and not symptom:
+        raise UsageError(f"{cell.id} is {row.get('status')}: there is no failure to reduce")
+    if symptom == Symptom.MISMATCH and cell.precision in INTEGERS:
+        raise UsageError(f"{cell.id}: a mismatch in integers is judged layer by layer; use bench localise")
+    trials = Trials(settings, workspace, cell, _say, seconds=args.timeout)
+    try:
+        reducer = Reducer(trials, _say, most=args.most, budget=args.budget)
+        found = reducer.reduce(str(row.get("stage") or ""), symptom or str(Symptom.MISMATCH))
+        folder = args.output or args.results.parent / "reduced" / (row.get("key") or cell.id)
+        remarks = write(trials, cell, found, folder)
+    finally:
+        trials.close()
+    print(found.defect.text)
+    print(f"{found.nodes} of {found.of} nodes: {', '.join(found.part.described['operators'])}")
+    for remark in (*found.notes, *remarks):
+        print(remark)
+    print(f"{found.trials} trials in {found.seconds:.0f} s; wrote {folder}")
+    return 1
+
+
+def find_cell(args: argparse.Namespace) -> tuple[Cell, Mapping[str, Any], Settings, Workspace]:
+    """The cell, its row (empty for a file), and what it needs. Raises UsageError."""
+    base = read_settings_file(Path.cwd())
+    settings = replace(base, results=args.results)
+    path = Path(args.cell)
+    if path.suffix == ".onnx":
+        if not path.is_file():
+            raise UsageError(f"{path}: no such file")
+        return _of_file(args, path, settings)
+    row = find_row(read_rows(args.results).rows, args.cell, args.results)
+    cell = Cell.from_axes(row["cell"])
+    if cell.check not in CHECKS:
+        raise UsageError(f"{cell.id} is a check of {cell.check}; this takes {', '.join(CHECKS)}")
+    files = [Path(one.removeprefix(PLAIN)) for one in row["repro"] if str(one).startswith(PLAIN)]
+    settings = replace(settings, selection=replace(settings.selection, onnx_files=tuple(files)))
+    return cell, row, settings, Workspace.load(settings)
+
+
+def _of_file(
+    args: argparse.Namespace, path: Path, settings: Settings
+) -> tuple[Cell, Mapping[str, Any], Settings, Workspace]:
+    settings = replace(settings, selection=replace(settings.selection, onnx_files=(path,)))
+    workspace = Workspace.load(settings)
+    if bool(args.compiler) is bool(args.importer):
+        raise UsageError(f"{path.name}: say with what to try it: --compiler or --importer")
+    if args.compiler:
+        cell = Cell(Check.EQUIVALENCE, path.stem, "onnx", compiler=args.compiler, precision=args.precision)
+        return cell, {}, settings, workspace
+    for name, adapter in workspace.catalog.of_kind("framework").items():
+        if args.importer in adapter.importers:
+            cell = Cell(Check.IMPORT, path.stem, "onnx", importer_framework=name, importer=args.importer)
+            return cell, {}, settings, workspace
+    raise UsageError(f"--importer {args.importer}: no framework has it")
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)

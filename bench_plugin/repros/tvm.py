@@ -1,0 +1,19 @@
+"""Apache TVM."""
+
+PACKAGES = ["apache-tvm", "onnx"]
+
+
+def run(path, inputs, how):
+    import onnx
+    import tvm
+    from tvm import relax
+    from tvm.relax.frontend.onnx import from_onnx
+
+    module = from_onnx(onnx.load(path))
+    target = tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
+    with target:
+        if how["options"].get("pipeline") == "zero":
+            module = relax.get_pipeline("zero")(module)
+    machine = relax.VirtualMachine(relax.build(module, target), tvm.cpu())
+    found = machine["main"](*[tvm.runtime.tensor(x) for x in inputs.values()])
+    return [y.numpy() for y in ([found] if hasattr(found, "numpy") else found)]
