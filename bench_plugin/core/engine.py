@@ -12,11 +12,13 @@ from bench_plugin.compare.table import with_overrides
 from bench_plugin.core.cache import Cache, default_folder
 from bench_plugin.core.cell import Cell, Check
 from bench_plugin.core.compile_tasks import CompileTasks
+from bench_plugin.core.compiling import Compiling
 from bench_plugin.core.equivalence import Equivalence
 from bench_plugin.core.errors import UsageError
 from bench_plugin.core.operators import Operators
 from bench_plugin.core.outcome import Outcome
 from bench_plugin.core.properties import Properties
+from bench_plugin.core.quality import Quality
 from bench_plugin.core.roundtrip import RoundTrip
 from bench_plugin.core.schedule import Need, Schedule
 from bench_plugin.core.settings import Settings
@@ -61,11 +63,13 @@ class Engine:
             refresh=settings.refresh,
         )
         tasks = Tasks(workspace, seed=settings.seed, threads=settings.threads or os.cpu_count() or 1)
-        compiling = CompileTasks(workspace, tasks, options=settings.options, calibration=settings.calibration)
+        making = CompileTasks(workspace, tasks, options=settings.options, calibration=settings.calibration)
         self._steps = Steps(self._stages, tasks)
+        compiling = Compiling(workspace, self._steps, tasks, making)
         self._checkers: tuple[Checker, ...] = (
             RoundTrip(workspace, self._steps, tasks),
-            Equivalence(workspace, self._steps, tasks, compiling),
+            Equivalence(compiling),
+            Quality(compiling),
             Properties(
                 workspace,
                 self._pool,
