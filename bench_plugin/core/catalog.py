@@ -40,6 +40,7 @@ class Adapter:
     title: str
     distribution: str
     path: Path
+    text: bytes
     digest: str
     exporters: Mapping[str, Converter]
     importers: Mapping[str, Converter]
@@ -123,9 +124,12 @@ class Catalog:
         named = (name for name in sorted(self.adapters) if name != COMMAND)
         return {name: self.adapters[name] for name in named if self.adapters[name].kind == kind}
 
-    def sources(self, name: str) -> list[tuple[str, Path]]:
-        """The files that an agent needs for an adapter: those of the adapters that it uses first, then its own."""
-        return [(one, self[one].path) for one in self.used(name)]
+    def sources(self, name: str) -> list[tuple[str, bytes]]:
+        """The files that an agent needs for an adapter, as they were when this run began: recipes name their hashes.
+
+        Those of the adapters that it uses come first, then its own.
+        """
+        return [(one, self[one].text) for one in self.used(name)]
 
     def used(self, name: str) -> list[str]:
         """The adapters that one works with, in the order that they are loaded in, itself last."""
@@ -154,6 +158,7 @@ def read_adapter(path: Path) -> Adapter:
         title=declaration.get("title", declaration["name"]),
         distribution=declaration.get("distribution", declaration["name"]),
         path=path,
+        text=source,
         digest=hashlib.sha256(source).hexdigest(),
         exporters=_converters(path, declaration, "exporters"),
         importers=_converters(path, declaration, "importers"),

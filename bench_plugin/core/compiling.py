@@ -71,6 +71,8 @@ class Compiling:
         """Export (or build), prepare the graph, compile; and run in the same process what leaves no artefact."""
         source = cell if cell.exporter or model.onnx else self._default_export(cell)
         file = self.steps.file(source, model, trail)
+        if isinstance(file, Failure) and model.onnx is not None:
+            return trail.failed(file)
         if isinstance(file, Failure):
             return trail.outcome(Status.UNVERIFIED, f"export failed: {file.symptom} at {file.stage}: {file.message}")
         drawn = self.tasks.drawn(model, cell.framework, file.check)

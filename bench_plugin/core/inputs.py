@@ -85,7 +85,7 @@ def _draw(spec: InputSpec, seed: int, shape: tuple[int, ...]) -> np.ndarray[Any,
     rng = np.random.default_rng([seed, zlib.crc32(spec.name.encode())])
     if spec.dtype == "bool":
         return rng.integers(0, 2, shape).astype(bool)
-    if spec.dtype.startswith("int"):
+    if spec.dtype.startswith(("int", "uint")):
         return rng.integers(0, spec.high or 16, shape).astype(spec.dtype)
     if spec.values == "uniform":
         return np.asarray(rng.random(shape) * (spec.high or 1), dtype=spec.dtype)

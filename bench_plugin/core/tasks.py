@@ -18,6 +18,9 @@ from bench_plugin.reach.client import Limits
 NOISE_SAMPLES = 4
 MUTANT_SAMPLES = 2  # a mutant is off by orders of magnitude on any input, or it is not caught at all
 GIB = 2**30
+DRAWN = (
+    "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -238,6 +241,10 @@ class Drawn:
         return {f"in:{name}": value for name, value in zip(self._names, drawn.values(), strict=True)}
 
     def _complain(self, declared: Mapping[str, Any]) -> str:
+        for row in declared["inputs"]:
+            if row["dtype"] not in DRAWN:
+                named = row["dtype"] if row["dtype"] not in ("", "object") else "string, or no tensor at all"
+                return f"input {row['name']!r} is of type {named}; inputs are drawn of {', '.join(DRAWN)}"
         have, want = len(declared["inputs"]), len(self._model.inputs)
         return "" if have == want else f"the file takes {have} inputs ({', '.join(self._names)}), the model has {want}"
 

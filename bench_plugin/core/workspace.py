@@ -160,7 +160,10 @@ class Workspace:
             frameworks[name] = {"title": adapter.title, "version": version}
         compilers = {}
         for name, adapter in self.catalog.of_kind("compiler").items():
-            version = self.toolchains.locked_versions(adapter.toolchain).get(adapter.distribution, "")
+            several = "toolchains" in adapter.declaration  # it has as many versions as frameworks
+            version = (
+                "" if several else self.toolchains.locked_versions(adapter.toolchain).get(adapter.distribution, "")
+            )
             compilers[name] = {
                 "title": adapter.title, "version": version, "takes": list(adapter.takes),
                 "precisions": {precision: list(graphs) for precision, graphs in adapter.graphs.items()},

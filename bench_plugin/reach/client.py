@@ -89,7 +89,7 @@ class Agent:
     channel: Channel
     process: Process
     log: Path
-    adapters: Callable[[str], Sequence[tuple[str, Path]]]
+    adapters: Callable[[str], Sequence[tuple[str, bytes]]]
     results: Path
     calls: int = 0
     lost: bool = False
@@ -150,8 +150,7 @@ class Agent:
 
     def _load(self, adapter: str, limits: Limits) -> None:
         """Send the adapter and those that it uses, unless the agent has them as they are."""
-        for name, path in self.adapters(adapter):
-            source = path.read_bytes()
+        for name, source in self.adapters(adapter):
             digest = hashlib.sha256(source).hexdigest()
             if self._loaded.get(name) != digest:
                 blob = wire.Array("bytes", (len(source),), source)

@@ -68,7 +68,7 @@ class AgentPool:
         self,
         environments: Callable[[str], Path],
         folder: Path,
-        adapters: Callable[[str], Sequence[tuple[str, Path]]],
+        adapters: Callable[[str], Sequence[tuple[str, bytes]]],
         scratch: Path | None = None,
     ) -> None:
         self._environments = environments

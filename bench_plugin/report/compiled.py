@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench_plugin.report.entries import Entry, entry, latest, partial
+from bench_plugin.report.entries import Entry, entry, header_of, latest, partial
 
 CHECKS = ("equivalence", "quality")
 ORDER = ("fp32", "fp16", "bf16", "w16", "w8a8", "w8a8-dyn", "w8")
@@ -51,7 +51,7 @@ class CompiledGrid:
 
 def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> CompiledGrid:
     """Join the rows of one or several results files."""
-    header = next((row for row in rows if row["kind"] == "header"), {})
+    header = header_of(rows)
     entries = [entry(row) for row in latest(rows, CHECKS)]
     titles = header.get("titles", {})
     compilers = titles.get("compilers", {})

@@ -80,6 +80,15 @@ def latest(rows: Iterable[Mapping[str, Any]], checks: Sequence[str]) -> list[Map
     return list(found.values())
 
 
+def header_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The first header; its command names those of resumed runs too."""
+    headers = [row for row in rows if row["kind"] == "header"]
+    if not headers:
+        return {}
+    commands = [" ".join(row["command"]) for row in headers if row.get("command")]
+    return {**headers[0], "command": "; ".join(dict.fromkeys(commands))}
+
+
 def partial(rows: Sequence[Mapping[str, Any]]) -> str:
     """How many of the profile's cells are in the rows, when it is not all of them."""
     plans = [row for row in rows if row["kind"] == "plan"]

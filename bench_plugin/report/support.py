@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_plugin.core.outcome import Stage
-from bench_plugin.report.entries import Entry, entry, latest, partial
+from bench_plugin.report.entries import Entry, entry, header_of, latest, partial
 from bench_plugin.report.published import Published, published_grid
 
 NOT_RUN = "not run"
@@ -76,7 +76,7 @@ class Grid:
 
 def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> Grid:
     """Join the rows of one or several results files; a later row of the same cell replaces an earlier one."""
-    header = next((row for row in rows if row["kind"] == "header"), {})
+    header = header_of(rows)
     entries = [entry(row) for row in latest(rows, ROUND_TRIPS)]
     titles = header.get("titles", {})
     frameworks = _order(entries, "framework", titles.get("frameworks", {}))

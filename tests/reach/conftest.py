@@ -21,7 +21,7 @@ LIMITS = Limits(20.0, 0)
 def make_pool(folder: Path) -> AgentPool:
     """A pool whose toolchains are all this interpreter, whose adapters are all the fake one."""
     return AgentPool(
-        lambda name: Path(sys.executable), folder / "logs", lambda name: [(name, FAKE)], folder / "scratch"
+        lambda name: Path(sys.executable), folder / "logs", lambda name: [(name, FAKE.read_bytes())], folder / "scratch"
     )
 
 

@@ -66,7 +66,7 @@ def listener(tmp_path: Path) -> Iterator[tuple[int, Path]]:
 
 def over(channel: Channel, tmp_path: Path, adapter: Path = FAKE) -> Agent:
     """A greeted agent on a channel."""
-    agent = Agent(channel, Board(), tmp_path / "log", lambda name: [(name, adapter)], tmp_path / "results")
+    agent = Agent(channel, Board(), tmp_path / "log", lambda name: [(name, adapter.read_bytes())], tmp_path / "results")
     agent.greet()
     return agent
 
