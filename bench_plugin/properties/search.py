@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bench_plugin.properties.graphs import Graph
 
 MESSAGE = 160
+ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,7 @@ def search(
     remembered: dict[str, Tried] = {}
     kinds: dict[tuple[str, str, str], type[Finding]] = {}
     latest: dict[tuple[str, str, str], tuple[Graph, Tried]] = {}
+    done: set[tuple[str, str, str]] = set()
     began = time.monotonic()
 
     def result(graph: Graph) -> Tried:
@@ -155,6 +157,8 @@ def search(
             report.known += 1
             return
         kind = found.signature.kind
+        if kind in done:
+            return
         latest[kind] = (graph, found)
         raise kinds.setdefault(kind, type("Finding", (Finding,), {}))(found.reason)
 
@@ -169,15 +173,21 @@ def search(
     run = chosen(given(strategy)(tried))
     if report.seed is not None:
         run = seed(report.seed)(run)
-    try:
-        run()
-    except Finding:
-        pass
-    except ExceptionGroup as group:  # one of each kind
-        _, others = group.split(Finding)
-        if others is not None:
-            raise others from None
-    # hypothesis ends by running the smallest graph of each kind once more.
+    for _ in range(
+        ROUNDS
+    ):  # hypothesis stops soon after a failure: what it has shrunk is stepped over in another round
+        try:
+            run()
+        except Finding:
+            pass
+        except ExceptionGroup as group:  # one of each kind
+            _, others = group.split(Finding)
+            if others is not None:
+                raise others from None
+        if done == set(latest):
+            break
+        done = set(latest)
+    # Each round ends with the smallest graph of each kind, run once more.
     report.found = [latest[kind] for kind in sorted(latest)]
     report.seconds = round(time.monotonic() - began, 3)
     return report

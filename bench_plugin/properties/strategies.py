@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
-from bench_plugin.properties.catalogue import OPERATORS, Choice, Operator
+from bench_plugin.properties.catalogue import OPERATORS, WIDEST, Choice, Operator
 from bench_plugin.properties.graphs import Graph, Node, Port, Source, filled
 
 if TYPE_CHECKING:
@@ -91,11 +91,16 @@ class Sketch:
         if kind == "u":
             low = max(low, 0)
         edges: Any = []
-        choices = _edges(dtype, "mild" if self._joined and row.edges != "none" else row.edges, low, high)
-        if choices and math.prod(shape):
-            edges = self._draw(
-                st.lists(st.tuples(st.integers(0, math.prod(shape) - 1), st.sampled_from(choices)), max_size=EDGES)
-            )
+        widest = "int64" if row.name in WIDEST else "int32"
+        choices = _edges(
+            widest if dtype == "int64" else dtype,
+            "mild" if self._joined and row.edges != "none" else row.edges,
+            low,
+            high,
+        )
+        last = _size(shape) - 1
+        if choices and last >= 0:
+            edges = self._draw(st.lists(st.tuples(st.integers(0, last), st.sampled_from(choices)), max_size=EDGES))
         seed = self.number(0, SEEDS)
         inside = self.flag() if constant is None else constant
         return self._given(filled(dtype, shape, low, high, seed, edges), dtype, constant=inside)
@@ -150,6 +155,10 @@ class Sketch:
         port = Port(f"{'c' if constant else 'x'}{len(self._sources)}", dtype, tuple(values.shape))
         self._sources.append(Source(port, constant, values))
         return port
+
+
+def _size(shape: Shape) -> int:
+    return math.prod(shape)
 
 
 def _edges(dtype: str, level: str, low: float, high: float) -> list[Any]:

@@ -23,6 +23,7 @@ ADAPTER = {
     "takes": ["onnx"],
     "precisions": {"fp32": ["original"]},
     "targets": ["local"],
+    "unsupported": [{"exception": "NotImplemented", "pattern": ""}],
 }
 
 
@@ -43,7 +44,7 @@ class Adapter:
         nodes = onnx.load(call.files["model.onnx"]).graph.node
         for number, node in enumerate(nodes):
             if node.op_type == "Shrink":
-                raise ValueError("node %d %r at 0x%x has no lowering" % (number, node.output[0], id(node)))
+                raise ValueError(f"node {number} {node.output[0]!r} at {hex(id(node))} has no lowering")
             if node.op_type == "Softplus":
                 os._exit(3)
         path = os.path.join(call.folder, "model.onnx")
