@@ -46,7 +46,7 @@ def versions():
     except ImportError:
         import importlib_metadata as metadata
     try:
-        return {name: metadata.version(name) for name in PACKAGES + ["numpy"]}
+        return {name: metadata.version(name) for name in [*PACKAGES, "numpy"]}
     except metadata.PackageNotFoundError as missing:
         print("not installed:", missing)
         sys.exit(4)
