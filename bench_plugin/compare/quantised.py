@@ -93,6 +93,23 @@ def _stable(expected: Array, perturbed: Sequence[Array], unit: float) -> Array:
     return stable
 
 
+def killed_in_steps(
+    truth: Mapping[str, Array], mutant: Mapping[str, Array], scales: Sequence[float | None], table: Table = DEFAULTS
+) -> dict[str, Any] | None:
+    """Whether the rule of :func:`compare_stable` would catch a mutant, by position; None where no output has a step."""
+    worst, killed, judged = 0.0, False, False
+    for expected, found, scale in zip(truth.values(), mutant.values(), scales, strict=False):
+        if scale is None or not expected.size:
+            continue
+        judged = True
+        if found.shape != expected.shape or not np.isfinite(found).all():
+            return {"killed": True, "ratio": 1e9}
+        one = steps(found, expected, scale)
+        killed |= one.within < table.quantised_share or one.largest > table.quantised_steps
+        worst = max(worst, one.largest / table.quantised_steps)
+    return {"killed": killed, "ratio": worst} if judged else None
+
+
 def sqnr(actual: Array, truth: Array) -> float | None:
     """Signal to quantisation noise in decibels; None where there is no noise or no signal."""
     t = np.asarray(truth, dtype=np.float64)

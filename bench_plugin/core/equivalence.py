@@ -196,12 +196,12 @@ class Equivalence:
 
     def _proven(self, cell: Cell, model: Model, trail: Trail, judge: Judge, found: Compiled, plain: Truth) -> Outcome:
         """A verdict is worth what it could have caught: the mutants at this precision, and fp32 behind bf16."""
+        task = self._compiling.tasks.mutants(found.file.path, found.file.origin, model, found.drawn)
+        mutants = self._compiling.steps.take(cell, trail, "mutants", task)
+        if mutants.failure and cell.precision in COMPUTED:
+            reason = f"mutants could not be run: {mutants.failure.message}"
+            return trail.outcome(Status.UNVERIFIED, reason, stage=Stage.BUILD)
         if cell.precision in COMPUTED:
-            task = self._compiling.tasks.mutants(found.file.path, found.file.origin, model, found.drawn)
-            mutants = self._compiling.steps.take(cell, trail, "mutants", task)
-            if mutants.failure:
-                reason = f"mutants could not be run: {mutants.failure.message}"
-                return trail.outcome(Status.UNVERIFIED, reason, stage=Stage.BUILD)
             truth = plain
             if cell.precision != "fp32":
                 truth = judge.at_precision(plain, self._emulated(cell, model, trail, found), cell.precision)
@@ -210,6 +210,11 @@ class Equivalence:
             if cell.precision == "fp32" and not discrimination.enough:
                 reason = f"not discriminating: {discrimination.reason}"
                 return trail.outcome(Status.UNVERIFIED, reason, stage=Stage.BUILD)
+        elif not mutants.failure and cell.precision == "w16":  # the rule of fp32
+            trail.numbers["mutants"] = judge.discrimination(plain, mutants).table
+        elif not mutants.failure and cell.graph == "qdq":
+            scales = list(found.subject.meta["output_scales"])
+            trail.numbers["mutants"] = judge.killed_in_steps(plain, mutants, scales)
         if cell.precision == "bf16":
             whole = self.run(replace(cell, precision="fp32", graph=""), {})
             if whole.status is not Status.SUPPORTED:

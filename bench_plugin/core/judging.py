@@ -13,7 +13,7 @@ from bench_plugin.compare.discriminate import Discrimination, discriminate
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
 from bench_plugin.compare.precision import effective_by_error, emulated_errors
-from bench_plugin.compare.quantised import compare_layers, compare_stable, sqnr
+from bench_plugin.compare.quantised import compare_layers, compare_stable, killed_in_steps, sqnr
 from bench_plugin.compare.table import DEFAULTS, with_overrides
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, compare
 from bench_plugin.core.inputs import stack_names
@@ -163,16 +163,27 @@ class Judge:
                 return f"error: {name} is off by {worst:.2e} at the second binding"
         return "preserved" if len(actual) >= len(truth.whole) else "error: outputs are missing at the second binding"
 
+    def killed_in_steps(self, truth: Truth, mutants: Done, scales: Sequence[float | None]) -> dict[str, Any]:
+        """Which mutants the rule of quantised graphs would catch at the outputs."""
+        outputs, part = _mutants(truth, mutants)
+        found = {name: killed_in_steps(part, one, scales, self._table) for name, one in outputs.items()}
+        return {name: row for name, row in found.items() if row is not None}
+
     def discrimination(self, truth: Truth, mutants: Done, precision: str = "fp32") -> Discrimination:
         """Whether this model could show an error at all; mutants ran on the first inputs of the truth."""
-        outputs: dict[str, dict[str, Array]] = {}
-        for name, values in mutants.arrays.items():
-            mutant, _, output = name.rpartition(":")
-            outputs.setdefault(mutant, {})[output] = values
-        count = int(mutants.meta["mutate"]["samples"])
-        part = {name: values[:count] for name, values in truth.outputs.items()}
+        outputs, part = _mutants(truth, mutants)
         limits = {name: tolerance(noise, self._table.row(precision)) for name, noise in truth.noise.items()}
         return discriminate(part, outputs, limits, self._table)
+
+
+def _mutants(truth: Truth, mutants: Done) -> tuple[dict[str, dict[str, Array]], dict[str, Array]]:
+    """Outputs by mutant, and the truth of the inputs that mutants ran on."""
+    outputs: dict[str, dict[str, Array]] = {}
+    for name, values in mutants.arrays.items():
+        mutant, _, output = name.rpartition(":")
+        outputs.setdefault(mutant, {})[output] = values
+    count = int(mutants.meta["mutate"]["samples"])
+    return outputs, {name: values[:count] for name, values in truth.outputs.items()}
 
 
 def _end_to_end(own: Mapping[str, Array], actual: Mapping[str, Array]) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def ask(channel: Channel, kind: int, meta: dict[str, Any], data: bytes | None = 
 def test_an_adapter_that_changed_is_sent_again(pool: AgentPool, tmp_path: Path) -> None:
     copy = tmp_path / "adapter.py"
     copy.write_bytes(FAKE.read_bytes())
-    pool._adapters = lambda name: copy
+    pool._adapters = lambda name: [(name, copy.read_bytes())]
     with pool.lease("fake") as agent:
         first = agent.call("fake", "go", {}, limits=LIMITS)
         second = agent.call("fake", "go", {}, limits=LIMITS)
