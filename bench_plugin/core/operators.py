@@ -29,7 +29,7 @@ from bench_plugin.core.cell import Cell, Check
 from bench_plugin.core.corpus import CaseData, Corpus, CorpusFailed, needed_kinds, newer
 from bench_plugin.core.errors import EnvironmentMissing
 from bench_plugin.core.operator_ahead import Ahead
-from bench_plugin.core.operator_runs import Backend, Kept, Ran
+from bench_plugin.core.operator_runs import ROLES, Backend, Kept, Ran
 from bench_plugin.core.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.core.places import cache_root
 from bench_plugin.core.plan_equivalence import ORIGINAL
@@ -257,11 +257,12 @@ class Operators:
                 agent=agent_digest(), lock=workspace.toolchains.lock_hash(toolchain), corpus=self._corpus.key,
                 meta=meta,
             )  # fmt: skip
+            roles = (f"{ROLES[0]}-{compiler}", f"{ROLES[1]}-{compiler}")  # two compilers may share a toolchain
             memory = int(workspace.toolchains.memory_gb(toolchain) * GIB)
             limits = Limits(SECONDS, memory)
             declaration = adapter.declaration
             self._lines[compiler] = _Line(
-                Backend(self._pool, adapter, toolchain, meta, limits, self._folder()),
+                Backend(self._pool, adapter, toolchain, meta, limits, self._folder(), roles),
                 Kept(self._cache, key, refresh=self._refresh),
                 workspace.operator_versions(compiler),
                 int(declaration.get("opsets", [0, 0])[1]),

@@ -28,12 +28,12 @@ class OperatorPlanner:
         self._compilers = compilers
 
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
-        """Case by case, each with its compilers. Raises UsageError for a case that there is not."""
+        """Compiler by compiler, every case. Raises UsageError for a case that there is not."""
         if selection.models and not selection.cases and not self._meant(selection):
             return  # models were asked for by name, and no case is one of them
         names = self._chosen(selection)
-        for case in self._selected(selection):
-            for name in names:
+        for name in names:  # one compiler after the other: the rows of the first are there while the next work ahead
+            for case in self._selected(selection):
                 cell = Cell(check, case.name, ONNX, compiler=name)
                 declared = elsewhere(cell, selection, "operators")
                 yield declared.cell if declared else cell, declared

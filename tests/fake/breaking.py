@@ -1,0 +1,71 @@
+"""A compiler that breaks in known ways, by the operator of the case; what it does not break it computes in numpy."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import signal
+import time
+
+from bench_plugin.agent import samples
+from bench_plugin.agent.adapter import Call, Reply, Unsupported, VersionSkew
+
+ADAPTER = {
+    "name": "breaking",
+    "kind": "compiler",
+    "toolchain": "onnxruntime",
+    "title": "Breaking",
+    "distribution": "numpy",
+    "operations": ["compile", "run"],
+    "takes": ["onnx"],
+    "precisions": {"fp32": ["original"]},
+    "opsets": [1, 20],
+    "ir": [3, 10],
+}
+
+
+class Adapter:
+    """Remembers nothing."""
+
+    def versions(self) -> dict[str, str]:
+        """None."""
+        return {}
+
+    def reset(self) -> None:
+        """Nothing is kept."""
+
+    def compile(self, call: Call) -> Reply:
+        """The file as it is, unless its operator is one that ends badly."""
+        call.stage("compile")
+        operator = _operator(call)
+        if operator == "Exp":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if operator == "Neg":
+            raise Unsupported("there is no Neg here")
+        if operator == "Relu":
+            raise VersionSkew("Relu is too new")
+        path = os.path.join(call.folder, "model.onnx")
+        shutil.copyfile(call.files["model.onnx"], path)
+        return Reply({"effective": "fp32"}, files={"model.onnx": path})
+
+    def run(self, call: Call) -> Reply:
+        """numpy's result; of Tanh a little too much."""
+        import numpy as np
+
+        call.stage("run")
+        with open(os.environ["FAKE_CALLS"], "a") as log:
+            log.write("run\n")
+        (x,) = samples.given(call)
+        operator = _operator(call)
+        if operator == "Sqrt" and os.environ.get("FAKE_HANG"):
+            time.sleep(600)
+        result = {"Abs": np.abs, "Sqrt": np.sqrt, "Tanh": lambda values: np.tanh(values) * np.float32(1.00001)}[
+            operator
+        ](x)
+        return Reply({}, samples.blobs({"out0": result}))
+
+
+def _operator(call: Call) -> str:
+    onnx = importlib.import_module("onnx")
+    return str(onnx.load(call.files["model.onnx"]).graph.node[0].op_type)
