@@ -23,7 +23,7 @@ class OutputVerdict:
     """One output of a part. ``ratio`` is its error in tolerances; ``limit`` and ``rms`` what it may be off by."""
 
     name: str
-    wrong: str  # "" | shape | type | NaN | values
+    wrong: str  # "" | shape | type | NaN | Inf | values
     reason: str
     E: float | None
     ratio: float
@@ -99,6 +99,8 @@ def _kind(want: Array, have: Array) -> str:
         return "type"
     if _real(want) and np.isfinite(want).all() and not np.isfinite(have).all():
         return "NaN"
+    if _real(want) and (np.isinf(want) != np.isinf(have)).any():
+        return "Inf"
     return "values"
 
 

@@ -14,6 +14,7 @@ import subprocess
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,11 @@ class Defect:
             return f"{self.stage}: {self.symptom}: {kind}{self.failure.message}"
         first = self.wrong[0]
         return f"{self.stage}: mismatch: {first.name}: {first.reason}"
+
+    def of_outputs(self, other: Defect | None) -> bool:
+        """Whether no output is wrong that was not so in the other; always so for failures."""
+        wrong = {(one.name, one.wrong) for one in self.wrong}
+        return not wrong or (other is not None and wrong <= {(one.name, one.wrong) for one in other.wrong})
 
     def same(self, other: Defect | None, names: Collection[str] = ()) -> bool:
         """Whether the other is this defect; ``names`` are those of the graph, which messages may differ in."""
@@ -137,11 +143,14 @@ class Reducer:
             graph = self._trials.graph(bound=bound)
             nodes = list(range(len(graph.nodes)))
             part = self._trials.part(graph, [nodes])
-            if defect.same(self._defect(part), graph.names):
+            rewritten = self._defect(part)
+            if defect.same(rewritten, graph.names):
                 self._names = graph.names
                 if not bound:
                     self._notes.append("symbolic dimensions stay: with numbers for them the defect is gone")
                 return graph, nodes, part
+            how = "with numbers for its symbols" if bound and symbolic else "rewritten"
+            self._note(f"the graph {how}: {rewritten.text if rewritten else 'no defect'}")
         raise CannotSay("the defect is gone when the graph is rewritten without its names and shapes")
 
     def _window(self, graph: Graph, nodes: list[int], defect: Defect) -> list[int]:
@@ -212,6 +221,7 @@ class Reducer:
 
     def _shrunk(self, part: Part, defect: Defect) -> Part:
         """Smaller dimensions, the largest first, as long as the defect stays."""
+        before = self._defect(part)
         for size in part.described["sizes"]:
             for to in (number for number in SMALLEST if number < size):
                 if self._spent():
@@ -219,7 +229,8 @@ class Reducer:
                 smaller = self._trials.smaller(part, size, to)
                 if smaller is None or not self._valid(smaller):
                     continue
-                if defect.same(self._defect(smaller), self._names):
+                found = self._defect(smaller)
+                if found is not None and defect.same(found, self._names) and found.of_outputs(before):
                     self._note(f"dimension {size} can be {to}")
                     part = smaller
                     break
@@ -291,6 +302,13 @@ def _as_seen(defect: Defect) -> Symptom:
     return defect.symptom if defect.symptom in plain else Symptom.EXCEPTION
 
 
+def _limits(verdict: OutputVerdict | None) -> tuple[float | None, float | None]:
+    """What an output may be off by; nothing is asked of one that was right."""
+    if verdict is None:
+        return None, None
+    return verdict.limit if isfinite(verdict.limit) else 0.0, verdict.rms if isfinite(verdict.rms) else 0.0
+
+
 def _says(defect: Defect) -> str:
     """The longest run of plain words of an exception's message: what a script must find to have met the same one."""
     if defect.failure is None or _as_seen(defect) is not Symptom.EXCEPTION:
@@ -321,7 +339,7 @@ def _sample(
     ran = trials.run(part) if found.defect.wrong else Ran(None)
     for index, (name, want) in enumerate(truth.items()):
         verdict = verdicts.get(name)
-        limits.append((verdict.limit, verdict.rms) if verdict else (None, None))
+        limits.append(_limits(verdict))
         if verdict and verdict.wrong == "values" and index < len(ran.outputs) and want.dtype.kind == "f":
             errors = np.abs(ran.outputs[index].astype(np.float64) - want).reshape(count, -1).max(axis=1)
             worst = int(errors.argmax())

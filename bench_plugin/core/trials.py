@@ -484,7 +484,8 @@ def normalised(text: str, names: Collection[str] = ()) -> str:
 
     def quoted(found: re.Match[str]) -> str:
         inner = found[0][1:-1]
-        return "'...'" if inner in names or re.search(r"[\d/:]", inner) else found[0]
+        plain = re.sub(r"_\d+$", "", inner)  # layers of one kind are counted in a process
+        return "'...'" if inner in names or re.search(r"[\d/:]", plain) else f"'{plain}'"
 
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     line = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", quoted, line)
