@@ -37,6 +37,7 @@ from bench_plugin.properties.catalogue import GRAPHS
 from bench_plugin.properties.graphs import Graph, read_graph
 from bench_plugin.properties.search import (
     AGREED,
+    ANY,
     EFFORTS,
     FAILED,
     INVALID,
@@ -96,11 +97,18 @@ class Properties:
         from bench_plugin.properties import strategies
 
         mine, others = self._known(cell, trail.versions)
-        replayed = [(row, bench.attempt(_example(row))) for row in mine]
-        signatures = [_signature(row) for row in (*mine, *others)]
+        examples = {row.where: _example(row) for row in mine}
+        # What a tool does with any operator is tried again in the cell of the example's operator only.
+        own = [row for row in mine if ANY not in row.operators or cell.model in examples[row.where].operators]
+        replayed = [(row, bench.attempt(examples[row.where])) for row in own]
+        met: dict[str, Tried] = {}
 
-        def known(signature: Signature) -> bool:
-            return any(one.covers(signature) for one in signatures)
+        def known(tried: Tried) -> bool:
+            found = tried.signature
+            row = next((row for row in (*mine, *others) if found and _signature(row).covers(found)), None)
+            if row in mine:
+                met.setdefault(row.where, tried)
+            return row is not None
 
         effort = EFFORTS[self._effort]
         joined = cell.model == GRAPHS
@@ -112,12 +120,13 @@ class Properties:
         self._describe(trail, report, bench)
         if report.found:
             return self._new(cell, trail, report, bench)
-        stale = next((row for row, tried in replayed if tried.signature != _signature(row)), None)
+        stale = next((row for row, tried in replayed if not _shows(tried, row)), None)
         if stale is not None:
             trail.numbers["signature"] = _signature(stale).plain()
             return trail.outcome(Status.SUPPORTED)
-        if replayed:
-            return _failed(trail, replayed[0][1])
+        shown = [tried for _, tried in replayed] or list(met.values())
+        if shown:
+            return _failed(trail, shown[0])
         counts = report.counts
         if counts.get(AGREED):
             trail.converted = True
@@ -328,6 +337,10 @@ def _failed(trail: Trail, tried: Tried) -> Outcome:
 
 def _signature(row: Expectation) -> Signature:
     return Signature(str(row.stage), str(row.symptom), row.operators, row.message)
+
+
+def _shows(tried: Tried, row: Expectation) -> bool:
+    return tried.signature is not None and _signature(row).covers(tried.signature)
 
 
 def _example(row: Expectation) -> Graph:

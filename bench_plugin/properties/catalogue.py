@@ -124,7 +124,7 @@ def _rows() -> list[Operator]:
         Operator("Div", "pair", WIDE, low=0.5, high=6.0, edges="mild"),
         Operator("Pow", "pair", FLOATS, low=0.25, high=3.0, edges="mild"),
         Operator("Mod", "mod", (*INTEGERS, "float32"), low=1.0, high=9.0, edges="mild", steps=True),
-        Operator("PRelu", "prelu", FLOATS, edges="infinite"),
+        Operator("PRelu", "prelu", FLOATS, edges="mild"),
         Operator("And", "pair", BOOL),
         Operator("Or", "pair", BOOL),
         Operator("Xor", "pair", BOOL),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MESSAGE = 160
 ROUNDS = 8
+ANY = "*"  # in the place of a signature's operators: the tool does it whatever the operator
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,9 @@ class Signature:
         }  # fmt: skip
 
     def covers(self, other: Signature) -> bool:
-        """Whether a failure of several operators is this one in their midst."""
-        return self.kind == other.kind and set(self.operators) <= set(other.operators)
+        """Whether a failure of several operators is this one in their midst; ``*`` stands for any operator."""
+        known = ANY in self.operators or set(self.operators) <= set(other.operators)
+        return self.kind == other.kind and known
 
 
 def normalised(text: str) -> str:
@@ -121,7 +123,7 @@ def available() -> bool:
 
 
 def search(
-    strategy: SearchStrategy[Graph], attempt: Callable[[Graph], Tried], known: Callable[[Signature], bool],
+    strategy: SearchStrategy[Graph], attempt: Callable[[Graph], Tried], known: Callable[[Tried], bool],
     effort: Effort, *, examples: int, database: Path,
 ) -> Report:  # fmt: skip
     """Try ``examples`` graphs; failures with a signature that is not known are shrunk, each kind by itself.
@@ -153,7 +155,7 @@ def search(
         found = result(graph)
         if found.signature is None:
             return
-        if known(found.signature):
+        if known(found):
             report.known += 1
             return
         kind = found.signature.kind

@@ -18,7 +18,7 @@ def searched(attempt: Callable[[Graph], Tried], *known: Signature, joined: bool 
     return search(
         graphs(["Elu", "Relu", "Concat"]) if joined else single("Concat"),
         attempt,
-        lambda signature: any(one.covers(signature) for one in known),
+        lambda tried: any(tried.signature is not None and one.covers(tried.signature) for one in known),
         EFFORT,
         examples=60,
         database=Path("unused"),
@@ -85,9 +85,15 @@ def test_a_result_that_changes_does_not_confuse_the_search() -> None:
 
 def test_the_time_ends_a_search() -> None:
     report = search(
-        single("Concat"), failure, lambda signature: False, Effort(60, 60, -1.0, True), examples=60, database=Path("x")
+        single("Concat"), failure, lambda tried: False, Effort(60, 60, -1.0, True), examples=60, database=Path("x")
     )
     assert report.out_of_time and report.found == [] and report.counts == {}
+
+
+def test_what_a_tool_does_with_any_operator_is_one_signature() -> None:
+    anything = Signature("compare", "mismatch", ("*",), "negative axis")
+    assert anything.covers(Signature("compare", "mismatch", ("Concat",), "negative axis"))
+    assert not anything.covers(Signature("compare", "mismatch", ("Concat",), "three operands"))
 
 
 @pytest.mark.parametrize(
