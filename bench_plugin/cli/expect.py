@@ -67,7 +67,7 @@ def _update(
     _update_operators(workspace, expectations, args.file.parent, cells)
     for row in (row for row in cells if row["check"] != Check.OPERATOR):
         outcome = outcome_of(row)
-        found = expectations.match(row["cell"], outcome.versions)
+        found = expectations.match(row["cell"], outcome.versions, outcome.numbers.get("signature"))
         if found is None:
             new += [(row["cell"], outcome)] if outcome.failed else []
         elif outcome.status is Status.SUPPORTED:
