@@ -22,7 +22,7 @@ import numpy as np
 import onnx
 from onnx import helper as h, numpy_helper as nh, TensorProto as T
 path, *special = sys.argv[1:]
-chain = ["Elu", "Softsign"] * 6 + special + ["LeakyRelu", "Elu"] * 3
+chain = ["Elu", "Softsign"] * 2 + special + ["LeakyRelu"]
 w = np.random.default_rng(0).standard_normal((6, 6)).astype("f4")
 nodes = [h.make_node("MatMul", ["x", "w"], ["t0"], "product")]
 nodes += [h.make_node(k, [f"t{i}"], [f"t{i + 1}"], f"node_{i}") for i, k in enumerate(chain)]
@@ -63,10 +63,10 @@ def _model(project: Project, tools: Path, *special: str) -> str:
 def test_a_chain_is_reduced_to_the_node_that_is_broken(broken: Project, tools: Path, fault: str) -> None:
     operator, said = FAULTS[fault]
     path = _model(broken, tools, operator)
-    done = broken.bench("reduce", path, "--compiler", "broken", "--timeout", "2", "--output", "found")
+    done = broken.bench("reduce", path, "--compiler", "broken", "--timeout", "1", "--output", "found")
     assert done.returncode == 1, done.stdout + done.stderr
     assert said in done.stdout
-    assert f"1 of 20 nodes: {operator}" in done.stdout
+    assert f"1 of 7 nodes: {operator}" in done.stdout
     found = json.loads((broken.folder / "found/reduction.json").read_text())
     assert (found["nodes"], found["operators"]) == (1, [operator])
     inputs = np.load(broken.folder / "found/inputs.npz", allow_pickle=False)
@@ -98,7 +98,7 @@ def test_the_guilty_node_is_found_among_those_that_pass_its_error_on(broken: Pro
     compilations = int(next(line for line in done.stdout.splitlines() if line.endswith("compilations")).split()[0])
     assert compilations <= 9
     page = (broken.folder / "profile.html").read_text()
-    assert page.count("<rect") == 20
+    assert page.count("<rect") == 7
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
