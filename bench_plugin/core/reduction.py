@@ -242,12 +242,11 @@ class Reducer:
         return Defect(ran.failure) if ran.failure else self._wrong(part, ran)
 
     def _valid(self, part: Part) -> bool:
-        """Whether the reference can compute it: a defect of a model that is none would prove nothing."""
+        """Whether the reference can compute it, and something comes out: else a defect would prove nothing."""
         try:
-            self._trials.truth(part)
+            return all(values.size for values in self._trials.truth(part).values())
         except CannotSay:
             return False
-        return True
 
     def _wrong(self, part: Part, ran: Ran) -> Defect | None:
         if not ran.outputs:
