@@ -213,8 +213,8 @@ def _quantised(base: Any) -> list[Any]:
         def _run(self, x: Any, scale: Any, zero: Any = None, axis: Any = None, **options: Any) -> tuple[Any]:
             if options.get("block_size"):
                 raise Unsupported("DequantizeLinear in blocks has no float64 reference here")
-            offset = 0 if zero is None else along(zero.astype(np.int64), x, axis)
-            return ((x.astype(np.int64) - offset) * along(np.asarray(scale, dtype=np.float64), x, axis),)
+            offset = 0.0 if zero is None else along(zero.astype(np.float64), x, axis)  # float8 has fractions
+            return ((x.astype(np.float64) - offset) * along(np.asarray(scale, dtype=np.float64), x, axis),)
 
     class DynamicQuantizeLinear(base):  # type: ignore[misc]
         op_domain = ""

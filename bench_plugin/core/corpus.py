@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from bench_plugin.agent import packs
 from bench_plugin.compare.operators import Rule, Tensor, Truth, Value, rule_of
 from bench_plugin.core.outcome import Failure, Stage
-from bench_plugin.core.stages import CallSpec, Done, Stages, Task
-from bench_plugin.reach.client import Limits
+from bench_plugin.core.stages import CallSpec, Done, Stages, Task, failure_of
+from bench_plugin.reach.client import AgentFailure, Limits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,6 +81,7 @@ class Corpus:
         self._packs: dict[Any, Pack] = {}
         self._converted: dict[tuple[int, int], Done] = {}
         self._evaluations: dict[tuple[str, bool], Done] = {}
+        self._failures: dict[Any, Failure] = {}
 
     @cached_property
     def collected(self) -> Done:
@@ -150,10 +151,17 @@ class Corpus:
         return self._packs[done.key, name]
 
     def _made(self, task: Task) -> Done:
-        done = self._stages.obtain(task)
-        if done.failure:
-            raise CorpusFailed(done.failure)
-        return done
+        key = (task.adapter, task.calls[0].operation, str(task.calls[0].meta))
+        if key not in self._failures:  # thousands of cases ask again: a failure is told anew, never raised on and on
+            try:
+                done = self._stages.obtain(task)
+            except AgentFailure as error:
+                self._failures[key] = failure_of(error, task.stage)
+            else:
+                if done.failure is None:
+                    return done
+                self._failures[key] = done.failure
+        raise CorpusFailed(self._failures[key])
 
 
 def _rule(row: Mapping[str, Any]) -> Rule:
