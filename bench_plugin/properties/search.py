@@ -138,6 +138,7 @@ def search(
     remembered: dict[str, Tried] = {}
     kinds: dict[tuple[str, str, str], type[Finding]] = {}
     latest: dict[tuple[str, str, str], tuple[Graph, Tried]] = {}
+    smallest: dict[tuple[str, str, str], tuple[Graph, Tried]] = {}
     done: set[tuple[str, str, str]] = set()
     began = time.monotonic()
 
@@ -146,7 +147,7 @@ def search(
         if digest not in remembered:
             if time.monotonic() - began > effort.seconds:
                 report.out_of_time = True
-                return Tried(SILENT, "out of time")
+                raise OutOfTime
             remembered[digest] = attempt(graph)
             report.note(remembered[digest])
         return remembered[digest]
@@ -162,6 +163,7 @@ def search(
         if kind in done:
             return
         latest[kind] = (graph, found)
+        smallest[kind] = min(smallest.get(kind, latest[kind]), latest[kind], key=lambda one: _size(one[0]))
         raise kinds.setdefault(kind, type("Finding", (Finding,), {}))(found.reason)
 
     if not effort.derandomized:
@@ -182,6 +184,8 @@ def search(
             run()
         except Finding:
             pass
+        except OutOfTime:
+            break
         except ExceptionGroup as group:  # one of each kind
             _, others = group.split(Finding)
             if others is not None:
@@ -189,10 +193,19 @@ def search(
         if done == set(latest):
             break
         done = set(latest)
-    # Each round ends with the smallest graph of each kind, run once more.
-    report.found = [latest[kind] for kind in sorted(latest)]
+    # Each round ends with the smallest graph of each kind, run once more; unless it was broken off.
+    best = smallest if report.out_of_time else latest
+    report.found = [best[kind] for kind in sorted(best)]
     report.seconds = round(time.monotonic() - began, 3)
     return report
+
+
+def _size(graph: Graph) -> tuple[int, int, int]:
+    return len(graph.nodes), sum(one.values.size for one in graph.sources), len(graph.text())
+
+
+class OutOfTime(BaseException):
+    """Ends a search at once: hypothesis takes no exception of this kind for a failure of the test."""
 
 
 class Finding(Exception):
