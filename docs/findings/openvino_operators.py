@@ -10,7 +10,6 @@ and symptom mismatch unless said otherwise. Rules: ONNX's operator specification
 - Greater, GreaterOrEqual: 0 > NaN is True (comparisons with NaN are false, IEEE 754, numpy).
 - LRN with an even size: the window is another than floor((size - 1) / 2) before, ceil((size - 1) / 2) after.
 - BitShift, Expand of scalars: shape [1] for [].
-- Max, Min, Sum of one scalar operand: what lies in freed memory (value changes from run to run).
 - 0-sized: Concat, Where, Max, Div, Flatten: another shape, with an element that nobody wrote (Flatten, Div).
 - 0-sized: MatMul, Gemm with a constant of no rows: compile, exception; a sum over nothing is 0 (numpy.matmul).
 - 0-sized: Expand to [2, 0], Gather with no indices: compile, crash: SIGFPE ends the process.
