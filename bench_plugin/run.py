@@ -173,16 +173,26 @@ class Run:
 def repro_arguments(cell: Cell, nodeid: str, settings: Settings) -> list[str]:
     """pytest's arguments that run this cell alone, whatever the profile was."""
     file_option = [f"--bench-model={path}" for path in settings.selection.onnx_files if Path(path).stem == cell.model]
-    if cell.check is Check.PROPERTY:
+    if cell.check in (Check.PROPERTY, Check.OPERATOR):
         return [nodeid, f"--bench-cases={cell.model}", f"--bench-compilers={cell.compiler}"]
     named = [] if file_option else [f"--bench-models={cell.model}", f"--bench-frameworks={cell.framework}"]
-    axes = [("exporters", cell.exporter), ("opsets", cell.opset), ("importers", cell.importer)]
+    axes = [
+        ("exporters", cell.exporter), ("opsets", cell.opset), ("importers", cell.importer),
+        ("compilers", cell.compiler), ("precisions", cell.precision if cell.precision != "fp32" else ""),
+        ("targets", cell.target if cell.target != "local" else ""),
+    ]  # fmt: skip
     chosen = [f"--bench-{axis}={value}" for axis, value in axes if value]
-    other = [
-        f"--bench-{axis}={value}" for axis, value, usual in (("precisions", cell.precision, "fp32"),) if value != usual
-    ]
-    seed = [f"--bench-seed={settings.seed}"] if settings.seed else []
-    return [nodeid, *named, *file_option, *chosen, *other, *seed]
+    return [nodeid, *named, *file_option, *chosen, *_further(cell, settings)]
+
+
+def _further(cell: Cell, settings: Settings) -> list[str]:
+    """Options that are no axes, where they are not the usual ones."""
+    found = [f"--bench-seed={settings.seed}"] if settings.seed else []
+    if cell.compiler:
+        for compiler, chosen in settings.options.items():
+            found += [f"--bench-option={compiler}.{name}={value}" for name, value in chosen.items()]
+        found += [f"--bench-calibration={settings.calibration}"] if settings.calibration != "minmax" else []
+    return found
 
 
 def _finished(future: Future[Outcome], seconds: float) -> bool:

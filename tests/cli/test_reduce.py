@@ -14,7 +14,7 @@ from bench_plugin.core.trials import normalised
 from bench_plugin.reach.toolchains import Toolchains
 from tests.plugin.conftest import Project, make_project
 
-COMPILER = Path(__file__).parent.parent / "fake" / "compiler.py"
+COMPILER = Path(__file__).parent.parent / "fake" / "broken_compiler.py"
 # A product with weights, then a chain of operators; those that are asked for stand in its middle.
 MAKE = """
 import sys

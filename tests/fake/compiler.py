@@ -1,92 +1,152 @@
-"""A compiler that computes wrongly with one operator, crashes with another, hangs with a third, refuses a fourth.
+"""A compiler of the tests' own: its artefact is the ONNX file, run by the reference evaluator, with faults on request.
 
-Everything else is right: onnx's reference evaluator runs the nodes one by one.
+``--bench-option fakec.fault=<kind>`` asks for one. It runs in an environment that has numpy and onnx.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
+import resource
 import shutil
-import signal
+import struct
+import subprocess
+import sys
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply
+from bench_plugin.agent.adapter import Call, Reply, Unsupported, VersionSkew
 
 ADAPTER = {
-    "name": "broken",
+    "name": "fakec",
     "kind": "compiler",
     "toolchain": "fake",
-    "title": "Broken",
-    "distribution": "broken",
+    "title": "Fake compiler",
+    "distribution": "onnx",
     "operations": ["compile", "run"],
     "takes": ["onnx"],
-    "precisions": {"fp32": ["original"]},
-    "targets": ["local"],
-}
+    "precisions": {
+        "fp32": ["original"], "bf16": ["original"], "w16": ["w16", "original"], "w8a8": ["qdq", "original"],
+    },
+    "targets": ["local", "aarch64"],
+    "backends": ["plain", "shiny"],
+    "options": {
+        "fault": [
+            "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
+            "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
+            "run-nan", "run-shape", "run-steps", "simulated", "wrong-machine",
+        ]
+    },
+    "on_request": True,
+}  # fmt: skip
 
-REFUSED, CRASHES, HANGS = "Softmax", "Tanh", "Sigmoid"
-PAIR = ["Neg", "Exp"]  # right one by one, wrong in a row: what a fusion does
-FOREVER = 600.0
+ELF = {"aarch64": 183, "x86-64": 62}
 
 
 class Adapter:
     """Remembers nothing."""
 
     def versions(self) -> dict[str, str]:
-        """A distribution that nobody installs."""
-        return {"broken": "1.0"}
+        """None of its own."""
+        return {}
 
     def reset(self) -> None:
         """Nothing to forget."""
 
     def compile(self, call: Call) -> Reply:
-        """The file itself, unless it holds the operator that is refused."""
-        onnx = importlib.import_module("onnx")
+        """The file as it is, or as the fault has it; an ELF header where another target was asked for."""
         call.stage("compile")
-        graph = onnx.load(call.files["model.onnx"]).graph
-        for node in graph.node:
-            if node.op_type == REFUSED:
-                raise ValueError(f"no pattern for {REFUSED} of node '{node.name}' with {len(graph.node)} nodes")
+        fault = _fault(call)
+        _before(fault, call)
         path = os.path.join(call.folder, "model.onnx")
         shutil.copyfile(call.files["model.onnx"], path)
-        return Reply({"effective": "fp32", "dynamic": True}, files={"model.onnx": path})
+        files = {"model.onnx": path}
+        target: Any = call.meta["target"]
+        if target["name"] != "local":
+            kernel = os.path.join(call.folder, "kernel.o")
+            machine = ELF["x86-64" if fault == "wrong-machine" else str(target["name"])]
+            with open(kernel, "wb") as file:
+                file.write(b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 1, machine) + bytes(44))
+            files["kernel.o"] = kernel
+        meta: dict[str, object] = {
+            "effective": call.meta["precision"], "integer": "simulated" if fault == "simulated" else "",
+            "placement": {"compiled_by": os.getpid(), "backend": call.meta["backend"]},
+        }  # fmt: skip
+        return Reply(meta, files=files)
 
     def run(self, call: Call) -> Reply:
-        """Sample by sample, with a fault in Abs: every result is a hundredth too large."""
-        onnx = importlib.import_module("onnx")
-        reference = importlib.import_module("onnx.reference")
-        model = onnx.load(call.files["model.onnx"])
+        """Outputs of the file, changed by the fault."""
+        import numpy as np
+        import onnx
+        from onnx.reference import ReferenceEvaluator
+
         call.stage("run")
-        kinds = [node.op_type for node in model.graph.node]
-        if CRASHES in kinds:
-            os.kill(os.getpid(), signal.SIGSEGV)
-        if HANGS in kinds:
-            time.sleep(FOREVER)
-        made = {node.output[0]: node.op_type for node in model.graph.node}
-        for node in list(model.graph.node):
-            if node.op_type == "Abs" or [made.get(node.input[0]), node.op_type] == PAIR:
-                _spoil(onnx, model.graph, node)
-        evaluator = reference.ReferenceEvaluator(model)
-        names = list(evaluator.input_names)
+        fault = _fault(call)
+        if fault == "run-crash":
+            os.abort()
+        model = onnx.load(call.files["model.onnx"])
+        if call.meta["precision"] == "bf16" or fault == "run-bf16":
+            for tensor in model.graph.initializer:
+                if tensor.data_type == 1:
+                    raw = onnx.numpy_helper.to_array(tensor).copy().view(np.uint32)
+                    rounded = ((raw + 0x8000) & np.uint32(0xFFFF0000)).view(np.float32)
+                    tensor.CopyFrom(onnx.numpy_helper.from_array(rounded, tensor.name))
+        for opset in model.opset_import:
+            opset.version = max(opset.version, 21)  # the evaluator's quantisation begins there
+        evaluator = ReferenceEvaluator(model)
         given = samples.given_by_name(call)
+        order = [name for name in evaluator.input_names if name in given]
 
-        def run(xs: Sequence[Any]) -> list[Any]:
-            return list(evaluator.run(None, dict(zip(names, xs, strict=False))))
+        def run(xs: Any) -> list[Any]:
+            return [_changed(fault, y) for y in evaluator.run(None, dict(zip(order, xs, strict=True)))]
 
-        results = samples.one_by_one(run, [given[name] for name in names], bool(call.meta["batched"]))
-        count = len(evaluator.output_names)
-        return Reply({}, samples.blobs(samples.joined(results, samples.numbered(count), bool(call.meta["batched"]))))
+        batched = bool(call.meta["batched"])
+        results = samples.one_by_one(run, [given[name] for name in order], batched)
+        joined = samples.joined(results, samples.numbered(len(results[0])), batched)
+        return Reply({"placement": {"run_by": os.getpid()}}, samples.blobs(joined))
 
 
-def _spoil(onnx: Any, graph: Any, node: Any) -> None:
+def _fault(call: Call) -> str:
+    options: Any = call.meta["options"]
+    return str(options["fault"])
+
+
+def _before(fault: str, call: Call) -> None:
+    if fault == "compile-exception":
+        raise RuntimeError("cannot lower node 17 (Gemm)")
+    if fault == "compile-crash":
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.abort()
+    if fault == "compile-hang":
+        time.sleep(600)
+    if fault == "compile-megabyte":
+        sys.stdout.write("a warning of the compiler\n" * 40_000)
+        sys.stdout.flush()
+        raise RuntimeError("x" * (1 << 20))
+    if fault == "compile-orphan":
+        subprocess.Popen(["sleep", "613"], start_new_session=True)
+    if fault == "compile-disk":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        with open(os.path.join(call.folder, "huge"), "wb") as file:
+            file.write(bytes(2 << 20))
+    if fault == "compile-outside":
+        with open("stray.txt", "w") as file:  # beside wherever it happens to stand
+            file.write("a file that nobody asked for")
+    if fault == "skew":
+        raise VersionSkew("opset 17, this compiler knows 16")
+    if fault == "other-precision" and call.meta["precision"] == "bf16":
+        raise Unsupported("asked bf16, ran fp32")
+
+
+def _changed(fault: str, y: Any) -> Any:
     import numpy as np
 
-    name = node.output[0]
-    node.output[0] = f"{name}_right"
-    graph.initializer.append(onnx.numpy_helper.from_array(np.float32(1.01), f"{name}_factor"))
-    place = list(graph.node).index(node)
-    graph.node.insert(place + 1, onnx.helper.make_node("Mul", [f"{name}_right", f"{name}_factor"], [name]))
+    if fault == "run-wrong":
+        return y * np.asarray(1.01, dtype=y.dtype)
+    if fault == "run-nan":
+        return np.full_like(y, np.nan)
+    if fault == "run-shape":
+        return y[..., :-1]
+    if fault == "run-steps" and y.dtype == np.uint8:
+        return np.where(y > 200, y - 7, y + 7).astype(np.uint8)
+    return y

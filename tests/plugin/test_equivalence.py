@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bench_plugin.reach.toolchains import Toolchains
 from tests.plugin.conftest import Finished, Project
 
 COMPILER = Path(__file__).parent.parent / "fake" / "compiler.py"
@@ -188,3 +189,46 @@ def test_what_was_compiled_comes_from_the_cache(compiled: Project) -> None:
     assert {"export", "compile", "run", "evaluate"} <= set(row["stages_cached"])
     row = the_row(run(compiled, "--precisions=fp32", fault="run-wrong"))
     assert "export" in row["stages_cached"] and "compile" not in row["stages_cached"]
+
+
+def test_a_compiled_cell_is_repeated_alone(compiled: Project) -> None:
+    run(compiled, fault="run-wrong")
+    rows = [row for row in compiled.rows() if row["kind"] == "cell" and row["cell"].get("graph") == "qdq"]
+    done = compiled.bench("repro", rows[0]["key"])
+    assert done.returncode == 1 and "1 failed" in done.stdout, done.stdout
+    assert "w8a8-qdq" in done.stdout
+
+
+BAD = ("truncated", "cycle", "not-onnx", "no-external-data")
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_bad_file_is_an_invalid_model(compiled: Project, bad: str) -> None:
+    path = write_bad(compiled.folder / f"{bad}.onnx", bad)
+    row = the_row(compiled.run("--compilers=fakec", "--precisions=fp32", f"--bench-model={path}"))
+    assert (row["status"], row["stage"], row["symptom"]) == ("ERROR", "check", "invalid-model")
+
+
+def write_bad(path: Path, bad: str) -> Path:
+    """A file that cannot be compiled, made in the environment that has onnx."""
+    script = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h
+path, bad = sys.argv[1:]
+value = lambda name: h.make_tensor_value_info(name, 1, ["n", 4])
+nodes = [h.make_node("Add", ["x", "b"], ["a"]), h.make_node("Relu", ["a"], ["b"])] if bad == "cycle" else [
+    h.make_node("MatMul", ["x", "w"], ["b"])]
+weight = onnx.numpy_helper.from_array(np.ones((4, 4), np.float32), "w")
+model = h.make_model(h.make_graph(nodes, "g", [value("x")], [value("b")], [weight]),
+                     opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+if bad == "no-external-data":
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="weights.bin")
+data = model.SerializeToString()
+open(path, "wb").write({"truncated": data[:-30], "not-onnx": b"PK" + bytes(99)}.get(bad, data))
+"""
+    subprocess.run([str(Toolchains().ensure("onnxruntime")), "-c", script, str(path), bad], check=True)
+    return path
