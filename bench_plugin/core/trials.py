@@ -47,80 +47,6 @@ ROLES = ("trial-compile", "trial-run")
 GIB = 2**30
 
 
-class CannotSay(BenchError):
-    """There is nothing to cut, or nothing to cut for."""
-
-    exit_code = 3
-
-
-@dataclass(frozen=True)
-class Node:
-    """A node of the graph; constants are none. ``index`` is its number in the file."""
-
-    index: int
-    operator: str
-    name: str
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Graph:
-    """A file that can be cut: its nodes in order, and every tensor's value in float64 as the file's types hold it."""
-
-    path: Path
-    nodes: tuple[Node, ...]
-    fixed: frozenset[str]
-    outputs: tuple[str, ...]
-    inputs: tuple[Mapping[str, Any], ...]
-    types: Mapping[str, str]
-    values: Mapping[str, Array]
-    exact: Mapping[str, Array]
-
-    @property
-    def names(self) -> frozenset[str]:
-        """What a message may call parts of the graph by."""
-        return frozenset({*self.types, *self.values, *(node.name for node in self.nodes)}) | frozenset(
-            name for node in self.nodes for name in node.reads
-        )
-
-    @property
-    def makers(self) -> dict[str, int]:
-        """The position in ``nodes`` of every tensor's node."""
-        return {name: place for place, node in enumerate(self.nodes) for name in node.writes}
-
-
-@dataclass(frozen=True)
-class Part:
-    """A file of its own with its inputs [N, ...]; ``segments`` are the outputs' positions, by segment."""
-
-    path: Path
-    exact: Path
-    inputs: tuple[Mapping[str, Any], ...]
-    outputs: tuple[Mapping[str, Any], ...]
-    arrays: Mapping[str, Array]
-    described: Mapping[str, Any]
-    segments: tuple[tuple[int, ...], ...] = ()
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What became of a part: its outputs [N, ...], or where it failed."""
-
-    failure: Failure | None
-    outputs: tuple[Array, ...] = ()
-    seconds: float = 0.0
-
-
-@dataclass
-class _Origin:
-    """The file as the compiler was given it, and its inputs."""
-
-    path: Path
-    described: list[dict[str, Any]]
-    outputs: list[dict[str, Any]]
-    binding: Mapping[str, int]
-    arrays: dict[str, Any] = field(default_factory=dict)
 
 
 class Trials:
@@ -194,122 +120,12 @@ class Trials:
             {"operators": [], "half": False},
         )  # fmt: skip
 
-    def graph(self, *, bound: bool) -> Graph:
-        """The file as a graph to cut, evaluated; ``bound`` fixes symbolic dimensions. Raises CannotSay."""
-        origin = self._origin
-        meta = {"binding": dict(origin.binding) if bound else None}
-        opened = self._tool(SURGERY, "open", meta, {}, {"model.onnx": origin.path})
-        values = self._evaluated(opened.files["tapped.onnx"], origin.arrays)
-        found = dict(zip(opened.meta["taps"], values.values(), strict=True))
-        types = {**{name: _narrow(x.dtype.name) for name, x in found.items()}, **opened.meta["types"]}
-        exact = {**{name.partition(":")[2]: x for name, x in origin.arrays.items()}, **found}
-        nodes = tuple(
-            Node(row["index"], row["operator"], row["name"], tuple(row["reads"]), tuple(row["writes"]))
-            for row in opened.meta["nodes"]
-        )
-        layouts = {row["name"]: row.get("layout", "") for row in origin.described}
-        inputs = tuple({**row, "layout": layouts.get(row["name"], "")} for row in opened.meta["inputs"])
-        return Graph(
-            self._kept(opened.files["bound.onnx"]), nodes, frozenset(opened.meta["fixed"]),
-            tuple(opened.meta["outputs"]), inputs, types,
-            {name: x.astype(types.get(name, x.dtype.name)) for name, x in exact.items()}, exact,
-        )  # fmt: skip
-
-    def part(self, graph: Graph, segments: Sequence[Sequence[int]], *, expose: bool = False) -> Part:
-        """Segments (positions in ``graph.nodes``) side by side, each fed with the truth's tensors.
-
-        ``expose`` makes every tensor that is made in a segment an output of it.
-        """
-        makers = graph.makers
-        position = {place: number for number, segment in enumerate(segments) for place in segment}
-        users: dict[str, set[int]] = {}
-        for place, node in enumerate(graph.nodes):
-            for name in node.reads:
-                users.setdefault(name, set()).add(place)
-        inputs = {row["name"]: row for row in graph.inputs}
-        rows: list[dict[str, Any]] = []
-        given_names: dict[str, str] = {}
-        fixed_names: dict[str, Any] = {}
-        outputs: list[tuple[str, ...]] = []
-        for segment in segments:
-            members = set(segment)
-            own = {name for place in segment for name in graph.nodes[place].writes}
-            given: dict[str, str] = {}
-            fixed: dict[str, str] = {}
-            for place in segment:
-                for name in graph.nodes[place].reads:
-                    if name in own or (name not in makers and name not in inputs):
-                        continue
-                    elsewhere = name in makers and makers[name] in position
-                    (fixed if name in graph.fixed else given)[name] = f"{name}_given" if elsewhere else name
-            made = [
-                name
-                for place in segment
-                for name in graph.nodes[place].writes
-                if expose or name in graph.outputs or not users.get(name, set()) <= members or not users.get(name)
-            ]
-            made = [name for name in made if name in graph.values]
-            given_names.update({new: old for old, new in given.items()})
-            fixed_names.update({old: graph.values[old][0] for old in fixed})
-            numbers = [graph.nodes[place].index for place in segment]
-            rows.append({"nodes": numbers, "given": given, "fixed": fixed, "outputs": made})
-            outputs.append(tuple(made))
-        missing = [name for name in given_names.values() if name not in graph.values]
-        if missing:
-            raise CannotSay(f"{missing[0]} is no tensor, so the graph cannot be cut there")
-        named = {name for made in outputs for name in made} | set(given_names.values())
-        types = {name: [graph.types[name], list(graph.values[name].shape[1:])] for name in named}
-        sent = {f"fix:{name}": value for name, value in fixed_names.items()}
-        answer = self._tool(SURGERY, "extract", {"segments": rows, "types": types}, sent, {"bound.onnx": graph.path})
-        arrays = {f"in:{new}": graph.values[old] for new, old in given_names.items()}
-        places, start = [], 0
-        for names in outputs:
-            places.append(tuple(range(start, start + len(names))))
-            start += len(names)
-        layouts = {row["name"]: row["layout"] for row in graph.inputs}
-        return self._part_of(answer, arrays, layouts, tuple(places))
-
-    def layers(self) -> tuple[Part, Part, dict[str, Array]]:
-        """A QDQ graph layer by layer, the same with every layer's integers as outputs, and the truth's integers."""
-        origin = self._origin
-        answer = self._tool("onnx_graphs", "layers", {"binding": dict(origin.binding)}, {}, {"model.onnx": origin.path})
-        names = list(answer.meta["layers"])
-        if not names:
-            raise CannotSay("the graph has no quantised layer")
-        tapped = answer.files["tapped.onnx"]
-        values = list(self._evaluated(tapped, origin.arrays).values())
-        truth = dict(zip(names, values, strict=False))
-        known = {f"in:{name}_given": x for name, x in truth.items()} | dict(origin.arrays)
-        rows = tuple({**row, "layout": ""} for row in answer.meta["inputs"])
-        arrays = {f"in:{row['name']}": known[f"in:{row['name']}"] for row in rows}
-        outputs = tuple(answer.meta["outputs"])
-        cut = Part(answer.files["cut.onnx"], answer.files["cut.onnx"], rows, outputs, arrays, {})
-        bound = tuple(
-            {**row, "shape": [origin.binding.get(dim, dim) for dim in row["shape"]]} for row in origin.described
-        )
-        whole = (*outputs, *(row for row in origin.outputs if row["name"] not in truth))
-        return cut, Part(tapped, tapped, bound, whole, origin.arrays, {}), truth
-
-    def smaller(self, part: Part, size: int, to: int) -> Part | None:
-        """The part with a dimension shrunk; None where that is no model any more."""
-        meta = {"size": size, "to": to}
-        layouts = {row["name"]: row.get("layout", "") for row in part.inputs}
-        try:
-            answer = self._tool(SURGERY, "shrink", meta, part.arrays, {"part.onnx": part.path})
-        except CannotSay:
-            return None
-        return self._part_of(answer, dict(answer.arrays), layouts, part.segments)
-
-    def discard(self, part: Part) -> None:
-        """Remove a part's files."""
-        for path in {part.path, part.exact}:
-            path.unlink(missing_ok=True)
 
     # -- trying
 
     def run(self, part: Part, *, fresh: bool = False, seconds: float | None = None) -> Ran:
         """The part through the tool, as the cell went through it."""
-        limits = Limits(seconds or self.seconds, self._limit(self._adapter.name))
+        limits = Limits(seconds or self.seconds, self._tools.limit(self._adapter.name))
         self._count += 1
         try:
             if self.cell.importer:
@@ -323,14 +139,14 @@ class Trials:
         exact = part.exact
         if self.cell.precision == "w16" and not self.cell.graph:  # the tool rounds by itself: so does its truth
             meta = {"graph": "w16", "batched": False, "calibration_method": "minmax"}
-            exact = self._tool("onnx_graphs", "prepare", meta, {}, {"model.onnx": exact}).files["model.onnx"]
-        found = self._evaluated(exact, _widened(part.arrays), perturb)
+            exact = self._tools.call("onnx_graphs", "prepare", meta, {}, {"model.onnx": exact}).files["model.onnx"]
+        found = self._tools.evaluated(exact, _widened(part.arrays), perturb)
         return dict(zip((str(row["name"]) for row in part.outputs), found.values(), strict=True))
 
     def emulated(self, part: Part) -> dict[str, Array]:
         """The part's outputs as they would be in the cell's precision."""
         meta = {"batched": False, "samples": SAMPLES}
-        answer = self._tool("onnx_emulate", "emulate", meta, _widened(part.arrays), {"model.onnx": part.exact})
+        answer = self._tools.call("onnx_emulate", "emulate", meta, _widened(part.arrays), {"model.onnx": part.exact})
         found = stack_names(answer.arrays, self.cell.precision)
         return dict(zip((str(row["name"]) for row in part.outputs), found.values(), strict=True))
 
@@ -385,133 +201,11 @@ class Trials:
             Given(lambda: part.arrays, {}, batched=False), None,
         )  # fmt: skip
 
-    # -- where the file comes from
-
-    def _model_of(self, cell: Cell) -> Model:
-        if cell.check is Check.OPERATOR:
-            return plain_model(Path(__file__))  # a case has no model; only its limits are asked
-        try:
-            return self._workspace.models[cell.model]
-        except KeyError:
-            raise UsageError(f"model {cell.model!r} is not known here; for a plain file give its path") from None
-
-    def _prepared(self) -> _Origin:
-        cell, model, trail = self.cell, self._model, Trail({})
-        file = self._steps().file(replace(cell, check=Check.EXPORT), model, trail)
-        if isinstance(file, Failure):
-            raise CannotSay(f"there is no file to cut: {file.stage}: {file.message}")
-        drawn = self._tasks.drawn(model, cell.framework, file.check)
-        path = self._ready(file, drawn) if cell.graph else file.path
-        count = min(SAMPLES, model.samples)
-        arrays = {
-            name: (values[:count, None] if drawn.batched else values[:count])
-            for name, values in drawn.samples().items()
-        }
-        outputs = list(file.check.meta["check"]["outputs"])
-        return _Origin(path, [dict(row) for row in drawn.described], outputs, drawn.binding, arrays)
-
-    def _ready(self, file: OnnxFile, drawn: Drawn) -> Path:
-        """The graph of reduced precision that the compiler was handed."""
-        cell, model = self.cell, self._model
-        subject = self._compiling.of_file(cell, model, file, drawn)
-        dataset = self._stages.obtain(self._tasks.dataset(model)) if model.dataset else None
-        calibration = self._compiling.calibration_given(model, subject, dataset)
-        done = self._stages.obtain(self._compiling.graph(cell, model, subject, calibration, cell.graph or ORIGINAL))
-        if done.failure:
-            raise CannotSay(f"no {cell.graph} graph: {done.failure.message}")
-        return done.files["model.onnx"]
-
-    def _operator_case(self) -> _Origin:
-        data = Corpus(self._stages).case(self.cell.model)
-        path = self._scratch / "case.onnx"
-        path.write_bytes(bytes(data.model))
-        arrays = {}
-        for name, description in data.inputs.items():
-            value = tensors(data.reader.value(description), description)
-            if value is None or isinstance(value, list) or value.values.dtype.kind not in "fiub":
-                raise CannotSay(f"{self.cell.model}: input {name} is no plain tensor, which a file cannot hold")
-            arrays[f"in:{name}"] = value.values[None]
-        rows = [{"layout": "", "dtype": "", "shape": [], **row} for row in data.row["inputs"]]
-        return _Origin(path, rows, list(data.row["outputs"]), {}, arrays)
-
-    def _steps(self) -> Steps:
-        return Steps(self._stages, self._tasks)
-
-    # -- our own tools
-
-    def _evaluated(self, path: Path, arrays: Mapping[str, Any], perturb: int | None = None) -> dict[str, Any]:
-        if not arrays:
-            raise CannotSay("the graph has no inputs, so there is nothing to evaluate it on")
-        meta = {"batched": False, "ragged": False, "perturb": perturb}
-        answer = self._tool(EVALUATOR, "evaluate", meta, arrays, {"model.onnx": path})
-        return dict(answer.arrays)
-
-    def _tool(
-        self, adapter: str, operation: str, meta: Mapping[str, Any], arrays: Mapping[str, Any],
-        files: Mapping[str, Path],
-    ) -> Answer:  # fmt: skip
-        limits = Limits(TOOL_SECONDS, self._limit(adapter))
-        toolchain = self._workspace.catalog[adapter].toolchain
-        try:
-            with self._pool.lease(toolchain, role="tools") as agent:
-                return agent.call(adapter, operation, dict(meta), arrays=arrays, files=files, limits=limits)
-        except AgentFailure as error:
-            raise CannotSay(f"{adapter} cannot {operation} this graph: {error.message}") from error
-
-    def _part_of(
-        self, answer: Answer, arrays: Mapping[str, Any], layouts: Mapping[str, str], segments: Any
-    ) -> Part:  # fmt: skip
-        path = answer.files["part.onnx"]
-        rows = [{**row, "layout": layouts.get(row["name"], "")} for row in answer.meta["inputs"]]
-        own = {row["name"] for row in rows}
-        kept = {name: values for name, values in arrays.items() if name.partition(":")[2] in own}
-        return Part(
-            path, answer.files.get("exact.onnx", path), tuple(rows), tuple(answer.meta["outputs"]), kept, answer.meta,
-            segments,
-        )  # fmt: skip
-
-    def _kept(self, path: Path) -> Path:
-        target = self._scratch / f"{os.urandom(4).hex()}{path.suffix}"
-        shutil.move(path, target)
-        return target
-
-    def _limit(self, adapter: str) -> int:
-        return int(self._workspace.toolchains.memory_gb(self._workspace.catalog[adapter].toolchain) * GIB)
-
-
-def normalised(text: str, names: Collection[str] = ()) -> str:
-    """A message without what differs from graph to graph: ``names``, numbers, addresses, paths, sizes."""
-
-    def quoted(found: re.Match[str]) -> str:
-        inner = found[0][1:-1]
-        plain = re.sub(r"_\d+$", "", inner)  # layers of one kind are counted in a process
-        return "'...'" if inner in names or re.search(r"[\d/:]", plain) else f"'{plain}'"
-
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    line = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", quoted, line)
-    line = re.sub(r"(/[\w.+-]+)+", "PATH", line)
-    line = re.sub(r"0x[0-9a-fA-F]+|[-+]?\d[\d.]*(e[-+]?\d+)?", "N", line)
-    line = re.sub(r"[(\[]\s*\w*(\s*,\s*\w*)*\s*[)\]]", "(N)", line)  # sizes, by number or by symbol
-    return re.sub(r"\s+", " ", line)[:200]
-
-
-def same_failure(one: Failure, other: Failure, names: Collection[str] = ()) -> bool:
-    """The same stage and symptom; exceptions also by kind and normalised message, crashes by signal."""
-    if (one.stage, one.symptom) != (other.stage, other.symptom):
-        return False
-    if one.symptom in (Symptom.EXCEPTION, Symptom.UNSUPPORTED, Symptom.INVALID_MODEL, Symptom.VERSION_SKEW):
-        return one.types[:1] == other.types[:1] and normalised(one.message, names) == normalised(other.message, names)
-    return one.symptom is not Symptom.CRASH or one.signal == other.signal
-
 
 def _folder() -> Path:
     base = cache_root() / "scratch"
     base.mkdir(parents=True, exist_ok=True)
     return base
-
-
-def _narrow(dtype: str) -> str:
-    return "float32" if dtype == "float64" else dtype
 
 
 def _widened(arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -192,7 +192,7 @@ def test_what_was_compiled_comes_from_the_cache(compiled: Project) -> None:
 
 
 def test_a_compiled_cell_is_repeated_alone(compiled: Project) -> None:
-    run(compiled, fault="run-wrong")
+    run(compiled, fault="run-shape")
     rows = [row for row in compiled.rows() if row["kind"] == "cell" and row["cell"].get("graph") == "qdq"]
     done = compiled.bench("repro", rows[0]["key"])
     assert done.returncode == 1 and "1 failed" in done.stdout, done.stdout
