@@ -53,7 +53,7 @@ def _check(workspace: Workspace, expectations: Expectations) -> int:
     stale = expectations.stale(cells, workspace.locked_versions())
     for line in stale:
         print(line)
-    print(f"{len(expectations.rows)} rows, {len(stale)} stale")
+    print(f"{len(expectations.rows)} rows and {expectations.operators.count()} of operator cases, {len(stale)} stale")
     return 1 if stale else 0
 
 

@@ -54,10 +54,13 @@ def measure_noise(truth: Array, runs: Iterable[Array]) -> Noise:
     return Noise(worst_e, worst_m, count)
 
 
-def tolerance(noise: Noise, row: Row) -> Tolerance:
-    """``E <= min(cap, max(k nu_E, floor))`` and ``M <= max(2 k nu_M, 8 floor)``."""
+def tolerance(noise: Noise, row: Row, strict: Row | None = None) -> Tolerance:
+    """``E <= min(cap, max(k nu_E, floor))`` and ``M <= max(2 k nu_M, 8 floor)``.
+
+    ``strict`` is the row that a loose one widens: a model is not ill-conditioned because a compiler is fast.
+    """
     return Tolerance(
         E=min(row.cap, max(row.k * noise.E, row.floor)),
         M=max(2 * row.k * noise.M, 8 * row.floor),
-        ill_conditioned=row.k * noise.E > row.cap,
+        ill_conditioned=(strict or row).k * noise.E > row.cap,
     )

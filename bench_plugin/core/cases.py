@@ -1,7 +1,7 @@
 """ONNX's backend tests as axes: which there are and what operators they hold, without their models and data.
 
-``fixtures/operators/corpus.csv`` is generated from the locked onnx (``bench corpus``), so that cells can be planned
-without any environment.
+``fixtures/operators/corpus.csv`` is generated from the locked onnx (``bench corpus update``), so that cells can be
+planned without any environment.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def read_cases(path: Path) -> Mapping[str, Case]:
 
 
 def index_text(cases: Mapping[str, Mapping[str, Any]]) -> str:
-    """The index of a collected corpus, as ``bench corpus`` writes it."""
+    """The index of a collected corpus, as ``bench corpus update`` writes it."""
     lines = [",".join(COLUMNS)]
     for name, row in cases.items():
         opset = row["opsets"].get("ai.onnx", 0)

@@ -147,8 +147,6 @@ class Compiling:
         fallback = said.get("placement", {}).get("requested")
         if isinstance(fallback, int | float) and fallback < 1:
             trail.flag(f"{fallback:.0%} of the nodes on the requested backend")
-        if cell.precision in self.adapter(cell).declaration.get("loose", ()):
-            trail.flag("loose")
 
     def _for_target(self, cell: Cell, trail: Trail, compiled: Done) -> Outcome:
         """What can be said of an artefact that nobody has run: that it is for the machine that it should be for."""

@@ -94,6 +94,11 @@ class Corpus:
         """The recipe of the corpus."""
         return self.collected.key
 
+    @property
+    def rows(self) -> Mapping[str, Any]:
+        """The description of every case, by name."""
+        return self._pack(self.collected, "cases").rows
+
     def case(self, name: str) -> CaseData:
         """A case as onnx has it."""
         return self._case(name, self.collected)

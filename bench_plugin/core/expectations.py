@@ -109,11 +109,19 @@ class OperatorRows:
         cells = set(known)
         found = []
         for compiler in self.paths:
-            rows = {row.number: row for named in self.of(compiler).values() for row in named}
+            rows = self._rows(compiler)
             absent = sorted(case for case in self.of(compiler) if (case, compiler) not in cells)
             found += [f"{self.paths[compiler].name}: there is no case {case}" for case in absent]
-            found += [f"{row.where}: when holds for no committed lock" for row in rows.values() if _never(row, locked)]
+            found += [f"{row.where}: when holds for no committed lock" for row in rows if _never(row, locked)]
         return found
+
+    def count(self) -> int:
+        """How many rows there are, of every compiler."""
+        return sum(len(self._rows(compiler)) for compiler in self.paths)
+
+    def _rows(self, compiler: str) -> list[Expectation]:
+        """Every row once, however many cases it names."""
+        return list({row.number: row for named in self.of(compiler).values() for row in named}.values())
 
 
 @dataclass(frozen=True)

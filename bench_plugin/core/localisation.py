@@ -16,7 +16,8 @@ import numpy as np
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.core.outcome import Failure
 from bench_plugin.core.part_verdict import OutputVerdict, judged
-from bench_plugin.core.trials import CannotSay, Graph, Part, Ran, Trials
+from bench_plugin.core.parts import CannotSay, Graph, Part, Ran
+from bench_plugin.core.trials import Trials
 
 SHOWN_OPERATORS = 6
 
@@ -69,7 +70,7 @@ class Localiser:
         ran = self._run(whole)
         if isinstance(ran.failure, Failure):
             raise CannotSay(f"it ends at {ran.failure.stage}: {ran.failure.message}; bench reduce is for that")
-        graph = self._trials.graph(bound=True)
+        graph = self._trials.cutter.graph(bound=True)
         self._found.nodes = len(graph.nodes)
         if self._trials.cell.graph == "qdq":
             self._layers(graph)
@@ -80,7 +81,7 @@ class Localiser:
         return self._found
 
     def _profile(self, graph: Graph) -> None:
-        part = self._trials.part(graph, [list(range(len(graph.nodes)))], expose=True)
+        part = self._trials.cutter.part(graph, [list(range(len(graph.nodes)))], expose=True)
         ran = self._run(part)
         if ran.failure:
             self._found.notes.append(f"no profile: with every tensor as an output it ends at {ran.failure.stage}: "
@@ -126,7 +127,7 @@ class Localiser:
     def _wrong(self, graph: Graph, segments: Sequence[Sequence[int]]) -> list[Place | None]:
         """The verdict on each segment; all in one file, or one by one where that file fails."""
         try:
-            part = self._trials.part(graph, segments)
+            part = self._trials.cutter.part(graph, segments)
             ran = self._run(part)
             if ran.failure is None:
                 return self._verdicts(graph, segments, part, ran)
@@ -140,7 +141,7 @@ class Localiser:
 
     def _alone(self, graph: Graph, segment: Sequence[int]) -> Place | None:
         try:
-            part = self._trials.part(graph, [segment])
+            part = self._trials.cutter.part(graph, [segment])
         except CannotSay:
             return None
         ran = self._run(part)
@@ -155,7 +156,7 @@ class Localiser:
             self._found.notes.append(str(error))
             return [None] * len(segments)
         finally:
-            self._trials.discard(part)
+            self._trials.cutter.discard(part)
         found: list[Place | None] = []
         for segment, positions in zip(segments, part.segments, strict=True):
             own = [verdicts[index] for index in positions if index < len(verdicts)]
@@ -170,7 +171,7 @@ class Localiser:
     def _layers(self, graph: Graph) -> None:
         """A QDQ graph by its quantised layers: their integers in steps of the output's scale."""
         self._found.unit = "steps"
-        cut, tapped, truth = self._trials.layers()
+        cut, tapped, truth = self._trials.cutter.layers()
         makers = graph.makers
         for part, target in ((cut, self._found.ranking), (tapped, self._found.profile)):
             ran = self._run(part)

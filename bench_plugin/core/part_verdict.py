@@ -13,9 +13,12 @@ from bench_plugin.compare.noise import Noise, measure_noise, tolerance
 from bench_plugin.compare.operators import FORMATS, Rule, Tensor, Truth, strict, ulp
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, compare
-from bench_plugin.core.trials import NOISE_RUNS, Part, Ran, Trials
+from bench_plugin.core.parts import Part, Ran
+from bench_plugin.core.trials import Trials
 
 Array = np.ndarray[Any, Any]
+
+NOISE_RUNS = 2
 
 
 @dataclass(frozen=True)

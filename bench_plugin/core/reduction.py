@@ -21,8 +21,10 @@ from typing import Any
 from bench_plugin.core.cell import Cell
 from bench_plugin.core.outcome import Failure, Stage, Symptom
 from bench_plugin.core.part_verdict import OutputVerdict, judged
+from bench_plugin.core.parts import CannotSay, Graph, Part, Ran
 from bench_plugin.core.repro_script import has_template, script
-from bench_plugin.core.trials import CannotSay, Graph, Part, Ran, Trials, same_failure
+from bench_plugin.core.same_failure import same_failure
+from bench_plugin.core.trials import Trials
 
 SMALLEST = (1, 2, 3, 4)
 HANG_SECONDS = 20.0
@@ -106,7 +108,7 @@ class Reducer:
         graph, nodes, part = self._start(whole, defect)
         total = len(graph.nodes)
         kept = self._minimal(graph, self._window(graph, nodes, defect), defect)
-        part = self._trials.part(graph, [kept])
+        part = self._trials.cutter.part(graph, [kept])
         part = self._shrunk(part, defect)
         last = self._defect(part, fresh=True)
         if last is None or not defect.same(last, self._names):
@@ -140,9 +142,9 @@ class Reducer:
         """The graph, with sizes for its symbols unless the defect is gone with them."""
         symbolic = any(not isinstance(dim, int) for row in whole.inputs for dim in row["shape"])
         for bound in (True, False) if symbolic else (True,):
-            graph = self._trials.graph(bound=bound)
+            graph = self._trials.cutter.graph(bound=bound)
             nodes = list(range(len(graph.nodes)))
-            part = self._trials.part(graph, [nodes])
+            part = self._trials.cutter.part(graph, [nodes])
             rewritten = self._defect(part)
             if defect.same(rewritten, graph.names):
                 self._names = graph.names
@@ -205,12 +207,12 @@ class Reducer:
             if self._spent():
                 return False
             try:
-                part = self._trials.part(graph, [nodes])
+                part = self._trials.cutter.part(graph, [nodes])
             except CannotSay:
                 self._known[key] = False
                 return False
             self._known[key] = bool(part.outputs) and defect.same(self._defect(part), self._names)
-            self._trials.discard(part)
+            self._trials.cutter.discard(part)
         return self._known[key]
 
     def _spent(self) -> bool:
@@ -226,7 +228,7 @@ class Reducer:
             for to in (number for number in SMALLEST if number < size):
                 if self._spent():
                     return part
-                smaller = self._trials.smaller(part, size, to)
+                smaller = self._trials.cutter.smaller(part, size, to)
                 if smaller is None or not self._valid(smaller):
                     continue
                 found = self._defect(smaller)

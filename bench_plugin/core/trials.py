@@ -1,4 +1,4 @@
-"""Parts of a cell's ONNX graph, compiled and run as the cell was: what reducing and localising stand on.
+"""A cell's ONNX graph and parts of it, compiled and run as the cell was: what reducing and localising stand on.
 
 Nothing of it is cached: a trial is one of hundreds, and costs at most its own agent.
 """
@@ -9,27 +9,26 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.core.cache import Cache, default_folder
-from bench_plugin.core.cell import Cell, Check
+from bench_plugin.core.cell import Cell
 from bench_plugin.core.compile_tasks import CompileTasks, Given, Subject
-from bench_plugin.core.corpus import Corpus, tensors
-from bench_plugin.core.errors import BenchError, UsageError
+from bench_plugin.core.cutting import GRAPHS, Cutter
 from bench_plugin.core.inputs import stack_names
-from bench_plugin.core.models import Model
-from bench_plugin.core.outcome import Failure, Stage, Symptom
+from bench_plugin.core.outcome import Stage
+from bench_plugin.core.parts import CannotSay, Origin, Part, Ran
 from bench_plugin.core.places import cache_root
-from bench_plugin.core.plan_equivalence import ORIGINAL, quantiser, split_compiler
+from bench_plugin.core.plan_equivalence import quantiser, split_compiler
 from bench_plugin.core.settings import Settings
 from bench_plugin.core.stages import Stages, Task, failure_of
-from bench_plugin.core.steps import OnnxFile, Steps
-from bench_plugin.core.tasks import Drawn, Tasks
-from bench_plugin.core.trail import Trail
-from bench_plugin.core.workspace import Workspace, plain_model
+from bench_plugin.core.tasks import Tasks
+from bench_plugin.core.trial_origin import SAMPLES, Origins, model_of
+from bench_plugin.core.trial_tools import TrialTools
+from bench_plugin.core.workspace import Workspace
 from bench_plugin.reach.client import AgentFailure, Answer, Limits
 from bench_plugin.reach.supervisor import AgentPool
 from bench_plugin.reach.zipapp import agent_digest
@@ -39,14 +38,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-SAMPLES = 4
-NOISE_RUNS = 2
-SURGERY, EVALUATOR = "onnx_surgery", "onnx_float64"
-TOOL_SECONDS = 600.0  # for truths and surgery, which are ours and not on trial
 ROLES = ("trial-compile", "trial-run")
-GIB = 2**30
-
-
 
 
 class Trials:
@@ -74,9 +66,9 @@ class Trials:
         self._compiling = CompileTasks(
             workspace, self._tasks, options=settings.options, calibration=settings.calibration
         )
-        self._model = self._model_of(cell)
+        self._tools = TrialTools(workspace, self._pool)
+        self._model = model_of(workspace, cell)
         self._adapter = workspace.catalog[cell.importer_framework or split_compiler(cell.compiler)[0]]
-        self._count = 0
 
     @property
     def tool(self) -> str:
@@ -109,24 +101,26 @@ class Trials:
         self._cache.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
-    # -- the graph
-
     def origin(self) -> Part:
-        """The cell's file as it stands with its inputs, one by one."""
-        origin = self._operator_case() if self.cell.check is Check.OPERATOR else self._prepared()
-        self._origin = origin
+        """The cell's file as it stands with its inputs, one by one. Raises CannotSay."""
+        origin = self._origin
         return Part(
             origin.path, origin.path, tuple(origin.described), tuple(origin.outputs), origin.arrays,
             {"operators": [], "half": False},
         )  # fmt: skip
 
+    @cached_property
+    def cutter(self) -> Cutter:
+        """Cuts the cell's graph into parts."""
+        return Cutter(self._tools, self._origin, self._scratch)
 
-    # -- trying
+    @cached_property
+    def _origin(self) -> Origin:
+        return Origins(self._stages, self._tasks, self._compiling, self._scratch).of(self.cell, self._model)
 
     def run(self, part: Part, *, fresh: bool = False, seconds: float | None = None) -> Ran:
         """The part through the tool, as the cell went through it."""
         limits = Limits(seconds or self.seconds, self._tools.limit(self._adapter.name))
-        self._count += 1
         try:
             if self.cell.importer:
                 return self._imported(part, limits, fresh)
@@ -139,7 +133,7 @@ class Trials:
         exact = part.exact
         if self.cell.precision == "w16" and not self.cell.graph:  # the tool rounds by itself: so does its truth
             meta = {"graph": "w16", "batched": False, "calibration_method": "minmax"}
-            exact = self._tools.call("onnx_graphs", "prepare", meta, {}, {"model.onnx": exact}).files["model.onnx"]
+            exact = self._tools.call(GRAPHS, "prepare", meta, {}, {"model.onnx": exact}).files["model.onnx"]
         found = self._tools.evaluated(exact, _widened(part.arrays), perturb)
         return dict(zip((str(row["name"]) for row in part.outputs), found.values(), strict=True))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bench_plugin.core.repro_script import TEMPLATES, script
-from bench_plugin.core.trials import normalised
+from bench_plugin.core.same_failure import normalised
 from bench_plugin.reach.toolchains import Toolchains
 from tests.plugin.conftest import Project, make_project
 

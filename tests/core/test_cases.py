@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,8 @@ import pytest
 from bench_plugin.core.cases import read_cases, sample
 from bench_plugin.core.errors import UsageError
 
-INDEX = Path(__file__).parents[2] / "fixtures/operators/corpus.csv"
+ROOT = Path(__file__).parents[2]
+INDEX = ROOT / "fixtures/operators/corpus.csv"
 
 
 def test_every_case_is_there() -> None:
@@ -19,6 +22,13 @@ def test_every_case_is_there() -> None:
         counts[case.category] = counts.get(case.category, 0) + 1
     assert len(cases) == 2033
     assert counts == {"node": 1884, "simple": 23, "light": 9, "pytorch-converted": 82, "pytorch-operator": 35}
+
+
+def test_it_is_what_the_locked_onnx_holds() -> None:
+    command = [sys.executable, "-m", "bench_plugin.cli.main", "corpus", "check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2033 cases in onnx, 0 differ" in done.stdout
 
 
 def test_the_sample_holds_every_operator() -> None:

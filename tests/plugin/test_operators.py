@@ -154,6 +154,7 @@ def test_known_failures_are_written_and_hold(tmp_path: Path, tools_python: Path)
     path = tmp_path / "suites/expectations/operators/breaking.toml"
     assert "3 cases, 3 written anew" in made.stdout, made.stdout + made.stderr
     assert path.read_text().count("[[expectation]]") == 3
+    assert "0 rows and 3 of operator cases, 0 stale" in project.bench("expect", "check").stdout
     known = run(project)
     assert "2 passed, 3 skipped, 3 xfailed" in known.text, known.text
     path.write_text(path.read_text().replace('"test_neg"', '"test_abs"'))
@@ -169,3 +170,15 @@ def test_several_compilers_work_ahead(tmp_path: Path, tools_python: Path) -> Non
     )
     assert statuses == {"supported": 2, "ERROR": 1, "unsupported": 1, "version skew": 2, "unverified": 1, "mismatch": 1}
     assert sum(row["kind"] == "cell" for row in both.rows) == 16
+
+
+def test_the_index_is_written_from_the_corpus(tmp_path: Path, tools_python: Path) -> None:
+    project = operators_project(tmp_path, tools_python)
+    index = tmp_path / "fixtures/operators/corpus.csv"
+    index.write_text(INDEX.replace("test_exp,node,1", "test_exp,node,2").replace("test_abs,", "test_gone,"))
+    check = project.bench("corpus", "check")
+    assert check.returncode == 1
+    assert check.stdout.splitlines()[:3] == ["test_abs: differs", "test_exp: differs", "test_gone: differs"]
+    assert project.bench("corpus", "update").returncode == 0
+    assert sorted(index.read_text().splitlines()) == sorted(INDEX.splitlines())
+    assert project.bench("corpus", "check").returncode == 0
