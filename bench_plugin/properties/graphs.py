@@ -143,7 +143,7 @@ def filled(dtype: str, shape: Sequence[int], low: float, high: float, seed: int,
 @cache
 def source_digest() -> str:
     """SHA-256 over the files that decide which graphs are drawn."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    files = sorted(Path(__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 

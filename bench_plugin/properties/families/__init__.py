@@ -1,0 +1,1 @@
+"""How operands and results are shaped, operator family by operator family."""
