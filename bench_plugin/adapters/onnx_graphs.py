@@ -222,7 +222,8 @@ def _output_scales(onnx: Any, graph: Any) -> list[float | None]:
 def _tapped(onnx: Any, model: Any) -> tuple[Any, list[str]]:
     """The model with the integers of every activation as further outputs, in front of its own."""
     types = _typed(onnx, model)
-    names = [node.output[0] for node in _activations(model.graph) if node.output[0] in types]
+    made = [node.output[0] for node in _activations(model.graph) if node.output[0] in types]
+    names = [name for name in made if types[name].type.tensor_type.shape.dim]  # a single number is no layer
     own = list(model.graph.output)
     del model.graph.output[:]
     model.graph.output.extend([types[name] for name in names])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 LIMIT_BYTES = 20 * 10**9
+SPARED_SECONDS = 6 * 3600.0  # longer than a run lasts, as a rule
 RECORD = "record.json"
 CHUNK = 1 << 20
 TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Results of stages; see `bench cache info`.\n"
@@ -164,9 +165,13 @@ class Cache:
             stages[stage] = (size + _size(place), count + 1)
         return Usage(self.folder, sum(s for s, _ in stages.values()), sum(c for _, c in stages.values()), stages)
 
-    def prune(self, *, limit_bytes: int, older_seconds: float | None = None) -> tuple[int, int]:
-        """Drop what is older than ``older_seconds``, then the least recently used until the rest fits; never what this
-        run uses. Returns entries and bytes dropped.
+    def prune(
+        self, *, limit_bytes: int, older_seconds: float | None = None, spared_seconds: float = 0.0
+    ) -> tuple[int, int]:
+        """Drop what is older than ``older_seconds``, then the least recently used until the rest fits.
+
+        Never what this run uses, nor what any run used in the last ``spared_seconds``: another may be reading it.
+        Returns entries and bytes dropped.
         """
         places = sorted(
             ((place.stat().st_mtime, _size(place), place) for place in self._places()), key=lambda row: row[0]
@@ -176,7 +181,8 @@ class Cache:
         now = time.time()
         for used_at, size, place in places:
             old = older_seconds is not None and now - used_at > older_seconds
-            if (old or total - freed > limit_bytes) and place.name not in self._used:
+            spared = now - used_at < spared_seconds or place.name in self._used
+            if (old or total - freed > limit_bytes) and not spared:
                 shutil.rmtree(place, ignore_errors=True)
                 dropped += 1
                 freed += size
@@ -186,7 +192,7 @@ class Cache:
     def close(self) -> None:
         """Bring the cache below its cap."""
         if self.folder.is_dir() and not self._full and self._used:
-            self.prune(limit_bytes=self._limit)
+            self.prune(limit_bytes=self._limit, spared_seconds=SPARED_SECONDS)
 
     def _prepare(self, making: Path) -> None:
         making.mkdir(parents=True)
