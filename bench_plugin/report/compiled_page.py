@@ -124,7 +124,7 @@ def _accuracy(one: Entry | None) -> TableCell:
     if "accuracy" not in one.numbers:
         return TableCell(one.status, one.status, one.reason)
     drop = one.numbers["drop"]["top1"]
-    return TableCell(f"{one.numbers['accuracy']:.1%} ({-drop:+.1%})", one.status, one.reason)
+    return TableCell(f"{one.numbers['accuracy']:.1%} ({0.0 - drop:+.1%})", one.status, one.reason)
 
 
 def _preservation(grid: CompiledGrid) -> Table:
