@@ -54,10 +54,11 @@ def cases(rng: np.random.Generator) -> Any:
 
 def main(folder: str) -> int:
     """1 when a result differs; prints how many were compared."""
-    spec = importlib.util.spec_from_file_location("onnx_float64", os.path.join(folder, "onnx_float64.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    for name in ("onnx_operators", "onnx_float64"):  # as an agent loads them: what is used comes first
+        spec = importlib.util.spec_from_file_location(f"bench_adapter_{name}", os.path.join(folder, f"{name}.py"))
+        assert spec is not None and spec.loader is not None
+        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
     adapter = module.Adapter()
     rng = np.random.default_rng(0)
     count = wrong = 0

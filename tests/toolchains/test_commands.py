@@ -35,7 +35,8 @@ def test_sync_goes_on_after_one_that_cannot_be_made(workshop: Workshop) -> None:
 def test_sync_of_an_unknown_name_makes_nothing(workshop: Workshop) -> None:
     workshop.toolchain()
     done = bench("sync", "gadgets", "gizmos", shop=workshop)
-    assert done.returncode == 2 and "no toolchain 'gizmos'; valid are gadgets, " in done.stderr
+    assert done.returncode == 2 and "no toolchain 'gizmos'; valid are " in done.stderr
+    assert "gadgets, " in done.stderr
     assert workshop.made() == []
 
 
@@ -81,4 +82,4 @@ def test_configured_folders_are_searched(workshop: Workshop, setting: str) -> No
     (workshop.cache.parent / setting).write_text(f'{table}toolchains = ["files"]\n')
     command = [sys.executable, "-m", "bench_plugin.cli.main", "env", "list"]
     done = subprocess.run(command, cwd=workshop.cache.parent, capture_output=True, text=True, timeout=60)
-    assert done.stdout.startswith("gadgets "), done.stderr
+    assert any(line.startswith("gadgets ") for line in done.stdout.splitlines()), done.stderr
