@@ -190,8 +190,8 @@ class Cache:
         return dropped, freed
 
     def close(self) -> None:
-        """Bring the cache below its cap."""
-        if self.folder.is_dir() and not self._full and self._used:
+        """Bring the cache below its cap, if this run made it grow: to look at every entry takes a while."""
+        if self._count and self.folder.is_dir() and not self._full and self._used:
             self.prune(limit_bytes=self._limit, spared_seconds=SPARED_SECONDS)
 
     def _prepare(self, making: Path) -> None:
