@@ -1,6 +1,6 @@
 """What one operator case costs in each backend: seconds of compiling and running, from the rows of a run.
 
-``python benchmarks/operator_costs.py reports/operators.jsonl``; the seconds are the agents' own, in the load of that run.
+``python benchmarks/operator_costs.py reports/operators.jsonl``; seconds are the agents' own, in the load of that run.
 """
 
 from __future__ import annotations
