@@ -207,4 +207,5 @@ def _finished(future: Future[Outcome], seconds: float) -> bool:
 
 def command_line() -> list[str]:
     """The command that started this process, for the header."""
-    return [Path(sys.argv[0]).name, *sys.argv[1:]]
+    name = Path(sys.argv[0]).name
+    return ["pytest" if name == "__main__.py" else name, *sys.argv[1:]]  # python -m pytest

@@ -80,6 +80,8 @@ class Compiling:
             return trail.outcome(Status.ERROR, drawn.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
         original = subject = self.making.of_file(cell, model, file, drawn)
         dataset = self.steps.unnoted(self.tasks.dataset(model)) if model.dataset else None
+        if dataset is not None and dataset.failure:
+            return trail.outcome(Status.UNVERIFIED, f"no dataset to calibrate with: {dataset.failure.message}")
         calibration = self.making.calibration_given(model, original, dataset)
         if cell.graph:
             graph = self.graph(cell, model, trail, original, calibration, cell.graph)

@@ -151,6 +151,8 @@ class Equivalence:
         """Every quantised layer with the truth's integers as its inputs, compiled by the same tool in one graph."""
         apart = self._compiling.steps.take(cell, trail, "layers", self._compiling.making.layers(model, found.subject))
         if apart.failure or not apart.meta["layers"]["layers"]:
+            why = apart.failure.message if apart.failure else "none of them is named"
+            trail.flag(f"layers could not be taken apart: {why}")
             return None
         names = list(apart.meta["layers"]["layers"])
         tapped = self._compiling.making.tapped(model, found.subject, apart)

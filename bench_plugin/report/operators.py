@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench_plugin.core.outcome import normalised
-from bench_plugin.report.entries import FAILED, Entry, entry, latest, partial
+from bench_plugin.report.entries import FAILED, Entry, entry, header_of, latest, partial
 
 CHECK = "operator"
 # From bad to good: the first that an operator has is its worst.
@@ -94,7 +94,7 @@ class OperatorGrid:
 
 def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> OperatorGrid:
     """Count the operator rows of one or several results files."""
-    header = next((row for row in rows if row["kind"] == "header"), {})
+    header = header_of(rows)
     entries = [entry(row) for row in latest(rows, (CHECK,))]
     tallies: dict[tuple[str, str], Tally] = {}
     totals: dict[str, Tally] = {}

@@ -72,7 +72,7 @@ WRONG = {
     "compile-exception": ("ERROR", "compile", "exception", "RuntimeError: cannot lower node 17"),
     "compile-crash": ("ERROR", "compile", "crash", "SIGABRT"),
     "compile-megabyte": ("ERROR", "compile", "exception", "RuntimeError"),
-    "compile-disk": ("ERROR", "compile", "", ""),
+    "compile-disk": ("ERROR", "compile", "exception", "File too large"),
     "skew": ("version skew", "compile", "version-skew", "opset 17"),
     "run-crash": ("ERROR", "run", "crash", "SIGABRT"),
     "run-wrong": ("mismatch", "compare", "mismatch", "E "),
@@ -88,7 +88,7 @@ def test_what_goes_wrong_has_its_stage_and_symptom(compiled: Project, fault: str
     finished = run(compiled, "--precisions=fp32", fault=fault)
     row = the_row(finished)
     assert (row["status"], row["stage"]) == (status, stage), finished.text
-    assert symptom in (row["symptom"], "") and reason in row["reason"]
+    assert row["symptom"] == symptom and reason in row["reason"]
     assert len(finished.text) < 20_000
     assert finished.code == (0 if status == "version skew" else 1)
 
@@ -180,7 +180,10 @@ def test_the_page_of_compiled_models_is_written(compiled: Project) -> None:
     assert "| Model net | fake (fakeout) | w8a8 (qdq) | supported (" in page
     for heading in ("Semantic preservation", "Formats and precisions by compiler", "Hardware by compiler", "Mutants"):
         assert f"## {heading}" in page
-    assert "| w8a8 | D P |" in page.replace("| D P | ", "| D P |")[:100_000] or "D P" in page
+    [heads] = [line for line in page.splitlines() if line.startswith("|  | ") and "Fake compiler" in line]
+    column = heads.split(" | ").index("Fake compiler") if " | Fake compiler | " in heads else -1
+    [w8a8] = [line for line in page.splitlines() if line.startswith("| w8a8 | ")]
+    assert w8a8.strip("| ").split(" | ")[column].strip() == "D P"
 
 
 def test_what_was_compiled_comes_from_the_cache(compiled: Project) -> None:
