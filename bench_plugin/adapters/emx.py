@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import importlib
 import importlib.metadata
 import io
@@ -61,11 +62,12 @@ class CompilerFailed(Exception):
 
 
 class Adapter:
-    """Keeps the library that was opened last."""
+    """Keeps the library that was opened last, and emx's templates as Python code."""
 
     def __init__(self) -> None:
         self._key: Any = None
         self._library: Any = None
+        self._templates: Any = None
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
@@ -85,6 +87,7 @@ class Adapter:
         gcc, flags, target = _c_compiler(call)
         onnx = importlib.import_module("onnx")
         compiler = importlib.import_module("emx_onnx_cgen.compiler")
+        self._keep_templates()
         images = importlib.import_module("emx_onnx_cgen.codegen.image_decoder_libs")
         importlib.import_module("emx_onnx_cgen.lowering").load_lowering_registry()
         call.stage("compile")
@@ -166,6 +169,14 @@ class Adapter:
             arrays[name] = Array(dtype, arrays[name].shape, arrays[name].data)
         return Reply({}, arrays)
 
+    def _keep_templates(self) -> None:
+        """Have Jinja compile each of emx's templates once: anew for every model it takes two seconds, for any model."""
+        if self._templates is None:
+            jinja2 = importlib.import_module("jinja2")
+            self._templates = _kept_templates(jinja2)
+            emitter = importlib.import_module("emx_onnx_cgen.codegen.c_emitter")
+            emitter.Environment = functools.partial(jinja2.Environment, bytecode_cache=self._templates)
+
     def _opened(self, call: Call) -> Any:
         path = call.files["model.so"]
         key = (path, os.stat(path).st_mtime_ns)
@@ -181,6 +192,22 @@ class Adapter:
                     self.reset()
                     raise RuntimeError("%s_load does not take the weights' file" % ENTRY)
         return self._library
+
+
+def _kept_templates(jinja2: Any) -> Any:
+    """A bytecode cache of Jinja that lives in memory; a template whose text changed is compiled again."""
+
+    class Kept(jinja2.BytecodeCache):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            self.codes: dict[tuple[str, str], Any] = {}
+
+        def load_bytecode(self, bucket: Any) -> None:
+            bucket.code = self.codes.get((bucket.key, bucket.checksum))
+
+        def dump_bytecode(self, bucket: Any) -> None:
+            self.codes[bucket.key, bucket.checksum] = bucket.code
+
+    return Kept()
 
 
 def _c_compiler(call: Call) -> tuple[str, list[str], dict[str, Any]]:

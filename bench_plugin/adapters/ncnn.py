@@ -192,6 +192,8 @@ def _shapes(call: Call) -> str:
     binding: Any = call.meta.get("binding") or {}
     texts = []
     for row in rows:
+        if row["dtype"] not in TYPES:
+            raise Unsupported(f"pnnx takes no input of type {row['dtype']}")
         dims = ",".join(str(binding[dim] if isinstance(dim, str) else dim) for dim in row["shape"])
         texts.append(f"[{dims}]{TYPES[row['dtype']]}")
     return ",".join(texts)

@@ -68,6 +68,7 @@ class Adapter:
     def __init__(self) -> None:
         os.environ.update(SWITCHES)
         self._framework: Any = None
+        self._settled = False
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
@@ -91,6 +92,7 @@ class Adapter:
         tf = importlib.import_module("tensorflow")
         if "model.onnx" in call.files:
             importlib.import_module("onnx2tf")
+            self._settle()
             call.stage("compile")
             kept, apply, specs, notes = _from_onnx(tf, call)
         else:
@@ -146,6 +148,12 @@ class Adapter:
         joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
         return Reply(meta, samples.blobs(joined))
 
+    def _settle(self) -> None:
+        """What is imported stays: the converter collects garbage for each model, and looks at all of it each time."""
+        if not self._settled:
+            gc.freeze()
+            self._settled = True
+
     def _from_keras(self, tf: Any, call: Call) -> Any:
         """The framework's own model with its weights."""
         if self._framework is None:
@@ -169,9 +177,10 @@ def _from_onnx(tf: Any, call: Call) -> Any:
     rows: Any = call.meta["inputs"]
     graph = _frozen(call.files["model.onnx"], path, dict(call.meta.get("binding") or {}))  # type: ignore[call-overload]
     first, as_is = _layouts(graph, {str(row["name"]): str(row.get("layout") or "") for row in rows})
-    # 4-D inputs of 3 channels are fed images in its dry run, which it looks for in the working directory.
-    images = importlib.import_module("bench_adapter_tensorflow").DRY_RUN_IMAGES
-    samples.save_images(os.path.join(folder, images), (20, 128, 128, 3))
+    if any(len(_dims(value)) == 4 for value in _inputs(graph)):
+        # Those of 3 channels are fed images in its dry run, which it looks for in the working directory.
+        images = importlib.import_module("bench_adapter_tensorflow").DRY_RUN_IMAGES
+        samples.save_images(os.path.join(folder, images), (20, 128, 128, 3))
     options = {"keep_ncw_or_nchw_or_ncdhw_input_names": first, "keep_shape_absolutely_input_names": as_is}
     with _inside(folder):
         net = importlib.import_module("onnx2tf").convert(
