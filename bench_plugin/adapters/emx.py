@@ -174,7 +174,7 @@ class Adapter:
         if self._templates is None:
             jinja2 = importlib.import_module("jinja2")
             self._templates = _kept_templates(jinja2)
-            emitter = importlib.import_module("emx_onnx_cgen.codegen.c_emitter")
+            emitter: Any = importlib.import_module("emx_onnx_cgen.codegen.c_emitter")
             emitter.Environment = functools.partial(jinja2.Environment, bytecode_cache=self._templates)
 
     def _opened(self, call: Call) -> Any:
@@ -197,7 +197,7 @@ class Adapter:
 def _kept_templates(jinja2: Any) -> Any:
     """A bytecode cache of Jinja that lives in memory; a template whose text changed is compiled again."""
 
-    class Kept(jinja2.BytecodeCache):  # type: ignore[misc, name-defined]
+    class Kept(jinja2.BytecodeCache):  # type: ignore[misc]
         def __init__(self) -> None:
             self.codes: dict[tuple[str, str], Any] = {}
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from bench_plugin.agent import external
 from bench_plugin.agent.adapter import Call, InvalidModel, Reply
 
 ADAPTER = {
@@ -41,7 +42,7 @@ class Adapter:
         call.stage("check")
         path = call.files["model.onnx"]
         model = _load(onnx, path)
-        _check_external_data(onnx, model, path)
+        beside = _external_files(path)
         _check_cycles(model.graph)
         try:
             onnx.checker.check_model(path, full_check=True)
@@ -59,12 +60,12 @@ class Adapter:
             "ir": model.ir_version,
             "opsets": {row.domain or "ai.onnx": row.version for row in model.opset_import},
             "custom_domains": sorted({node.domain for node in nodes} - set(STANDARD_DOMAINS)),
-            "external_data": any(_external(onnx, tensor) for tensor in model.graph.initializer),
+            "external_data": bool(beside),
             "inputs": [_described(onnx, value) for value in model.graph.input if value.name not in weights],
             "outputs": [_described(onnx, value) for value in model.graph.output],
             "nodes": len(nodes),
             "operators": operators,
-            "bytes": os.path.getsize(path),
+            "bytes": sum(os.path.getsize(one) for one in (path, *beside)),
             "parameters": sum(
                 _elements(tensor) for tensor in model.graph.initializer if tensor.data_type in (1, 10, 11, 16)
             ),
@@ -85,15 +86,13 @@ def _load(onnx: Any, path: str) -> Any:
     return model
 
 
-def _check_external_data(onnx: Any, model: Any, path: str) -> None:
-    for tensor in model.graph.initializer:
-        if not _external(onnx, tensor):
-            continue
-        location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
-        if not os.path.isfile(os.path.join(os.path.dirname(path), location)):
-            raise InvalidModel(
-                "weight %r lies in external file %r, which is not beside the model" % (tensor.name, location)
-            )
+def _external_files(path: str) -> list[str]:
+    found = []
+    for location in external.locations(path):
+        found.append(os.path.join(os.path.dirname(path), location))
+        if not os.path.isfile(found[-1]):
+            raise InvalidModel("weights lie in external file %r, which is not beside the model" % location)
+    return found
 
 
 def _check_cycles(graph: Any) -> None:
@@ -135,10 +134,6 @@ def _described(onnx: Any, value: Any) -> dict[str, object]:
     shape = [dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in tensor.shape.dim]
     dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).name if tensor.elem_type else ""
     return {"name": value.name, "dtype": dtype, "shape": shape}
-
-
-def _external(onnx: Any, tensor: Any) -> bool:
-    return bool(tensor.data_location == onnx.TensorProto.EXTERNAL)
 
 
 def _elements(tensor: Any) -> int:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
-import shutil
 from collections.abc import Sequence
 from typing import Any
 
-from bench_plugin.agent import packs, samples
+from bench_plugin.agent import external, packs, samples
 from bench_plugin.agent.adapter import Call, InvalidModel, Reply
 
 ADAPTER = {
@@ -59,9 +58,8 @@ class Adapter:
         except onnx.checker.ValidationError as error:
             raise InvalidModel(str(error)) from error
         self._opened(call)
-        path = os.path.join(call.folder, "model.onnx")
-        shutil.copyfile(call.files["model.onnx"], path)
-        return Reply({"effective": str(call.meta["precision"]), "portable": True}, files={"model.onnx": path})
+        files = external.artefact(call.files["model.onnx"], call.folder)
+        return Reply({"effective": str(call.meta["precision"]), "portable": True}, files=files)
 
     def run(self, call: Call) -> Reply:
         """Outputs out0, out1 ... of ``model.onnx``: sample by sample, or once (``meta["whole"]``)."""
@@ -86,6 +84,7 @@ class Adapter:
         key = (path, os.stat(path).st_mtime_ns)
         if key != self._key:
             self.reset()
-            self._evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(path)
+            reference = importlib.import_module("onnx.reference")
+            self._evaluator = reference.ReferenceEvaluator(external.placed(call.files, call.folder))
             self._key = key
         return self._evaluator

@@ -6,11 +6,10 @@ import importlib
 import importlib.metadata
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from typing import Any
 
-from bench_plugin.agent import packs, samples
+from bench_plugin.agent import external, packs, samples
 from bench_plugin.agent.adapter import Call, Reply, Unsupported, VersionSkew
 
 ADAPTER = {
@@ -56,7 +55,7 @@ class Adapter:
         self._key = self._session = None
 
     def compile(self, call: Call) -> Reply:
-        """``model.onnx`` as it is, once a session could be made of it.
+        """``model.onnx`` as it is, with the weights that lie beside it, once a session could be made of it.
 
         Raises VersionSkew for a file that is newer than the runtime, Unsupported for a backend that its build lacks.
         """
@@ -66,14 +65,13 @@ class Adapter:
             raise Unsupported("this build of onnxruntime has no %s" % provider)
         call.stage("compile")
         session = self._opened(call, [provider, PROVIDERS["cpu"]] if backend != "cpu" else [provider])
-        path = os.path.join(call.folder, "model.onnx")
-        shutil.copyfile(call.files["model.onnx"], path)
+        files = external.artefact(call.files["model.onnx"], call.folder)
         integer = {"qdq": "integer", "dynamic": "integer"}.get(str(call.meta["graph"]), "")
         meta: dict[str, object] = {
             "effective": call.meta["precision"], "integer": integer, "portable": True, "dynamic": True,
             "placement": {"providers": session.get_providers()},
         }  # fmt: skip
-        return Reply(meta, files={"model.onnx": path})
+        return Reply(meta, files=files)
 
     def run(self, call: Call) -> Reply:
         """Outputs out0, out1 ... of ``model.onnx``: sample by sample, or once (``meta["whole"]``).
@@ -119,8 +117,9 @@ class Adapter:
             chosen.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other agents work beside
             if optimisation == "none":
                 chosen.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+            whole = external.placed(call.files, call.folder)
             try:
-                self._session = runtime.InferenceSession(path, chosen, providers=providers)
+                self._session = runtime.InferenceSession(whole, chosen, providers=providers)
             except Exception as error:
                 if SKEW.search(str(error)):
                     raise VersionSkew(str(error)) from error

@@ -188,7 +188,8 @@ class Tasks:
 
     def limits(self, model: Model, adapter: str) -> Limits:
         toolchain = self._workspace.catalog[adapter].toolchain
-        return Limits(seconds=model.seconds, memory_bytes=int(self._workspace.toolchains.memory_gb(toolchain) * GIB))
+        memory = max(self._workspace.toolchains.memory_gb(toolchain), model.memory_gb)
+        return Limits(seconds=model.seconds, memory_bytes=int(memory * GIB))
 
 
 def _shape_of(model: Model, drawn: Drawn) -> dict[str, Any]:

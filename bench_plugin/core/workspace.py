@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.agent import external
+from bench_plugin.agent.adapter import InvalidModel
 from bench_plugin.core import places
 from bench_plugin.core.cases import Case, find_index, read_cases
 from bench_plugin.core.catalog import Catalog
@@ -21,6 +23,7 @@ from bench_plugin.properties.graphs import source_digest
 from bench_plugin.reach.toolchains import Toolchains
 from bench_plugin.reach.zipapp import agent_digest
 
+COPIES = 6  # of a file's weights, at most, while its truth is computed in float64
 TOOLS = ("onnx_check", "onnx_operators", "onnx_float64", "onnx_mutants", "onnxruntime")
 OPERATOR_TOOLS = ("onnx_corpus", "onnx_operators", "onnx_float64", "onnx_truths")
 PROPERTY_TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_truths")
@@ -199,9 +202,23 @@ def _read_target(path: Path) -> dict[str, Any]:
     return row
 
 
+def _content(path: Path) -> tuple[str, int]:
+    """What a file and the weights beside it are addressed by, and their bytes; nothing is held in memory."""
+    try:
+        beside = [path.parent / location for location in external.locations(str(path))]
+    except InvalidModel:
+        beside = []  # the check says so
+    digests, size = [], 0
+    for one in (path, *(one for one in beside if one.is_file())):
+        with one.open("rb") as file:
+            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+        size += one.stat().st_size
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest(), size
+
+
 def plain_model(path: Path) -> Model:
     """A model that is just an ONNX file; its inputs are read by an agent when a cell runs."""
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    digest, size = _content(path)
     return Model(
         name=path.stem,
         title=path.name,
@@ -219,7 +236,7 @@ def plain_model(path: Path) -> Model:
         missing={},
         samples=16,
         seconds=300.0,
-        memory_gb=2.0,
+        memory_gb=2.0 + COPIES * size / 2**30,
         digest=digest,
         onnx=path.resolve(),
     )
