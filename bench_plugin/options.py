@@ -99,7 +99,7 @@ def _registered(parser: pytest.Parser) -> set[str]:
 def read_settings(config: pytest.Config) -> Any:
     """The run's Settings from options over the configuration file. Raises UsageError."""
     from bench_plugin.core.errors import UsageError
-    from bench_plugin.core.settings import Selection, Settings, read_rules, read_table
+    from bench_plugin.core.settings import Selection, Settings, compiler_options, read_rules, read_table
 
     option = config.option
     table = read_table(config.rootpath)
@@ -139,7 +139,7 @@ def read_settings(config: pytest.Config) -> Any:
         refresh=option.bench_refresh,
         search=_search(option.bench_search or SEARCHES[0]),
         calibration=_calibration(option.bench_calibration or table.get("calibration", CALIBRATIONS[0])),
-        options=_compiler_options(option.bench_option),
+        options=compiler_options(option.bench_option),
         **paths,
     )
 
@@ -158,19 +158,3 @@ def _search(name: str) -> str:
     if name not in SEARCHES:
         raise UsageError(f"--bench-search: unknown name {name!r}; valid are {', '.join(SEARCHES)}")
     return name
-
-
-def _compiler_options(texts: Iterable[str]) -> dict[str, dict[str, str]]:
-    """``compiler.name=value`` texts as compiler -> name -> value; the names are checked when adapters are known."""
-    from bench_plugin.core.errors import UsageError
-
-    found: dict[str, dict[str, str]] = {}
-    for text in texts:
-        left, equals, value = text.partition("=")
-        compiler, dot, name = left.partition(".")
-        if not (equals and dot and compiler and name and value):
-            raise UsageError(
-                f"--bench-option: {text!r} is not COMPILER.NAME=VALUE, as onnxruntime.optimisation=none is"
-            )
-        found.setdefault(compiler, {})[name] = value
-    return found

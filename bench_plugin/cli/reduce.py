@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,13 @@ from bench_plugin.core.errors import UsageError
 from bench_plugin.core.outcome import Symptom
 from bench_plugin.core.reduction import Reducer, write
 from bench_plugin.core.results import read_rows
-from bench_plugin.core.settings import Settings, read_settings_file
+from bench_plugin.core.settings import Settings, compiler_options, read_settings_file
 from bench_plugin.core.trials import Trials
 from bench_plugin.core.workspace import Workspace
 
 HELP = "shrink a failing cell's model to the fewest nodes that fail alike, with a script for an upstream report"
 CHECKS = (Check.EQUIVALENCE, Check.OPERATOR, Check.IMPORT)
 INTEGERS = ("w8", "w8a8", "w8a8-dyn")
-PLAIN = "--bench-model="
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,11 +76,33 @@ def find_cell(args: argparse.Namespace) -> tuple[Cell, Mapping[str, Any], Settin
         return _of_file(args, path, settings)
     row = find_row(read_rows(args.results).rows, args.cell, args.results)
     cell = Cell.from_axes(row["cell"])
+    if cell.check is Check.PROPERTY:
+        example = args.results.parent / "properties"
+        raise UsageError(
+            f"{cell.id} is shrunk already: its smallest examples are below {example}; "
+            f"bench reduce FOLDER/model.onnx --compiler {cell.compiler} writes a script for one"
+        )
     if cell.check not in CHECKS:
         raise UsageError(f"{cell.id} is a check of {cell.check}; this takes {', '.join(CHECKS)}")
-    files = [Path(one.removeprefix(PLAIN)) for one in row["repro"] if str(one).startswith(PLAIN)]
-    settings = replace(settings, selection=replace(settings.selection, onnx_files=tuple(files)))
+    settings = _as_it_ran(settings, row["repro"])
     return cell, row, settings, Workspace.load(settings)
+
+
+def _as_it_ran(settings: Settings, repro: Sequence[str]) -> Settings:
+    """The settings that the cell was computed with: files, seed, options of compilers, calibration."""
+    given: dict[str, list[str]] = {}
+    for text in repro:
+        name, equals, value = str(text).partition("=")
+        if equals:
+            given.setdefault(name, []).append(value)
+    files = tuple(Path(value) for value in given.get("--bench-model", ()))
+    return replace(
+        settings,
+        selection=replace(settings.selection, onnx_files=files),
+        seed=int(given.get("--bench-seed", [settings.seed])[0]),
+        options=compiler_options(given.get("--bench-option", ())),
+        calibration=given.get("--bench-calibration", [settings.calibration])[0],
+    )
 
 
 def _of_file(

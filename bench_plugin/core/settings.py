@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,23 @@ def read_table(root: Path) -> dict[str, Any]:
 def read_rules(table: Mapping[str, Any], key: str) -> tuple[Rule, ...]:
     """The ``include`` or ``exclude`` rows of a checked table."""
     return tuple(_rule(key, index, row) for index, row in enumerate(table.get(key, []), 1))
+
+
+def compiler_options(texts: Iterable[str]) -> dict[str, dict[str, str]]:
+    """``compiler.name=value`` texts as compiler -> name -> value; the names are checked when adapters are known.
+
+    Raises UsageError for a text of another form.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for text in texts:
+        left, equals, value = text.partition("=")
+        compiler, dot, name = left.partition(".")
+        if not (equals and dot and compiler and name and value):
+            raise UsageError(
+                f"--bench-option: {text!r} is not COMPILER.NAME=VALUE, as onnxruntime.optimisation=none is"
+            )
+        found.setdefault(compiler, {})[name] = value
+    return found
 
 
 def _load(path: Path) -> dict[str, Any]:

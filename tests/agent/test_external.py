@@ -29,8 +29,8 @@ def beside(name, place):
     return tensor
 
 value = lambda name: h.make_tensor_value_info(name, 1, [1, 4])
-branch = h.make_graph([h.make_node("Identity", ["w1"], ["b"])], "branch", [], [h.make_tensor_value_info("b", 1, [4, 4])],
-                      [beside("w1", places[1])])
+same = h.make_node("Identity", ["w1"], ["b"])
+branch = h.make_graph([same], "branch", [], [h.make_tensor_value_info("b", 1, [4, 4])], [beside("w1", places[1])])
 constant = h.make_node("Constant", [], ["c"], value=beside("c", places[2]))
 nodes = [constant, h.make_node("If", ["flag"], ["chosen"], then_branch=branch, else_branch=branch),
          h.make_node("MatMul", ["x", "w0"], ["y"])]

@@ -15,6 +15,7 @@ from bench_plugin.reach.toolchains import Toolchains
 from tests.plugin.conftest import Project, make_project
 
 COMPILER = Path(__file__).parent.parent / "fake" / "broken_compiler.py"
+FRAMEWORK = Path(__file__).parent.parent / "fake" / "framework.py"
 # A product with weights, then a chain of operators; those that are asked for stand in its middle.
 MAKE = """
 import sys
@@ -73,6 +74,27 @@ def test_a_chain_is_reduced_to_the_node_that_is_broken(broken: Project, tools: P
     assert [inputs[name].dtype.name for name in inputs.files] == ["float32"]
     expected = np.load(broken.folder / "found/expected.npz", allow_pickle=False)
     assert expected["out0"].dtype == np.float64
+
+
+EQUIVALENCE = """
+import pytest
+
+@pytest.mark.bench(check="equivalence")
+def test_equivalence(bench_cell):
+    bench_cell.verify()
+"""
+
+
+def test_a_cell_is_reduced_with_the_options_that_it_ran_with(broken: Project, tools: Path) -> None:
+    path = _model(broken, tools)
+    broken.write("bench.toml", f'adapters = ["{FRAMEWORK}", "{COMPILER}"]\ntoolchains = ["toolchains"]\n')
+    broken.write("test_models.py", EQUIVALENCE)
+    finished = broken.run("--compilers=broken", "--bench-option=broken.softsign=wrong", f"--bench-model={path}")
+    row = next(row for row in finished.rows if row["kind"] == "cell")
+    assert row["status"] == "mismatch", finished.text
+    done = broken.bench("reduce", row["key"], "--output", "found")
+    found = json.loads((broken.folder / "found/reduction.json").read_text())
+    assert (done.returncode, found["operators"]) == (1, ["Softsign"]), done.stdout + done.stderr
 
 
 def test_two_nodes_that_fail_together_stay_together(broken: Project, tools: Path) -> None:

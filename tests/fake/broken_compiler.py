@@ -26,6 +26,7 @@ ADAPTER = {
     "takes": ["onnx"],
     "precisions": {"fp32": ["original"]},
     "targets": ["local"],
+    "options": {"softsign": ["right", "wrong"]},
 }
 
 REFUSED, CRASHES, HANGS = "Softmax", "Tanh", "Sigmoid"
@@ -56,7 +57,7 @@ class Adapter:
         return Reply({"effective": "fp32", "dynamic": True}, files={"model.onnx": path})
 
     def run(self, call: Call) -> Reply:
-        """Sample by sample, with a fault in Abs: every result is a hundredth too large."""
+        """Sample by sample, with a fault in Abs (and in Softsign, if asked): every result is a hundredth too large."""
         onnx = importlib.import_module("onnx")
         reference = importlib.import_module("onnx.reference")
         model = onnx.load(call.files["model.onnx"])
@@ -67,8 +68,10 @@ class Adapter:
         if HANGS in kinds:
             time.sleep(FOREVER)
         made = {node.output[0]: node.op_type for node in model.graph.node}
+        options: Any = call.meta.get("options") or {}
+        wrong = {"Abs", "Softsign"} if options.get("softsign") == "wrong" else {"Abs"}
         for node in list(model.graph.node):
-            if node.op_type == "Abs" or [made.get(node.input[0]), node.op_type] == PAIR:
+            if node.op_type in wrong or [made.get(node.input[0]), node.op_type] == PAIR:
                 _spoil(onnx, model.graph, node)
         evaluator = reference.ReferenceEvaluator(model)
         names = list(evaluator.input_names)
