@@ -11,6 +11,10 @@ from bench_plugin.core.expectations import OPERATORS, OperatorRows
 from bench_plugin.core.outcome import Outcome, Status, normalised
 
 WIDTH = 118
+NOTE = (
+    "# Reasons that read like messages are messages: the tool says no, and nobody looked further. "
+    "Those of mismatches are ours."
+)
 Known = tuple[str, str, str, str]  # stage, symptom, reason, when
 
 
@@ -46,7 +50,7 @@ def write(folder: Path, compiler: str, known: Mapping[str, Known]) -> Path:
         groups.setdefault(known[case], []).append(case)
     path = folder / OPERATORS / f"{compiler}.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [f"# {len(known)} of ONNX's tests that are known to fail in {compiler}; written by: bench expect update"]
+    lines = [f"# {len(known)} of ONNX's tests that are known to fail in {compiler}; written by: bench expect update", NOTE]
     for (stage, symptom, reason, when), cases in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
         lines += ["", "[[expectation]]", 'check = "operator"', f"compiler = {json.dumps(compiler)}"]
         lines += [f'stage = "{stage}"', f'symptom = "{symptom}"', f"reason = {json.dumps(reason, ensure_ascii=False)}"]
