@@ -50,7 +50,8 @@ def write(folder: Path, compiler: str, known: Mapping[str, Known]) -> Path:
         groups.setdefault(known[case], []).append(case)
     path = folder / OPERATORS / f"{compiler}.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [f"# {len(known)} of ONNX's tests that are known to fail in {compiler}; written by: bench expect update", NOTE]
+    first = f"# {len(known)} of ONNX's tests that are known to fail in {compiler}; written by: bench expect update"
+    lines = [first, NOTE]
     for (stage, symptom, reason, when), cases in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
         lines += ["", "[[expectation]]", 'check = "operator"', f"compiler = {json.dumps(compiler)}"]
         lines += [f'stage = "{stage}"', f'symptom = "{symptom}"', f"reason = {json.dumps(reason, ensure_ascii=False)}"]
