@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -94,8 +93,6 @@ class Backend:
         row = data.row
         common = {**self._meta, "inputs": _ports(row["inputs"]), "outputs": row["outputs"]}
         try:
-            if not together and not self._held:
-                self._begin()
             agent = self._agent(self._roles[1] if together else self._roles[0])
             used = agent.calls > 0
             compiled = self._call(agent, "compile", common, {}, {"model.onnx": path})
@@ -122,12 +119,6 @@ class Backend:
         files: Mapping[str, Path],
     ) -> Answer:  # fmt: skip
         return agent.call(self._adapter.name, operation, meta, arrays=arrays, files=files, limits=self._limits)
-
-    def _begin(self) -> None:
-        """Start both agents at once: each takes as long to start as a case takes to run."""
-        with ThreadPoolExecutor(len(self._roles)) as starting:
-            for _ in starting.map(self._agent, self._roles):
-                pass
 
     def _agent(self, role: str) -> Agent:
         held = self._held.get(role)
