@@ -37,11 +37,11 @@ class Compiled:
 class Compiling:
     """What the checks of compiled models share; safe to use from several threads."""
 
-    def __init__(self, workspace: Workspace, steps: Steps, tasks: Tasks, compiling: CompileTasks) -> None:
+    def __init__(self, workspace: Workspace, steps: Steps, tasks: Tasks, compile_tasks: CompileTasks) -> None:
         self.workspace = workspace
         self.steps = steps
         self.tasks = tasks
-        self.making = compiling
+        self.compile_tasks = compile_tasks
 
     def carry(self, cell: Cell, judged: Callable[[Cell, Model, Trail, Compiled], Outcome]) -> Outcome:
         """Compile the cell and have it judged; a missing environment or tool is an outcome too."""
@@ -59,7 +59,7 @@ class Compiling:
 
     def _missing_tool(self, cell: Cell) -> str:
         """Executables of this machine that the compiler needs: what is not there, and the package that brings it."""
-        target = self.making.target(cell)
+        target = self.compile_tasks.target(cell)
         for name in self.adapter(cell).declaration.get("needs", ()):
             cross = name in ("gcc", "g++", "cc") and "gcc" in target
             wanted = str(target["gcc"]) if cross else str(name)
@@ -78,26 +78,26 @@ class Compiling:
         drawn = self.tasks.drawn(model, cell.framework, file.check)
         if drawn.complaint:
             return trail.outcome(Status.ERROR, drawn.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
-        original = subject = self.making.of_file(cell, model, file, drawn)
+        original = subject = self.compile_tasks.of_file(cell, model, file, drawn)
         dataset = self.steps.unnoted(self.tasks.dataset(model)) if model.dataset else None
         if dataset is not None and dataset.failure:
             return trail.outcome(Status.UNVERIFIED, f"no dataset to calibrate with: {dataset.failure.message}")
-        calibration = self.making.calibration_given(model, original, dataset)
+        calibration = self.compile_tasks.calibration_given(model, original, dataset)
         if cell.graph:
             graph = self.graph(cell, model, trail, original, calibration, cell.graph)
             if isinstance(graph, Failure):
                 return trail.outcome(Status.UNVERIFIED, f"no {cell.graph} graph: {graph.message}", stage=graph.stage)
             subject = graph
         elif not cell.exporter and not model.onnx:
-            subject = self.making.of_framework(cell, model, file.weights)
-            calibration = self.making.calibration_given(model, subject, dataset)
+            subject = self.compile_tasks.of_framework(cell, model, file.weights)
+            calibration = self.compile_tasks.calibration_given(model, subject, dataset)
         own = calibration if quantiser(cell) == "own" and cell.precision.startswith("w8") else None
         ran = None
         if self._in_one_process(cell):
-            task = self.making.compile_and_run(cell, model, subject, own, self._given(cell, model, subject))
+            task = self.compile_tasks.compile_and_run(cell, model, subject, own, self._given(cell, model, subject))
             compiled = ran = self.steps.take(cell, trail, "compile", task)
         else:
-            compiled = self.steps.take(cell, trail, "compile", self.making.compile(cell, model, subject, own))
+            compiled = self.steps.take(cell, trail, "compile", self.compile_tasks.compile(cell, model, subject, own))
         if compiled.failure:
             trail.converted = compiled.failure.stage is Stage.RUN
             if compiled.failure.types and compiled.failure.types[0].endswith(".NotProvided"):
@@ -119,7 +119,7 @@ class Compiling:
         self, cell: Cell, model: Model, trail: Trail, subject: Subject, calibration: Given, graph: str
     ) -> Subject | Failure:
         """A subject as the ready graph of a reduced precision."""
-        done = self.steps.take(cell, trail, "graph", self.making.graph(cell, model, subject, calibration, graph))
+        done = self.steps.take(cell, trail, "graph", self.compile_tasks.graph(cell, model, subject, calibration, graph))
         if done.failure:
             return done.failure
         if cell.graph:
@@ -155,7 +155,7 @@ class Compiling:
         adapter = self.adapter(cell)
         if adapter.declaration.get("portable") or compiled.meta["compile"].get("portable"):
             return trail.outcome(Status.UNVERIFIED, "not run: compiled, the artefact is the same for every target")
-        wrong = artefacts.wrong_machine(compiled.files, self.making.target(cell))
+        wrong = artefacts.wrong_machine(compiled.files, self.compile_tasks.target(cell))
         if wrong:
             return trail.outcome(Status.ERROR, wrong, stage=Stage.COMPILE, symptom=Symptom.INVALID_MODEL)
         return trail.outcome(Status.UNVERIFIED, f"not run: compiled, the artefact is for {cell.target}")
@@ -163,7 +163,7 @@ class Compiling:
     def _given(self, cell: Cell, model: Model, subject: Subject) -> Given:
         if cell.check is Check.QUALITY:
             dataset = self.steps.unnoted(self.tasks.dataset(model))
-            return self.making.dataset_given(model, subject, dataset)
+            return self.compile_tasks.dataset_given(model, subject, dataset)
         return subject.given
 
     def ran(self, cell: Cell, model: Model, trail: Trail, found: Compiled) -> Done:
@@ -172,7 +172,7 @@ class Compiling:
             return found.ran
         given = self._given(cell, model, found.subject)
         whole = cell.check is Check.EQUIVALENCE and keeps_symbols(found.compiled)
-        task = self.making.run(cell, model, found.subject, found.compiled, given, whole=whole)
+        task = self.compile_tasks.run(cell, model, found.subject, found.compiled, given, whole=whole)
         ran = self.steps.take(cell, trail, "run", task)
         for key in ("effective", "placement"):
             if not ran.failure and ran.meta["run"].get(key):

@@ -63,9 +63,9 @@ class Engine:
             refresh=settings.refresh,
         )
         tasks = Tasks(workspace, seed=settings.seed, threads=settings.threads or os.cpu_count() or 1)
-        making = CompileTasks(workspace, tasks, options=settings.options, calibration=settings.calibration)
+        compile_tasks = CompileTasks(workspace, tasks, options=settings.options, calibration=settings.calibration)
         self._steps = Steps(self._stages, tasks)
-        compiling = Compiling(workspace, self._steps, tasks, making)
+        compiling = Compiling(workspace, self._steps, tasks, compile_tasks)
         self._checkers: tuple[Checker, ...] = (
             RoundTrip(workspace, self._steps, tasks),
             Equivalence(compiling),

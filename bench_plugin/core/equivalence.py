@@ -101,7 +101,7 @@ class Equivalence:
             truth = plain
             if cell.precision != "fp32":
                 emulated = self._compiling.steps.take(
-                    cell, trail, "emulate", self._compiling.making.emulate(model, found.original)
+                    cell, trail, "emulate", self._compiling.compile_tasks.emulate(model, found.original)
                 )
                 if emulated.failure:
                     return Comparison(UNVERIFIED, f"{cell.precision} could not be emulated: {emulated.failure.message}")
@@ -149,24 +149,26 @@ class Equivalence:
 
     def _layers(self, cell: Cell, model: Model, trail: Trail, found: Compiled) -> tuple[Arrays, Done] | None:
         """Every quantised layer with the truth's integers as its inputs, compiled by the same tool in one graph."""
-        apart = self._compiling.steps.take(cell, trail, "layers", self._compiling.making.layers(model, found.subject))
+        apart = self._compiling.steps.take(
+            cell, trail, "layers", self._compiling.compile_tasks.layers(model, found.subject)
+        )
         if apart.failure or not apart.meta["layers"]["layers"]:
             why = apart.failure.message if apart.failure else "none of them is named"
             trail.flag(f"layers could not be taken apart: {why}")
             return None
         names = list(apart.meta["layers"]["layers"])
-        tapped = self._compiling.making.tapped(model, found.subject, apart)
+        tapped = self._compiling.compile_tasks.tapped(model, found.subject, apart)
         truth = self._compiling.steps.take(cell, trail, "evaluate", tapped)
         if truth.failure:
             trail.flag(f"layers have no truth: {truth.failure.message}")
             return None
         integers = {name: truth.arrays[f"out{index}"] for index, name in enumerate(names)}
-        subject = self._compiling.making.cut(found.subject, apart, truth, integers)
+        subject = self._compiling.compile_tasks.cut(found.subject, apart, truth, integers)
         compiled = self._compiling.steps.take(
-            cell, trail, "layers", self._compiling.making.compile(cell, model, subject, None)
+            cell, trail, "layers", self._compiling.compile_tasks.compile(cell, model, subject, None)
         )
         if not compiled.failure:
-            task = self._compiling.making.run(cell, model, subject, compiled, subject.given, whole=False)
+            task = self._compiling.compile_tasks.run(cell, model, subject, compiled, subject.given, whole=False)
             compiled = self._compiling.steps.take(cell, trail, "layers", task)
         if compiled.failure:
             trail.flag(f"layers could not be run one by one: {compiled.failure.message}")
@@ -183,14 +185,16 @@ class Equivalence:
                 trail.placement["effective_by_error"] = "fp32"
             return
         emulated = self._compiling.steps.take(
-            cell, trail, "emulate", self._compiling.making.emulate(model, found.original)
+            cell, trail, "emulate", self._compiling.compile_tasks.emulate(model, found.original)
         )
         if not emulated.failure:
             trail.placement["effective_by_error"] = judge.looks_like(exact, emulated, ran)
 
     def _emulated(self, cell: Cell, model: Model, trail: Trail, found: Compiled) -> Done:
         """What every precision would have made of the file."""
-        return self._compiling.steps.take(cell, trail, "emulate", self._compiling.making.emulate(model, found.original))
+        return self._compiling.steps.take(
+            cell, trail, "emulate", self._compiling.compile_tasks.emulate(model, found.original)
+        )
 
     def _mismatch(self, cell: Cell, trail: Trail, comparison: Comparison) -> Outcome:
         seems = trail.placement.get("effective_by_error", "")

@@ -35,7 +35,10 @@ class Quality:
             return trail.failed(ran.failure)
         dataset = self._compiling.steps.take(cell, trail, "dataset", self._compiling.tasks.dataset(model))
         reference = self._compiling.steps.take(
-            cell, trail, "reference", self._compiling.making.predict(cell, model, found.file, found.drawn, dataset)
+            cell,
+            trail,
+            "reference",
+            self._compiling.compile_tasks.predict(cell, model, found.file, found.drawn, dataset),
         )
         if reference.failure:
             return trail.outcome(Status.UNVERIFIED, f"no reference: {reference.failure.message}")

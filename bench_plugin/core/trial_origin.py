@@ -35,10 +35,10 @@ def model_of(workspace: Workspace, cell: Cell) -> Model:
 class Origins:
     """Makes it with the stages of a run; what is no stage's file lies in ``folder``."""
 
-    def __init__(self, stages: Stages, tasks: Tasks, compiling: CompileTasks, folder: Path) -> None:
+    def __init__(self, stages: Stages, tasks: Tasks, compile_tasks: CompileTasks, folder: Path) -> None:
         self._stages = stages
         self._tasks = tasks
-        self._compiling = compiling
+        self._compile_tasks = compile_tasks
         self._folder = folder
 
     def of(self, cell: Cell, model: Model) -> Origin:
@@ -62,10 +62,10 @@ class Origins:
 
     def _ready(self, cell: Cell, model: Model, file: OnnxFile, drawn: Drawn) -> Path:
         """The graph of reduced precision that the compiler was handed."""
-        subject = self._compiling.of_file(cell, model, file, drawn)
+        subject = self._compile_tasks.of_file(cell, model, file, drawn)
         dataset = self._stages.obtain(self._tasks.dataset(model)) if model.dataset else None
-        calibration = self._compiling.calibration_given(model, subject, dataset)
-        done = self._stages.obtain(self._compiling.graph(cell, model, subject, calibration, cell.graph or ORIGINAL))
+        calibration = self._compile_tasks.calibration_given(model, subject, dataset)
+        done = self._stages.obtain(self._compile_tasks.graph(cell, model, subject, calibration, cell.graph or ORIGINAL))
         if done.failure:
             raise CannotSay(f"no {cell.graph} graph: {done.failure.message}")
         return done.files["model.onnx"]

@@ -63,7 +63,7 @@ class Trials:
             self._cache, self._pool, workspace.catalog, workspace.toolchains, agent_digest=agent_digest(), refresh=False
         )
         self._tasks = Tasks(workspace, seed=settings.seed, threads=settings.threads or os.cpu_count() or 1)
-        self._compiling = CompileTasks(
+        self._compile_tasks = CompileTasks(
             workspace, self._tasks, options=settings.options, calibration=settings.calibration
         )
         self._tools = TrialTools(workspace, self._pool)
@@ -116,7 +116,7 @@ class Trials:
 
     @cached_property
     def _origin(self) -> Origin:
-        return Origins(self._stages, self._tasks, self._compiling, self._scratch).of(self.cell, self._model)
+        return Origins(self._stages, self._tasks, self._compile_tasks, self._scratch).of(self.cell, self._model)
 
     def run(self, part: Part, *, fresh: bool = False, seconds: float | None = None) -> Ran:
         """The part through the tool, as the cell went through it."""
@@ -186,7 +186,7 @@ class Trials:
         return Ran(None, _outputs(done, not part.arrays), max(_took(made), _took(done)))
 
     def _compile_task(self, subject: Subject, calibration: Given | None) -> Task:
-        return self._compiling.compile(self.cell, self._model, subject, calibration)
+        return self._compile_tasks.compile(self.cell, self._model, subject, calibration)
 
     def _subject(self, part: Part) -> Subject:
         rows = [dict(row) for row in part.inputs]
