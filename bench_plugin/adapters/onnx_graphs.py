@@ -146,6 +146,7 @@ def _half_everything(call: Call, source: str, target: str) -> None:
 def _half_from(dimensions: int, source: str, target: str) -> None:
     onnx = importlib.import_module("onnx")
     model = onnx.load(source)
+    _only_inputs(model.graph)
     casts = []
     for tensor in model.graph.initializer:
         if tensor.data_type == FLOAT and len(tensor.dims) >= dimensions:
@@ -157,6 +158,14 @@ def _half_from(dimensions: int, source: str, target: str) -> None:
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     onnx.save(model, target)
+
+
+def _only_inputs(graph: Any) -> None:
+    """Weights that old exporters list as inputs too, so that callers may replace them, become plain weights."""
+    weights = {tensor.name for tensor in graph.initializer}
+    inputs = [value for value in graph.input if value.name not in weights]
+    del graph.input[:]
+    graph.input.extend(inputs)
 
 
 def _half(call: Call, source: str, target: str) -> None:
