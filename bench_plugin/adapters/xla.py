@@ -154,12 +154,17 @@ def _examples(call: Call) -> list[Any]:
 
 def _narrow(keras: Any, net: Any, call: Call) -> Any:
     """The same model with weights and activations in bfloat16."""
+    orthogonal = keras.initializers.Orthogonal
+    drawn = orthogonal.__call__
     keras.config.set_dtype_policy("bfloat16")
+    # What is drawn is overwritten below; an orthogonal matrix takes a QR decomposition, which TensorFlow lacks here.
+    orthogonal.__call__ = lambda self, shape, dtype=None: keras.ops.zeros(shape, dtype)
     try:
         twin = construct.build(cast(Any, call.meta["model"]))
         xs = _examples(call)
         twin(xs[0] if len(xs) == 1 else xs, training=False)
     finally:
+        orthogonal.__call__ = drawn
         keras.config.set_dtype_policy("float32")
     for own, weight in zip(twin.weights, net.weights, strict=True):
         if own.shape != weight.shape or (own.dtype == "float32" and weight.dtype == "float32"):
