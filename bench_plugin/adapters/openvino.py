@@ -7,7 +7,7 @@ import importlib.metadata
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench_plugin.agent import samples
@@ -28,7 +28,7 @@ ADAPTER = {
     "portable": False,
     "unsupported": [
         {"exception": "RuntimeError", "pattern": "No conversion rule found|[Nn]ot implemented|[Uu]nsupported"},
-        {"exception": "RuntimeError", "pattern": "is not supported|(does not|doesn't) support"},
+        {"exception": "RuntimeError", "pattern": "is (not|only) supported|(does not|doesn't) support"},
     ],
 }
 
@@ -42,11 +42,12 @@ ASKED = {"fp32": frozenset({"f32"}), "bf16": frozenset({"bf16"}), "w8a8": INTEGE
 PASSIVE = frozenset({"Input", "Output", "Const", "Reorder", "Reshape", "Convert", "FakeQuantize"})
 HEAVY = frozenset({"Convolution", "Deconvolution", "FullyConnected", "MatMul", "LSTMSequence", "GRUSequence"})
 
-# Lines before the one that says what is wrong.
+# Lines before the one that says what is wrong, and the one of them that says of which operator.
 PREAMBLE = re.compile(
     r"Exception from |Check '.*' failed at |FrontEnd API failed|Model wasn't fully converted|Summary:"
-    r"|Loading input model|While validating node"
+    r"|Loading input model|While validating (ONNX )?node|Shape inference input shapes|\S+ with a message:$"
 )
+OPERATOR = re.compile(r"^-- (\S+) with a message:$", re.MULTILINE)
 NOT_A_MODEL = re.compile(r"Unable to read the model|Input tensor isn't found for node")
 
 
@@ -56,6 +57,7 @@ class Adapter:
     def __init__(self) -> None:
         self._key: Any = None
         self._compiled: Any = None
+        self._types: frozenset[str] = frozenset()
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
@@ -88,8 +90,9 @@ class Adapter:
         xml = os.path.join(call.folder, "model.xml")
         # By default the weights of the file would be rounded to float16.
         openvino.save_model(model, xml, compress_to_fp16=False)
-        meta = _findings(compiled, precision, capabilities)
+        meta = _findings(compiled, precision, _types(model), capabilities)
         meta["switches"] = {**_read_back(compiled), **switches, "capabilities": capabilities}
+        meta["dynamic"] = "preserved" if any(port.get_partial_shape().is_dynamic for port in compiled.inputs) else ""
         return Reply(meta, files={"model.xml": xml, "model.bin": os.path.join(call.folder, "model.bin")})
 
     def run(self, call: Call) -> Reply:
@@ -98,16 +101,15 @@ class Adapter:
         call.stage("run")
         given = samples.given_by_name(call)
         request = compiled.create_infer_request()
-        ports = [(index, sorted(port.get_names() & given.keys())) for index, port in enumerate(compiled.inputs)]
-        places = [(index, names[0]) for index, names in ports if names]
+        taken, shims = _taken(call, compiled, given)
 
         def run(xs: Sequence[Any]) -> list[Any]:
-            request.infer({index: x for (index, _), x in zip(places, xs)})
+            request.infer(dict(enumerate(xs)))
             # Tensors belong to the request and are written again by the next sample.
             return [request.get_output_tensor(index).data.copy() for index in range(len(compiled.outputs))]
 
-        inputs = [given[name] for _, name in places]
-        meta = _findings(compiled, str(call.meta["precision"]))
+        inputs = [given[name] for name in taken]
+        meta = {**_findings(compiled, str(call.meta["precision"]), self._types), "shims": shims}
         if call.meta.get("whole"):
             ys = run(inputs)
             return Reply(meta, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
@@ -123,9 +125,11 @@ class Adapter:
             self.reset()
             core = importlib.import_module("openvino").Core()
             try:
-                self._compiled = core.compile_model(core.read_model(xml, weights), "CPU", _settings(call))
+                model = core.read_model(xml, weights)
+                self._compiled = core.compile_model(model, "CPU", _settings(call))
             except RuntimeError as error:
                 raise _readable(error) from None
+            self._types = _types(model)
             self._key = key
         return self._compiled
 
@@ -184,6 +188,30 @@ def _quantised(nncf: Any, model: Any, call: Call) -> tuple[Any, dict[str, object
     return quantised, switches
 
 
+def _taken(call: Call, compiled: Any, given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """What each input of the compiled model is called in the file, and a remark on each that has lost its name.
+
+    An input that becomes an output as it is keeps only the output's name, so such a one is known by its place. Raises
+    RuntimeError where that is not known either: an input without a value would be whatever the memory holds.
+    """
+    rows: Any = call.meta["inputs"]
+    taken, shims = [], []
+    for index, port in enumerate(compiled.inputs):
+        names = sorted(port.get_names() & given.keys())
+        if not names:
+            names = [str(rows[index]["name"])] if len(rows) == len(compiled.inputs) else []
+            if not names or names[0] not in given:
+                raise RuntimeError(f"no value for input {index}, {', '.join(sorted(port.get_names()))}")
+            shims.append(f"input {names[0]} by its place: the tool calls it {', '.join(sorted(port.get_names()))}")
+        taken.append(names[0])
+    return taken, shims
+
+
+def _types(model: Any) -> frozenset[str]:
+    """Element types of the model as it was read, before the plugin chose any."""
+    return frozenset(port.get_element_type().get_type_name() for node in model.get_ops() for port in node.outputs())
+
+
 def _layers(compiled: Any) -> Iterator[tuple[str, str, str]]:
     """Kind, primitive and precision of each layer as it is executed."""
     for layer in compiled.get_runtime_model().get_ordered_ops():
@@ -194,10 +222,13 @@ def _layers(compiled: Any) -> Iterator[tuple[str, str, str]]:
         yield kind, primitive, precision
 
 
-def _findings(compiled: Any, precision: str, capabilities: Sequence[str] = ()) -> dict[str, object]:
+def _findings(
+    compiled: Any, precision: str, own: frozenset[str], capabilities: Sequence[str] = ()
+) -> dict[str, object]:
     """Effective precision, integer or simulated, and placement, all read from the compiled model.
 
-    Raises Unsupported when floating point layers run in another precision than the one asked for.
+    Raises Unsupported when floating point layers run in another precision than the one asked for; ``own`` are the
+    types of the model itself, since a layer that reads the file's float16 says float16 whatever it computes in.
     """
     asked = ASKED[precision]
     computing = [row for row in _layers(compiled) if row[0] not in PASSIVE and row[2] in PRECISIONS.keys() | INTEGERS]
@@ -205,7 +236,7 @@ def _findings(compiled: Any, precision: str, capabilities: Sequence[str] = ()) -
     heavy = [row for row in computing if row[0] in HEAVY]
     heavy_wanted = [row for row in heavy if row[2] in asked]
     ran = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
-    foreign = {row[2] for row in computing} - {HINTS[precision], "f32"} - INTEGERS
+    foreign = {row[2] for row in computing} - {HINTS[precision], "f32"} - INTEGERS - own
     if ran != HINTS[precision] or foreign or (precision == "bf16" and computing and not wanted):
         actual = PRECISIONS.get(ran, ran) if ran != HINTS[precision] else ", ".join(sorted(foreign)) or "fp32"
         can = f" (the processor has {', '.join(capabilities)})" if capabilities else ""
@@ -233,4 +264,5 @@ def _readable(error: RuntimeError) -> Exception:
         kind = RuntimeError
     lines = [line.strip().removeprefix("-- ") for line in text.splitlines()]
     useful = next((line for line in lines if line and not PREAMBLE.match(line)), lines[0] if lines else "")
-    return kind(f"{useful}\n{text}")
+    operator = OPERATOR.search(text)
+    return kind(f"{operator[1]}: {useful}\n{text}" if operator else f"{useful}\n{text}")
