@@ -55,6 +55,7 @@ NAMED = {"__bf16": "bfloat16", "emx_float8e4m3fn_t": "float8e4m3fn", "emx_float8
 LATE_TYPE = re.compile(r"error: .*(_BitInt|__bf16|_Float16)")
 TENSOR = re.compile(r"(const )?(.+?) (\w+)\[restrict ([^\]]+)\]((?:\[[^\]]+\])*)")
 SIZE = re.compile(r"int (\w+)")
+PRESENT = re.compile(r"_Bool (\w+)_present")  # behind an optional input's tensor: whether it is there
 
 
 class CompilerFailed(Exception):
@@ -274,15 +275,19 @@ def _parameters(source: str, model: Any) -> list[dict[str, Any]]:
         "output": iter([value.name for value in model.graph.output]),
     }
     found: list[dict[str, Any]] = []
+    last = ""
     for text in prototype[1].split(", "):
-        size, tensor = SIZE.fullmatch(text), TENSOR.fullmatch(text)
-        if size:
+        size, tensor, present = SIZE.fullmatch(text), TENSOR.fullmatch(text), PRESENT.fullmatch(text)
+        if present and present[1] == last:
+            found.append({"kind": "present", "name": found[-1]["name"]})
+        elif size:
             found.append({"kind": "size", "name": size[1]})
         elif tensor and tensor[2] in CARRIERS:
             kind = "input" if tensor[1] else "output"
             dims = [tensor[4], *re.findall(r"\[([^\]]+)\]", tensor[5])]
             shape = [int(dim) if dim.isdecimal() else dim for dim in dims]
             found.append({"kind": kind, "name": next(names[kind]), "type": tensor[2], "shape": shape})
+            last = tensor[3] if tensor[1] else ""
         elif text != "void":
             raise Unsupported("the C parameter %r cannot be handed over" % text)
     left = [name for rest in names.values() for name in rest]
@@ -309,6 +314,8 @@ def _called(function: Any, parameters: list[dict[str, Any]], given: dict[str, An
             if row["name"] not in sizes:
                 raise Unsupported("the size %s does not follow from the inputs" % row["name"])
             arguments.append(ctypes.c_int(sizes[row["name"]]))
+        elif row["kind"] == "present":
+            arguments.append(ctypes.c_bool(row["name"] in given))
         elif row["kind"] == "input":
             arguments.append(ctypes.c_void_p(held[row["name"]].ctypes.data))
         else:
