@@ -27,6 +27,10 @@ def run(path, inputs, how):
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
     if how["precision"] == "w16":
         converter.target_spec.supported_types = [tf.float16]
+    if how["precision"] == "w8a8":
+        kinds = tf.lite.OpsSet
+        converter.representative_dataset = lambda: iter([list(inputs.values())])
+        converter.target_spec.supported_ops = [kinds.TFLITE_BUILTINS_INT8, kinds.TFLITE_BUILTINS]
     interpreter = Interpreter(model_content=converter.convert())
     interpreter.allocate_tensors()
     for row, x in zip(interpreter.get_input_details(), inputs.values()):
