@@ -198,7 +198,7 @@ class _Work:
             first, *rest = self.filled(argv)
             path = shutil.which(first, path=self.environment["PATH"])
             if path is None:
-                raise NotProvided("Not provided: %s not found" % first)
+                raise NotProvided("%s not found" % first)
             found.append([path, *rest])
         return found
 

@@ -58,6 +58,10 @@ SIZE = re.compile(r"int (\w+)")
 PRESENT = re.compile(r"_Bool (\w+)_present")  # behind an optional input's tensor: whether it is there
 
 
+class NotProvided(Exception):
+    """This machine's compiler for the target lacks a type that the generated C needs."""
+
+
 class CompilerFailed(Exception):
     """The C compiler refused what was generated."""
 
@@ -83,7 +87,8 @@ class Adapter:
     def compile(self, call: Call) -> Reply:
         """``model.c``, ``model.json`` (its parameters), ``model.bin`` (large weights), and the library or object.
 
-        Raises Unsupported for what emx or the C compiler does not know, CompilerFailed where the C is refused.
+        Raises Unsupported for what emx or the C compiler does not know, NotProvided where a target's compiler is too
+        old for it, CompilerFailed where the C is refused.
         """
         gcc, flags, target = _c_compiler(call)
         onnx = importlib.import_module("onnx")
@@ -124,6 +129,9 @@ class Adapter:
         if said.returncode:
             late = LATE_TYPE.search(said.stderr)
             message = next((line for line in said.stderr.splitlines() if "error:" in line), said.stderr.strip()[-500:])
+            if late and not local:  # another cross compiler is a package away: the cell is not provided, not refused
+                newer = "%s does not take %s; a newer %s may" % (_version(gcc), late[1], target.get("package", "gcc"))
+                raise NotProvided(newer)
             if late:
                 raise Unsupported("%s does not take %s: %s" % (_version(gcc), late[1], message))
             raise CompilerFailed("%s ended with status %d: %s" % (os.path.basename(gcc), said.returncode, message))

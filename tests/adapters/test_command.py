@@ -122,7 +122,7 @@ def test_what_it_makes_runs_in_another_process_under_its_own_names(tmp_path: Pat
 def test_an_absent_executable_is_not_provided_and_nothing_ran(tmp_path: Path) -> None:
     first = script(tmp_path, "first", "open('ran', 'w')")
     description = described([[str(first)], ["vendorcc-of-nowhere", "{model}"]])
-    with pytest.raises(NotProvided, match="^Not provided: vendorcc-of-nowhere not found$"):
+    with pytest.raises(NotProvided, match="^vendorcc-of-nowhere not found$"):
         Adapter().compile(called(tmp_path, "compile", description))
     assert not list(tmp_path.rglob("ran"))
 
