@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import math
 import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.agent import samples
+from bench_plugin.agent import packs, samples
 from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported
 
 ADAPTER = {
@@ -26,6 +27,7 @@ ADAPTER = {
     "artefact": True,
     "targets": ["local"],
     "portable": False,
+    "values": ["bfloat16", "float4_e2m1fn", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "int4", "uint4"],
     "unsupported": [
         {"exception": "RuntimeError", "pattern": "No conversion rule found|[Nn]ot implemented|[Uu]nsupported"},
         {"exception": "RuntimeError", "pattern": "is (not|only) supported|(does not|doesn't) support"},
@@ -37,6 +39,14 @@ HINTS = {"fp32": "f32", "bf16": "bf16", "w8a8": "f32"}
 PRECISIONS = {"f32": "fp32", "bf16": "bf16", "f16": "fp16"}
 INTEGERS = frozenset({"i8", "u8"})
 ASKED = {"fp32": frozenset({"f32"}), "bf16": frozenset({"bf16"}), "w8a8": INTEGERS}
+
+# What types that numpy lacks are called here; two elements of a type of 4 bits share a byte, the first one low.
+TYPES = {
+    "bfloat16": "bf16", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2", "float8_e8m0fnu": "f8e8m0",
+    "float4_e2m1fn": "f4e2m1", "int4": "i4", "uint4": "u4",
+}  # fmt: skip
+NAMES = {ours: name for name, ours in TYPES.items()}
+BYTE = 8
 
 # Layers that compute nothing: constants, borders, conversions between formats.
 PASSIVE = frozenset({"Input", "Output", "Const", "Reorder", "Reshape", "Convert", "FakeQuantize"})
@@ -99,20 +109,20 @@ class Adapter:
         """Outputs out0, out1 ... sample by sample, or once (``meta["whole"]``)."""
         compiled = self._opened(call)
         call.stage("run")
-        given = samples.given_by_name(call)
+        given = packs.given(call)
         request = compiled.create_infer_request()
         taken, shims = _taken(call, compiled, given)
 
         def run(xs: Sequence[Any]) -> list[Any]:
-            request.infer(dict(enumerate(xs)))
-            # Tensors belong to the request and are written again by the next sample.
-            return [request.get_output_tensor(index).data.copy() for index in range(len(compiled.outputs))]
+            request.infer({index: _tensor(x) for index, x in enumerate(xs)})
+            return [_array(request.get_output_tensor(index)) for index in range(len(compiled.outputs))]
 
         inputs = [given[name] for name in taken]
         meta = {**_findings(compiled, str(call.meta["precision"]), self._types), "shims": shims}
         if call.meta.get("whole"):
             ys = run(inputs)
-            return Reply(meta, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
+            described, blobs = packs.reply(ys)
+            return Reply({**meta, **described}, blobs)
         batched = bool(call.meta["batched"])
         results = samples.one_by_one(run, inputs, batched)
         joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
@@ -205,6 +215,33 @@ def _taken(call: Call, compiled: Any, given: Mapping[str, Any]) -> tuple[list[st
             shims.append(f"input {names[0]} by its place: the tool calls it {', '.join(sorted(port.get_names()))}")
         taken.append(names[0])
     return taken, shims
+
+
+def _tensor(x: Any) -> Any:
+    """An input as the request takes it: arrays of types that numpy lacks by their bits."""
+    if x.dtype.name not in TYPES:
+        return x
+    openvino = importlib.import_module("openvino")
+    tensor = openvino.Tensor(getattr(openvino.Type, TYPES[x.dtype.name]), list(x.shape))
+    bits = x.reshape(-1).view(f"uint{BYTE * x.dtype.itemsize}")
+    if tensor.element_type.bitwidth < BYTE:
+        bits, high = bits[::2] & 15, bits[1::2] & 15
+        bits[: high.size] |= high << 4
+    tensor.data.reshape(-1).view(bits.dtype)[:] = bits
+    return tensor
+
+
+def _array(tensor: Any) -> Any:
+    """A copy of an output: tensors belong to the request and are written again by the next sample."""
+    name = NAMES.get(tensor.element_type.get_type_name())
+    if name is None:
+        return tensor.data.copy()
+    numpy, dtype = importlib.import_module("numpy"), getattr(importlib.import_module("ml_dtypes"), name)
+    if tensor.element_type.bitwidth >= BYTE:
+        return tensor.data.copy().view(dtype)
+    pairs = tensor.data.reshape(-1).view("uint8")
+    bits = numpy.stack([pairs & 15, pairs >> 4], 1).reshape(-1)[: math.prod(tensor.shape)].reshape(tuple(tensor.shape))
+    return bits.view(dtype)
 
 
 def _types(model: Any) -> frozenset[str]:
