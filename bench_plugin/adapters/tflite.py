@@ -10,7 +10,7 @@ import io
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.agent import samples
@@ -40,6 +40,8 @@ ADAPTER = {
         # onnx2tf has one module per operator.
         {"operation": "compile", "exception": "ModuleNotFoundError", "pattern": r"No module named 'onnx2tf\.ops\."},
         {"operation": "compile", "exception": "NotImplementedError", "pattern": ""},
+        {"operation": "compile", "exception": "RuntimeError", "pattern": r"supports only |is not (yet )?supported"},
+        {"operation": "compile", "exception": "ValueError", "pattern": r"not supported in conjunction with"},
         {"operation": "compile", "exception": "ConverterError", "pattern": r"neither a custom op nor a flex op"},
         {"operation": "compile", "exception": "ConverterError", "pattern": r"is not supported|failed to legalize"},
     ],
@@ -58,6 +60,7 @@ OF_CHANNELS = re.compile(
     "|GlobalLpPool|BatchNormalization|InstanceNormalization|GroupNormalization|LRN|DepthToSpace|SpaceToDepth"
     "|MaxUnpool|MaxRoiPool|Resize|Upsample|GridSample|RoiAlign)"
 )
+ESCAPES = re.compile(r"\x1b\[\d*m")  # colours of onnx2tf's messages
 CONVERTS = ("QUANTIZE", "DEQUANTIZE")
 LOOKS_UP = ("GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")  # rows of a constant in int8 are no activations in int8
 
@@ -196,7 +199,7 @@ def _from_onnx(tf: Any, call: Call) -> Any:
         for index, value in enumerate(inputs)
     ]
     said: Mapping[str, bool] = getattr(net, "onnx_output_layouts", {})
-    by_channels = {name for node in graph.node if OF_CHANNELS.fullmatch(node.op_type) for name in node.output}
+    by_channels = _by_channels(graph)
     declared = [(_dims(value), said.get(value.name) or value.name in by_channels) for value in graph.output]
     notes: list[str] = []
 
@@ -254,7 +257,8 @@ def _dtype(tf: Any, value: Any) -> Any:
 
 def _layouts(graph: Any, declared: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """Names of inputs whose channels come second, and of those that onnx2tf must leave as they are."""
-    read = {node.input[0] for node in graph.node if node.input and OF_CHANNELS.fullmatch(node.op_type)}
+    stored = {tensor.name for tensor in graph.initializer}
+    read = {node.input[0] for node in graph.node if node.input and _is_of_channels(node, stored)}
     first: list[str] = []
     as_is: list[str] = []
     for value in _inputs(graph):
@@ -262,6 +266,21 @@ def _layouts(graph: Any, declared: Mapping[str, str]) -> tuple[list[str], list[s
         channels = layout.startswith("NC") if layout else value.name in read
         (first if channels and 3 <= len(_dims(value)) <= 5 else as_is).append(value.name)
     return first, as_is
+
+
+def _is_of_channels(node: Any, stored: Container[str]) -> bool:
+    """Whether onnx2tf takes the node's first input channels last: PRelu's where the slope is stored, which it moves."""
+    return bool(OF_CHANNELS.fullmatch(node.op_type)) or (node.op_type == "PRelu" and node.input[1] in stored)
+
+
+def _by_channels(graph: Any) -> set[str]:
+    """Names of what onnx2tf makes channels last, also where it does not say so: behind a Squeeze."""
+    stored = {tensor.name for tensor in graph.initializer}
+    found: set[str] = set()
+    for node in graph.node:
+        if _is_of_channels(node, stored) or (node.op_type == "Squeeze" and node.input[0] in found):
+            found.update(node.output)
+    return found
 
 
 def _is_channels_last(found: Sequence[int | None], shape: Sequence[int | None], said: bool) -> bool:
@@ -288,10 +307,12 @@ def _converted(
         return {_key("out", index): tf.identity(y) for index, y in enumerate(ys)}
 
     module = tf.Module()
-    module.kept = kept
     module.outputs = tf.function(outputs, input_signature=specs, autograph=False)
+    concrete = module.outputs.get_concrete_function()
+    # The model's own list lacks the variables of the layers that onnx2tf makes for grouped convolutions.
+    module.kept = [*kept, *concrete.graph.variables]
     folder = os.path.join(call.folder, "saved_model")
-    tf.saved_model.save(module, folder, signatures={SIGNATURE: module.outputs.get_concrete_function()})
+    tf.saved_model.save(module, folder, signatures={SIGNATURE: concrete})
     converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[SIGNATURE])
     if precision != "fp32":
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
@@ -393,8 +414,10 @@ def _inside(folder: str) -> Iterator[None]:
         with contextlib.redirect_stdout(said):
             yield
     except SystemExit as exit_:
-        lines = [line.partition("ERROR:")[2].strip() or line for line in said.getvalue().splitlines() if line.strip()]
-        raise RuntimeError(lines[-1] if lines else f"onnx2tf exited with {exit_.code}") from exit_
+        lines = [line for line in ESCAPES.sub("", said.getvalue()).splitlines() if line.strip()]
+        errors = [line.partition("ERROR:")[2].strip() for line in lines if "ERROR:" in line]
+        # Behind the cause comes what one may try.
+        raise RuntimeError((errors or lines or [f"onnx2tf exited with {exit_.code}"])[0]) from exit_
     finally:
         os.chdir(before)
         print(said.getvalue())
