@@ -36,7 +36,9 @@ STORAGE = {"fp32": [], "w16": ["--fp16"], "w8": ["--weightQuantBits", "8"]}
 WINOGRAD_LEVEL = 3  # Interpreter::HintMode::WINOGRAD_MEMORY_LEVEL; at 0 no convolution is transformed
 
 # What it prints, to stdout, where others raise.
-COMPLAINT = re.compile(r"Not Support|Check failed|\[ERROR\]|[Ee]rror[: ]|[Cc]an.?t |Failed", re.ASCII)
+COMPLAINT = re.compile(r"Not Support|Don't support|Check failed|\[ERROR\]|[Ee]rror[: ]|[Cc]an.?t |Failed", re.ASCII)
+REFUSED = "These Op Not Support"  # the converter's last words; what it printed before may say why
+NOT_SUPPORT = re.compile(r"code=2 in onForward")  # ErrorCode.NOT_SUPPORT: the engine has no kernel for this
 STAMP = re.compile(r"^\[\d+:\d+:\d+\] \S*:\d+: |^\[ERROR\] ")
 NOT_A_MODEL = re.compile(r"Invalid ONNX Model|read onnx model failed|is not onnx model")
 
@@ -95,16 +97,15 @@ class Adapter:
         def run(xs: Sequence[Any]) -> list[Any]:
             found = module.forward([_variable(expressions, x) for x in xs])
             found = list(found) if isinstance(found, (list, tuple)) else [found]
-            # Feature maps are held in blocks of channels; the file's own layout is that of ONNX. A copy, since the
-            # engine writes to the same place for the next sample.
-            return [expressions.convert(y, expressions.NCHW).read().copy() for y in found]
+            return [_values(expressions, y) for y in found]
 
         batched, whole = bool(call.meta["batched"]), bool(call.meta.get("whole"))
         with _heard(call) as said:
             results = [run(inputs)] if whole else samples.one_by_one(run, inputs, batched)
         fewest = min(len(ys) for ys in results)
         if fewest < len(wanted):  # an operator that fails ends the inference without an exception
-            raise RuntimeError(f"{fewest} of {len(wanted)} outputs came: {_complaint(said)}")
+            text = f"{fewest} of {len(wanted)} outputs came: {_complaint(said)}"
+            raise Unsupported(text) if NOT_SUPPORT.search("\n".join(said)) else RuntimeError(text)
         meta: dict[str, object] = {"placement": {"backend": "cpu"}}
         names = samples.numbered(len(wanted))
         if whole:
@@ -147,13 +148,15 @@ def _options(call: Call) -> dict[str, str]:
 
 
 def _variable(expressions: Any, x: Any) -> Any:
-    """An input as MNN holds it: float32, or integers and truth values in 32 bits.
+    """An input as its converter declares it: float32, int8, uint8, other integers and truth values in 32 bits.
 
     Raises Unsupported for a type that would be cut short, ValueError for integers that do not fit.
     """
     import numpy as np
 
-    if x.dtype.kind in "iub":
+    if x.dtype == np.uint8:
+        kind, narrow = expressions.uint8, np.ascontiguousarray(x)
+    elif x.dtype.kind in "iub":
         limits = np.iinfo(np.int32)
         if x.size and (int(x.min()) < limits.min or int(x.max()) > limits.max):
             raise ValueError(f"an input of {x.dtype} has values beyond the 32 bits that MNN keeps")
@@ -164,7 +167,21 @@ def _variable(expressions: Any, x: Any) -> Any:
         raise Unsupported(f"MNN takes no input of type {x.dtype}")
     variable = expressions.placeholder(list(x.shape), expressions.NCHW, kind)
     variable.write(narrow)
-    return variable
+    # Its binding writes no int8, but the engine casts to it. Not left at 32 bits: some kernels go by the type that the
+    # file declares and would read the bytes of wider integers.
+    return expressions.cast(variable, expressions.int8) if x.dtype == np.int8 else variable
+
+
+def _values(expressions: Any, variable: Any) -> Any:
+    """An output in the layout of ONNX: feature maps are held in blocks of channels."""
+    import numpy as np
+
+    held = expressions.convert(variable, expressions.NCHW)
+    if 0 in held.shape:  # its binding fails to read what has no elements, of which there is but shape and type
+        kinds = {"float": "float32", "int": "int32"}
+        name = str(held.dtype).rpartition(".")[2]
+        return np.empty(held.shape, dtype=kinds.get(name, name))
+    return held.read().copy()  # the engine writes to the same place for the next sample
 
 
 @contextmanager
@@ -197,9 +214,9 @@ def _complaint(said: Sequence[str]) -> str:
 
 def _refusal(said: Sequence[str]) -> Exception:
     """What the converter's words stand for."""
-    text = _complaint(said)
-    if NOT_A_MODEL.search("\n".join(said)):
+    text, whole = _complaint(said), "\n".join(said)
+    if NOT_A_MODEL.search(whole):
         return InvalidModel(text)
-    if "Not Support" in text:
+    if REFUSED in whole:
         return Unsupported(text)
     return RuntimeError(text)
