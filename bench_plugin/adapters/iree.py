@@ -29,8 +29,15 @@ ADAPTER = {
     "portable": False,
     "options": {"optimisation": ["O0", "O1", "O2", "O3"], "shapes": ["kept", "frozen"]},
     "unsupported": [
-        {"operation": "compile", "exception": "CompilationFailed", "pattern": r"failed to legalize operation 'torch\."},
+        {
+            "operation": "compile",
+            "exception": "CompilationFailed",
+            "pattern": r"failed to legalize operation 'torch\.|^unimplemented: |^unhandled torch type: "
+            # said of a file with operators of other domains alone; of those it has none
+            r"|^function is missing onnx opset version attribute",
+        },
         {"operation": "compile", "exception": "OnnxImportError", "pattern": "[Uu]nsupport|Unhandled|Unknown ONNX"},
+        {"operation": "run", "exception": "RuntimeError", "pattern": r"FAILED_PRECONDITION; unimplemented: "},
     ],
 }
 
@@ -38,6 +45,7 @@ ADAPTER = {
 DISPATCH = re.compile(rb"_dispatch_(\d+)_(\w+)")
 CONTRACTION = re.compile(r"^(?:\w*_)?(?:conv|matmul|matvec|vecmat|matmul_like|batch_matmul|mmt4d|dot|contract)(?:_|$)")
 NAMES = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64", "i8": "w8a8"}
+FLOATS = {1: "f32", 10: "f16", 11: "f64", 16: "bf16"}  # by the number of ONNX's element type
 TYPES = re.compile(r"_((?:[a-z]+\d+x)*[a-z]+\d+)$")
 # What a number can depend on. The level sets more, which the compiler does not tell: from O2 on it sums in any order.
 SWITCHES = (
@@ -89,17 +97,20 @@ class Adapter:
         flags = [
             "--iree-hal-target-backends=llvm-cpu",
             "--iree-input-type=onnx",
-            "--iree-input-demote-f64-to-f32=false",  # true by default: float64 inputs and outputs would change type
             "--iree-opt-level=" + str(options.get("optimisation", "O0")),
             "--iree-hal-dump-executable-binaries-to=" + dumped,
             *_target_flags(target),
         ]
+        floats = _floats(inferred.graph)
+        if "f64" in floats:  # else the default, without which a padded MaxPool of float32 does not compile
+            flags.append("--iree-input-demote-f64-to-f32=false")  # it would change the type of inputs and outputs too
         path = os.path.join(call.folder, "model.vmfb")
         switches = _compiled(tool, _imported(inferred), flags, path)
         placement = _placement(path)
+        graph = str(call.meta["graph"])
         meta: dict[str, object] = {
-            "effective": _effective(str(call.meta["precision"]), placement),
-            "integer": _integer(str(call.meta["graph"]), placement),
+            "effective": _effective(str(call.meta["precision"]), placement, floats if graph == "original" else None),
+            "integer": _integer(graph, placement),
             "switches": switches, "placement": placement,
             "dynamic": ("frozen" if frozen else "preserved") if symbols else "",
             "notes": [], "shims": [],
@@ -275,8 +286,21 @@ def _placement(path: str) -> dict[str, Any]:
     return {"dispatches": len(found), "contractions": types}
 
 
-def _effective(precision: str, placement: dict[str, Any]) -> str:
-    """The precision that the contractions' types show, "" when there is none. Raises Unsupported for another one."""
+def _floats(graph: Any) -> set[str]:
+    """The types of floating point numbers that a graph's values have, in its subgraphs too."""
+    attributes = [attribute for node in graph.node for attribute in node.attribute]
+    numbers = [value.type.tensor_type.elem_type for value in [*graph.input, *graph.output, *graph.value_info]]
+    numbers += [tensor.data_type for tensor in [*graph.initializer, *(attribute.t for attribute in attributes)]]
+    inner = [attribute.g for attribute in attributes if attribute.HasField("g")]
+    return {FLOATS[number] for number in numbers if number in FLOATS}.union(*map(_floats, inner))
+
+
+def _effective(precision: str, placement: dict[str, Any], own: set[str] | None) -> str:
+    """The precision that the contractions' types show, "" when there is none. Raises Unsupported for another one.
+
+    ``own`` are the types of a file that is compiled as it is: a float16 operator is asked to be one, and integers are
+    exact in any precision.
+    """
     kinds = {kind: NAMES.get(kind.split("x")[0], kind) for kind in placement["contractions"]}
     if not kinds:
         return ""
@@ -284,7 +308,8 @@ def _effective(precision: str, placement: dict[str, Any]) -> str:
     share = sum(counts[kind] for kind, name in kinds.items() if name == precision) / sum(counts.values())
     placement["requested"] = share
     others = ", ".join(sorted(set(kinds.values())))
-    if not share and precision != "w8a8":  # integers that are simulated are said so, not refused
+    asked = [kind for kind in kinds if own is not None and (kind.split("x")[0] in own or kind.startswith("i"))]
+    if not share and precision != "w8a8" and len(asked) < len(kinds):  # simulated integers are said so, not refused
         raise Unsupported("asked %s, ran %s" % (precision, others))
     return precision if share else others
 
