@@ -201,6 +201,7 @@ def _from_onnx(tf: Any, call: Call) -> Any:
     said: Mapping[str, bool] = getattr(net, "onnx_output_layouts", {})
     by_channels = _by_channels(graph)
     declared = [(_dims(value), said.get(value.name) or value.name in by_channels) for value in graph.output]
+    moved = bool(first or by_channels)  # where nothing is, an output with its axes in another order is a wrong one
     notes: list[str] = []
 
     def apply(xs: Sequence[Any]) -> list[Any]:
@@ -213,7 +214,8 @@ def _from_onnx(tf: Any, call: Call) -> Any:
         if len(ys) != len(declared):
             raise RuntimeError(f"onnx2tf made a model of {len(ys)} outputs from a file of {len(declared)}")
         for index, (y, (shape, by_last)) in enumerate(zip(ys, declared)):
-            if _is_channels_last(y.shape.as_list() if y.shape.rank is not None else [], shape, by_last):
+            sizes = y.shape.as_list() if y.shape.rank is not None else []
+            if (moved or by_last) and _is_channels_last(sizes, shape, by_last):
                 ys[index] = tf.transpose(y, [0, y.shape.rank - 1, *range(1, y.shape.rank - 1)])
                 notes.append(f"output {index} is put back from channels last")
         return ys
@@ -417,7 +419,7 @@ def _inside(folder: str) -> Iterator[None]:
         lines = [line for line in ESCAPES.sub("", said.getvalue()).splitlines() if line.strip()]
         errors = [line.partition("ERROR:")[2].strip() for line in lines if "ERROR:" in line]
         # Behind the cause comes what one may try.
-        raise RuntimeError((errors or lines or [f"onnx2tf exited with {exit_.code}"])[0]) from exit_
+        raise RuntimeError((errors or lines or [f"onnx2tf exited with {exit_.code}"])[0]) from None
     finally:
         os.chdir(before)
         print(said.getvalue())
