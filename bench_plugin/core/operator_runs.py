@@ -91,7 +91,9 @@ class Backend:
         peak, used, stage = 0, False, Stage.COMPILE
         together = self._adapter.declaration.get("artefact") is False
         row = data.row
-        common = {**self._meta, "inputs": _ports(row["inputs"]), "outputs": row["outputs"]}
+        arrays, described = given_arrays(data)
+        ports = {"inputs": _ports(row["inputs"]), "outputs": row["outputs"]}
+        common = {**self._meta, **ports, "binding": _binding(row["inputs"], arrays)}
         try:
             agent = self._agent(self._roles[1] if together else self._roles[0])
             used = agent.calls > 0
@@ -100,7 +102,6 @@ class Backend:
             stage = Stage.RUN
             agent = self._agent(self._roles[1])
             used = used and agent.calls > 0
-            arrays, described = given_arrays(data)
             asked = {**common, "whole": True, "ragged": False, "values": described}
             ran = self._call(agent, "run", asked, arrays, compiled.files)
         except AgentFailure as error:
@@ -208,6 +209,17 @@ class Kept:
 
 def _ports(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"layout": "", "dtype": "", "shape": [], **row} for row in rows]
+
+
+def _binding(rows: list[dict[str, Any]], arrays: Mapping[str, Any]) -> dict[str, int]:
+    """The sizes of symbolic dimensions: those of the case's own inputs."""
+    found: dict[str, int] = {}
+    for row in rows:
+        given = arrays.get(f"in:{row['name']}")
+        if given is not None:
+            sizes = zip(row.get("shape", ()), given.shape, strict=False)
+            found.update({dim: size for dim, size in sizes if isinstance(dim, str) and dim})
+    return found
 
 
 def _outputs(answer: Answer) -> list[Value]:

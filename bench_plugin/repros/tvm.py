@@ -16,4 +16,6 @@ def run(path, inputs, how):
             module = relax.get_pipeline("zero")(module)
     machine = relax.VirtualMachine(relax.build(module, target), tvm.cpu())
     found = machine["main"](*[tvm.runtime.tensor(x) for x in inputs.values()])
-    return [y.numpy() for y in ([found] if hasattr(found, "numpy") else found)]
+    shape = tvm.runtime.ShapeTuple
+    several = [found] if hasattr(found, "numpy") or isinstance(found, shape) else found
+    return [np.array(list(y), "int64") if isinstance(y, shape) else y.numpy() for y in several]
