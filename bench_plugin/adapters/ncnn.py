@@ -9,12 +9,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
 from typing import Any
 
 from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply, Unsupported
+from bench_plugin.agent.adapter import Call, Reply, Unsupported, VersionSkew
 
 ADAPTER = {
     "name": "ncnn",
@@ -31,17 +32,38 @@ ADAPTER = {
     "portable": True,
     "options": {"winograd": ["on", "off"]},
     "loose": ["fp32", "w16"],
+    # What the onnxruntime takes that pnnx carries within itself (1.30.0) and runs every file with.
+    "opsets": [7, 26],
+    "ir": [3, 13],
+    "unsupported": [{"operation": "run", "exception": "RuntimeError", "pattern": "ndarray to ncnn.Mat only dims"}],
 }
 
-# pnnx's letters for the types of inputs.
+# pnnx's letters for the types of inputs; it has none for bool.
 TYPES = {
     "float32": "f32", "float16": "f16", "float64": "f64", "int64": "i64", "int32": "i32", "int16": "i16",
-    "int8": "i8", "uint8": "u8", "bool": "bool",
+    "int8": "i8", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
 }  # fmt: skip
+# What pnnx prints of a file that is newer than its onnxruntime, and of what that does not implement.
+SKEW = re.compile(r"[Uu]nsupported model IR version|max supported IR version|ValidateOpsetForDomain")
+LACKS = re.compile(
+    r"Could not find an implementation for|is not a registered function/op|No Op registered for"
+    r"|unsupported tensor elem data type|\(layout == 1\) are not supported"
+)
+CAUSES = (re.compile(r"ort \w+ failed"), re.compile(r"error|fail|not supported|unsupported|what\(\)", re.IGNORECASE))
 # The lines of the script that pnnx writes which say along which axis ncnn holds the batch, if it does.
 FEEDS = re.compile(r"""ex\.input\("in\d+", ncnn\.Mat\(\w+\.numpy\(\)(?:, batch_index=(\d+))?\)""")
 FETCHES = re.compile(r"torch\.from_numpy\(out\d+\.numpy\((?:batch_index=(\d+))?\)\)")
 HALF_TAG = 0x01306B47  # before every weight that a .bin holds in float16
+
+
+class PnnxFailed(RuntimeError):
+    """pnnx ended with another status than 0, or made nothing of use."""
+
+
+class PnnxKilled(PnnxFailed):
+    """A signal ended pnnx: it goes on after what its onnxruntime refuses, into a null pointer."""
+
+    symptom = "crash"
 
 
 class Adapter:
@@ -62,17 +84,18 @@ class Adapter:
     def compile(self, call: Call) -> Reply:
         """``model.param`` and ``model.bin`` by pnnx, once ncnn could open them.
 
-        Raises Unsupported where pnnx left operators that ncnn has no layer for.
+        Raises Unsupported where pnnx left operators that ncnn has no layer for, VersionSkew for a file that is newer
+        than pnnx's onnxruntime, PnnxKilled or PnnxFailed where pnnx died or gave up.
         """
         ncnn = importlib.import_module("ncnn")
         path = os.path.join(call.folder, "model.onnx")  # pnnx writes beside what it reads
         shutil.copyfile(call.files["model.onnx"], path)
         precision = str(call.meta["precision"])
         call.stage("compile")
-        said = _pnnx(call, ["model.onnx", f"inputshape={_shapes(call)}", f"fp16={int(precision == 'w16')}"])
+        said = _pnnx(call, ["model.onnx", _inputs(call), f"fp16={int(precision == 'w16')}"])
         graph, weights = (os.path.join(call.folder, f"model.ncnn.{suffix}") for suffix in ("param", "bin"))
         if not os.path.exists(graph):
-            raise RuntimeError(f"pnnx wrote no graph for ncnn: {_complaint(said)}")
+            raise PnnxFailed(f"pnnx wrote no graph for ncnn: {_complaint(said)}")
         types = _layer_types(graph)
         unknown = sorted({kind for kind in types if ncnn.layer_to_index(kind) < 0})
         if unknown:
@@ -108,6 +131,7 @@ class Adapter:
         batched = bool(call.meta["batched"])
         with open(call.files["axes.json"], encoding="utf-8") as file:
             axes = json.load(file)
+        declared: Any = call.meta["outputs"]
         count = len(axes["outputs"])
 
         def run(xs: Sequence[Any]) -> list[Any]:
@@ -121,7 +145,9 @@ class Adapter:
                 status, y = extractor.extract(f"out{index}")
                 if status != 0:
                     raise RuntimeError(f"ncnn: extracting out{index} returned {status}")
-                ys.append(np.array(y) if axis is None else y.numpy(batch_index=axis).copy())
+                found = np.array(y) if axis is None else y.numpy(batch_index=axis).copy()
+                scalar = declared[index]["shape"] == [] and found.shape == (1,)  # ncnn has no rank 0
+                ys.append(found.reshape(()) if scalar else found)
             return ys
 
         meta: dict[str, object] = {"switches": self._switches(call)}
@@ -172,31 +198,60 @@ def _pnnx(call: Call, arguments: list[str]) -> str:
     )  # fmt: skip
     print(done.stdout)
     if done.returncode != 0:
-        ended = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
-        raise RuntimeError(f"pnnx ended with {ended}: {_complaint(done.stdout)}")
+        cause = _complaint(done.stdout)
+        if SKEW.search(done.stdout):
+            raise VersionSkew(f"pnnx: {cause}")
+        if LACKS.search(done.stdout):
+            raise Unsupported(f"pnnx: {cause}")
+        if done.returncode < 0:
+            raise PnnxKilled(f"pnnx was killed by {signal.Signals(-done.returncode).name}: {cause}")
+        raise PnnxFailed(f"pnnx ended with status {done.returncode}: {cause}")
     return done.stdout
 
 
 def _complaint(said: str) -> str:
-    """The first line that looks like a cause, else the last one."""
+    """What its onnxruntime said, else the first line that looks like a cause, else the last one."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    causes = [
-        line for line in lines if re.search(r"error|fail|not supported|unsupported|what\(\)", line, re.IGNORECASE)
-    ]
-    return (causes or lines[-1:] or ["it said nothing"])[0]
+    for pattern in CAUSES:
+        found = next((line for line in lines if pattern.search(line)), "")
+        if found:
+            # Where in onnxruntime it was said, with the whole signature, leaves no room for what was said.
+            return re.sub(r"/\S+:\d+ [^(]*\([^()]*(?:\([^()]*\)[^()]*)*\)(?: const)? ", "", found)
+    return lines[-1] if lines else "it said nothing"
+
+
+def _inputs(call: Call) -> str:
+    """The argument that says what the inputs are.
+
+    pnnx's notation of shapes knows no rank 0. Arrays in files do; nothing but their types and shapes is used.
+    """
+    rows: Any = call.meta["inputs"]
+    if all(row["shape"] for row in rows):
+        return f"inputshape={_shapes(call)}"
+    import numpy as np
+
+    names = [f"in{index}.npy" for index in range(len(rows))]
+    for name, row in zip(names, rows):
+        np.save(os.path.join(call.folder, name), np.zeros(_fixed(row, call)[0], dtype=row["dtype"]))
+    return f"input={','.join(names)}"
 
 
 def _shapes(call: Call) -> str:
     """``[1,3,224,224]f32,...``: every dimension fixed."""
     rows: Any = call.meta["inputs"]
+    fixed = [_fixed(row, call) for row in rows]
+    return ",".join(f"[{','.join(map(str, dims))}]{letters}" for dims, letters in fixed)
+
+
+def _fixed(row: dict[str, Any], call: Call) -> tuple[list[int], str]:
+    """An input's shape and pnnx's letters for its type."""
     binding: Any = call.meta.get("binding") or {}
-    texts = []
-    for row in rows:
-        if row["dtype"] not in TYPES:
-            raise Unsupported(f"pnnx takes no input of type {row['dtype']}")
-        dims = ",".join(str(binding[dim] if isinstance(dim, str) else dim) for dim in row["shape"])
-        texts.append(f"[{dims}]{TYPES[row['dtype']]}")
-    return ",".join(texts)
+    if row["dtype"] not in TYPES:
+        raise Unsupported(f"pnnx takes no input of type {row['dtype'] or 'optional'}")
+    unknown = [dim for dim in row["shape"] if isinstance(dim, str) and dim not in binding]
+    if unknown:
+        raise Unsupported(f"pnnx wants the size of every dimension, nothing says what {unknown[0]} is")
+    return [int(binding[dim] if isinstance(dim, str) else dim) for dim in row["shape"]], TYPES[row["dtype"]]
 
 
 def _layer_types(graph: str) -> list[str]:
@@ -222,5 +277,5 @@ def _batch_axes(path: str, call: Call) -> dict[str, list[int | None]]:
     for name, found in axes.items():
         rows: Any = call.meta[name]
         if len(found) != len(rows):
-            raise RuntimeError(f"pnnx's graph has {len(found)} {name}, the file {len(rows)}")
+            raise PnnxFailed(f"pnnx's graph has {len(found)} {name}, the file {len(rows)}")
     return axes
