@@ -37,7 +37,7 @@ def updated(
             if before is None or before[:2] != after[:2]:
                 known[case] = after
                 added += 1
-        elif before is not None and outcome.status is Status.SUPPORTED:
+        elif before is not None and outcome.status in (Status.SUPPORTED, Status.VERSION_SKEW):
             del known[case]
             dropped += 1
     return known, added, dropped
