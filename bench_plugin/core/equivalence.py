@@ -61,7 +61,7 @@ class Equivalence:
                 return trail.outcome(Status.UNVERIFIED, f"no reference: {reference.failure.message}")
         plain = self._file_truth(cell, model, trail, judge, found, reference)
         if plain is None:
-            return trail.outcome(Status.UNVERIFIED, "nothing to compare with: the evaluator does not run the file")
+            return trail.outcome(Status.UNVERIFIED, f"nothing to compare with: {trail.flags[-1]}")
         exact = (judge.framework_truth(model, reference) if reference else None) or plain
         if cell.precision != "fp32":
             trail.numbers["approximation"] = judge.approximation(exact, ran)
