@@ -2,7 +2,7 @@
 
 Found by the property-based search (suites/properties); here with MNN alone. Every model passes onnx.checker with
 full_check; opset 17, static shapes. Rules: ONNX's operator specifications. Stage run, symptom mismatch, unless said.
-- any tensor without elements: run, exception "call to readMap meet a error"; Slice to none gives an
+- any tensor without elements: its own read() raises "call to readMap meet a error"; Slice to none gives an
   element that nobody wrote.
 - Max, Min, Sum, Mean of one operand: compile, crash (SIGSEGV while the module is loaded).
 - Max, Min, Mean, Sum of three operands: the third is not broadcast with the others (wrong values, wrong shape).

@@ -1,7 +1,7 @@
 """onnx2tf 1.29.24 converts these one-node files without an error or a warning, and the result computes something else.
 
-ScatterND(reduction=max) ignores the reduction (ONNX ScatterND-18: "max: reduction using the maximum operation"); Clip with
-min > max gives min (ONNX Clip-12: "when 'min' is greater than 'max', all values are set to the value of 'max'"). The expected
+ScatterND(reduction=max) ignores the reduction (ONNX ScatterND-18: "max: reduction using the maximum operation"); Clip whose
+bounds are both inputs loses the lower one (ONNX Clip-13; onnx2tf_clip_bounds.py shows it without onnx's cases). The expected
 values are onnx's own node cases, which ONNX Runtime 1.31.1 reproduces. Needs: onnx2tf==1.29.24, tensorflow-cpu==2.21.0,
 onnx==1.23.2, onnxruntime==1.31.1.
 """
