@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench_plugin.adapters.ncnn import HALF_TAG, _batch_axes, _complaint, _half_weights, _shapes
-from bench_plugin.agent.adapter import Call
+from bench_plugin.adapters.ncnn import HALF_TAG, LACKS, SKEW, _batch_axes, _complaint, _half_weights, _inputs, _shapes
+from bench_plugin.agent.adapter import Call, Unsupported
 
 SCRIPT = """
             ex.input("in0", ncnn.Mat(in0.numpy(), batch_index=0).clone())
@@ -45,6 +45,34 @@ def test_a_graph_of_other_outputs_than_the_file_is_refused(tmp_path: Path) -> No
 
 def test_shapes_are_fixed_by_the_binding() -> None:
     assert _shapes(_call()) == "[1,3,8,8]f32,[1,16]i64"
+
+
+def test_inputs_of_rank_0_are_said_in_files(tmp_path: Path) -> None:
+    rows = [{"name": "x", "dtype": "float32", "shape": [2, "n"]}, {"name": "s", "dtype": "int64", "shape": []}]
+    call = Call("compile", {"inputs": rows, "binding": {"n": 3}}, {}, {}, str(tmp_path), lambda stage: None)
+    assert _inputs(call) == "input=in0.npy,in1.npy"
+    first, second = (np.load(tmp_path / name, allow_pickle=False) for name in ("in0.npy", "in1.npy"))
+    assert (first.shape, first.dtype.name, second.shape, second.dtype.name) == ((2, 3), "float32", (), "int64")
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"name": "x", "dtype": "bool", "shape": [2]}, "pnnx takes no input of type bool"),
+        ({"name": "x", "dtype": "float32", "shape": ["n"]}, "nothing says what n is"),
+    ],
+)
+def test_what_cannot_be_said_to_pnnx_is_unsupported(row: dict[str, object], said: str) -> None:
+    call = Call("compile", {"inputs": [row], "binding": {}}, {}, {}, "", lambda stage: None)
+    with pytest.raises(Unsupported, match=said):
+        _inputs(call)
+
+
+def test_what_its_onnxruntime_says_is_told_apart() -> None:
+    newer = "ort CreateSession failed ONNX Runtime only *guarantees* support for models stamped with ... "
+    newer += "ValidateOpsetForDomain opset 27 is under development"
+    assert SKEW.search(newer) and not LACKS.search(newer)
+    assert LACKS.search("ort CreateSession failed Could not find an implementation for Add(14) node") is not None
 
 
 def test_float16_weights_are_counted_at_whole_words_only(tmp_path: Path) -> None:
