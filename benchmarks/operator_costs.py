@@ -1,7 +1,7 @@
 """What one operator case costs in each backend, and whether that is within its budget, from the rows of a run.
 
 ``python benchmarks/operator_costs.py reports/operators.jsonl`` prints a Markdown table; seconds are the agents' own, in
-the load of that run. Budgets are those of ``fixtures/operators/budgets.toml``; exit code 1 where a mean is beyond its own.
+the load of that run. Budgets are in ``fixtures/operators/budgets.toml``; exit code 1 where a mean is beyond its own.
 """
 
 from __future__ import annotations
