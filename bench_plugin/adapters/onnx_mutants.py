@@ -45,17 +45,19 @@ class Adapter:
         onnx = importlib.import_module("onnx")
         count, batched = int(str(call.meta["samples"])), bool(call.meta["batched"])
         given = {name: values[:count] for name, values in samples.given_by_name(call).items()}
-        graph = _Graph(onnx, onnx.load(call.files["model.onnx"]))
+        path = call.files["model.onnx"]
+        # Weights beside the file stay there, but for the one that is changed: a mutant in memory has at most 2 GiB.
+        graph = _Graph(onnx, onnx.load(path, load_external_data=False), os.path.dirname(path))
         arrays: dict[str, Any] = {}
         rows: list[dict[str, str]] = []
-        original = _run(graph.model, given, batched)
+        original = _run(graph, given, batched)
         for name, mutate in MUTANTS.items():
             for turn in range(TURNS):
                 applied = mutate(graph, turn)
                 if applied is None:
                     break
                 site, undo = applied
-                results = _run(graph.model, given, batched)
+                results = _run(graph, given, batched)
                 undo()
                 if name not in CHANNELS or not _equal(results, original):
                     break
@@ -64,7 +66,7 @@ class Adapter:
                 rows.append({"name": name, "site": site})
         misread = {name: _misread(values) for name, values in given.items()}
         if any(values is not given[name] for name, values in misread.items()):
-            results = _run(graph.model, misread, batched)
+            results = _run(graph, misread, batched)
             arrays.update({f"nhwc read as nchw:{key}": y for key, y in results.items()})
             rows.append({"name": "nhwc read as nchw", "site": "inputs"})
         return Reply({"mutants": rows, "samples": count}, samples.blobs(arrays))
@@ -73,9 +75,10 @@ class Adapter:
 class _Graph:
     """A model whose weights and attributes can be changed and put back."""
 
-    def __init__(self, onnx: Any, model: Any) -> None:
+    def __init__(self, onnx: Any, model: Any, folder: str) -> None:
         self.onnx = onnx
         self.model = model
+        self.folder = folder
         self.weights = {tensor.name: tensor for tensor in model.graph.initializer}
 
     def nodes(self, *types: str) -> list[Any]:
@@ -91,8 +94,8 @@ class _Graph:
         return layers[len(layers) // 2] if layers else None
 
     def change(self, tensor: Any, change: Callable[[Any], Any]) -> Undo:
-        values = self.onnx.numpy_helper.to_array(tensor).copy()
         before = tensor.SerializeToString()
+        values = self.onnx.numpy_helper.to_array(tensor, base_dir=self.folder).copy()
         tensor.CopyFrom(self.onnx.numpy_helper.from_array(change(values), tensor.name))
         return lambda: _restore(tensor, before)
 
@@ -281,13 +284,14 @@ def _site(node: Any) -> str:
     return f"{node.op_type} {node.name or node.output[0]}"
 
 
-def _run(model: Any, given: dict[str, Any], batched: bool) -> dict[str, Any]:
+def _run(graph: _Graph, given: dict[str, Any], batched: bool) -> dict[str, Any]:
     runtime = importlib.import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = os.cpu_count() or 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other agents work beside
-    session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", graph.folder)
+    session = runtime.InferenceSession(graph.model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     order = [row.name for row in session.get_inputs() if row.name in given]
     results = samples.one_by_one(
         lambda xs: list(session.run(None, dict(zip(order, xs)))), [given[name] for name in order], batched

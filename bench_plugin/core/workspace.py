@@ -23,7 +23,7 @@ from bench_plugin.properties.graphs import source_digest
 from bench_plugin.reach.toolchains import Toolchains
 from bench_plugin.reach.zipapp import agent_digest
 
-COPIES = 4  # of a file's weights, at most, while its truth is computed in float64
+COPIES = 6  # of a file's weights, at most, while its truth is computed in float64
 TOOLS = ("onnx_check", "onnx_operators", "onnx_float64", "onnx_mutants", "onnxruntime")
 OPERATOR_TOOLS = ("onnx_corpus", "onnx_operators", "onnx_float64", "onnx_truths")
 PROPERTY_TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_truths")
