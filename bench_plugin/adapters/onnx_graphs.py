@@ -65,9 +65,9 @@ class Adapter:
         onnx = importlib.import_module("onnx")
         given = call.files["model.onnx"]
         tapped, cut = (os.path.join(call.folder, name) for name in ("tapped.onnx", "cut.onnx"))
-        model, names = _tapped(onnx, _bound(onnx.load(given), call.meta["binding"]))
+        model, names = _tapped(onnx, _bound(_loaded(onnx, given), call.meta["binding"]))
         onnx.save(model, tapped)
-        apart = _cut(onnx, _bound(onnx.load(given), call.meta["binding"]))
+        apart = _cut(onnx, _bound(_loaded(onnx, given), call.meta["binding"]))
         onnx.save(apart, cut)
         meta: dict[str, object] = {
             "layers": names, "inputs": [_described(onnx, value) for value in apart.graph.input],
@@ -145,8 +145,7 @@ def _half_everything(call: Call, source: str, target: str) -> None:
 
 def _half_from(dimensions: int, source: str, target: str) -> None:
     onnx = importlib.import_module("onnx")
-    model = onnx.load(source)
-    _only_inputs(model.graph)
+    model = _loaded(onnx, source)
     casts = []
     for tensor in model.graph.initializer:
         if tensor.data_type == FLOAT and len(tensor.dims) >= dimensions:
@@ -160,19 +159,21 @@ def _half_from(dimensions: int, source: str, target: str) -> None:
     onnx.save(model, target)
 
 
-def _only_inputs(graph: Any) -> None:
-    """Weights that old exporters list as inputs too, so that callers may replace them, become plain weights."""
-    weights = {tensor.name for tensor in graph.initializer}
-    inputs = [value for value in graph.input if value.name not in weights]
-    del graph.input[:]
-    graph.input.extend(inputs)
+def _loaded(onnx: Any, path: str) -> Any:
+    """The model; weights that old exporters list as inputs too, so that callers may replace them, are plain weights."""
+    model = onnx.load(path)
+    weights = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in weights]
+    del model.graph.input[:]
+    model.graph.input.extend(inputs)
+    return model
 
 
 def _half(call: Call, source: str, target: str) -> None:
     """Everything computed in float16, with float32 inputs and outputs; nodes in the order of their use."""
     onnx = importlib.import_module("onnx")
     convert = importlib.import_module("onnxruntime.transformers.float16").convert_float_to_float16
-    model = convert(onnx.load(source), keep_io_types=True)
+    model = convert(_loaded(onnx, source), keep_io_types=True)
     known = {""} | {value.name for value in model.graph.input} | {tensor.name for tensor in model.graph.initializer}
     waiting, ordered = list(model.graph.node), []
     while waiting:
