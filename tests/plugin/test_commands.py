@@ -100,7 +100,7 @@ def test_a_file_that_is_too_new_is_version_skew_for_the_runtime(files: Project) 
     [
         ("text", "is not an ONNX file, or it is truncated"),
         ("cut", "is not an ONNX file, or it is truncated"),
-        ("outside", "lies in external file 'outside.data', which is not beside the model"),
+        ("outside", "weights lie in external file 'outside.data', which is not beside the model"),
     ],
 )
 def test_bad_files_are_invalid_models(files: Project, name: str, message: str) -> None:
