@@ -97,6 +97,16 @@ def test_a_cell_is_reduced_with_the_options_that_it_ran_with(broken: Project, to
     assert (done.returncode, found["operators"]) == (1, ["Softsign"]), done.stdout + done.stderr
 
 
+def test_a_property_cell_says_what_to_reduce(broken: Project) -> None:
+    cell = {"check": "property", "model": "nodes", "framework": "onnx", "compiler": "broken"}
+    row = {"schema": 1, "kind": "cell", "key": "0123456789ab", "nodeid": "t.py::t[x]", "cell": cell, "repro": []}
+    broken.write("reports/results.jsonl", json.dumps(row) + "\n")
+    done = broken.bench("reduce", "0123456789ab")
+    assert done.returncode != 0
+    assert "shrunk already: its smallest examples are below reports/properties" in done.stderr
+    assert "bench reduce FOLDER/model.onnx --compiler broken" in done.stderr
+
+
 def test_two_nodes_that_fail_together_stay_together(broken: Project, tools: Path) -> None:
     path = _model(broken, tools, "Neg", "Exp")
     done = broken.bench("reduce", path, "--compiler", "broken", "--output", "found")
