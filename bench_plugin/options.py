@@ -86,6 +86,15 @@ def add_short_axes(parser: pytest.Parser) -> list[str]:
     return refused
 
 
+def concerns(config: pytest.Config) -> bool:
+    """Whether an option of the plugin was given, or a project's configuration speaks of it."""
+    if any(value for name, value in vars(config.option).items() if name.startswith("bench_")):
+        return True
+    from bench_plugin.core.settings import configured
+
+    return configured(config.rootpath)
+
+
 def split(text: str | None) -> tuple[str, ...]:
     """A comma-separated option's values, without blanks and repeats."""
     return tuple(dict.fromkeys(part.strip() for part in (text or "").split(",") if part.strip()))

@@ -14,6 +14,7 @@ from bench_plugin import options
 
 if TYPE_CHECKING:
     from bench_plugin.core.cell import Cell
+    from bench_plugin.core.matrix import Plan
     from bench_plugin.core.outcome import Outcome
     from bench_plugin.run import Judged, Run
 
@@ -21,6 +22,8 @@ RUN = pytest.StashKey["Run"]()
 JUDGED = pytest.StashKey["Judged"]()
 REFUSED = pytest.StashKey[list[str]]()
 WRONG = pytest.StashKey[list[str]]()
+EMPTY = pytest.StashKey[dict[str, str]]()
+USAGE_OUTPUT = "bench_usage_error"  # how a worker of pytest-xdist tells its controller of a usage error
 
 MARKERS = (
     "bench(check, models=None, frameworks=None, exporters=None, importers=None, opsets=None): run this test once per "
@@ -111,6 +114,44 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
+    if getattr(config.option, "dist", "no") != "no" and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Controller(config), "bench-controller")
+
+
+class _Controller:
+    """pytest-xdist's controller: it collects nothing, so usage errors are looked for before its workers start."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._usage_error = ""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Read options, configuration and every file that they name. Raises pytest.UsageError."""
+        from bench_plugin.core.errors import BenchError
+
+        if not options.concerns(self._config):
+            return
+        try:
+            run_of(self._config)
+        except BenchError as error:
+            raise pytest.UsageError(f"bench: {error}") from error
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """What only collection can find wrong (a marker's axes), a worker has found."""
+        self._usage_error = self._usage_error or getattr(node, "workeroutput", {}).get(USAGE_OUTPUT, "")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """End as a session without workers ends."""
+        if self._usage_error:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say what the worker said."""
+        if self._usage_error:
+            terminalreporter.write_line(f"ERROR: {self._usage_error}", red=True)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -149,13 +190,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     cells: Sequence[Cell] = ()
     try:
-        cells = _cells(metafunc, marker)
+        plan = _plan(metafunc, marker)
+        cells = plan.cells
+        if not cells:
+            metafunc.config.stash.setdefault(EMPTY, {})[metafunc.definition.nodeid] = plan.why_empty
     except BenchError as error:  # one usage error ends the session after collection, instead of one error per test
         metafunc.config.stash.setdefault(WRONG, []).append(str(error))
     metafunc.parametrize("bench_cell", cells, ids=[cell.id for cell in cells], indirect=True)
 
 
-def _cells(metafunc: pytest.Metafunc, marker: pytest.Mark) -> Sequence[Cell]:
+def _plan(metafunc: pytest.Metafunc, marker: pytest.Mark) -> Plan:
     from bench_plugin.core.cell import Check
     from bench_plugin.core.errors import UsageError
 
@@ -165,12 +209,41 @@ def _cells(metafunc: pytest.Metafunc, marker: pytest.Mark) -> Sequence[Cell]:
     if name not in run.matrix.checks:
         valid = ", ".join(run.matrix.checks)
         raise UsageError(f"{metafunc.definition.nodeid}: marker bench: check is {name!r}; one of {valid}")
-    return run.plan(Check(name), axes).cells
+    return run.plan(Check(name), axes)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A test without a cell in this selection has no item: pytest would make one that holds no parameter."""
+    empty = config.stash.get(EMPTY, {})
+    if empty and not config.stash.get(WRONG, []):
+        items[:] = [item for item in items if getattr(item, "callspec", None) is None or not _without_cell(item)]
+        if items:
+            for nodeid, why in empty.items():
+                _noter(config)(f"{nodeid}: no cell in this selection: {why}")
+        else:
+            config.stash.setdefault(WRONG, []).append(_nothing_selected(empty))
+    if config.stash.get(WRONG, []) and hasattr(config, "workerinput"):
+        items.clear()  # a worker tells its controller of the error, and of nothing to run
+
+
+def _without_cell(item: pytest.Item) -> bool:
+    from bench_plugin.core.cell import Cell
+
+    parameters = item.callspec.params  # type: ignore[attr-defined]
+    return "bench_cell" in parameters and not isinstance(parameters["bench_cell"], Cell)
+
+
+def _nothing_selected(empty: dict[str, str]) -> str:
+    reasons = "; ".join(f"{nodeid}: {why}" for nodeid, why in empty.items())
+    return f"no cell matches this selection ({reasons})"
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.stash.get(WRONG, []):
-        raise pytest.UsageError(f"bench: {session.config.stash[WRONG][0]}")
+        _usage_error(session, f"bench: {session.config.stash[WRONG][0]}")
+        return
     if session.config.option.collectonly or RUN not in session.config.stash:
         return
     from bench_plugin.core.errors import BenchError
@@ -184,7 +257,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     try:
         run_of(session.config).begin(cells)
     except BenchError as error:
-        raise pytest.UsageError(f"bench: {error}") from error
+        _usage_error(session, f"bench: {error}")
+
+
+def _usage_error(session: pytest.Session, text: str) -> None:
+    """End the session with a usage error; a worker of pytest-xdist leaves the saying to its controller."""
+    if not hasattr(session.config, "workerinput"):
+        raise pytest.UsageError(text)
+    session.config.workeroutput[USAGE_OUTPUT] = text  # type: ignore[attr-defined]
+    session.items.clear()
 
 
 def _short(judged: Judged) -> str:
@@ -220,7 +301,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if config.stash[RUN].started if RUN in config.stash else _workers_ran(config):
+    if (RUN in config.stash and config.stash[RUN].started) or _workers_ran(config):
         from bench_plugin.summary import write_summary
 
         write_summary(run_of(config), terminalreporter)

@@ -22,6 +22,7 @@ from bench_plugin.core.precision import ALIASES, PRECISIONS
 from bench_plugin.core.settings import Selection
 
 MARKER_AXES = ("models", "frameworks", "exporters", "importers", "opsets", "compilers", "precisions", "targets")
+NOTHING = ("",)  # an axis on which two selections have no value in common
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,14 @@ class Plan:
 
     cells: tuple[Cell, ...]
     declared: tuple[Declared, ...]
+
+    @property
+    def why_empty(self) -> str:
+        """In one line, why there is no cell: what was declared before the run, or that nothing was asked for."""
+        if not self.declared:
+            return "the axes that were selected leave nothing of this check"
+        first, more = self.declared[0], len(self.declared) - 1
+        return f"{first.cell.id}: {first.status}: {first.reason}" + (f", and {more} more" if more else "")
 
 
 class Matrix:
@@ -86,6 +95,8 @@ class Matrix:
         """The cells of ``check``, narrowed further by a marker's axes (``models=[...]``, ``frameworks=[...]`` ...)."""
         found: dict[Cell, Declared | None] = {}
         for selection in (self._narrow(narrowed or {}), *self._included(check)):
+            if any(getattr(selection, axis) == NOTHING for axis in MARKER_AXES):
+                continue
             for cell, declared in self._planned(check, selection):
                 found.setdefault(cell, declared)
         for cell, declared in found.items():
@@ -142,12 +153,11 @@ class Matrix:
             axes = rule.selector
             if "compiler" not in axes and check not in (Check.EXPORT, Check.IMPORT):
                 continue  # a model that is wanted beside others is not meant for every compiler
-            yield Selection(
-                profile="full", models=axes.get("model", ()), frameworks=axes.get("framework", ()),
-                exporters=axes.get("exporter", ()), importers=axes.get("importer", ()),
-                opsets=tuple(int(opset) for opset in axes.get("opset", ())), precisions=axes.get("precision", ()),
-                compilers=axes.get("compiler", ()), targets=axes.get("target", ()),
-            )  # fmt: skip
+            wanted: dict[str, tuple[Any, ...]] = {f"{axis}s": values for axis, values in axes.items()}
+            wanted["opsets"] = tuple(int(opset) for opset in axes.get("opset", ()))
+            # What was selected on the command line wins: a row adds to the profile, not to a narrower selection.
+            merged = {name: _both(getattr(self.selection, name), wanted.get(name, ())) for name in MARKER_AXES}
+            yield Selection(profile="full", **merged)
 
 
 def plan_hash(cells: Sequence[Cell]) -> str:
@@ -158,6 +168,6 @@ def plan_hash(cells: Sequence[Cell]) -> str:
 
 def _both(selected: tuple[Any, ...], narrowed: tuple[Any, ...]) -> tuple[Any, ...]:
     """What both ask for; a selector that matches nothing keeps matching nothing."""
-    if not selected:
-        return narrowed
-    return tuple(value for value in selected if value in narrowed) or ("",)
+    if not selected or not narrowed:
+        return selected or narrowed
+    return tuple(value for value in selected if value in narrowed) or NOTHING

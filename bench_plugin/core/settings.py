@@ -95,6 +95,12 @@ def read_table(root: Path) -> dict[str, Any]:
     return {}
 
 
+def configured(root: Path) -> bool:
+    """Whether there is a configuration below ``root``, without reading it as TOML."""
+    project = root / "pyproject.toml"
+    return (root / "bench.toml").is_file() or (project.is_file() and "tool.bench_plugin" in project.read_text("utf-8"))
+
+
 def read_rules(table: Mapping[str, Any], key: str) -> tuple[Rule, ...]:
     """The ``include`` or ``exclude`` rows of a checked table."""
     return tuple(_rule(key, index, row) for index, row in enumerate(table.get(key, []), 1))

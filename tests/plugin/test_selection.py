@@ -161,6 +161,72 @@ def test_deselected_cells_are_not_computed(project: Project) -> None:
     assert "partial: 1 of" in finished.text
 
 
+EQUIVALENCE = """
+import pytest
+
+@pytest.mark.bench(check="equivalence", compilers=["onnxruntime"])
+def test_equivalence(bench_cell):
+    bench_cell.verify()
+"""
+
+
+def test_an_empty_part_of_a_selection_is_skipped_and_said_in_one_line(project: Project) -> None:
+    project.model("a")
+    tests = (project.folder / "test_models.py").read_text()
+    project.write("test_models.py", tests + EQUIVALENCE)
+    finished = project.run("--bench-exporters=otherout", "--compilers=tvm")
+    assert finished.code == 0, finished.text
+    said = "bench: test_models.py::test_equivalence: no cell in this selection: the axes that were selected leave"
+    assert finished.text.count(said) == 1
+    collected = project.run("--compilers=tvm", "--collect-only", "-q")
+    assert "NOTSET" not in collected.text
+    assert "test_export[a-fake" in collected.text
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
+def test_an_empty_whole_is_a_usage_error_that_says_why(project: Project, workers: list[str]) -> None:
+    project.model("a")
+    finished = project.run("--precisions=bf16", *workers)
+    assert finished.code == 4
+    assert "ERROR: bench: no cell matches this selection" in finished.text
+    assert "round trips are checked at fp32, asked for bf16" in finished.text
+    assert "INTERNALERROR" not in finished.text
+
+
+def test_an_empty_selection_leaves_tests_of_other_plugins(project: Project) -> None:
+    project.model("a")
+    project.write("test_other.py", "def test_other():\n    pass\n")
+    finished = project.run("test_other.py", "--precisions=bf16")
+    assert finished.code == 0 and "1 passed" in finished.text
+    assert finished.text.count("no cell in this selection") == 2
+
+
+def test_with_xdist_wrong_options_end_the_run_before_its_workers_start(project: Project) -> None:
+    project.model("a")
+    finished = project.run("--models=lenet", "-n2")
+    assert finished.code == 4
+    assert "ERROR: bench: unknown model 'lenet'" in finished.text
+    assert "INTERNALERROR" not in finished.text and "workers" not in finished.text
+
+
+def test_with_xdist_a_wrong_marker_is_the_same_usage_error(project: Project) -> None:
+    project.model("a")
+    text = "import pytest\n@pytest.mark.bench(check='swim')\ndef test_a(bench_cell):\n    bench_cell.verify()\n"
+    project.write("test_models.py", text)
+    finished = project.run("-n2")
+    assert finished.code == 4
+    assert "check is 'swim'; one of export, import" in finished.text
+    assert "INTERNALERROR" not in finished.text
+
+
+def test_a_selection_on_the_command_line_wins_over_an_include_row(project: Project) -> None:
+    project.model("a")
+    project.model("b")
+    settings = (project.folder / "bench.toml").read_text()
+    project.write("bench.toml", settings + '[[include]]\nmodel = "b"\nframework = "fake"\nreason = "customers"\n')
+    assert set(project.run(models="a").cells()) == {"a"}
+
+
 def test_xdist_writes_each_row_once(project: Project) -> None:
     for name in "abc":
         project.model(name)
