@@ -90,7 +90,7 @@ def concerns(config: pytest.Config) -> bool:
     """Whether an option of the plugin was given, or a project's configuration speaks of it."""
     if any(value for name, value in vars(config.option).items() if name.startswith("bench_")):
         return True
-    from bench_plugin.core.settings import configured
+    from bench_plugin.domain.settings import configured
 
     return configured(config.rootpath)
 
@@ -107,8 +107,8 @@ def _registered(parser: pytest.Parser) -> set[str]:
 
 def read_settings(config: pytest.Config) -> Any:
     """The run's Settings from options over the configuration file. Raises UsageError."""
-    from bench_plugin.core.errors import UsageError
-    from bench_plugin.core.settings import Selection, Settings, compiler_options, read_rules, read_table
+    from bench_plugin.domain.errors import UsageError
+    from bench_plugin.domain.settings import Selection, Settings, compiler_options, read_rules, read_table
 
     option = config.option
     table = read_table(config.rootpath)
@@ -154,7 +154,7 @@ def read_settings(config: pytest.Config) -> Any:
 
 
 def _calibration(name: str) -> str:
-    from bench_plugin.core.errors import UsageError
+    from bench_plugin.domain.errors import UsageError
 
     if name not in CALIBRATIONS:
         raise UsageError(f"--bench-calibration: unknown method {name!r}; valid are {', '.join(CALIBRATIONS)}")
@@ -162,7 +162,7 @@ def _calibration(name: str) -> str:
 
 
 def _search(name: str) -> str:
-    from bench_plugin.core.errors import UsageError
+    from bench_plugin.domain.errors import UsageError
 
     if name not in SEARCHES:
         raise UsageError(f"--bench-search: unknown name {name!r}; valid are {', '.join(SEARCHES)}")

@@ -13,10 +13,10 @@ from _pytest._io import TerminalWriter
 from bench_plugin import options
 
 if TYPE_CHECKING:
-    from bench_plugin.core.cell import Cell
-    from bench_plugin.core.matrix import Plan
-    from bench_plugin.core.outcome import Outcome
-    from bench_plugin.run import Judged, Run
+    from bench_plugin.domain.cell import Cell
+    from bench_plugin.domain.outcome import Outcome
+    from bench_plugin.matrix.matrix import Plan
+    from bench_plugin.session.session import Judged, Run
 
 RUN = pytest.StashKey["Run"]()
 JUDGED = pytest.StashKey["Judged"]()
@@ -128,7 +128,7 @@ class _Controller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """Read options, configuration and every file that they name. Raises pytest.UsageError."""
-        from bench_plugin.core.errors import BenchError
+        from bench_plugin.domain.errors import BenchError
 
         if not options.concerns(self._config):
             return
@@ -162,7 +162,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def run_of(config: pytest.Config) -> Run:
     """The session's state, made on first use. Raises BenchError for a wrong option or file."""
     if RUN not in config.stash:
-        from bench_plugin.run import Run, command_line
+        from bench_plugin.session.session import Run, command_line
 
         settings = options.read_settings(config)
         worker = getattr(config, "workerinput", {}).get("testrunuid", "")
@@ -186,7 +186,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("bench")
     if marker is None or "bench_cell" not in metafunc.fixturenames:
         return
-    from bench_plugin.core.errors import BenchError
+    from bench_plugin.domain.errors import BenchError
 
     cells: Sequence[Cell] = ()
     try:
@@ -200,8 +200,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _plan(metafunc: pytest.Metafunc, marker: pytest.Mark) -> Plan:
-    from bench_plugin.core.cell import Check
-    from bench_plugin.core.errors import UsageError
+    from bench_plugin.domain.cell import Check
+    from bench_plugin.domain.errors import UsageError
 
     axes = dict(marker.kwargs)
     name = axes.pop("check", marker.args[0] if marker.args else None)
@@ -228,7 +228,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _without_cell(item: pytest.Item) -> bool:
-    from bench_plugin.core.cell import Cell
+    from bench_plugin.domain.cell import Cell
 
     parameters = item.callspec.params  # type: ignore[attr-defined]
     return "bench_cell" in parameters and not isinstance(parameters["bench_cell"], Cell)
@@ -246,7 +246,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     if session.config.option.collectonly or RUN not in session.config.stash:
         return
-    from bench_plugin.core.errors import BenchError
+    from bench_plugin.domain.errors import BenchError
 
     cells = {}
     for item in session.items:
@@ -269,7 +269,7 @@ def _usage_error(session: pytest.Session, text: str) -> None:
 
 
 def _short(judged: Judged) -> str:
-    from bench_plugin.core.failure import headline
+    from bench_plugin.results.failure_text import headline
 
     lines = (judged.judgement.reason or judged.outcome.reason).strip().splitlines()
     return f"{headline(judged.outcome)}: {lines[0] if lines else ''}"
@@ -283,7 +283,7 @@ def pytest_runtest_makereport(
     judged = item.stash.get(JUDGED, None)
     if call.when != "call" or judged is None or call.excinfo is not None:
         return report
-    from bench_plugin.core.expectations import Result
+    from bench_plugin.results.expectations import Result
 
     result = judged.judgement.result
     if result is Result.FAILED:
@@ -302,7 +302,7 @@ def pytest_runtest_makereport(
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if (RUN in config.stash and config.stash[RUN].started) or _workers_ran(config):
-        from bench_plugin.summary import write_summary
+        from bench_plugin.terminal import write_summary
 
         write_summary(run_of(config), terminalreporter)
 
@@ -312,7 +312,7 @@ def _workers_ran(config: pytest.Config) -> bool:
     session = config.pluginmanager.get_plugin("dsession")
     if session is None or hasattr(config, "workerinput"):
         return False
-    from bench_plugin.core.results import run_of_results
+    from bench_plugin.results.rows import run_of_results
 
     run = str(session.nodemanager.testrunuid)
     return run_of_results(options.read_settings(config).results) == run

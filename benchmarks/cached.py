@@ -14,8 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bench_plugin.reach.toolchains import Toolchains
-from tests.plugin.conftest import Project, make_project
+from bench_plugin.reach.environments.toolchains import Toolchains
+from tests.project import Project, make_project
 
 WARM_RUNS = 3
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench_plugin.core.results import read_rows
+from bench_plugin.results.rows import read_rows
 
 BUDGETS = Path(__file__).resolve().parents[1] / "fixtures" / "operators" / "budgets.toml"
 STAGES = ("compile", "run")

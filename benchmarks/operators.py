@@ -46,7 +46,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         sys.path.insert(0, str(ROOT))
-        from bench_plugin.reach.toolchains import Toolchains
+        from bench_plugin.reach.environments.toolchains import Toolchains
 
         python = Toolchains().ensure("onnxruntime")
         (folder / "lib").mkdir()

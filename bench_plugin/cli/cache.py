@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bench_plugin.core.cache import LIMIT_BYTES, Cache, default_folder
+from bench_plugin.pipeline.cache import LIMIT_BYTES, Cache, default_folder
 
 HELP = "show or prune the cache of finished stages"
 GB = 10**9

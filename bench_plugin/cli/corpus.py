@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.core.cache import Cache, default_folder
-from bench_plugin.core.cases import FILE, index_text
-from bench_plugin.core.corpus import Corpus, CorpusFailed
-from bench_plugin.core.errors import BenchError
-from bench_plugin.core.settings import read_settings_file
-from bench_plugin.core.stages import Stages
-from bench_plugin.core.workspace import Workspace
-from bench_plugin.reach.supervisor import AgentPool
-from bench_plugin.reach.zipapp import agent_digest
+from bench_plugin.domain.errors import BenchError
+from bench_plugin.domain.settings import read_settings_file
+from bench_plugin.inventory.cases import FILE, index_text
+from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.pipeline.cache import Cache, default_folder
+from bench_plugin.pipeline.corpus import Corpus, CorpusFailed
+from bench_plugin.pipeline.stages import Stages
+from bench_plugin.reach.processes.supervisor import AgentPool
+from bench_plugin.reach.processes.zipapp import agent_digest
 
 HELP = "compare the index of operator cases with the locked onnx, or write it anew"
 

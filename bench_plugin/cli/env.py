@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench_plugin.core.errors import EnvironmentMissing
-from bench_plugin.core.settings import read_table
-from bench_plugin.reach.doctor import examine
-from bench_plugin.reach.locking import make_lock
-from bench_plugin.reach.toolchain_file import Toolchain
-from bench_plugin.reach.toolchains import Toolchains
+from bench_plugin.domain.errors import EnvironmentMissing
+from bench_plugin.domain.settings import read_table
+from bench_plugin.reach.environments.doctor import examine
+from bench_plugin.reach.environments.locking import make_lock
+from bench_plugin.reach.environments.toolchain_file import Toolchain
+from bench_plugin.reach.environments.toolchains import Toolchains
 
 HELP = "make, list, mend and lock the toolchains (isolated Python environments)"
 

@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.core.cell import Check
-from bench_plugin.core.errors import UsageError
-from bench_plugin.core.expectations import Expectation, Expectations, row_text
-from bench_plugin.core.known_operators import pinned, updated, write
-from bench_plugin.core.matrix import Matrix
-from bench_plugin.core.outcome import Outcome, Status
-from bench_plugin.core.results import outcome_of, read_rows
-from bench_plugin.core.settings import Selection, read_settings_file
-from bench_plugin.core.workspace import Workspace
+from bench_plugin.checks.registry import planners
+from bench_plugin.domain.cell import Check
+from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.outcome import Outcome, Status
+from bench_plugin.domain.settings import Selection, read_settings_file
+from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.matrix.matrix import Matrix
+from bench_plugin.results.expectations import Expectation, Expectations, row_text
+from bench_plugin.results.known_operators import pinned, updated, write
+from bench_plugin.results.rows import outcome_of, read_rows
 
 HELP = "check known failures for stale rows, or update them from a results file"
 HEADER = re.compile(r"^\s*\[\[expectation\]\]", re.MULTILINE)
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(workspace: Workspace, expectations: Expectations) -> int:
-    matrix = Matrix(workspace.models, workspace.catalog, list(workspace.targets), Selection(), workspace.cases)
+    matrix = Matrix(workspace.models, workspace.catalog, list(workspace.targets), Selection(), planners(workspace))
     cells = [cell.axes() for cell in matrix.complete()]
     stale = expectations.stale(cells, workspace.locked_versions())
     for line in stale:

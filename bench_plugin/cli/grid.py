@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench_plugin.core.errors import UsageError
-from bench_plugin.report.pages import FORMATS, read_pages
-from bench_plugin.report.terminal import lines
+from bench_plugin.domain.errors import UsageError
+from bench_plugin.report.formats.terminal import lines
+from bench_plugin.report.pages.registry import FORMATS, read_pages
 
 HELP = "draw the grids of a results file"
 CODES = {"green": "32", "red": "31", "yellow": "33"}

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from bench_plugin.cli.reduce import add_cell_arguments, find_cell
-from bench_plugin.core.localisation import Localised, Localiser, Place
-from bench_plugin.core.trials import Trials
-from bench_plugin.report.error_profile import Bar, page, text_bars
+from bench_plugin.diagnosis.localise import Localised, Localiser, Place
+from bench_plugin.diagnosis.trials import Trials
+from bench_plugin.report.pages.error_profile import Bar, page, text_bars
 
 HELP = "rank the nodes of a cell's graph by local error and draw the error along the graph"
 MOST_NOTES = 6

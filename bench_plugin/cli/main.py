@@ -14,7 +14,7 @@ from typing import Protocol, cast
 
 import bench_plugin.cli
 from bench_plugin import __version__
-from bench_plugin.core.errors import BenchError
+from bench_plugin.domain.errors import BenchError
 
 EPILOG = "exit codes: 0 fine, 1 finding, 2 usage, 3 cannot say, 4 environment missing"
 

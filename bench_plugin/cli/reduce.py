@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.cli.repro import find_row
-from bench_plugin.core.cell import Cell, Check
-from bench_plugin.core.errors import UsageError
-from bench_plugin.core.outcome import Symptom
-from bench_plugin.core.reduction import Reducer, write
-from bench_plugin.core.results import read_rows
-from bench_plugin.core.settings import Settings, compiler_options, read_settings_file
-from bench_plugin.core.trials import Trials
-from bench_plugin.core.workspace import Workspace
+from bench_plugin.diagnosis.reduce import Reducer, write
+from bench_plugin.diagnosis.trials import Trials
+from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.outcome import Symptom
+from bench_plugin.domain.settings import Settings, compiler_options, read_settings_file
+from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.results.rows import read_rows
 
 HELP = "shrink a failing cell's model to the fewest nodes that fail alike, with a script for an upstream report"
 CHECKS = (Check.EQUIVALENCE, Check.OPERATOR, Check.IMPORT)

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.core.errors import UsageError
-from bench_plugin.core.results import read_rows
+from bench_plugin.domain.errors import UsageError
+from bench_plugin.results.rows import read_rows
 
 HELP = "run one cell of a results file again, alone"
 SHORTEST = 4

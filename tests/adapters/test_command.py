@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.adapters.command import (
+from bench_plugin.adapters.compilers.command import (
     KEPT,
     Adapter,
     CommandFailed,
@@ -24,7 +24,7 @@ from bench_plugin.adapters.command import (
 )
 from bench_plugin.agent.adapter import Call, InvalidModel, Unsupported
 from bench_plugin.agent.arrays import from_numpy, to_numpy
-from tests.reach.conftest import alive, until
+from tests.reach.processes.conftest import alive, until
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "compilers"
 # "Compiles" by copying the model; its runner adds what stands in the file to each input.

@@ -8,7 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench_plugin.adapters.ncnn import HALF_TAG, LACKS, SKEW, _batch_axes, _complaint, _half_weights, _inputs, _shapes
+from bench_plugin.adapters.compilers.ncnn import (
+    HALF_TAG,
+    LACKS,
+    SKEW,
+    _batch_axes,
+    _complaint,
+    _half_weights,
+    _inputs,
+    _shapes,
+)
 from bench_plugin.agent.adapter import Call, Unsupported
 
 SCRIPT = """

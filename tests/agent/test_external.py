@@ -10,7 +10,7 @@ import pytest
 
 from bench_plugin.agent import external
 from bench_plugin.agent.adapter import InvalidModel
-from bench_plugin.reach.toolchains import Toolchains
+from bench_plugin.reach.environments.toolchains import Toolchains
 
 MAKE = """
 import sys

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench_plugin.core.repro_script import TEMPLATES, script
-from bench_plugin.core.same_failure import normalised
-from bench_plugin.reach.toolchains import Toolchains
-from tests.plugin.conftest import Project, make_project
+from bench_plugin.diagnosis.failure_signature import normalised
+from bench_plugin.diagnosis.scripts import TEMPLATES, script
+from bench_plugin.reach.environments.toolchains import Toolchains
+from tests.project import Project, make_project
 
 COMPILER = Path(__file__).parent.parent / "fake" / "broken_compiler.py"
 FRAMEWORK = Path(__file__).parent.parent / "fake" / "framework.py"

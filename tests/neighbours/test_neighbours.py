@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bench_plugin.core.errors import EnvironmentMissing
-from bench_plugin.core.places import CHECKOUT
-from bench_plugin.reach.uv import run_uv
+from bench_plugin.domain.errors import EnvironmentMissing
+from bench_plugin.domain.paths import CHECKOUT
+from bench_plugin.reach.environments.uv import run_uv
 
 NEIGHBOURS = ("embedded", "labgrid", "xdist", "benchmark", "html", "hypothesis", "timeout")
 # pytest-embedded asks for a fixture `env`, and labgrid's skips every test that has no board: theirs, not ours.

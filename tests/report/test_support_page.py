@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from bench_plugin.core.errors import UsageError
-from bench_plugin.report import markdown, page, restructured, tabular
-from bench_plugin.report.pages import build_pages, read_pages
-from bench_plugin.report.published import published_grid
-from bench_plugin.report.support import Grid, build_grid
-from bench_plugin.report.support_page import main_table, support_page
+from bench_plugin.domain.errors import UsageError
+from bench_plugin.report.formats import html as page
+from bench_plugin.report.formats import markdown, restructured, tabular
+from bench_plugin.report.grids.published import published_grid
+from bench_plugin.report.grids.support import Grid, build_grid
+from bench_plugin.report.pages.registry import build_pages, read_pages
+from bench_plugin.report.pages.support import main_table, support_page
 
 TITLES = {
     "frameworks": {

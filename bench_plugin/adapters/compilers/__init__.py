@@ -1,0 +1,1 @@
+"""One compiler or runtime per file."""

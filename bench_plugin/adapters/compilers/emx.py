@@ -1,0 +1,360 @@
+"""emx-onnx-cgen: ONNX to one C file, then any C compiler; run on the host as a shared library through ctypes."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import importlib
+import importlib.metadata
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.agent import samples
+from bench_plugin.agent.adapter import Call, Reply, Unsupported
+from bench_plugin.agent.wire import Array
+
+ADAPTER = {
+    "name": "emx",
+    "kind": "compiler",
+    "toolchain": "emx",
+    "title": "emx-onnx-cgen",
+    "distribution": "emx-onnx-cgen",
+    "operations": ["compile", "run"],
+    "operators": True,
+    "takes": ["onnx"],
+    "precisions": {"fp32": ["original"], "fp16": ["fp16"], "w8a8": ["qdq"]},
+    "targets": ["local", "aarch64", "armhf", "riscv64", "cortex-m3", "cortex-m55"],
+    "options": {"optimisation": ["O2", "O3", "Os", "O0"]},
+    "needs": ["gcc"],
+    "unsupported": [
+        {"operation": "compile", "exception": "UnsupportedOpError", "pattern": ""},
+        # Shapes that depend on data have no place in its C.
+        {"operation": "compile", "exception": "ShapeInferenceError", "pattern": "must be non-negative"},
+    ],
+}
+
+ENTRY = "model"
+# Weights beyond so many bytes go to a file that model_load reads: as C text a compiler takes a gigabyte over them.
+INLINE = 1 << 20
+# C types that can be handed over, and what numpy calls their bits (bfloat16 and float8 travel as codes).
+CARRIERS = {
+    "float": "float32", "double": "float64", "_Float16": "float16", "__bf16": "uint16", "bool": "bool", "_Bool": "bool",
+    "int8_t": "int8", "int16_t": "int16", "int32_t": "int32", "int64_t": "int64",
+    "uint8_t": "uint8", "uint16_t": "uint16", "uint32_t": "uint32", "uint64_t": "uint64",
+    "emx_float8e4m3fn_t": "uint8", "emx_float8e5m2_t": "uint8",
+}  # fmt: skip
+NAMED = {"__bf16": "bfloat16", "emx_float8e4m3fn_t": "float8e4m3fn", "emx_float8e5m2_t": "float8e5m2"}
+# Types of C23 and later that older compilers lack.
+LATE_TYPE = re.compile(r"error: .*(_BitInt|__bf16|_Float16)")
+TENSOR = re.compile(r"(const )?(.+?) (\w+)\[restrict ([^\]]+)\]((?:\[[^\]]+\])*)")
+SIZE = re.compile(r"int (\w+)")
+PRESENT = re.compile(r"_Bool (\w+)_present")  # behind an optional input's tensor: whether it is there
+
+
+class NotProvided(Exception):
+    """This machine's compiler for the target lacks a type that the generated C needs."""
+
+
+class CompilerFailed(Exception):
+    """The C compiler refused what was generated."""
+
+
+class Adapter:
+    """Keeps the library that was opened last, and emx's templates as Python code."""
+
+    def __init__(self) -> None:
+        self._key: Any = None
+        self._library: Any = None
+        self._templates: Any = None
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in ("emx-onnx-cgen", "onnx", "numpy")}
+
+    def reset(self) -> None:
+        """Close the library: one of the same path would otherwise be taken for it."""
+        if self._library is not None:
+            ctypes.CDLL(None).dlclose(ctypes.c_void_p(self._library._handle))
+        self._key = self._library = None
+
+    def compile(self, call: Call) -> Reply:
+        """``model.c``, ``model.json`` (its parameters), ``model.bin`` (large weights), and the library or object.
+
+        Raises Unsupported for what emx or the C compiler does not know, NotProvided where a target's compiler is too
+        old for it, CompilerFailed where the C is refused.
+        """
+        gcc, flags, target = _c_compiler(call)
+        onnx = importlib.import_module("onnx")
+        compiler = importlib.import_module("emx_onnx_cgen.compiler")
+        self._keep_templates()
+        images = importlib.import_module("emx_onnx_cgen.codegen.image_decoder_libs")
+        importlib.import_module("emx_onnx_cgen.lowering").load_lowering_registry()
+        call.stage("compile")
+        model = onnx.load(call.files["model.onnx"])
+        _freeze(model, call.meta.get("binding"))
+        bare = bool(target.get("bare_metal"))  # without files and without a heap
+        options = compiler.CompilerOptions(
+            model_name=ENTRY, large_weight_threshold=0 if bare else INLINE,
+            **({"large_temp_threshold_bytes": 0} if bare else {}),
+        )  # fmt: skip
+        source, weights = compiler.Compiler(options).compile_with_weight_data(model)
+        with contextlib.redirect_stdout(io.StringIO()):
+            images.prepare_image_decoder_build(model, ("stb",), Path(call.folder))
+        parameters = _parameters(source, model)
+        local = target["name"] == "local"
+        texts = {"model.c": source, "model.json": json.dumps({"parameters": parameters})}
+        files = {name: os.path.join(call.folder, name) for name in texts}
+        for name, text in texts.items():
+            with open(files[name], "w", encoding="utf-8") as file:
+                file.write(text)
+        if weights is not None:
+            files["model.bin"] = os.path.join(call.folder, "model.bin")
+            with open(files["model.bin"], "wb") as file:
+                file.write(weights)
+        if "_Float16" in source:
+            flags += _half_flags(target)
+        # ISO C, as emx's own tests have it: nothing is contracted to a fused multiply-add.
+        flags.append("-std=c2x" if "_BitInt(" in source else "-std=c99")
+        kind = ["-fPIC", "-shared"] if local else ["-c"]
+        binary = "model.so" if local else "model.o"
+        files[binary] = os.path.join(call.folder, binary)
+        said = _run([gcc, *flags, "-w", *kind, "model.c", "-o", binary, *(["-lm"] if local else [])], call.folder)
+        if said.returncode:
+            late = LATE_TYPE.search(said.stderr)
+            message = next((line for line in said.stderr.splitlines() if "error:" in line), said.stderr.strip()[-500:])
+            if late and not local:  # another cross compiler is a package away: the cell is not provided, not refused
+                newer = "%s does not take %s; a newer %s may" % (_version(gcc), late[1], target.get("package", "gcc"))
+                raise NotProvided(newer)
+            if late:
+                raise Unsupported("%s does not take %s: %s" % (_version(gcc), late[1], message))
+            raise CompilerFailed("%s ended with status %d: %s" % (os.path.basename(gcc), said.returncode, message))
+        integer = "integer" if re.search(r"node\d+_(qlinear|matmulinteger|convinteger)", source) else "simulated"
+        meta: dict[str, object] = {
+            "effective": "fp16" if call.meta["precision"] == "fp16" and "_Float16" in source else "",
+            "integer": integer if str(call.meta["precision"]).startswith("w8a8") else "",
+            "switches": {
+                "c_compiler": _version(gcc), "flags": [*flags, *kind], "weights": "file" if weights else "inline",
+                "accumulate": {"fp32": "fp32", "fp16": "fp32"}, "temporaries": "stack" if bare else "heap",
+            },
+            "placement": {"requested": 1.0, "nodes": len(model.graph.node), "fallback": []},
+            "notes": ["one thread, whatever is asked for"],
+        }  # fmt: skip
+        return Reply(meta, files=files)
+
+    def run(self, call: Call) -> Reply:
+        """Outputs out0, out1 ... of ``model.so``: sample by sample, or once (``meta["whole"]``)."""
+        with open(call.files["model.json"], encoding="utf-8") as file:
+            parameters = json.load(file)["parameters"]
+        library = self._opened(call)
+        call.stage("run")
+        given = samples.given_by_name(call)
+        declared: Any = call.meta["outputs"]
+        takes = [row for row in parameters if row["kind"] == "input"]
+        gives = [row for row in parameters if row["kind"] == "output"]
+        if len(gives) != len(declared):
+            raise ValueError("the C function has %d outputs, the model %d" % (len(gives), len(declared)))
+
+        def run(xs: Sequence[Any]) -> list[Any]:
+            by_name = {row["name"]: x for row, x in zip(takes, xs)}
+            return _called(getattr(library, ENTRY), parameters, by_name, [row["shape"] for row in declared])
+
+        inputs = [given[row["name"]] for row in takes]
+        names = samples.numbered(len(gives))
+        if call.meta.get("whole") or not inputs:
+            ys = dict(zip(names, run(inputs)))
+        else:
+            batched = bool(call.meta.get("batched"))
+            ys = samples.joined(samples.one_by_one(run, inputs, batched), names, batched, bool(call.meta.get("ragged")))
+        arrays = samples.blobs(ys)
+        for name, row in zip(names, gives):
+            dtype = NAMED.get(row["type"], arrays[name].dtype)
+            arrays[name] = Array(dtype, arrays[name].shape, arrays[name].data)
+        return Reply({}, arrays)
+
+    def _keep_templates(self) -> None:
+        """Have Jinja compile each of emx's templates once: anew for every model it takes two seconds, for any model."""
+        if self._templates is None:
+            jinja2 = importlib.import_module("jinja2")
+            self._templates = _kept_templates(jinja2)
+            emitter: Any = importlib.import_module("emx_onnx_cgen.codegen.c_emitter")
+            emitter.Environment = functools.partial(jinja2.Environment, bytecode_cache=self._templates)
+
+    def _opened(self, call: Call) -> Any:
+        path = call.files["model.so"]
+        key = (path, os.stat(path).st_mtime_ns)
+        if key != self._key:
+            self.reset()
+            self._library = ctypes.CDLL(path)
+            self._key = key
+            weights = call.files.get("model.bin")
+            if weights is not None:
+                load = getattr(self._library, ENTRY + "_load")
+                load.restype = ctypes.c_bool
+                if not load(os.fsencode(weights)):
+                    self.reset()
+                    raise RuntimeError("%s_load does not take the weights' file" % ENTRY)
+        return self._library
+
+
+def _kept_templates(jinja2: Any) -> Any:
+    """A bytecode cache of Jinja that lives in memory; a template whose text changed is compiled again."""
+
+    class Kept(jinja2.BytecodeCache):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.codes: dict[tuple[str, str], Any] = {}
+
+        def load_bytecode(self, bucket: Any) -> None:
+            bucket.code = self.codes.get((bucket.key, bucket.checksum))
+
+        def dump_bytecode(self, bucket: Any) -> None:
+            self.codes[bucket.key, bucket.checksum] = bucket.code
+
+    return Kept()
+
+
+def _c_compiler(call: Call) -> tuple[str, list[str], dict[str, Any]]:
+    """The compiler's path, its flags and the target; Unsupported names the package where it is not installed."""
+    target: Any = call.meta["target"]
+    options: Any = call.meta.get("options") or {}
+    name = str(target.get("gcc", "gcc"))
+    found = shutil.which(name) or (shutil.which("cc") if name == "gcc" else None)
+    if found is None:
+        raise Unsupported("%s not found; install %s" % (name, target.get("package", "gcc")))
+    level = str(options.get("optimisation", "O2"))
+    return found, ["-" + level, *target.get("flags", [])], dict(target)
+
+
+def _half_flags(target: dict[str, Any]) -> list[str]:
+    """32-bit Arm has two formats of half precision; without F16C x86 takes a call to convert each number."""
+    if target.get("architecture") == "arm":
+        return ["-mfp16-format=ieee"]
+    if target["name"] == "local" and os.uname().machine == "x86_64":
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return ["-mf16c"] if re.search(r"^flags\s*:.*\bf16c\b", file.read(), re.MULTILINE) else []
+    return []
+
+
+def _version(gcc: str) -> str:
+    return str(_run([gcc, "--version"], None).stdout).partition("\n")[0]
+
+
+def _run(argv: Sequence[str], folder: str | None) -> Any:
+    """In the agent's own process group, so that it ends with the agent; messages in the language that is read here."""
+    environment = {**os.environ, "LC_ALL": "C"}
+    if folder is not None:
+        environment["TMPDIR"] = folder
+    return subprocess.run(
+        argv, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+    )
+
+
+def _freeze(model: Any, binding: Any) -> None:
+    """Give symbolic dimensions their values. What shapes the file states of tensors between is stale then, and goes."""
+    bound = False
+    for value in [*model.graph.input, *model.graph.output]:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param and dim.dim_param in (binding or {}):
+                dim.dim_value = int(binding[dim.dim_param])  # takes the place of dim_param
+                bound = True
+    if bound:
+        del model.graph.value_info[:]
+
+
+def _parameters(source: str, model: Any) -> list[dict[str, Any]]:
+    """What the C function takes, in its order: sizes, inputs and outputs with their C types and dimensions.
+
+    The file's inputs and outputs come in the file's order under C names of their own. Raises Unsupported for strings,
+    sequences, optional and packed types, which C or the agents' protocol do not express.
+    """
+    prototype = re.search(r"^void %s\((.*)\) \{$" % ENTRY, source, re.MULTILINE)
+    if prototype is None:
+        raise ValueError("the generated C has no function %s" % ENTRY)
+    weights = {tensor.name for tensor in model.graph.initializer}
+    weights |= {tensor.values.name for tensor in model.graph.sparse_initializer}
+    names = {
+        "input": iter([value.name for value in model.graph.input if value.name not in weights]),
+        "output": iter([value.name for value in model.graph.output]),
+    }
+    found: list[dict[str, Any]] = []
+    last = ""
+    for text in prototype[1].split(", "):
+        size, tensor, present = SIZE.fullmatch(text), TENSOR.fullmatch(text), PRESENT.fullmatch(text)
+        if present and present[1] == last:
+            found.append({"kind": "present", "name": found[-1]["name"]})
+        elif size:
+            found.append({"kind": "size", "name": size[1]})
+        elif tensor and tensor[2] in CARRIERS:
+            kind = "input" if tensor[1] else "output"
+            dims = [tensor[4], *re.findall(r"\[([^\]]+)\]", tensor[5])]
+            shape = [int(dim) if dim.isdecimal() else dim for dim in dims]
+            found.append({"kind": kind, "name": next(names[kind]), "type": tensor[2], "shape": shape})
+            last = tensor[3] if tensor[1] else ""
+        elif text != "void":
+            raise Unsupported("the C parameter %r cannot be handed over" % text)
+    left = [name for rest in names.values() for name in rest]
+    if left:
+        raise ValueError("the C function has no parameter for %s" % ", ".join(left))
+    return found
+
+
+def _called(function: Any, parameters: list[dict[str, Any]], given: dict[str, Any], declared: list[Any]) -> list[Any]:
+    """Call it once; outputs have the declared shape where that is known, else the C function's."""
+    import numpy as np
+
+    sizes: dict[str, int] = {}
+    held: dict[str, Any] = {}
+    results: list[Any] = []
+    for row in parameters:
+        if row["kind"] == "input":
+            x = np.ascontiguousarray(given[row["name"]], dtype=CARRIERS[row["type"]])
+            held[row["name"]] = x.reshape(np.shape(given[row["name"]]))  # ascontiguousarray makes scalars [1]
+            _check(row, x.shape, sizes)
+    arguments: list[Any] = []
+    for row in parameters:
+        if row["kind"] == "size":
+            if row["name"] not in sizes:
+                raise Unsupported("the size %s does not follow from the inputs" % row["name"])
+            arguments.append(ctypes.c_int(sizes[row["name"]]))
+        elif row["kind"] == "present":
+            arguments.append(ctypes.c_bool(row["name"] in given))
+        elif row["kind"] == "input":
+            arguments.append(ctypes.c_void_p(held[row["name"]].ctypes.data))
+        else:
+            inner = [dim if isinstance(dim, int) else sizes.get(dim, dim) for dim in row["shape"]]
+            if not all(isinstance(dim, int) for dim in inner):
+                raise Unsupported("the output %s has the shape %s" % (row["name"], row["shape"]))
+            outer = declared[len(results)]
+            known = all(isinstance(dim, int) for dim in outer)
+            shape = outer if known and (int(np.prod(outer)) == int(np.prod(inner)) or 0 in outer) else inner
+            carrier = np.dtype(CARRIERS[row["type"]])
+            # What it forgets to write reads NaN or -1, not a lucky zero.
+            block = np.full(max(1, int(np.prod(inner))) * carrier.itemsize, 255, dtype=np.uint8)
+            results.append((block, carrier, shape))
+            arguments.append(ctypes.c_void_p(block.ctypes.data))
+    function.restype = None
+    function(*arguments)
+    ys = []
+    for block, carrier, shape in results:
+        flat = block.astype(bool) if carrier == np.dtype(bool) else block.view(carrier)
+        ys.append(flat[: int(np.prod(shape))].reshape(shape))
+    return ys
+
+
+def _check(row: dict[str, Any], shape: tuple[int, ...], sizes: dict[str, int]) -> None:
+    """C reads what it was told to: another shape must not reach it. Scalars and empty tensors have a 1 in C."""
+    wanted = row["shape"]
+    padded = shape or (1,)
+    right = len(padded) == len(wanted)
+    for got, dim in zip(padded, wanted):
+        bound = sizes.setdefault(dim, got) if isinstance(dim, str) else dim
+        right = right and got == (bound if got else got)
+    if not right:
+        raise ValueError("input %s has the shape %s, it was compiled for %s" % (row["name"], list(shape), wanted))

@@ -1,0 +1,332 @@
+"""IREE: ONNX through torch-mlir's importer into its compiler, both in this process; a .vmfb for its virtual machine."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import io
+import os
+import re
+import stat
+from collections.abc import Sequence
+from typing import Any
+
+from bench_plugin.agent import samples
+from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported
+
+ADAPTER = {
+    "name": "iree",
+    "kind": "compiler",
+    "toolchain": "iree",
+    "title": "IREE",
+    "distribution": "iree-base-compiler",
+    "distributions": ["iree-base-runtime"],
+    "operations": ["compile", "run"],
+    "operators": True,
+    "takes": ["onnx"],
+    "precisions": {"fp32": ["original"], "fp16": ["fp16"], "w8a8": ["qdq"]},
+    "artefact": True,
+    "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "portable": False,
+    "options": {"optimisation": ["O0", "O1", "O2", "O3"], "shapes": ["kept", "frozen"]},
+    "unsupported": [
+        {
+            "operation": "compile",
+            "exception": "CompilationFailed",
+            "pattern": r"failed to legalize operation 'torch\.|^unimplemented: |^unhandled torch type: "
+            # said of a file with operators of other domains alone; of those it has none
+            r"|^function is missing onnx opset version attribute",
+        },
+        {"operation": "compile", "exception": "OnnxImportError", "pattern": "[Uu]nsupport|Unhandled|Unknown ONNX"},
+        {"operation": "run", "exception": "RuntimeError", "pattern": r"FAILED_PRECONDITION; unimplemented: "},
+    ],
+}
+
+# IREE names a dispatch after its heaviest operation and the types of that: ..._dispatch_4_matmul_1x10x512_i8xi8xi32.
+DISPATCH = re.compile(rb"_dispatch_(\d+)_(\w+)")
+CONTRACTION = re.compile(r"^(?:\w*_)?(?:conv|matmul|matvec|vecmat|matmul_like|batch_matmul|mmt4d|dot|contract)(?:_|$)")
+NAMES = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64", "i8": "w8a8"}
+FLOATS = {1: "f32", 10: "f16", 11: "f64", 16: "bf16"}  # by the number of ONNX's element type
+TYPES = re.compile(r"_((?:[a-z]+\d+x)*[a-z]+\d+)$")
+# What a number can depend on. The level sets more, which the compiler does not tell: from O2 on it sums in any order.
+SWITCHES = (
+    "iree-opt-level", "iree-input-demote-f64-to-f32", "iree-input-demote-f32-to-f16",
+    "iree-llvmcpu-skip-intermediate-roundings",
+)  # fmt: skip
+
+
+class CompilationFailed(Exception):
+    """The compiler's first error."""
+
+
+class Adapter:
+    """Keeps the module that was loaded last."""
+
+    def __init__(self) -> None:
+        self._key: Any = None
+        self._function: Any = None
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        names = ("iree-base-compiler", "iree-base-runtime", "onnx", "numpy")
+        return {name: importlib.metadata.version(name) for name in names}
+
+    def reset(self) -> None:
+        """Forget the module, and with it its worker threads."""
+        self._key = self._function = None
+
+    def compile(self, call: Call) -> Reply:
+        """``model.vmfb``, and ``kernels.so``: the same machine code as the ELF file that is embedded in it.
+
+        ``meta["options"]``: ``optimisation``, and ``shapes``: symbolic dimensions are kept, or frozen by
+        ``meta["binding"]``. Raises InvalidModel for a file that onnx's checker refuses, as IREE's own importer does,
+        and Unsupported where no contraction is computed in the precision that was asked for.
+        """
+        onnx = importlib.import_module("onnx")
+        tool = importlib.import_module("iree.compiler.api")
+        importlib.import_module("iree.compiler.extras.onnx_importer")
+        options: Any = call.meta.get("options") or {}
+        target: Any = call.meta["target"]
+        model = _loaded(onnx, call.files["model.onnx"])
+        symbols = _symbols(model)
+        frozen = str(options.get("shapes", "kept")) == "frozen" and bool(symbols)
+        if frozen:
+            _freeze(model, call.meta.get("binding") or {})
+        call.stage("compile")
+        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        dumped = os.path.join(call.folder, "kernels")
+        flags = [
+            "--iree-hal-target-backends=llvm-cpu",
+            "--iree-input-type=onnx",
+            "--iree-opt-level=" + str(options.get("optimisation", "O0")),
+            "--iree-hal-dump-executable-binaries-to=" + dumped,
+            *_target_flags(target),
+        ]
+        floats = _floats(inferred.graph)
+        if "f64" in floats:  # else the default, without which a padded MaxPool of float32 does not compile
+            flags.append("--iree-input-demote-f64-to-f32=false")  # it would change the type of inputs and outputs too
+        path = os.path.join(call.folder, "model.vmfb")
+        switches = _compiled(tool, _imported(inferred), flags, path)
+        placement = _placement(path)
+        graph = str(call.meta["graph"])
+        meta: dict[str, object] = {
+            "effective": _effective(str(call.meta["precision"]), placement, floats if graph == "original" else None),
+            "integer": _integer(graph, placement),
+            "switches": switches, "placement": placement,
+            "dynamic": ("frozen" if frozen else "preserved") if symbols else "",
+            "notes": [], "shims": [],
+        }  # fmt: skip
+        files = {"model.vmfb": path}
+        kernels = sorted(os.listdir(dumped)) if os.path.isdir(dumped) else []
+        if kernels:  # a model without arithmetic has none
+            files["kernels.so"] = os.path.join(dumped, kernels[0])
+            meta["architecture_file"] = "kernels.so"
+        return Reply(meta, files=files)
+
+    def run(self, call: Call) -> Reply:
+        """Outputs out0, out1 ... of ``model.vmfb``: sample by sample, or once (``meta["whole"]``).
+
+        One thread runs on the calling thread (local-sync), more are the workers of a task topology (local-task).
+        """
+        runtime = importlib.import_module("iree.runtime")
+        function, device = self._opened(runtime, call)
+        call.stage("run")
+        declared: Any = call.meta["outputs"]
+        rows: Any = call.meta["inputs"]
+        given = samples.given_by_name(call)
+        order = [str(row["name"]) for row in rows if row["name"] in given]
+
+        def run(xs: Sequence[Any]) -> list[Any]:
+            ys = function(*[runtime.asdevicearray(device, _signless(x)) for x in xs])
+            results = list(ys) if isinstance(ys, (tuple, list)) else [ys]
+            # Copied at once: a view of what to_host() maps does not keep the memory, which the next call writes to.
+            return [_as_declared(y.to_host().copy(), row) for y, row in zip(results, declared)]
+
+        inputs = [given[name] for name in order]
+        meta: dict[str, object] = {"placement": {"driver": self._key[-1]}}
+        if call.meta.get("whole"):
+            ys = run(inputs)
+            return Reply(meta, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
+        batched = bool(call.meta["batched"])
+        results = samples.one_by_one(run, inputs, batched)
+        joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
+        return Reply(meta, samples.blobs(joined))
+
+    def _opened(self, runtime: Any, call: Call) -> tuple[Any, Any]:
+        path = call.files["model.vmfb"]
+        threads = int(str(call.meta.get("threads") or os.cpu_count() or 1))
+        driver = "local-sync" if threads == 1 else "local-task"
+        key = (path, os.stat(path).st_mtime_ns, threads, driver)
+        if key != self._key:
+            self.reset()
+            # The topology's size is a flag of the process, read when a driver is made: so never the cached driver.
+            runtime.flags.parse_flags("--task_topology_group_count=%d" % threads)
+            binding = importlib.import_module("iree.runtime._binding")
+            device = binding.create_hal_driver(driver).create_default_device()
+            config = runtime.Config(device=device)
+            module = runtime.load_vm_module(runtime.VmModule.mmap(config.vm_instance, path), config)
+            names = [name for name in module.vm_module.function_names if not re.search(r"^__|\$async$", name)]
+            self._function = (module[names[0]], device)
+            self._key = key
+        function, device = self._function
+        return function, device
+
+
+def _loaded(onnx: Any, path: str) -> Any:
+    errors = (importlib.import_module("google.protobuf.message").DecodeError, onnx.checker.ValidationError)
+    try:
+        model = onnx.load(path)
+        onnx.checker.check_model(model)
+    except errors as error:
+        raise InvalidModel(str(error)) from error
+    return model
+
+
+def _values(model: Any) -> list[Any]:
+    return [value for value in [*model.graph.input, *model.graph.output] if value.type.HasField("tensor_type")]
+
+
+def _symbols(model: Any) -> list[str]:
+    dims = (dim for value in _values(model) for dim in value.type.tensor_type.shape.dim)
+    return sorted({dim.dim_param for dim in dims if dim.dim_param})
+
+
+def _freeze(model: Any, binding: Any) -> None:
+    """Put the binding's values where symbols are; what the file says of shapes in between is inferred anew."""
+    for value in _values(model):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param in binding:
+                dim.dim_value = int(binding[dim.dim_param])
+    del model.graph.value_info[:]
+
+
+def _imported(model: Any) -> bytes:
+    """The ONNX model as torch-mlir's dialect, in MLIR's bytecode.
+
+    It is made in a context of its own and handed over as bytes: what the importer makes in the session's context and
+    the compiler borrows (``Invocation.import_module``) crashes it (3.13.0).
+    """
+    ir = importlib.import_module("iree.compiler.ir")
+    importer = importlib.import_module("iree.compiler.extras.onnx_importer")
+    with ir.Context() as context:
+        info = importer.ModelInfo(model)
+        module = info.create_module(context=context).operation
+        importer.NodeImporter.define_function(info.main_graph, module).import_all()
+        module.verify()
+        written = io.BytesIO()
+        module.write_bytecode(written)
+    return written.getvalue()
+
+
+def _compiled(tool: Any, source: bytes, flags: Sequence[str], path: str) -> dict[str, str]:
+    """Write ``path``; the flags that numbers depend on, read back. Raises CompilationFailed with the first error."""
+    said: list[str] = []
+    printed = _Printed()
+
+    def heard(diagnostic: Any) -> bool:
+        if str(diagnostic.severity).endswith("ERROR"):
+            said.append(str(diagnostic.message))
+        return True
+
+    with tool.Session() as session:
+        session.set_flags(*flags)
+        handler = session.context.attach_diagnostic_handler(heard)
+        try:
+            with session.invocation() as invocation:
+                parsed = invocation.parse_source(tool.Source.wrap_buffer(session, source))
+                if not parsed or not invocation.execute():
+                    raise CompilationFailed(printed.error() or (said or ["the compiler gave up without a message"])[0])
+                output = tool.Output.open_file(path)
+                invocation.output_vm_bytecode(output)
+                output.keep()
+                output.close()
+        finally:
+            handler.detach()
+        values = dict(flag.lstrip("-").split("=", 1) for flag in session.get_flags() if "=" in flag)
+    return {name: values[name] for name in SWITCHES}
+
+
+class _Printed:
+    """What is printed from now on, where the log is a file: only there does the linker say what it lacks."""
+
+    def __init__(self) -> None:
+        self._log = os.fstat(2)
+
+    def error(self) -> str:
+        """The first line that names an error of a tool that the compiler calls, "" when there is none."""
+        if not stat.S_ISREG(self._log.st_mode):
+            return ""
+        with open("/proc/self/fd/2", "rb") as file:
+            file.seek(self._log.st_size)
+            lines = file.read().decode("utf-8", "replace").splitlines()
+        return next((line for line in lines if re.match(r"[\w.-]+: error: ", line)), "")
+
+
+def _target_flags(target: Any) -> list[str]:
+    if target["name"] == "local":
+        return ["--iree-llvmcpu-target-cpu=host"]
+    prefix = "--iree-llvmcpu-target-"
+    flags = [prefix + "triple=" + target["triple"], prefix + "cpu=" + target["cpu"]]
+    if target.get("features"):
+        flags.append(prefix + "cpu-features=" + ",".join(target["features"]))
+    abi = str(target.get("abi") or "")
+    if abi:  # for 32-bit Arm that of floating point, else the machine's
+        flags.append(prefix + ("float-abi=" if abi in ("hard", "soft") else "abi=") + abi)
+    return flags
+
+
+def _placement(path: str) -> dict[str, Any]:
+    """What the artefact computes in: types of its contractions (convolutions, products of matrices) by how many."""
+    with open(path, "rb") as file:
+        found = {int(number): name.decode() for number, name in DISPATCH.findall(file.read())}
+    types: dict[str, int] = {}
+    for name in found.values():
+        kind = TYPES.search(name)
+        if kind and CONTRACTION.match(name):
+            types[kind.group(1)] = types.get(kind.group(1), 0) + 1
+    return {"dispatches": len(found), "contractions": types}
+
+
+def _floats(graph: Any) -> set[str]:
+    """The types of floating point numbers that a graph's values have, in its subgraphs too."""
+    attributes = [attribute for node in graph.node for attribute in node.attribute]
+    numbers = [value.type.tensor_type.elem_type for value in [*graph.input, *graph.output, *graph.value_info]]
+    numbers += [tensor.data_type for tensor in [*graph.initializer, *(attribute.t for attribute in attributes)]]
+    inner = [attribute.g for attribute in attributes if attribute.HasField("g")]
+    return {FLOATS[number] for number in numbers if number in FLOATS}.union(*map(_floats, inner))
+
+
+def _effective(precision: str, placement: dict[str, Any], own: set[str] | None) -> str:
+    """The precision that the contractions' types show, "" when there is none. Raises Unsupported for another one.
+
+    ``own`` are the types of a file that is compiled as it is: a float16 operator is asked to be one, and integers are
+    exact in any precision.
+    """
+    kinds = {kind: NAMES.get(kind.split("x")[0], kind) for kind in placement["contractions"]}
+    if not kinds:
+        return ""
+    counts = placement["contractions"]
+    share = sum(counts[kind] for kind, name in kinds.items() if name == precision) / sum(counts.values())
+    placement["requested"] = share
+    others = ", ".join(sorted(set(kinds.values())))
+    asked = [kind for kind in kinds if own is not None and (kind.split("x")[0] in own or kind.startswith("i"))]
+    if not share and precision != "w8a8" and len(asked) < len(kinds):  # simulated integers are said so, not refused
+        raise Unsupported("asked %s, ran %s" % (precision, others))
+    return precision if share else others
+
+
+def _integer(graph: str, placement: dict[str, Any]) -> str:
+    if graph != "qdq" or "requested" not in placement:
+        return ""
+    return "integer" if placement["requested"] >= 0.5 else "simulated"
+
+
+def _signless(array: Any) -> Any:
+    """IREE's tensors have no sign: an unsigned type goes in as the signed one of its width."""
+    return array.view("i%d" % array.dtype.itemsize) if array.dtype.kind == "u" else array
+
+
+def _as_declared(array: Any, row: Any) -> Any:
+    """And comes out so: the type that the file declares says how its bits are read."""
+    dtype = str(row["dtype"])
+    return array.view(dtype) if dtype.startswith("uint") and array.dtype.kind == "i" else array

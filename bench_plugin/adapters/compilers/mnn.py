@@ -1,0 +1,223 @@
+"""MNN: its converter writes one file, which every build of its engine reads."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import importlib.metadata
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from bench_plugin.agent import samples
+from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported
+
+ADAPTER = {
+    "name": "mnn",
+    "kind": "compiler",
+    "toolchain": "mnn",
+    "title": "MNN",
+    "distribution": "mnn",
+    "operations": ["compile", "run"],
+    "operators": True,
+    "takes": ["onnx"],
+    "precisions": {"fp32": ["original"], "w16": ["w16", "original"], "w8": ["original"]},
+    "artefact": True,
+    "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "portable": True,
+    # Winograd is what MNN does unasked. The exact GELU is not: unasked, one made of Erf becomes an approximate tanh.
+    "options": {"winograd": ["on", "off"], "gelu": ["exact", "approximate"]},
+    "loose": ["fp32", "w16", "w8"],
+}
+
+STORAGE = {"fp32": [], "w16": ["--fp16"], "w8": ["--weightQuantBits", "8"]}
+WINOGRAD_LEVEL = 3  # Interpreter::HintMode::WINOGRAD_MEMORY_LEVEL; at 0 no convolution is transformed
+
+# What it prints, to stdout, where others raise.
+COMPLAINT = re.compile(r"Not Support|Don't support|Check failed|\[ERROR\]|[Ee]rror[: ]|[Cc]an.?t |Failed", re.ASCII)
+REFUSED = "These Op Not Support"  # the converter's last words; what it printed before may say why
+NOT_SUPPORT = re.compile(r"code=2 in onForward")  # ErrorCode.NOT_SUPPORT: the engine has no kernel for this
+STAMP = re.compile(r"^\[\d+:\d+:\d+\] \S*:\d+: |^\[ERROR\] ")
+NOT_A_MODEL = re.compile(r"Invalid ONNX Model|read onnx model failed|is not onnx model")
+
+
+class Adapter:
+    """Keeps the module that was loaded last."""
+
+    def __init__(self) -> None:
+        self._key: Any = None
+        self._module: Any = None
+        self._inputs: list[str] = []
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in ("mnn", "numpy")}
+
+    def reset(self) -> None:
+        """Forget the module."""
+        self._key = self._module = None
+
+    def compile(self, call: Call) -> Reply:
+        """``model.mnn``, once the engine could load it.
+
+        Raises Unsupported for operators that the converter does not know, InvalidModel for a file that it cannot read.
+        """
+        # Only the compiled module: importing MNN.tools runs "pip install" and sends reports of use.
+        tools = importlib.import_module("_tools")
+        precision, options = str(call.meta["precision"]), _options(call)
+        path = os.path.join(call.folder, "model.mnn")
+        switches = [*STORAGE[precision], "--useGeluApproximation", "0" if options["gelu"] == "exact" else "1"]
+        files = ["--modelFile", call.files["model.onnx"], "--MNNModel", path]
+        call.stage("compile")
+        with _heard(call) as said:
+            tools.mnnconvert(["mnnconvert", "-f", "ONNX", *files, "--bizCode", "bench", *switches])
+        if not os.path.exists(path):  # it returns the same whether it succeeded or not
+            raise _refusal(said)
+        self._opened(call, path)
+        notes = []
+        if precision == "w16" and call.meta["graph"] == "original":
+            notes = ["MNN cuts weights off to float16 (towards zero) instead of rounding to nearest"]
+        meta: dict[str, object] = {
+            "effective": "", "integer": "", "portable": True, "notes": notes, "placement": {"backend": "cpu"},
+            "switches": {**options, "converter": switches, "precision": "high", "memory": "normal"},
+        }  # fmt: skip
+        return Reply(meta, files={"model.mnn": path})
+
+    def run(self, call: Call) -> Reply:
+        """Outputs out0, out1 ... sample by sample, or once (``meta["whole"]``)."""
+        module = self._opened(call, call.files["model.mnn"])
+        expressions = importlib.import_module("MNN.expr")
+        call.stage("run")
+        given = samples.given_by_name(call)
+        inputs = [given[name] for name in self._inputs]
+        wanted: Any = call.meta["outputs"]
+
+        def run(xs: Sequence[Any]) -> list[Any]:
+            found = module.forward([_variable(expressions, x) for x in xs])
+            found = list(found) if isinstance(found, (list, tuple)) else [found]
+            return [_values(expressions, y) for y in found]
+
+        batched, whole = bool(call.meta["batched"]), bool(call.meta.get("whole"))
+        with _heard(call) as said:
+            results = [run(inputs)] if whole else samples.one_by_one(run, inputs, batched)
+        fewest = min(len(ys) for ys in results)
+        if fewest < len(wanted):  # an operator that fails ends the inference without an exception
+            text = f"{fewest} of {len(wanted)} outputs came: {_complaint(said)}"
+            raise Unsupported(text) if NOT_SUPPORT.search("\n".join(said)) else RuntimeError(text)
+        meta: dict[str, object] = {"placement": {"backend": "cpu"}}
+        names = samples.numbered(len(wanted))
+        if whole:
+            return Reply(meta, samples.blobs(dict(zip(names, results[0]))))
+        joined = samples.joined(results, names, batched, bool(call.meta.get("ragged")))
+        return Reply(meta, samples.blobs(joined))
+
+    def _opened(self, call: Call, path: str) -> Any:
+        threads, options = int(str(call.meta.get("threads") or os.cpu_count() or 1)), _options(call)
+        key = (path, os.stat(path).st_mtime_ns, threads, options)
+        if key != self._key:
+            self.reset()
+            nn = importlib.import_module("MNN.nn")
+            # Precision "high" forbids half precision; memory "normal" restores quantised weights to float32 at loading
+            # ("low" lets it round activations too, where it has kernels for that).
+            setting = {"backend": "CPU", "precision": "high", "memory": "normal", "numThread": threads}
+            manager = nn.create_runtime_manager((setting,))
+            if options["winograd"] == "off":
+                manager.set_hint(WINOGRAD_LEVEL, 0)
+            names: list[list[str]] = [[row["name"] for row in _rows(call, key)] for key in ("inputs", "outputs")]
+            with _heard(call) as said:
+                try:
+                    module = nn.load_module_from_file(path, *names, runtime_manager=manager, rearrange=False)
+                except SystemError:  # its binding says that it failed, never why
+                    module = None
+            if module is None:
+                raise RuntimeError(f"MNN cannot load the model: {_complaint(said)}")
+            self._inputs, self._module, self._key = names[0], module, key
+        return self._module
+
+
+def _rows(call: Call, key: str) -> list[dict[str, Any]]:
+    rows: Any = call.meta[key]
+    return list(rows)
+
+
+def _options(call: Call) -> dict[str, str]:
+    given: Any = call.meta.get("options") or {}
+    return {"winograd": str(given.get("winograd", "on")), "gelu": str(given.get("gelu", "exact"))}
+
+
+def _variable(expressions: Any, x: Any) -> Any:
+    """An input as its converter declares it: float32, int8, uint8, other integers and truth values in 32 bits.
+
+    Raises Unsupported for a type that would be cut short, ValueError for integers that do not fit.
+    """
+    import numpy as np
+
+    if x.dtype == np.uint8:
+        kind, narrow = expressions.uint8, np.ascontiguousarray(x)
+    elif x.dtype.kind in "iub":
+        limits = np.iinfo(np.int32)
+        if x.size and (int(x.min()) < limits.min or int(x.max()) > limits.max):
+            raise ValueError(f"an input of {x.dtype} has values beyond the 32 bits that MNN keeps")
+        kind, narrow = expressions.int, np.ascontiguousarray(x, dtype=np.int32)
+    elif x.dtype == np.float32:
+        kind, narrow = expressions.float, np.ascontiguousarray(x)
+    else:
+        raise Unsupported(f"MNN takes no input of type {x.dtype}")
+    variable = expressions.placeholder(list(x.shape), expressions.NCHW, kind)
+    variable.write(narrow)
+    # Its binding writes no int8, but the engine casts to it. Not left at 32 bits: some kernels go by the type that the
+    # file declares and would read the bytes of wider integers.
+    return expressions.cast(variable, expressions.int8) if x.dtype == np.int8 else variable
+
+
+def _values(expressions: Any, variable: Any) -> Any:
+    """An output in the layout of ONNX: feature maps are held in blocks of channels."""
+    import numpy as np
+
+    held = expressions.convert(variable, expressions.NCHW)
+    if 0 in held.shape:  # its binding fails to read what has no elements, of which there is but shape and type
+        kinds = {"float": "float32", "int": "int32"}
+        name = str(held.dtype).rpartition(".")[2]
+        return np.empty(held.shape, dtype=kinds.get(name, name))
+    return held.read().copy()  # the engine writes to the same place for the next sample
+
+
+@contextmanager
+def _heard(call: Call) -> Iterator[list[str]]:
+    """What is printed to stdout from C++ within the block, as lines once it is over; it goes on to the log."""
+    flush = ctypes.CDLL(None).fflush
+    lines: list[str] = []
+    sys.stdout.flush()
+    flush(None)
+    kept = os.dup(1)
+    with open(os.path.join(call.folder, "said.txt"), "w+b") as file:
+        os.dup2(file.fileno(), 1)
+        try:
+            yield lines
+        finally:
+            flush(None)
+            os.dup2(kept, 1)
+            os.close(kept)
+            file.seek(0)
+            text = file.read().decode("utf-8", "replace")
+            lines.extend(line.strip() for line in text.splitlines())
+            sys.stderr.write(text)
+
+
+def _complaint(said: Sequence[str]) -> str:
+    """The first line that says what is wrong, without its time and place."""
+    found = next((line for line in said if COMPLAINT.search(line)), said[-1] if said else "it printed nothing")
+    return STAMP.sub("", found)
+
+
+def _refusal(said: Sequence[str]) -> Exception:
+    """What the converter's words stand for."""
+    text, whole = _complaint(said), "\n".join(said)
+    if NOT_A_MODEL.search(whole):
+        return InvalidModel(text)
+    if REFUSED in whole:
+        return Unsupported(text)
+    return RuntimeError(text)

@@ -1,0 +1,282 @@
+"""ncnn: pnnx turns the ONNX file into a graph and its weights, which every build of ncnn reads."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from bench_plugin.agent import samples
+from bench_plugin.agent.adapter import Call, Reply, Unsupported, VersionSkew
+
+ADAPTER = {
+    "name": "ncnn",
+    "kind": "compiler",
+    "toolchain": "ncnn",
+    "title": "ncnn",
+    "distribution": "ncnn",
+    "distributions": ["pnnx"],
+    "operations": ["compile", "run"],
+    "operators": True,
+    "takes": ["onnx"],
+    "precisions": {"fp32": ["original"], "w16": ["original"], "bf16": ["original"]},
+    "artefact": True,
+    "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "portable": True,
+    "options": {"winograd": ["on", "off"]},
+    "loose": ["fp32", "w16"],
+    # What the onnxruntime takes that pnnx carries within itself (1.30.0) and runs every file with.
+    "opsets": [7, 26],
+    "ir": [3, 13],
+    "unsupported": [{"operation": "run", "exception": "RuntimeError", "pattern": "ndarray to ncnn.Mat only dims"}],
+}
+
+# pnnx's letters for the types of inputs; it has none for bool.
+TYPES = {
+    "float32": "f32", "float16": "f16", "float64": "f64", "int64": "i64", "int32": "i32", "int16": "i16",
+    "int8": "i8", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+}  # fmt: skip
+# What pnnx prints of a file that is newer than its onnxruntime, and of what that does not implement.
+SKEW = re.compile(r"[Uu]nsupported model IR version|max supported IR version|ValidateOpsetForDomain")
+LACKS = re.compile(
+    r"Could not find an implementation for|is not a registered function/op|No Op registered for"
+    r"|unsupported tensor elem data type|\(layout == 1\) are not supported"
+)
+CAUSES = (re.compile(r"ort \w+ failed"), re.compile(r"error|fail|not supported|unsupported|what\(\)", re.IGNORECASE))
+# The lines of the script that pnnx writes which say along which axis ncnn holds the batch, if it does.
+FEEDS = re.compile(r"""ex\.input\("in\d+", ncnn\.Mat\(\w+\.numpy\(\)(?:, batch_index=(\d+))?\)""")
+FETCHES = re.compile(r"torch\.from_numpy\(out\d+\.numpy\((?:batch_index=(\d+))?\)\)")
+HALF_TAG = 0x01306B47  # before every weight that a .bin holds in float16
+
+
+class PnnxFailed(RuntimeError):
+    """pnnx ended with another status than 0, or made nothing of use."""
+
+
+class PnnxKilled(PnnxFailed):
+    """A signal ended pnnx: it goes on after what its onnxruntime refuses, into a null pointer."""
+
+    symptom = "crash"
+
+
+class Adapter:
+    """Keeps the network that was opened last."""
+
+    def __init__(self) -> None:
+        self._key: Any = None
+        self._net: Any = None
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in ("ncnn", "pnnx", "numpy")}
+
+    def reset(self) -> None:
+        """Forget the network."""
+        self._key = self._net = None
+
+    def compile(self, call: Call) -> Reply:
+        """``model.param`` and ``model.bin`` by pnnx, once ncnn could open them.
+
+        Raises Unsupported where pnnx left operators that ncnn has no layer for, VersionSkew for a file that is newer
+        than pnnx's onnxruntime, PnnxKilled or PnnxFailed where pnnx died or gave up.
+        """
+        ncnn = importlib.import_module("ncnn")
+        path = os.path.join(call.folder, "model.onnx")  # pnnx writes beside what it reads
+        shutil.copyfile(call.files["model.onnx"], path)
+        precision = str(call.meta["precision"])
+        call.stage("compile")
+        said = _pnnx(call, ["model.onnx", _inputs(call), f"fp16={int(precision == 'w16')}"])
+        graph, weights = (os.path.join(call.folder, f"model.ncnn.{suffix}") for suffix in ("param", "bin"))
+        if not os.path.exists(graph):
+            raise PnnxFailed(f"pnnx wrote no graph for ncnn: {_complaint(said)}")
+        types = _layer_types(graph)
+        unknown = sorted({kind for kind in types if ncnn.layer_to_index(kind) < 0})
+        if unknown:
+            raise Unsupported(f"ncnn has no layer for {', '.join(unknown)}")
+        axes = os.path.join(call.folder, "axes.json")
+        with open(axes, "w", encoding="utf-8") as file:
+            json.dump(_batch_axes(os.path.join(call.folder, "model_ncnn.py"), call), file)
+        layers = list(self._opened(call, graph, weights).layers())
+        halves = _half_weights(weights)
+        if (precision == "w16") != bool(halves):
+            raise Unsupported(f"asked {precision}, {halves} weights are stored in float16")
+        narrow = [layer.type for layer in layers if not layer.support_bf16_storage] if precision == "bf16" else []
+        meta: dict[str, object] = {
+            "effective": precision if precision == "w16" else "", "integer": "", "portable": True,
+            "switches": self._switches(call),
+            "placement": {
+                "requested": 1 - len(narrow) / len(layers), "nodes": len(layers), "fallback": sorted(set(narrow)),
+            },
+            "notes": [f"{halves} weights in float16, subnormal ones as zero"] if halves else [],
+        }  # fmt: skip
+        return Reply(meta, files={"model.param": graph, "model.bin": weights, "axes.json": axes})
+
+    def run(self, call: Call) -> Reply:
+        """Outputs out0, out1 ... sample by sample, or once (``meta["whole"]``)."""
+        import numpy as np
+
+        ncnn = importlib.import_module("ncnn")
+        net = self._opened(call, call.files["model.param"], call.files["model.bin"])
+        call.stage("run")
+        given = samples.given_by_name(call)
+        rows: Any = call.meta["inputs"]
+        inputs = [given[row["name"]] for row in rows if row["name"] in given]
+        batched = bool(call.meta["batched"])
+        with open(call.files["axes.json"], encoding="utf-8") as file:
+            axes = json.load(file)
+        declared: Any = call.meta["outputs"]
+        count = len(axes["outputs"])
+
+        def run(xs: Sequence[Any]) -> list[Any]:
+            extractor = net.create_extractor()
+            for index, (x, axis) in enumerate(zip(xs, axes["inputs"])):
+                narrow = np.ascontiguousarray(x, dtype=np.int32 if x.dtype.kind in "iu" else np.float32)
+                mat = ncnn.Mat(narrow) if axis is None else ncnn.Mat(narrow, batch_index=axis)
+                extractor.input(f"in{index}", mat.clone())  # a Mat of an array only refers to it
+            ys = []
+            for index, axis in enumerate(axes["outputs"]):
+                status, y = extractor.extract(f"out{index}")
+                if status != 0:
+                    raise RuntimeError(f"ncnn: extracting out{index} returned {status}")
+                found = np.array(y) if axis is None else y.numpy(batch_index=axis).copy()
+                scalar = declared[index]["shape"] == [] and found.shape == (1,)  # ncnn has no rank 0
+                ys.append(found.reshape(()) if scalar else found)
+            return ys
+
+        meta: dict[str, object] = {"switches": self._switches(call)}
+        if call.meta.get("whole"):
+            return Reply(meta, samples.blobs(dict(zip(samples.numbered(count), run(inputs)))))
+        results = samples.one_by_one(run, inputs, batched)
+        return Reply(meta, samples.blobs(samples.joined(results, samples.numbered(count), batched)))
+
+    def _opened(self, call: Call, graph: str, weights: str) -> Any:
+        switches = self._switches(call)
+        key = (graph, os.stat(graph).st_mtime_ns, weights, sorted(switches.items()), call.meta.get("threads"))
+        if key != self._key:
+            self.reset()
+            net = importlib.import_module("ncnn").Net()
+            net.opt.num_threads = _threads(call)
+            for name, value in switches.items():
+                setattr(net.opt, name, value)
+            for what, status in (("graph", net.load_param(graph)), ("weights", net.load_model(weights))):
+                if status != 0:
+                    raise RuntimeError(f"ncnn cannot load the {what}: status {status}")
+            self._net, self._key = net, key
+        return self._net
+
+    def _switches(self, call: Call) -> dict[str, bool]:
+        """Options of a network. Half precision is ncnn's own default wherever the processor has it."""
+        options: Any = call.meta.get("options") or {}
+        switches = dict.fromkeys(("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic"), False)
+        switches["use_bf16_storage"] = call.meta["precision"] == "bf16"
+        switches["use_vulkan_compute"] = False
+        switches["use_winograd_convolution"] = options.get("winograd", "on") == "on"
+        return switches
+
+
+def _threads(call: Call) -> int:
+    return int(str(call.meta.get("threads") or os.cpu_count() or 1))
+
+
+def _pnnx(call: Call, arguments: list[str]) -> str:
+    """Run pnnx in the call's folder; what it said."""
+    spec = importlib.util.find_spec("pnnx")  # located, not imported: the wrapper imports torch
+    if spec is None or spec.origin is None:
+        raise RuntimeError("pnnx is not installed")
+    executable = os.path.join(os.path.dirname(spec.origin), "pnnx")
+    environment = {**os.environ, "OMP_NUM_THREADS": str(_threads(call)), "HOME": call.folder}
+    done = subprocess.run(
+        [executable, *arguments], cwd=call.folder, env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False,
+    )  # fmt: skip
+    print(done.stdout)
+    if done.returncode != 0:
+        cause = _complaint(done.stdout)
+        if SKEW.search(done.stdout):
+            raise VersionSkew(f"pnnx: {cause}")
+        if LACKS.search(done.stdout):
+            raise Unsupported(f"pnnx: {cause}")
+        if done.returncode < 0:
+            raise PnnxKilled(f"pnnx was killed by {signal.Signals(-done.returncode).name}: {cause}")
+        raise PnnxFailed(f"pnnx ended with status {done.returncode}: {cause}")
+    return done.stdout
+
+
+def _complaint(said: str) -> str:
+    """What its onnxruntime said, else the first line that looks like a cause, else the last one."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    for pattern in CAUSES:
+        found = next((line for line in lines if pattern.search(line)), "")
+        if found:
+            # Where in onnxruntime it was said, with the whole signature, leaves no room for what was said.
+            return re.sub(r"/\S+:\d+ [^(]*\([^()]*(?:\([^()]*\)[^()]*)*\)(?: const)? ", "", found)
+    return lines[-1] if lines else "it said nothing"
+
+
+def _inputs(call: Call) -> str:
+    """The argument that says what the inputs are.
+
+    pnnx's notation of shapes knows no rank 0. Arrays in files do; nothing but their types and shapes is used.
+    """
+    rows: Any = call.meta["inputs"]
+    if all(row["shape"] for row in rows):
+        return f"inputshape={_shapes(call)}"
+    import numpy as np
+
+    names = [f"in{index}.npy" for index in range(len(rows))]
+    for name, row in zip(names, rows):
+        np.save(os.path.join(call.folder, name), np.zeros(_fixed(row, call)[0], dtype=row["dtype"]))
+    return f"input={','.join(names)}"
+
+
+def _shapes(call: Call) -> str:
+    """``[1,3,224,224]f32,...``: every dimension fixed."""
+    rows: Any = call.meta["inputs"]
+    fixed = [_fixed(row, call) for row in rows]
+    return ",".join(f"[{','.join(map(str, dims))}]{letters}" for dims, letters in fixed)
+
+
+def _fixed(row: dict[str, Any], call: Call) -> tuple[list[int], str]:
+    """An input's shape and pnnx's letters for its type."""
+    binding: Any = call.meta.get("binding") or {}
+    if row["dtype"] not in TYPES:
+        raise Unsupported(f"pnnx takes no input of type {row['dtype'] or 'optional'}")
+    unknown = [dim for dim in row["shape"] if isinstance(dim, str) and dim not in binding]
+    if unknown:
+        raise Unsupported(f"pnnx wants the size of every dimension, nothing says what {unknown[0]} is")
+    return [int(binding[dim] if isinstance(dim, str) else dim) for dim in row["shape"]], TYPES[row["dtype"]]
+
+
+def _layer_types(graph: str) -> list[str]:
+    """The types of a .param's layers: a magic number, the counts, then a line per layer."""
+    with open(graph, encoding="utf-8") as file:
+        return [line.split()[0] for line in file.read().splitlines()[2:] if line.strip()]
+
+
+def _half_weights(path: str) -> int:
+    import numpy as np
+
+    with open(path, "rb") as file:
+        data = file.read()
+    return int((np.frombuffer(data, "<u4", len(data) // 4) == HALF_TAG).sum())  # as a float32 it would be 3e-38
+
+
+def _batch_axes(path: str, call: Call) -> dict[str, list[int | None]]:
+    """For every input and output the axis that ncnn holds apart as the batch: what pnnx says of its own graph."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    axes = {name: [int(axis) if axis else None for axis in pattern.findall(text)]
+            for name, pattern in (("inputs", FEEDS), ("outputs", FETCHES))}  # fmt: skip
+    for name, found in axes.items():
+        rows: Any = call.meta[name]
+        if len(found) != len(rows):
+            raise PnnxFailed(f"pnnx's graph has {len(found)} {name}, the file {len(rows)}")
+    return axes

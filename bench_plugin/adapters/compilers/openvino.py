@@ -1,0 +1,306 @@
+"""OpenVINO: its IR is the artefact; NNCF quantises where no quantised graph is given."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bench_plugin.agent import packs, samples
+from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported
+
+ADAPTER = {
+    "name": "openvino",
+    "kind": "compiler",
+    "toolchain": "openvino",
+    "title": "OpenVINO",
+    "distribution": "openvino",
+    "distributions": ["nncf"],
+    "operations": ["compile", "run"],
+    "operators": True,
+    "takes": ["onnx"],
+    "precisions": {"fp32": ["original"], "bf16": ["original"], "w8a8": ["qdq", "original"]},
+    "artefact": True,
+    "targets": ["local"],
+    "portable": False,
+    "values": ["bfloat16", "float4_e2m1fn", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "int4", "uint4"],
+    "unsupported": [
+        {"exception": "RuntimeError", "pattern": "No conversion rule found|[Nn]ot implemented|[Uu]nsupported"},
+        {"exception": "RuntimeError", "pattern": "is (not|only) supported|(does not|doesn't) support"},
+    ],
+}
+
+# Asked for in words, since without a hint it takes bf16 wherever the processor has it; int8 needs no hint of its own.
+HINTS = {"fp32": "f32", "bf16": "bf16", "w8a8": "f32"}
+PRECISIONS = {"f32": "fp32", "bf16": "bf16", "f16": "fp16"}
+INTEGERS = frozenset({"i8", "u8"})
+ASKED = {"fp32": frozenset({"f32"}), "bf16": frozenset({"bf16"}), "w8a8": INTEGERS}
+
+# What types that numpy lacks are called here; two elements of a type of 4 bits share a byte, the first one low.
+TYPES = {
+    "bfloat16": "bf16", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2", "float8_e8m0fnu": "f8e8m0",
+    "float4_e2m1fn": "f4e2m1", "int4": "i4", "uint4": "u4",
+}  # fmt: skip
+NAMES = {ours: name for name, ours in TYPES.items()}
+BYTE = 8
+
+# Layers that compute nothing: constants, borders, conversions between formats.
+PASSIVE = frozenset({"Input", "Output", "Const", "Reorder", "Reshape", "Convert", "FakeQuantize"})
+HEAVY = frozenset({"Convolution", "Deconvolution", "FullyConnected", "MatMul", "LSTMSequence", "GRUSequence"})
+
+# Lines before the one that says what is wrong, and the one of them that says of which operator.
+PREAMBLE = re.compile(
+    r"Exception from |Check '.*' failed at |FrontEnd API failed|Model wasn't fully converted|Summary:"
+    r"|Loading input model|While validating (ONNX )?node|Shape inference input shapes|\S+ with a message:$"
+)
+OPERATOR = re.compile(r"^-- (\S+) with a message:$", re.MULTILINE)
+NOT_A_MODEL = re.compile(r"Unable to read the model|Input tensor isn't found for node")
+
+
+class Adapter:
+    """Keeps the model that was opened last."""
+
+    def __init__(self) -> None:
+        self._key: Any = None
+        self._compiled: Any = None
+        self._types: frozenset[str] = frozenset()
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in ("openvino", "nncf", "numpy")}
+
+    def reset(self) -> None:
+        """Forget the model."""
+        self._key = self._compiled = None
+
+    def compile(self, call: Call) -> Reply:
+        """``model.xml`` and ``model.bin``, once the processor's plugin could compile them.
+
+        Raises Unsupported when the precision that was asked for is not the one that it chose, InvalidModel for a
+        file that no frontend can read.
+        """
+        openvino = importlib.import_module("openvino")
+        precision, quantises = str(call.meta["precision"]), _quantises(call)
+        nncf = importlib.import_module("nncf") if quantises else None
+        core = openvino.Core()
+        capabilities = [str(name) for name in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")]
+        call.stage("compile")
+        switches: dict[str, object] = {}
+        try:
+            model = core.read_model(call.files["model.onnx"])
+            if nncf is not None:
+                model, switches = _quantised(nncf, model, call)
+            compiled = core.compile_model(model, "CPU", _settings(call))
+        except RuntimeError as error:
+            raise _readable(error) from None
+        xml = os.path.join(call.folder, "model.xml")
+        # By default the weights of the file would be rounded to float16.
+        openvino.save_model(model, xml, compress_to_fp16=False)
+        meta = _findings(compiled, precision, _types(model), capabilities)
+        meta["switches"] = {**_read_back(compiled), **switches, "capabilities": capabilities}
+        meta["dynamic"] = "preserved" if any(port.get_partial_shape().is_dynamic for port in compiled.inputs) else ""
+        return Reply(meta, files={"model.xml": xml, "model.bin": os.path.join(call.folder, "model.bin")})
+
+    def run(self, call: Call) -> Reply:
+        """Outputs out0, out1 ... sample by sample, or once (``meta["whole"]``)."""
+        compiled = self._opened(call)
+        call.stage("run")
+        given = packs.given(call)
+        request = compiled.create_infer_request()
+        taken, shims = _taken(call, compiled, given)
+
+        def run(xs: Sequence[Any]) -> list[Any]:
+            request.infer({index: _tensor(x) for index, x in enumerate(xs)})
+            return [_array(request.get_output_tensor(index)) for index in range(len(compiled.outputs))]
+
+        inputs = [given[name] for name in taken]
+        meta = {**_findings(compiled, str(call.meta["precision"]), self._types), "shims": shims}
+        if call.meta.get("whole"):
+            ys = run(inputs)
+            described, blobs = packs.reply(ys)
+            return Reply({**meta, **described}, blobs)
+        batched = bool(call.meta["batched"])
+        results = samples.one_by_one(run, inputs, batched)
+        joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
+        return Reply(meta, samples.blobs(joined))
+
+    def _opened(self, call: Call) -> Any:
+        xml, weights = call.files["model.xml"], call.files["model.bin"]
+        key = (xml, os.stat(xml).st_mtime_ns, weights, sorted(_settings(call).items()))
+        if key != self._key:
+            self.reset()
+            core = importlib.import_module("openvino").Core()
+            try:
+                model = core.read_model(xml, weights)
+                self._compiled = core.compile_model(model, "CPU", _settings(call))
+            except RuntimeError as error:
+                raise _readable(error) from None
+            self._types = _types(model)
+            self._key = key
+        return self._compiled
+
+
+def _quantises(call: Call) -> bool:
+    """Whether the tool has to quantise by itself: it was handed the model as exported."""
+    return str(call.meta["precision"]) == "w8a8" and call.meta["graph"] == "original"
+
+
+def _settings(call: Call) -> dict[str, object]:
+    return {
+        "INFERENCE_PRECISION_HINT": HINTS[str(call.meta["precision"])],
+        "INFERENCE_NUM_THREADS": int(str(call.meta.get("threads") or os.cpu_count() or 1)),
+        "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": "LATENCY",
+        "ENABLE_CPU_PINNING": False,  # other agents work beside
+        "CPU_DENORMALS_OPTIMIZATION": False,
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,  # activations of layers with compressed weights are not rounded unasked
+    }
+
+
+def _read_back(compiled: Any) -> dict[str, object]:
+    """What the compiled model says of its own settings."""
+    hint = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+    names = ("INFERENCE_NUM_THREADS", "CPU_DENORMALS_OPTIMIZATION", "DYNAMIC_QUANTIZATION_GROUP_SIZE")
+    return {"INFERENCE_PRECISION_HINT": hint, **{name: compiled.get_property(name) for name in names}}
+
+
+def _quantised(nncf: Any, model: Any, call: Call) -> tuple[Any, dict[str, object]]:
+    """The model after NNCF's post-training quantisation with the calibration arrays, and its switches.
+
+    Raises Unsupported for a calibration method that NNCF does not have.
+    """
+    method, ranges = str(call.meta.get("calibration_method") or "minmax"), nncf.quantization.range_estimator
+    known = {
+        "minmax": ranges.RangeEstimatorParametersSet.MINMAX,
+        "percentile": ranges.RangeEstimatorParametersSet.MEAN_QUANTILE,
+    }
+    if method not in known:
+        raise Unsupported(f"NNCF does not calibrate by {method}, only by {' and '.join(known)}")
+    given, batched = samples.given_by_name(call, "calib"), bool(call.meta["batched"])
+    if not given:
+        raise Unsupported("NNCF needs calibration data to quantise with, and none was given")
+    count = len(next(iter(given.values())))
+    items = [{name: x[i : i + 1] if batched else x[i] for name, x in given.items()} for i in range(count)]
+    preset = nncf.QuantizationPreset.MIXED  # activations may be asymmetric, as in the QDQ graph
+    quantised = nncf.quantize(
+        model,
+        nncf.Dataset(items),
+        preset=preset,
+        target_device=nncf.TargetDevice.CPU,
+        subset_size=count,
+        advanced_parameters=nncf.AdvancedQuantizationParameters(activations_range_estimator_params=known[method]),
+    )
+    switches = {"quantiser": "nncf", "preset": preset.value, "calibration_samples": count, "fast_bias_correction": True}
+    return quantised, switches
+
+
+def _taken(call: Call, compiled: Any, given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """What each input of the compiled model is called in the file, and a remark on each that has lost its name.
+
+    An input that becomes an output as it is keeps only the output's name, so such a one is known by its place. Raises
+    RuntimeError where that is not known either: an input without a value would be whatever the memory holds.
+    """
+    rows: Any = call.meta["inputs"]
+    taken, shims = [], []
+    for index, port in enumerate(compiled.inputs):
+        names = sorted(port.get_names() & given.keys())
+        if not names:
+            names = [str(rows[index]["name"])] if len(rows) == len(compiled.inputs) else []
+            if not names or names[0] not in given:
+                raise RuntimeError(f"no value for input {index}, {', '.join(sorted(port.get_names()))}")
+            shims.append(f"input {names[0]} by its place: the tool calls it {', '.join(sorted(port.get_names()))}")
+        taken.append(names[0])
+    return taken, shims
+
+
+def _tensor(x: Any) -> Any:
+    """An input as the request takes it: arrays of types that numpy lacks by their bits."""
+    if x.dtype.name not in TYPES:
+        return x
+    openvino = importlib.import_module("openvino")
+    tensor = openvino.Tensor(getattr(openvino.Type, TYPES[x.dtype.name]), list(x.shape))
+    bits = x.reshape(-1).view(f"uint{BYTE * x.dtype.itemsize}")
+    if tensor.element_type.bitwidth < BYTE:
+        bits, high = bits[::2] & 15, bits[1::2] & 15
+        bits[: high.size] |= high << 4
+    tensor.data.reshape(-1).view(bits.dtype)[:] = bits
+    return tensor
+
+
+def _array(tensor: Any) -> Any:
+    """A copy of an output: tensors belong to the request and are written again by the next sample."""
+    name = NAMES.get(tensor.element_type.get_type_name())
+    if name is None:
+        return tensor.data.copy()
+    numpy, dtype = importlib.import_module("numpy"), getattr(importlib.import_module("ml_dtypes"), name)
+    if tensor.element_type.bitwidth >= BYTE:
+        return tensor.data.copy().view(dtype)
+    pairs = tensor.data.reshape(-1).view("uint8")
+    bits = numpy.stack([pairs & 15, pairs >> 4], 1).reshape(-1)[: math.prod(tensor.shape)].reshape(tuple(tensor.shape))
+    return bits.view(dtype)
+
+
+def _types(model: Any) -> frozenset[str]:
+    """Element types of the model as it was read, before the plugin chose any."""
+    return frozenset(port.get_element_type().get_type_name() for node in model.get_ops() for port in node.outputs())
+
+
+def _layers(compiled: Any) -> Iterator[tuple[str, str, str]]:
+    """Kind, primitive and precision of each layer as it is executed."""
+    for layer in compiled.get_runtime_model().get_ordered_ops():
+        said = layer.get_rt_info()
+        kind, primitive, precision = (
+            str(said[key].value) for key in ("layerType", "primitiveType", "runtimePrecision")
+        )
+        yield kind, primitive, precision
+
+
+def _findings(
+    compiled: Any, precision: str, own: frozenset[str], capabilities: Sequence[str] = ()
+) -> dict[str, object]:
+    """Effective precision, integer or simulated, and placement, all read from the compiled model.
+
+    Raises Unsupported when floating point layers run in another precision than the one asked for; ``own`` are the
+    types of the model itself, since a layer that reads the file's float16 says float16 whatever it computes in.
+    """
+    asked = ASKED[precision]
+    computing = [row for row in _layers(compiled) if row[0] not in PASSIVE and row[2] in PRECISIONS.keys() | INTEGERS]
+    wanted = [row for row in computing if row[2] in asked]
+    heavy = [row for row in computing if row[0] in HEAVY]
+    heavy_wanted = [row for row in heavy if row[2] in asked]
+    ran = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+    foreign = {row[2] for row in computing} - {HINTS[precision], "f32"} - INTEGERS - own
+    if ran != HINTS[precision] or foreign or (precision == "bf16" and computing and not wanted):
+        actual = PRECISIONS.get(ran, ran) if ran != HINTS[precision] else ", ".join(sorted(foreign)) or "fp32"
+        can = f" (the processor has {', '.join(capabilities)})" if capabilities else ""
+        raise Unsupported(f"asked {precision}, ran {actual}{can}")
+    fallback = Counter(f"{kind} in {where}" for kind, _, where in computing if where not in asked)
+    placement: dict[str, object] = {
+        "requested": len(wanted) / len(computing) if computing else 1.0, "nodes": len(computing),
+        "requested_heavy": len(heavy_wanted) / len(heavy) if heavy else 1.0, "heavy": len(heavy),
+        "fallback": [f"{count} x {what}" for what, count in sorted(fallback.items())],
+    }  # fmt: skip
+    integer = "" if precision != "w8a8" else "integer" if (heavy_wanted if heavy else wanted) else "simulated"
+    winograd = sum("wino" in primitive for _, primitive, _ in computing)
+    return {
+        "effective": "fp32" if integer == "simulated" else precision, "integer": integer, "placement": placement,
+        "notes": [f"{winograd} convolutions by Winograd"] if winograd else [],
+    }  # fmt: skip
+
+
+def _readable(error: RuntimeError) -> Exception:
+    """The same error with the line that says what is wrong before the places in its source."""
+    text = str(error)
+    if NOT_A_MODEL.search(text):
+        kind: type[Exception] = InvalidModel
+    else:
+        kind = RuntimeError
+    lines = [line.strip().removeprefix("-- ") for line in text.splitlines()]
+    useful = next((line for line in lines if line and not PREAMBLE.match(line)), lines[0] if lines else "")
+    operator = OPERATOR.search(text)
+    return kind(f"{operator[1]}: {useful}\n{text}" if operator else f"{useful}\n{text}")

@@ -1,0 +1,426 @@
+"""TFLite: from ONNX through onnx2tf, from Keras through TensorFlow's own converter; the artefact runs in LiteRT."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import importlib.metadata
+import io
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bench_plugin.agent import samples
+from bench_plugin.agent.adapter import Call, Reply, Unsupported
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Arrays = list[np.ndarray[Any, Any]]
+
+ADAPTER = {
+    "name": "tflite",
+    "kind": "compiler",
+    "toolchain": "tensorflow",
+    "title": "TFLite (LiteRT)",
+    "distribution": "ai-edge-litert",
+    "distributions": ["tensorflow-cpu", "keras", "onnx2tf", "tf-keras"],
+    "operations": ["compile", "run"],
+    "operators": True,
+    "takes": ["onnx", "tensorflow"],
+    "precisions": {"fp32": ["original"], "w16": ["original"], "w8": ["original"], "w8a8": ["original"]},
+    "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "portable": True,
+    "rounds": "w16-all",  # what float16 weights mean here: biases are rounded too
+    "backends": ["xnnpack", "builtin"],
+    "uses": ["tensorflow"],
+    "unsupported": [
+        # onnx2tf has one module per operator.
+        {"operation": "compile", "exception": "ModuleNotFoundError", "pattern": r"No module named 'onnx2tf\.ops\."},
+        {"operation": "compile", "exception": "NotImplementedError", "pattern": ""},
+        {"operation": "compile", "exception": "RuntimeError", "pattern": r"supports only |is not (yet )?supported"},
+        {"operation": "compile", "exception": "ValueError", "pattern": r"not supported in conjunction with"},
+        {"operation": "compile", "exception": "ConverterError", "pattern": r"neither a custom op nor a flex op"},
+        {"operation": "compile", "exception": "ConverterError", "pattern": r"is not supported|failed to legalize"},
+    ],
+}
+
+DISTRIBUTIONS = ("ai-edge-litert", "tensorflow-cpu", "keras", "onnx2tf", "tf-keras", "onnx", "numpy")
+
+# Set before TensorFlow is imported, and named in the row.
+SWITCHES = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "KERAS_BACKEND": "tensorflow"}
+ARTEFACT = "model.tflite"
+SIGNATURE = "serving_default"
+
+# Operators whose first input onnx2tf takes, and whose output it makes, channels last, by what they are.
+OF_CHANNELS = re.compile(
+    "(Conv|ConvInteger|ConvTranspose|QLinearConv|AveragePool|MaxPool|LpPool|GlobalAveragePool|GlobalMaxPool"
+    "|GlobalLpPool|BatchNormalization|InstanceNormalization|GroupNormalization|LRN|DepthToSpace|SpaceToDepth"
+    "|MaxUnpool|MaxRoiPool|Resize|Upsample|GridSample|RoiAlign)"
+)
+ESCAPES = re.compile(r"\x1b\[\d*m")  # colours of onnx2tf's messages
+CONVERTS = ("QUANTIZE", "DEQUANTIZE")
+LOOKS_UP = ("GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")  # rows of a constant in int8 are no activations in int8
+
+
+class Adapter:
+    """Keeps nothing but the framework's adapter, which keeps the Keras model that was built last."""
+
+    def __init__(self) -> None:
+        os.environ.update(SWITCHES)
+        self._framework: Any = None
+        self._settled = False
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in DISTRIBUTIONS}
+
+    def reset(self) -> None:
+        """Forget the model."""
+        if self._framework is not None:
+            self._framework.reset()
+        gc.collect()
+
+    def compile(self, call: Call) -> Reply:
+        """``model.tflite`` at the one precision that is asked, whose inputs and outputs are laid out as declared.
+
+        Raises Unsupported where the file that comes out is of another precision than was asked.
+        """
+        precision = str(call.meta["precision"])
+        method = str(call.meta.get("calibration_method") or "minmax")
+        if precision == "w8a8" and method != "minmax":
+            raise Unsupported(f"TFLite's converter calibrates by minimum and maximum only, not by {method}")
+        tf = importlib.import_module("tensorflow")
+        if "model.onnx" in call.files:
+            importlib.import_module("onnx2tf")
+            self._settle()
+            call.stage("compile")
+            kept, apply, specs, notes = _from_onnx(tf, call)
+        else:
+            kept, apply, specs, notes = self._from_keras(tf, call)
+            call.stage("compile")
+        content = _converted(tf, kept, apply, specs, precision, call)
+        path = os.path.join(call.folder, ARTEFACT)
+        with open(path, "wb") as file:
+            file.write(content)
+        found = _read_back(content)
+        if found["precision"] != precision:
+            raise Unsupported(f"asked {precision}, ran {found['precision']}")
+        notes.append("bytes of constants by type: " + ", ".join(f"{k} {v}" for k, v in found["constants"].items()))
+        if precision == "w16":
+            notes.append("biases are float16 too")
+        if precision == "w8":
+            notes.append("kernels with int8 weights quantise their float inputs as they run")
+        meta: dict[str, object] = {
+            "effective": precision, "integer": "integer" if precision in ("w8", "w8a8") else "", "portable": True,
+            "placement": {"nodes": found["nodes"], "fallback": found["float"] if precision == "w8a8" else []},
+            "switches": SWITCHES, "notes": notes, "shims": [],
+        }  # fmt: skip
+        if "model.onnx" in call.files:
+            meta["shims"] = ["onnx2tf's dry run sees seeded images of the project's own instead of a download"]
+        return Reply(meta, files={ARTEFACT: path})
+
+    def run(self, call: Call) -> Reply:
+        """Outputs out0, out1 ... of ``model.tflite``: sample by sample, or once (``meta["whole"]``)."""
+        litert = importlib.import_module("ai_edge_litert.interpreter")
+        call.stage("run")
+        kinds, plain = litert.OpResolverType, call.meta.get("backend") == "builtin"
+        interpreter = litert.Interpreter(
+            model_path=call.files[ARTEFACT],
+            num_threads=int(str(call.meta.get("threads") or os.cpu_count() or 1)),
+            experimental_op_resolver_type=kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES if plain else kinds.AUTO,
+        )
+        interpreter.allocate_tensors()
+        runner = interpreter.get_signature_runner(SIGNATURE)
+        given = samples.given_by_name(call)
+        order = _in_order(sorted(runner.get_input_details()), list(given))
+
+        def run(xs: Arrays) -> Arrays:
+            ys = runner(**dict(zip(order, xs)))
+            return [ys[key] for key in sorted(ys)]
+
+        inputs = [given[name] for name in order.values()]
+        meta: dict[str, object] = {"placement": _placement(interpreter, plain)}
+        if call.meta.get("whole"):
+            ys = run(inputs)
+            return Reply(meta, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
+        batched = bool(call.meta["batched"])
+        results = samples.one_by_one(run, inputs, batched)
+        joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
+        return Reply(meta, samples.blobs(joined))
+
+    def _settle(self) -> None:
+        """What is imported stays: the converter collects garbage for each model, and looks at all of it each time."""
+        if not self._settled:
+            gc.freeze()
+            self._settled = True
+
+    def _from_keras(self, tf: Any, call: Call) -> Any:
+        """The framework's own model with its weights."""
+        if self._framework is None:
+            self._framework = importlib.import_module("bench_adapter_tensorflow").Adapter()
+        net = self._framework.built(call)
+        batched = bool(call.meta["batched"])
+        specs = [
+            tf.TensorSpec(x.shape if batched else x.shape[1:], x.dtype, name=_key("in", index, name))
+            for index, (name, x) in enumerate(samples.given_by_name(call).items())
+        ]
+        # A SavedModel with Keras 3's model alone has variables that are never given their values, without a warning.
+        kept = [weight.value for weight in net.variables]
+        return kept, lambda xs: net(xs[0] if len(xs) == 1 else xs, training=False), specs, []
+
+
+def _from_onnx(tf: Any, call: Call) -> Any:
+    """What onnx2tf makes of ``model.onnx``, with its outputs put back to the layout that the file declares."""
+    folder = os.path.join(call.folder, "onnx2tf")
+    os.mkdir(folder)
+    path = os.path.join(folder, "model.onnx")  # onnx2tf writes node names into the file that it is given
+    rows: Any = call.meta["inputs"]
+    graph = _frozen(call.files["model.onnx"], path, dict(call.meta.get("binding") or {}))  # type: ignore[call-overload]
+    first, as_is = _layouts(graph, {str(row["name"]): str(row.get("layout") or "") for row in rows})
+    if any(len(_dims(value)) == 4 for value in _inputs(graph)):
+        # Those of 3 channels are fed images in its dry run, which it looks for in the working directory.
+        images = importlib.import_module("bench_adapter_tensorflow").DRY_RUN_IMAGES
+        samples.save_images(os.path.join(folder, images), (20, 128, 128, 3))
+    options = {"keep_ncw_or_nchw_or_ncdhw_input_names": first, "keep_shape_absolutely_input_names": as_is}
+    with _inside(folder):
+        net = importlib.import_module("onnx2tf").convert(
+            input_onnx_file_path=path, output_folder_path=os.path.join(folder, "saved_model"), non_verbose=True,
+            not_use_onnxsim=True, disable_strict_mode=True, disable_model_save=True,
+            **{name: names for name, names in options.items() if names},
+        )  # fmt: skip
+    inputs = _inputs(graph)
+    if len(net.inputs) != len(inputs):
+        raise RuntimeError(f"onnx2tf made a model of {len(net.inputs)} inputs from a file of {len(inputs)}")
+    specs = [
+        tf.TensorSpec(_dims(value), _dtype(tf, value), name=_key("in", index, value.name))
+        for index, value in enumerate(inputs)
+    ]
+    said: Mapping[str, bool] = getattr(net, "onnx_output_layouts", {})
+    by_channels = _by_channels(graph)
+    declared = [(_dims(value), said.get(value.name) or value.name in by_channels) for value in graph.output]
+    moved = bool(first or by_channels)  # where nothing is, an output with its axes in another order is a wrong one
+    notes: list[str] = []
+
+    def apply(xs: Sequence[Any]) -> list[Any]:
+        notes.clear()
+        notes.extend(
+            f"onnx2tf computes {x.dtype.name} as {y.dtype.name}" for x, y in zip(xs, net.inputs) if x.dtype != y.dtype
+        )
+        xs = [tf.cast(x, own.dtype) for x, own in zip(xs, net.inputs)]
+        ys: list[Any] = tf.nest.flatten(net(list(xs) if len(xs) > 1 else xs[0], training=False))
+        if len(ys) != len(declared):
+            raise RuntimeError(f"onnx2tf made a model of {len(ys)} outputs from a file of {len(declared)}")
+        for index, (y, (shape, by_last)) in enumerate(zip(ys, declared)):
+            sizes = y.shape.as_list() if y.shape.rank is not None else []
+            if (moved or by_last) and _is_channels_last(sizes, shape, by_last):
+                ys[index] = tf.transpose(y, [0, y.shape.rank - 1, *range(1, y.shape.rank - 1)])
+                notes.append(f"output {index} is put back from channels last")
+        return ys
+
+    return net.variables, apply, specs, notes  # saved with its layers, MobileNetV2 would take a minute
+
+
+def _frozen(source: str, path: str, binding: Mapping[str, Any]) -> Any:
+    """The file's graph with a size for every symbol of its inputs, saved as ``path``."""
+    onnx = importlib.import_module("onnx")
+    model = onnx.load(source)
+    for value in [*_inputs(model.graph), *model.graph.output]:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param and dim.dim_param in binding:
+                dim.dim_value = int(binding[dim.dim_param])
+            elif not dim.HasField("dim_value"):
+                dim.Clear()
+    unknown = [value.name for value in _inputs(model.graph) if None in _dims(value)]
+    if unknown:
+        raise RuntimeError(f"TFLite needs fixed shapes; nothing says the size of input {unknown[0]}")
+    del model.graph.value_info[:]  # made of the symbols; inferred again
+    model = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    onnx.save(model, path)
+    return model.graph
+
+
+def _inputs(graph: Any) -> list[Any]:
+    stored = {tensor.name for tensor in graph.initializer}
+    return [value for value in graph.input if value.name not in stored]
+
+
+def _dims(value: Any) -> list[int | None]:
+    dims = value.type.tensor_type.shape.dim
+    return [dim.dim_value if dim.HasField("dim_value") else None for dim in dims]
+
+
+def _dtype(tf: Any, value: Any) -> Any:
+    helper = importlib.import_module("onnx").helper
+    return tf.as_dtype(helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
+
+
+def _layouts(graph: Any, declared: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Names of inputs whose channels come second, and of those that onnx2tf must leave as they are."""
+    stored = {tensor.name for tensor in graph.initializer}
+    read = {node.input[0] for node in graph.node if node.input and _is_of_channels(node, stored)}
+    first: list[str] = []
+    as_is: list[str] = []
+    for value in _inputs(graph):
+        layout = declared.get(value.name, "")
+        channels = layout.startswith("NC") if layout else value.name in read
+        (first if channels and 3 <= len(_dims(value)) <= 5 else as_is).append(value.name)
+    return first, as_is
+
+
+def _is_of_channels(node: Any, stored: Container[str]) -> bool:
+    """Whether onnx2tf takes the node's first input channels last: PRelu's where the slope is stored, which it moves."""
+    return bool(OF_CHANNELS.fullmatch(node.op_type)) or (node.op_type == "PRelu" and node.input[1] in stored)
+
+
+def _by_channels(graph: Any) -> set[str]:
+    """Names of what onnx2tf makes channels last, also where it does not say so: behind a Squeeze."""
+    stored = {tensor.name for tensor in graph.initializer}
+    found: set[str] = set()
+    for node in graph.node:
+        if _is_of_channels(node, stored) or (node.op_type == "Squeeze" and node.input[0] in found):
+            found.update(node.output)
+    return found
+
+
+def _is_channels_last(found: Sequence[int | None], shape: Sequence[int | None], said: bool) -> bool:
+    """Whether an output that the file declares as ``shape`` came channels last: by its shape, else by what onnx2tf
+    says of it.
+    """
+    if not 3 <= len(shape) <= 5 or len(found) != len(shape):
+        return False
+
+    def fits(sizes: Sequence[int | None]) -> bool:
+        return all(have == want or None in (have, want) for have, want in zip(sizes, shape))
+
+    back = [found[0], found[-1], *found[1:-1]]
+    return said if fits(found) and fits(back) else fits(back)
+
+
+def _converted(
+    tf: Any, kept: Any, apply: Callable[..., Any], specs: Sequence[Any], precision: str, call: Call
+) -> bytes:
+    """The flatbuffer, with the one quantisation that is asked; ``kept`` are the variables."""
+
+    def outputs(*xs: Any) -> dict[str, Any]:
+        ys = tf.nest.flatten(apply(list(xs)))
+        return {_key("out", index): tf.identity(y) for index, y in enumerate(ys)}
+
+    module = tf.Module()
+    module.outputs = tf.function(outputs, input_signature=specs, autograph=False)
+    concrete = module.outputs.get_concrete_function()
+    # The model's own list lacks the variables of the layers that onnx2tf makes for grouped convolutions.
+    module.kept = [*kept, *concrete.graph.variables]
+    folder = os.path.join(call.folder, "saved_model")
+    tf.saved_model.save(module, folder, signatures={SIGNATURE: concrete})
+    converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[SIGNATURE])
+    if precision != "fp32":
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    if precision == "w16":
+        converter.target_spec.supported_types = [tf.float16]
+    if precision == "w8a8":
+        given = samples.given_by_name(call, "calib")
+        order = _in_order([spec.name for spec in specs], list(given))
+        batched = bool(call.meta["batched"])
+        columns = {key: given[name] for key, name in order.items()}
+
+        def calibration() -> Iterator[dict[str, Any]]:
+            for index in range(min((len(xs) for xs in columns.values()), default=0)):
+                yield {key: xs[index : index + 1] if batched else xs[index] for key, xs in columns.items()}
+
+        converter.representative_dataset = calibration
+        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8, tf.lite.OpsSet.TFLITE_BUILTINS]
+    return bytes(converter.convert())
+
+
+def _key(kind: str, index: int, name: str = "") -> str:
+    """A signature's key: ordered, and still telling the input's name."""
+    return f"{kind}{index:03d}_" + re.sub(r"\W", "_", name, flags=re.ASCII)
+
+
+def _in_order(keys: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Keys of a signature and the names of the inputs that they stand for: by name, where names are the same."""
+    by_name = {_key("", 0, name): name for name in names}
+    told = [by_name.get("000_" + key.partition("_")[2]) for key in keys]
+    if None not in told and len(set(told)) == len(keys):
+        return dict(zip(keys, (str(name) for name in told)))
+    if len(keys) != len(names):
+        raise RuntimeError(f"{len(names)} inputs are given ({', '.join(names)}), the artefact has {len(keys)}")
+    return dict(zip(keys, names))
+
+
+def _read_back(content: bytes) -> dict[str, Any]:
+    """Of a flatbuffer: the precision that its tensors are of, bytes of constants by type, nodes, nodes in float."""
+    schema = importlib.import_module("ai_edge_litert.schema_py_generated")
+    types = {value: name for name, value in vars(schema.TensorType).items() if isinstance(value, int)}
+    codes = {value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)}
+    model = schema.Model.GetRootAs(content, 0)
+    constants: Counter[str] = Counter()
+    nodes, in_float, in_integers = 0, [], False
+    for part in (model.Subgraphs(index) for index in range(model.SubgraphsLength())):
+        tensors = [part.Tensors(index) for index in range(part.TensorsLength())]
+        kinds = [types[tensor.Type()] for tensor in tensors]
+        scaled = [bool(tensor.Quantization() and tensor.Quantization().ScaleLength()) for tensor in tensors]
+        for kind, tensor in zip(kinds, tensors):
+            size = model.Buffers(tensor.Buffer()).DataLength()
+            constants.update({kind: size} if size else {})
+        for node in (part.Operators(index) for index in range(part.OperatorsLength())):
+            code = model.OperatorCodes(node.OpcodeIndex())
+            name = codes[max(code.BuiltinCode(), code.DeprecatedBuiltinCode())]
+            nodes += 1
+            made = [*node.OutputsAsNumpy()]
+            if name not in LOOKS_UP:
+                in_integers |= any(kinds[index] == "INT8" and scaled[index] for index in made)
+            if name not in CONVERTS and any(kinds[i] == "FLOAT32" for i in [*node.InputsAsNumpy(), *made] if i >= 0):
+                in_float.append(name)
+    precision = "w8a8" if in_integers else "w8" if "INT8" in constants else "fp32"
+    if precision == "fp32" and "FLOAT16" in constants:
+        precision = "w16"
+    return {"precision": precision, "constants": dict(constants), "nodes": nodes, "float": _counted(in_float)}
+
+
+def _counted(names: Iterable[str]) -> list[str]:
+    return [f"{name} x {count}" for name, count in sorted(Counter(names).items())]
+
+
+def _placement(interpreter: Any, plain: bool) -> dict[str, object]:
+    """The share of nodes that the delegate took; what it replaced stays in the list, but nothing reads it."""
+    rows = interpreter._get_ops_details()
+    made_by = {int(index): row for row in rows for index in row["outputs"]}
+    made_by |= {int(index): row for row in rows if row["op_name"] == "DELEGATE" for index in row["outputs"]}
+    wanted = [int(row["index"]) for row in interpreter.get_output_details()]
+    left: dict[int, str] = {}
+    seen: set[int] = set()
+    while wanted:
+        index = wanted.pop()
+        row = made_by.get(index)
+        if index not in seen and row is not None:
+            seen.add(index)
+            wanted += [int(one) for one in row["inputs"]]
+            if row["op_name"] != "DELEGATE":
+                left[int(row["index"])] = str(row["op_name"])
+    nodes = sum(row["op_name"] != "DELEGATE" for row in rows)
+    if plain:
+        return {"requested": 1.0, "nodes": nodes, "fallback": []}
+    return {"requested": 1 - len(left) / nodes if nodes else 1.0, "nodes": nodes, "fallback": _counted(left.values())}
+
+
+@contextlib.contextmanager
+def _inside(folder: str) -> Iterator[None]:
+    """In this working directory; where onnx2tf prints what is wrong and exits, an error with what it printed."""
+    before, said = os.getcwd(), io.StringIO()
+    os.chdir(folder)
+    try:
+        with contextlib.redirect_stdout(said):
+            yield
+    except SystemExit as exit_:
+        lines = [line for line in ESCAPES.sub("", said.getvalue()).splitlines() if line.strip()]
+        errors = [line.partition("ERROR:")[2].strip() for line in lines if "ERROR:" in line]
+        # Behind the cause comes what one may try.
+        raise RuntimeError((errors or lines or [f"onnx2tf exited with {exit_.code}"])[0]) from None
+    finally:
+        os.chdir(before)
+        print(said.getvalue())

@@ -1,0 +1,229 @@
+"""Apache TVM: ONNX through the relax frontend, LLVM code linked into a shared library for its virtual machine."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import shutil
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from bench_plugin.agent import samples
+from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported
+
+ADAPTER = {
+    "name": "tvm",
+    "kind": "compiler",
+    "toolchain": "tvm",
+    "title": "Apache TVM",
+    "distribution": "apache-tvm",
+    "operations": ["compile", "run"],
+    "operators": True,
+    "takes": ["onnx"],
+    "precisions": {"fp32": ["original"], "fp16": ["fp16"], "w8a8": ["qdq"]},
+    "artefact": True,
+    "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "portable": False,
+    "options": {"pipeline": ["default", "zero"], "shapes": ["kept", "frozen"]},
+    "needs": ["gcc"],
+    "unsupported": [
+        {"operation": "compile", "exception": "OpNotImplemented", "pattern": ""},
+        {"operation": "compile", "exception": "NotImplementedError", "pattern": ""},
+        {"operation": "compile", "exception": "ValueError", "pattern": "(?i)not (yet )?supported|unsupported"},
+        {
+            "operation": "compile", "exception": "ValueError",
+            "pattern": "cannot handle ShapeExpr inputs|no value in Constant|must be a constant|^Only .* supported",
+        },
+        {
+            "operation": "compile", "exception": "AssertionError",
+            "pattern": "^(Only|Currently only) .* supported|not currently supported|^Missing outputs during conversion",
+        },
+    ],
+}  # fmt: skip
+
+# Operators of relax that multiply and add; the type of their first argument is what they compute in.
+CONTRACTIONS = ("relax.nn.conv", "relax.matmul", "relax.linear", "relax.einsum")
+PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
+
+
+class Adapter:
+    """Keeps the virtual machine that was made last."""
+
+    def __init__(self) -> None:
+        self._key: Any = None
+        self._machine: Any = None
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return {name: importlib.metadata.version(name) for name in ("apache-tvm", "apache-tvm-ffi", "onnx", "numpy")}
+
+    def reset(self) -> None:
+        """Forget the virtual machine."""
+        self._key = self._machine = None
+
+    def compile(self, call: Call) -> Reply:
+        """``model.so``, linked by gcc, or by the target's own.
+
+        ``meta["options"]``: ``pipeline`` (``zero`` fuses operators first), and ``shapes``: symbolic dimensions are
+        kept, or frozen by ``meta["binding"]``. Raises InvalidModel for a file that is no ONNX, Unsupported where the
+        target's compiler is not there, or where nothing is computed in the precision that was asked for.
+        """
+        target: Any = call.meta["target"]
+        options: Any = call.meta.get("options") or {}
+        linker = _linker(target)
+        onnx = importlib.import_module("onnx")
+        tvm = _tvm()
+        frontend = importlib.import_module("tvm.relax.frontend.onnx")
+        support = importlib.import_module("tvm.support.cc")
+        model = _loaded(onnx, call.files["model.onnx"])
+        rows: Any = call.meta["inputs"]
+        symbolic = any(isinstance(size, str) for row in rows for size in row["shape"])
+        frozen = symbolic and str(options.get("shapes", "kept")) == "frozen"
+        call.stage("compile")
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            module = frontend.from_onnx(model, shape_dict=_frozen(call, rows) if frozen else None)
+        types, sums = _types(tvm, module)
+        placement: dict[str, object] = {"contractions": types}
+        effective, integer = _effective(str(call.meta["precision"]), types), _integer(str(call.meta["graph"]), types)
+        chosen = tvm.target.Target(_target(tvm, target))
+        if str(options.get("pipeline", "default")) == "zero":
+            with chosen:
+                module = tvm.relax.get_pipeline("zero")(module)
+        executable = tvm.relax.build(module, chosen)
+        path = os.path.join(call.folder, "model.so")
+        objects = os.path.join(call.folder, "objects")
+        os.mkdir(objects)
+        link = support.cross_compiler(linker, options=[str(flag) for flag in target.get("flags", ())])
+        executable.export_library(path, fcompile=link, workspace_dir=objects)
+        meta: dict[str, object] = {
+            "effective": effective, "integer": integer, "placement": placement,
+            "switches": {
+                "target": str(chosen), "pipeline": options.get("pipeline", "default"), "tuned": False,
+                "accumulate": sums,
+            },
+            "dynamic": ("frozen" if frozen else "preserved") if symbolic else "",
+            "architecture_file": "model.so", "notes": sorted({str(one.message).splitlines()[0] for one in said}),
+            "shims": [],
+        }  # fmt: skip
+        return Reply(meta, files={"model.so": path})
+
+    def run(self, call: Call) -> Reply:
+        """Outputs out0, out1 ... of ``model.so``: sample by sample, or once (``meta["whole"]``)."""
+        tvm = _tvm()
+        threads = int(str(call.meta.get("threads") or os.cpu_count() or 1))
+        machine = self._opened(tvm, call.files["model.so"])
+        tvm.get_global_func("runtime.config_threadpool")(1, threads)  # 1: of the fast cores
+        call.stage("run")
+        rows: Any = call.meta["inputs"]
+        given = samples.given_by_name(call)
+        order = [str(row["name"]) for row in rows if row["name"] in given]
+
+        def run(xs: Sequence[Any]) -> list[Any]:
+            ys = machine["main"](*[tvm.runtime.tensor(x) for x in xs])
+            alone = hasattr(ys, "numpy") or isinstance(ys, tvm.runtime.ShapeTuple)
+            return [_array(tvm, y) for y in ([ys] if alone else ys)]
+
+        inputs = [given[name] for name in order]
+        meta: dict[str, object] = {"placement": {"threads": tvm.get_global_func("runtime.NumThreads")()}}
+        if call.meta.get("whole"):
+            ys = run(inputs)
+            return Reply(meta, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
+        batched = bool(call.meta["batched"])
+        results = samples.one_by_one(run, inputs, batched)
+        joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
+        return Reply(meta, samples.blobs(joined))
+
+    def _opened(self, tvm: Any, path: str) -> Any:
+        key = (path, os.stat(path).st_mtime_ns)
+        if key != self._key:
+            self.reset()
+            self._machine = tvm.relax.VirtualMachine(tvm.runtime.load_module(path), tvm.cpu())
+            self._key = key
+        return self._machine
+
+
+def _tvm() -> Any:
+    # The pool of threads is as large as this when it is first needed, and can only be narrowed afterwards; without it
+    # TVM takes half of the cores. Its threads are not tied to cores: other agents work beside.
+    os.environ["TVM_NUM_THREADS"] = str(os.cpu_count() or 1)
+    os.environ["TVM_BIND_THREADS"] = "0"
+    tvm = importlib.import_module("tvm")
+    importlib.import_module("tvm.relax")
+    return tvm
+
+
+def _array(tvm: Any, value: Any) -> Any:
+    """A result as an array. The virtual machine gives ONNX's Shape, a tensor of int64, as a tuple of its own."""
+    if isinstance(value, tvm.runtime.ShapeTuple):
+        return importlib.import_module("numpy").array(list(value), dtype="int64")
+    return value.numpy()
+
+
+def _linker(target: Any) -> str:
+    """The compiler that links for the target. Raises Unsupported when it is not there."""
+    name = str(target.get("gcc") or "gcc")
+    path = shutil.which(name)
+    if path is None:
+        raise Unsupported("%s not found; install %s" % (name, target.get("package") or "gcc"))
+    return path
+
+
+def _loaded(onnx: Any, path: str) -> Any:
+    error = importlib.import_module("google.protobuf.message").DecodeError
+    try:
+        return onnx.load(path)
+    except error as cause:
+        raise InvalidModel(str(cause)) from cause
+
+
+def _frozen(call: Call, rows: Any) -> dict[str, list[int]]:
+    binding: Any = call.meta.get("binding") or {}
+    return {row["name"]: [int(binding.get(size, size)) for size in row["shape"]] for row in rows}
+
+
+def _target(tvm: Any, target: Any) -> dict[str, Any]:
+    if target["name"] == "local":
+        return {"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()}
+    chosen = {"kind": "llvm", "mtriple": target["triple"], "mcpu": target["cpu"], "mattr": list(target["features"])}
+    abi = str(target.get("abi") or "")
+    if abi:  # for 32-bit Arm that of floating point, else the machine's
+        chosen["mfloat-abi" if abi in ("hard", "soft") else "mabi"] = abi
+    return chosen
+
+
+def _types(tvm: Any, module: Any) -> tuple[dict[str, int], list[str]]:
+    """What the imported module computes in: types of its contractions by how many, and types that they sum in."""
+    found: dict[str, int] = {}
+    sums: set[str] = set()
+
+    def seen(expression: Any) -> None:
+        operator = expression.op if isinstance(expression, tvm.relax.Call) else None
+        if isinstance(operator, tvm.ir.Op) and str(operator.name).startswith(CONTRACTIONS):
+            first = expression.args[0]
+            dtype = str((first.fields[0] if isinstance(first, tvm.relax.Tuple) else first).ty.dtype)
+            found[dtype] = found.get(dtype, 0) + 1
+            sums.add(str(expression.ty.dtype))  # TVM's kernels sum in the type of their result
+
+    for function in module.functions.values():
+        if isinstance(function, tvm.relax.Function):
+            tvm.relax.analysis.post_order_visit(function, seen)
+    return found, sorted(sums)
+
+
+def _effective(precision: str, types: dict[str, int]) -> str:
+    """What the contractions are computed in, "" without any. Raises Unsupported for another float type throughout."""
+    names = sorted({PRECISIONS.get(dtype, dtype) for dtype in types})
+    floats = [name for name in names if name in PRECISIONS.values()]  # integers are what the graph itself asks for
+    if precision in PRECISIONS.values() and floats and precision not in floats:
+        raise Unsupported("asked %s, ran %s" % (precision, ", ".join(floats)))
+    return precision if precision in names else ", ".join(names)
+
+
+def _integer(graph: str, types: dict[str, int]) -> str:
+    if graph != "qdq" or not types:
+        return ""
+    whole = sum(count for dtype, count in types.items() if "int" in dtype)
+    return "integer" if whole >= 0.5 * sum(types.values()) else "simulated"

@@ -1,0 +1,1 @@
+"""One dataset per file."""

@@ -1,0 +1,1 @@
+"""One framework per file, and how models are trained in it."""

@@ -1,0 +1,1 @@
+"""Our own tools on ONNX files: checks, float64 evaluation, mutants, subgraph extraction."""

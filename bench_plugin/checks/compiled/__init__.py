@@ -1,0 +1,1 @@
+"""What the checks of compiled models share: compile, deploy, run."""

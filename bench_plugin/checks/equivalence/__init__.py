@@ -1,0 +1,1 @@
+"""Does a compiled model still compute the same function?"""

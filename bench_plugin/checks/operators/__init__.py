@@ -1,0 +1,1 @@
+"""ONNX's own operator tests in every backend."""

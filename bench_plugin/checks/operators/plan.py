@@ -1,0 +1,45 @@
+"""Cells of single operators: every case of ONNX's backend tests x compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.settings import Selection
+from bench_plugin.inventory.adapters import Adapter
+from bench_plugin.inventory.cases import Case, sample
+from bench_plugin.matrix.planner import ONNX, Planned, check_values, elsewhere, operator_compilers
+
+SAMPLED = ("smoke", "quick", "published")  # profiles that take a fixed part of the cases
+
+
+class OperatorPlanner:
+    """The default compiler unless others are named; cases by the profile, or by name."""
+
+    checks = frozenset({Check.OPERATOR})
+
+    def __init__(self, cases: Callable[[], Mapping[str, Case]], compilers: Mapping[str, Adapter]) -> None:
+        self._cases = cases
+        self._compilers = compilers
+
+    def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
+        """Compiler by compiler, every case. Raises UsageError for a case that there is not."""
+        if selection.models and not selection.cases and not self._meant(selection):
+            return  # models were asked for by name, and no case is one of them
+        names = operator_compilers(self._compilers, selection)
+        for name in names:  # one compiler after the other: the rows of the first are there while the next work ahead
+            for case in self._selected(selection):
+                cell = Cell(check, case.name, ONNX, compiler=name)
+                declared = elsewhere(cell, selection, "operators")
+                yield declared.cell if declared else cell, declared
+
+    def _meant(self, selection: Selection) -> bool:
+        return any(name in self._cases() for name in selection.models)
+
+    def _selected(self, selection: Selection) -> list[Case]:
+        cases = self._cases()
+        wanted = selection.cases or tuple(name for name in selection.models if name in cases)
+        if wanted:
+            check_values("case", wanted, cases)
+            return [cases[name] for name in wanted]
+        return sample(cases.values()) if selection.profile in SAMPLED else list(cases.values())

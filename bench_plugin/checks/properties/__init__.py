@@ -1,0 +1,1 @@
+"""Generated graphs in every backend, searched for failures that nobody wrote down."""

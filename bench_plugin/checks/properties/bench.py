@@ -1,0 +1,166 @@
+"""One drawn graph in a compiler: built as ONNX with its float64 truth, compiled, run and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench_plugin.compare import operator_rules as rules
+from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.outcome import Stage, Symptom
+from bench_plugin.domain.precision import ORIGINAL
+from bench_plugin.generation.graphs import Graph
+from bench_plugin.generation.search import AGREED, FAILED, INVALID, REFUSED, SILENT, Signature, Tried, normalised
+from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.pipeline.backend import Backend
+from bench_plugin.pipeline.corpus import CaseData, Pack
+from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.reach.processes.supervisor import AgentPool
+
+BUILDER = "onnx_build"
+ROLES = ("properties-compile", "properties-run")
+BUILD_ROLE = "properties-build"
+DRAWN = "drawn"  # what the builder calls its case
+SECONDS = 30.0  # for one stage of one example
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Built:
+    """What the builder made of a graph: the case, or why there is none."""
+
+    case: CaseData | None
+    model: bytes
+    tried: Tried | None
+
+
+class Bench:
+    """One compiler with the builder of ONNX files: takes a graph, says what came of it."""
+
+    def __init__(self, workspace: Workspace, pool: AgentPool, cell: Cell, threads: int, scratch: Path) -> None:
+        adapter, backend = workspace.catalog.compiler(cell.compiler)
+        toolchain = adapter.toolchain_for("onnx")
+        declared: Mapping[str, list[str]] = adapter.declaration.get("options", {})
+        options = {**{key: values[0] for key, values in declared.items()}, **workspace.options.get(adapter.name, {})}
+        meta = {
+            "precision": "fp32", "graph": ORIGINAL, "target": {"name": "local"}, "options": options,
+            "backend": backend or next(iter(adapter.backends), ""), "threads": threads, "batched": False,
+            "binding": {}, "calibration_method": "minmax",
+        }  # fmt: skip
+        limits = Limits(SECONDS, int(workspace.toolchains.memory_gb(toolchain) * GIB))
+        self.placement: dict[str, Any] = {}
+        self._backend = Backend(pool, adapter, toolchain, meta, limits, scratch, roles=ROLES)
+        self._pool = pool
+        self._builder = workspace.catalog[BUILDER].toolchain
+        self._building = Limits(SECONDS, int(workspace.toolchains.memory_gb(self._builder) * GIB))
+        self._loose = "fp32" in adapter.declaration.get("loose", ())
+
+    def close(self) -> None:
+        """Give the compiler's agents back."""
+        self._backend.close()
+
+    def attempt(self, graph: Graph) -> Tried:
+        """Build the graph, compile it, run it and judge it by its operators' rules."""
+        built = self.build(graph)
+        if built.tried is not None or built.case is None:
+            return built.tried or Tried(SILENT)
+        ran = self._backend.run(built.case)
+        if ran.failure is not None:
+            failure = ran.failure
+            if failure.symptom is Symptom.UNSUPPORTED:
+                return Tried(REFUSED, failure.message)
+            if failure.symptom in (Symptom.VERSION_SKEW, Symptom.HARNESS):
+                return Tried(SILENT, f"{failure.symptom}: {failure.message}")
+            kind = failure.types[0].rpartition(".")[2] if failure.types else ""
+            text = f"{kind}: {failure.message}" if kind else failure.message
+            return self._wrong(graph, str(failure.stage), str(failure.symptom), text, failure.log)
+        self.placement.update(ran.meta.get("placement", {}))
+        case = built.case
+        verdict = rules.strict(case.expected, ran.outputs, case.truths, case.rule, loose=self._loose)
+        if verdict.passed:
+            return Tried(AGREED)
+        return self._wrong(graph, str(Stage.COMPARE), str(Symptom.MISMATCH), verdict.reason, "")
+
+    def build(self, graph: Graph) -> Built:
+        """The graph as a case with its float64 truth."""
+        values = {f"in:{one.port.name}": one.values for one in graph.sources}
+        rule = rules.rule_of(graph.operators, len(graph.nodes), len(values))
+        files: list[Path] = []
+        try:
+            with self._pool.lease(self._builder, role=BUILD_ROLE, sticky=BUILDER) as agent:
+                meta = {"graph": graph.structure(), "need": rule.need}
+                answer = agent.call(BUILDER, "build", meta, arrays=values, limits=self._building)
+            files = list(answer.files.values())
+            model = answer.files["model.onnx"].read_bytes()
+            if "objection" in answer.meta:
+                return Built(None, model, Tried(INVALID, str(answer.meta["objection"])))
+            if "silent" in answer.meta:
+                return Built(None, model, Tried(SILENT, str(answer.meta["silent"])))
+            case = _case(answer.files, rule)
+        except AgentFailure as error:
+            return Built(None, b"", Tried(SILENT, f"the reference: {error.symptom}: {error.message}"))
+        finally:
+            for file in files:
+                file.unlink(missing_ok=True)
+        floats = any(port.dtype in rules.FORMATS for port in graph.outputs)
+        if rule.need and floats and case.no_truth:
+            return Built(None, model, Tried(SILENT, f"no float64 result: {case.no_truth}"))
+        if len(graph.nodes) > 1 and _has_nan(case):
+            return Built(None, model, Tried(SILENT, "NaN in between, of which not every operator's rule speaks"))
+        return Built(case, model, None)
+
+    def _wrong(self, graph: Graph, stage: str, symptom: str, text: str, log: str) -> Tried:
+        message = normalised(text if symptom != Symptom.MISMATCH else _short(text))
+        return Tried(FAILED, text, Signature(stage, symptom, graph.operators, message), log)
+
+
+def _case(files: Mapping[str, Path], rule: rules.Rule) -> CaseData:
+    cases = Pack(files["cases.json"], files["cases.bin"])
+    row = cases.rows[DRAWN]
+    truths: tuple[rules.Truth, ...] = ()
+    missing = ""
+    if "truths.json" in files:
+        pack = Pack(files["truths.json"], files["truths.bin"])
+        found = pack.rows[DRAWN]
+        missing = str(found.get("error", ""))
+        count = len(found.get("outputs", ()))
+        sums, spread = found.get("sums", [None] * count), found.get("spread", [None] * count)
+        truths = tuple(
+            rules.Truth(
+                None if value is None else pack.reader.value(value),
+                None if total is None else pack.reader.value(total), reach,
+            )
+            for value, total, reach in zip(found.get("outputs", ()), sums, spread, strict=True)
+        )  # fmt: skip
+    case = CaseData(DRAWN, row, cases.reader, rule, truths, missing)
+    return replace(case, truths=tuple(map(_wider, truths, case.expected)))
+
+
+def _has_nan(case: CaseData) -> bool:
+    floats = [one.values for one in case.expected if isinstance(one, rules.Tensor) and one.values.dtype.kind == "f"]
+    return any(bool(np.isnan(values).any()) for values in floats)
+
+
+def _wider(truth: rules.Truth, expected: rules.Value) -> rules.Truth:
+    """Of composites, the spread at least as wide as what float32 itself costs the reference evaluator: rounded inputs
+    say nothing of rounded results in between.
+    """
+    if truth.spread is None or truth.values is None or not isinstance(expected, rules.Tensor):
+        return truth
+    with np.errstate(all="ignore"):
+        errors = np.abs(expected.values.astype(np.float64) - truth.values)
+    return replace(truth, spread=max(truth.spread, float(errors[np.isfinite(errors)].max(initial=0.0))))
+
+
+def _short(reason: str) -> str:
+    """A mismatch without its figures: ``NaN in other places``, ``out of 4 ULP``, ``shape [#], expected [#]``."""
+    rest = reason.partition(": ")[2]
+    if not rest:
+        return reason
+    if "elements differ" in rest:
+        return "elements differ"
+    return rest.split(":")[0] if not rest.startswith(("shape", "type")) else rest

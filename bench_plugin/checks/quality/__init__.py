@@ -1,0 +1,1 @@
+"""Does a compiled model still do its task as well?"""

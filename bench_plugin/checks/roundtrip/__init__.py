@@ -1,0 +1,1 @@
+"""Export to ONNX and import back, with the numbers compared."""

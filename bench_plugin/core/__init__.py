@@ -1,1 +1,0 @@
-"""The domain: cells, stages, verdicts, results. Imports no pytest."""

@@ -1,0 +1,115 @@
+"""Whether a part of a graph computes what it should: the rules of whole models, or of an operator on one input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bench_plugin.compare.measures import distance, scale_of
+from bench_plugin.compare.noise import Noise, measure_noise, tolerance
+from bench_plugin.compare.operator_rules import FORMATS, Rule, Tensor, Truth, strict, ulp
+from bench_plugin.compare.table import DEFAULTS
+from bench_plugin.compare.verdict import AGREE, MISMATCH, compare
+from bench_plugin.diagnosis.parts import Part, Ran
+from bench_plugin.diagnosis.trials import Trials
+
+Array = np.ndarray[Any, Any]
+
+NOISE_RUNS = 2
+
+
+@dataclass(frozen=True)
+class OutputVerdict:
+    """One output of a part. ``ratio`` is its error in tolerances; ``limit`` and ``rms`` what it may be off by."""
+
+    name: str
+    wrong: str  # "" | shape | type | NaN | Inf | values
+    reason: str
+    E: float | None
+    ratio: float
+    limit: float
+    rms: float
+
+
+def judged(trials: Trials, part: Part, ran: Ran) -> list[OutputVerdict]:
+    """Every output of a part that ran, against its own float64 on the same inputs."""
+    truth = trials.truth(part)
+    actual = dict(zip(truth, ran.outputs, strict=False))
+    if len(actual) < len(truth):
+        return [OutputVerdict("", "shape", f"{len(actual)} of {len(truth)} outputs came", None, np.inf, 0.0, 0.0)]
+    precision = trials.cell.precision if trials.cell.precision in ("fp16", "bf16") else "fp32"
+    with np.errstate(all="ignore"):  # truths that are not finite are said so, not computed with
+        found = _verdicts(trials, truth, actual, None, precision)
+        if not any(one.wrong for one in found):
+            return found  # right within the smallest tolerance there is: the noise, which is costly, decides nothing
+        if precision != "fp32":
+            runs = [trials.emulated(part)]
+        else:
+            runs = [trials.truth(part, perturb=seed) for seed in range(1, 1 + NOISE_RUNS)]
+        return _verdicts(trials, truth, actual, runs, precision)
+
+
+def _verdicts(
+    trials: Trials, truth: Mapping[str, Array], actual: Mapping[str, Array], runs: Sequence[Mapping[str, Array]] | None,
+    precision: str,
+) -> list[OutputVerdict]:  # fmt: skip
+    few = all(len(values) < 2 for values in truth.values())
+    found = []
+    for name, want in truth.items():
+        others = [run[name] for run in runs or ()]
+        if few:
+            found.append(_single(name, want, actual[name], others))
+        else:
+            noise = Noise(0.0, 0.0, 1) if runs is None else measure_noise(want, others)
+            found.append(_several(name, want, actual[name], noise, precision, trials.loose))
+    return found
+
+
+def _several(name: str, want: Array, have: Array, noise: Noise, precision: str, loose: bool) -> OutputVerdict:
+    found = compare({name: want}, {name: have}, {name: noise}, precision=precision, loose=loose)
+    limit = tolerance(noise, DEFAULTS.row(precision, loose=loose))
+    scale = scale_of(want.astype(np.float64)) if want.dtype.kind == "f" else None
+    numbers: Mapping[str, Any] = found.numbers
+    reach, rms = 0.0, 0.0
+    if scale is not None and np.isfinite(scale.norm):
+        reach = limit.M * scale.rms
+        rms = limit.E * scale.norm / np.sqrt(max(want.size, 1))
+    wrong = _kind(want, have) if found.status == MISMATCH else ""
+    ratio = float(numbers.get("needed", 0.0 if found.status != MISMATCH else np.inf))
+    reason = found.reason.partition(": ")[2] if found.status != AGREE else ""
+    return OutputVerdict(name, wrong, reason, numbers.get("E"), ratio, float(reach), float(rms))
+
+
+def _single(name: str, want: Array, have: Array, others: Sequence[Array]) -> OutputVerdict:
+    """One input alone cannot be centred: the rule of composite operators."""
+    kind = have.dtype.name if have.dtype.name in FORMATS else "float32"
+    spread = max((float(np.abs(other - want).max(initial=0.0)) for other in others), default=0.0) if _real(want) else 0
+    expected = Tensor(have.dtype.name if _real(want) and have.dtype.kind == "f" else want.dtype.name, want)
+    said = strict(
+        [expected], [Tensor(have.dtype.name, have)], [Truth(want, None, spread)],
+        Rule("composite") if _real(want) else Rule("exact"),
+    )  # fmt: skip
+    peak = float(ulp(np.abs(want[np.isfinite(want)]).max(initial=0.0), FORMATS[kind])) if _real(want) else 0.0
+    reach = 16 * spread + 4 * peak
+    error = distance(have, want, scale_of(want)).max_abs if _real(want) and have.shape == want.shape else None
+    wrong = "" if said.passed else _kind(want, have)
+    return OutputVerdict(name, wrong, said.reason, error, said.ratio or (0.0 if said.passed else np.inf), reach, reach)
+
+
+def _kind(want: Array, have: Array) -> str:
+    if want.shape != have.shape:
+        return "shape"
+    if (want.dtype.kind == "f") != (have.dtype.kind == "f"):
+        return "type"
+    if _real(want) and np.isfinite(want).all() and not np.isfinite(have).all():
+        return "NaN"
+    if _real(want) and (np.isinf(want) != np.isinf(have)).any():
+        return "Inf"
+    return "values"
+
+
+def _real(values: Array) -> bool:
+    return bool(values.dtype.kind == "f")

@@ -1,0 +1,366 @@
+"""From a failing cell to the fewest nodes that fail in the same way: delta debugging over the graph's nodes.
+
+A part is fed with the truth's tensors, so any set of nodes is a model that can be tried. What counts as the same:
+stage and symptom, the kind and normalised message of an exception, the signal of a crash, and of a mismatch whether it
+is the shape, the type, NaN or the values.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.diagnosis.failure_signature import same_failure
+from bench_plugin.diagnosis.part_verdict import OutputVerdict, judged
+from bench_plugin.diagnosis.parts import CannotSay, Graph, Part, Ran
+from bench_plugin.diagnosis.scripts import has_template, script
+from bench_plugin.diagnosis.trials import Trials
+from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.outcome import Failure, Stage, Symptom
+
+SMALLEST = (1, 2, 3, 4)
+HANG_SECONDS = 20.0
+PATIENCE = 10.0  # how many times as long as the whole model a part may take
+
+
+@dataclass(frozen=True)
+class Defect:
+    """What a part shows: a failure, or outputs that are wrong."""
+
+    failure: Failure | None = None
+    wrong: tuple[OutputVerdict, ...] = ()
+
+    @property
+    def stage(self) -> Stage:
+        """Where it shows."""
+        return self.failure.stage if self.failure else Stage.COMPARE
+
+    @property
+    def symptom(self) -> Symptom:
+        """How it shows."""
+        return self.failure.symptom if self.failure else Symptom.MISMATCH
+
+    @property
+    def text(self) -> str:
+        """In one line."""
+        if self.failure:
+            kind = self.failure.types[0].rpartition(".")[2] + ": " if self.failure.types else ""
+            return f"{self.stage}: {self.symptom}: {kind}{self.failure.message}"
+        first = self.wrong[0]
+        return f"{self.stage}: mismatch: {first.name}: {first.reason}"
+
+    def of_outputs(self, other: Defect | None) -> bool:
+        """Whether no output is wrong that was not so in the other; always so for failures."""
+        wrong = {(one.name, one.wrong) for one in self.wrong}
+        return not wrong or (other is not None and wrong <= {(one.name, one.wrong) for one in other.wrong})
+
+    def same(self, other: Defect | None, names: Collection[str] = ()) -> bool:
+        """Whether the other is this defect; ``names`` are those of the graph, which messages may differ in."""
+        if other is None or (self.failure is None) is not (other.failure is None):
+            return False
+        if self.failure and other.failure:
+            return same_failure(self.failure, other.failure, names)
+        return bool({one.wrong for one in self.wrong} & {one.wrong for one in other.wrong})
+
+
+@dataclass
+class Reduction:
+    """What came of it: ``nodes`` of how many, the smallest part, its defect, and the files that were written."""
+
+    defect: Defect
+    part: Part
+    nodes: int
+    of: int
+    trials: int
+    seconds: float
+    notes: list[str] = field(default_factory=list)
+
+
+class Reducer:
+    """Reduces one cell; ``most`` trials and ``budget`` seconds at most, then it keeps the smallest so far."""
+
+    def __init__(self, trials: Trials, note: Callable[[str], None], *, most: int, budget: float) -> None:
+        self._trials = trials
+        self._note = note
+        self._most = most
+        self._until = time.monotonic() + budget
+        self._began = time.monotonic()
+        self._count = 0
+        self._known: dict[frozenset[int], bool] = {}
+        self._notes: list[str] = []
+        self._names: frozenset[str] = frozenset()
+
+    def reduce(self, stage: str, symptom: str) -> Reduction:
+        """Reduce the defect of the cell. Raises CannotSay when it does not show outside of its cell."""
+        whole = self._trials.origin()
+        defect = self._shown(whole, stage, symptom)
+        if defect is None:
+            raise CannotSay("the cell's own file does not show the defect when it is run alone: nothing to reduce")
+        self._note(f"the whole file: {defect.text}")
+        graph, nodes, part = self._start(whole, defect)
+        total = len(graph.nodes)
+        kept = self._minimal(graph, self._window(graph, nodes, defect), defect)
+        part = self._trials.cutter.part(graph, [kept])
+        part = self._shrunk(part, defect)
+        last = self._defect(part, fresh=True)
+        if last is None or not defect.same(last, self._names):
+            raise CannotSay("the smallest part does not show it in a fresh process: it depends on what ran before")
+        return Reduction(
+            last, part, len(kept), total, self._count, time.monotonic() - self._began, self._notes
+        )  # fmt: skip
+
+    def _shown(self, whole: Part, stage: str, symptom: str) -> Defect | None:
+        """The defect of the whole file; a mismatch is judged once the file is a part."""
+        ran = self._trials.run(whole, fresh=True)
+        self._count += 1
+        if symptom == Symptom.MISMATCH:
+            if ran.failure is not None:
+                self._note(f"the cell was a mismatch; alone it ends at {ran.failure.stage}: {ran.failure.message}")
+                return Defect(ran.failure)
+            self._allow(ran)
+            return self._wrong(whole, ran)
+        if ran.failure is None:
+            return None
+        if (str(ran.failure.stage), str(ran.failure.symptom)) != (stage, symptom):
+            self._note(f"the cell said {stage}: {symptom}; alone it is {ran.failure.stage}: {ran.failure.symptom}")
+        if ran.failure.symptom is Symptom.TIMEOUT:
+            self._trials.seconds = min(self._trials.seconds, HANG_SECONDS)
+        return Defect(ran.failure)
+
+    def _allow(self, ran: Ran) -> None:
+        self._trials.seconds = min(self._trials.seconds, max(HANG_SECONDS, PATIENCE * ran.seconds))
+
+    def _start(self, whole: Part, defect: Defect) -> tuple[Graph, list[int], Part]:
+        """The graph, with sizes for its symbols unless the defect is gone with them."""
+        symbolic = any(not isinstance(dim, int) for row in whole.inputs for dim in row["shape"])
+        for bound in (True, False) if symbolic else (True,):
+            graph = self._trials.cutter.graph(bound=bound)
+            nodes = list(range(len(graph.nodes)))
+            part = self._trials.cutter.part(graph, [nodes])
+            rewritten = self._defect(part)
+            if defect.same(rewritten, graph.names):
+                self._names = graph.names
+                if not bound:
+                    self._notes.append("symbolic dimensions stay: with numbers for them the defect is gone")
+                return graph, nodes, part
+            how = "with numbers for its symbols" if bound and symbolic else "rewritten"
+            self._note(f"the graph {how}: {rewritten.text if rewritten else 'no defect'}")
+        raise CannotSay("the defect is gone when the graph is rewritten without its names and shapes")
+
+    def _window(self, graph: Graph, nodes: list[int], defect: Defect) -> list[int]:
+        """The shortest beginning that shows it, without as much of its own beginning as can be spared."""
+        low, high = 1, len(nodes)
+        while low < high:
+            middle = (low + high) // 2
+            if self._shows(graph, nodes[:middle], defect):
+                high = middle
+            else:
+                low = middle + 1
+        low, last = 0, high - 1
+        while low < last:
+            middle = (low + last + 1) // 2
+            if self._shows(graph, nodes[middle:high], defect):
+                low = middle
+            else:
+                last = middle - 1
+        self._note(f"{high - low} nodes side by side show it")
+        return nodes[low:high]
+
+    def _minimal(self, graph: Graph, nodes: list[int], defect: Defect) -> list[int]:
+        """Zeller's ddmin: ever smaller chunks, kept alone or left out."""
+        pieces = 2
+        while len(nodes) > 1:
+            size = -(-len(nodes) // pieces)
+            chunks = [nodes[start : start + size] for start in range(0, len(nodes), size)]
+            smaller = self._first(graph, chunks, defect) if pieces == 2 or size > 1 else None
+            if smaller is None and size == 1:
+                smaller = self._first(graph, chunks, defect)
+            if smaller is not None:
+                nodes, pieces = smaller, 2
+                self._note(f"{len(nodes)} nodes still show it")
+                continue
+            rests = [[place for place in nodes if place not in chunk] for chunk in chunks]
+            smaller = self._first(graph, rests, defect) if len(chunks) > 2 else None
+            if smaller is not None:
+                nodes, pieces = smaller, max(pieces - 1, 2)
+                self._note(f"{len(nodes)} nodes still show it")
+                continue
+            if size == 1 or self._spent():
+                break
+            pieces = min(len(nodes), pieces * 2)
+        return nodes
+
+    def _first(self, graph: Graph, candidates: Sequence[list[int]], defect: Defect) -> list[int] | None:
+        return next((nodes for nodes in candidates if nodes and self._shows(graph, nodes, defect)), None)
+
+    def _shows(self, graph: Graph, nodes: list[int], defect: Defect) -> bool:
+        key = frozenset(nodes)
+        if key not in self._known:
+            if self._spent():
+                return False
+            try:
+                part = self._trials.cutter.part(graph, [nodes])
+            except CannotSay:
+                self._known[key] = False
+                return False
+            self._known[key] = bool(part.outputs) and defect.same(self._defect(part), self._names)
+            self._trials.cutter.discard(part)
+        return self._known[key]
+
+    def _spent(self) -> bool:
+        over = self._count >= self._most or time.monotonic() > self._until
+        if over and not any("budget" in note for note in self._notes):
+            self._notes.append(f"stopped by its budget after {self._count} trials: it may not be the smallest")
+        return over
+
+    def _shrunk(self, part: Part, defect: Defect) -> Part:
+        """Smaller dimensions, the largest first, as long as the defect stays."""
+        before = self._defect(part)
+        for size in part.described["sizes"]:
+            for to in (number for number in SMALLEST if number < size):
+                if self._spent():
+                    return part
+                smaller = self._trials.cutter.smaller(part, size, to)
+                if smaller is None or not self._valid(smaller):
+                    continue
+                found = self._defect(smaller)
+                if found is not None and defect.same(found, self._names) and found.of_outputs(before):
+                    self._note(f"dimension {size} can be {to}")
+                    part = smaller
+                    break
+        return part
+
+    def _defect(self, part: Part, *, fresh: bool = False) -> Defect | None:
+        self._count += 1
+        ran = self._trials.run(part, fresh=fresh)
+        return Defect(ran.failure) if ran.failure else self._wrong(part, ran)
+
+    def _valid(self, part: Part) -> bool:
+        """Whether the reference can compute it, and something comes out: else a defect would prove nothing."""
+        try:
+            return all(values.size for values in self._trials.truth(part).values())
+        except CannotSay:
+            return False
+
+    def _wrong(self, part: Part, ran: Ran) -> Defect | None:
+        if not ran.outputs:
+            return None
+        try:
+            found = tuple(one for one in judged(self._trials, part, ran) if one.wrong)
+        except CannotSay:
+            return None
+        return Defect(None, found) if found else None
+
+
+def write(trials: Trials, cell: Cell, found: Reduction, folder: Path) -> list[str]:
+    """``model.onnx``, ``inputs.npz``, ``expected.npz`` and ``repro.py``; and whether the script says what it should."""
+    import numpy as np
+
+    folder.mkdir(parents=True, exist_ok=True)
+    part, defect = found.part, found.defect
+    shutil.copyfile(part.path, folder / "model.onnx")
+    sample, limits, expected = _sample(trials, found)
+    keys = [(name, f"in{index}") for index, name in enumerate(sample)]
+    np.savez(folder / "inputs.npz", **{key: sample[name] for name, key in keys})
+    np.savez(folder / "expected.npz", **{f"out{index}": values for index, values in enumerate(expected)})
+    versions = trials.versions()
+    operators = ", ".join(part.described["operators"])
+    described = {
+        "cell": cell.axes(), "defect": defect.text, "detail": defect.failure.detail if defect.failure else "",
+        "nodes": found.nodes, "of": found.of, "operators": part.described["operators"], "versions": versions,
+        "trials": found.trials, "seconds": round(found.seconds, 1), "notes": found.notes,
+    }  # fmt: skip
+    (folder / "reduction.json").write_text(json.dumps(described, indent=1) + "\n", "utf-8")
+    if not has_template(trials.tool):
+        return [f"no repro.py: there is no template for {trials.tool}"]
+    facts = {
+        "TOOL": trials.tool, "SEEN_WITH": versions, "SYMPTOM": str(_as_seen(defect)), "WRONG": defect.text,
+        "SAYS": _says(defect), "HOW": trials.options(), "INPUTS": keys,
+        "OUTPUTS": [(str(row["name"]), str(values.dtype)) for row, values in zip(part.outputs, expected, strict=True)]
+        if expected
+        else [(str(row["name"]), str(row["dtype"])) for row in part.outputs],
+        "SHAPES": [list(values.shape) for values in expected], "LIMITS": limits, "SECONDS": int(trials.seconds),
+    }  # fmt: skip
+    kinds = f"{found.nodes} of {found.of} nodes" if found.nodes > 1 else f"one node of {found.of}"
+    title = f"{trials.tool}: {defect.symptom} at {defect.stage} with {operators}"
+    said = f"{defect.text}\nReduced from {cell.id}: {kinds}."
+    text = script(trials.tool, title=title, said=said, graph=part.described["text"], facts=facts)
+    (folder / "repro.py").write_text(text, "utf-8")
+    return _tried(trials, folder, found)
+
+
+def _as_seen(defect: Defect) -> Symptom:
+    """In a script every refusal of a tool is an exception."""
+    plain = (Symptom.CRASH, Symptom.TIMEOUT, Symptom.MISMATCH)
+    return defect.symptom if defect.symptom in plain else Symptom.EXCEPTION
+
+
+def _limits(verdict: OutputVerdict | None) -> tuple[float | None, float | None]:
+    """What an output may be off by; nothing is asked of one that was right."""
+    if verdict is None:
+        return None, None
+    return verdict.limit if isfinite(verdict.limit) else 0.0, verdict.rms if isfinite(verdict.rms) else 0.0
+
+
+def _says(defect: Defect) -> str:
+    """The longest run of plain words of an exception's message: what a script must find to have met the same one."""
+    if defect.failure is None or _as_seen(defect) is not Symptom.EXCEPTION:
+        return ""
+    chunks = re.split(r"['\"`\\]|\S*[\d/]\S*|\n", defect.failure.message)
+    longest = max((chunk.strip() for chunk in chunks), key=len, default="")
+    kind = defect.failure.types[0].rpartition(".")[2] if defect.failure.types else ""
+    return longest if len(longest) > 3 else kind
+
+
+def _sample(
+    trials: Trials, found: Reduction
+) -> tuple[dict[str, Any], list[tuple[float | None, float | None]], list[Any]]:
+    """The one sample that shows it best, what its outputs may be off by, and what they should be."""
+    import numpy as np
+
+    part = found.part
+    arrays = {name.partition(":")[2]: values for name, values in part.arrays.items()}
+    try:
+        truth = trials.truth(part)
+    except CannotSay as error:  # a crash is a crash without numbers too
+        found.notes.append(f"no expected outputs: {error}")
+        return {name: values[0] for name, values in arrays.items()}, [], []
+    count = len(next(iter(truth.values())))
+    verdicts = {one.name: one for one in found.defect.wrong}
+    worst = 0
+    limits: list[tuple[float | None, float | None]] = []
+    ran = trials.run(part) if found.defect.wrong else Ran(None)
+    for index, (name, want) in enumerate(truth.items()):
+        verdict = verdicts.get(name)
+        limits.append(_limits(verdict))
+        if verdict and verdict.wrong == "values" and index < len(ran.outputs) and want.dtype.kind == "f":
+            errors = np.abs(ran.outputs[index].astype(np.float64) - want).reshape(count, -1).max(axis=1)
+            worst = int(errors.argmax())
+    expected = [values[worst] for values in truth.values()]
+    return {name: values[worst] for name, values in arrays.items()}, limits, expected
+
+
+def _tried(trials: Trials, folder: Path, found: Reduction) -> list[str]:
+    """Run the script once in the tool's environment: what it says belongs beside it."""
+    command = [str(trials.python()), "-I", "repro.py"]
+    allowed = 2 * trials.seconds + 60
+    try:
+        done = subprocess.run(
+            command, cwd=folder, timeout=allowed, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return [f"repro.py: no end after {allowed:.0f} s"]
+    text = done.stdout.decode("utf-8", "replace")
+    (folder / "repro.txt").write_text(text, "utf-8")
+    if done.returncode == 1 and f"happened: {_as_seen(found.defect)}" in text.splitlines():
+        return ["repro.py shows it with the tool alone (its words are in repro.txt)"]
+    return [f"repro.py ends with {done.returncode}, not 1: with the tool alone it does not show; see repro.txt"]

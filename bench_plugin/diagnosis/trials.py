@@ -1,0 +1,223 @@
+"""A cell's ONNX graph and parts of it, compiled and run as the cell was: what reducing and localising stand on.
+
+Nothing of it is cached: a trial is one of hundreds, and costs at most its own agent.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench_plugin.diagnosis.cutting import GRAPHS, Cutter
+from bench_plugin.diagnosis.parts import CannotSay, Origin, Part, Ran
+from bench_plugin.diagnosis.trial_origin import SAMPLES, Origins, model_of
+from bench_plugin.diagnosis.trial_tools import TrialTools
+from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.compiler_name import CompilerName
+from bench_plugin.domain.outcome import Stage
+from bench_plugin.domain.paths import cache_root
+from bench_plugin.domain.settings import Settings
+from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.pipeline.cache import Cache, default_folder
+from bench_plugin.pipeline.compile_tasks import CompileTasks, Given, Subject
+from bench_plugin.pipeline.inputs import stack_names
+from bench_plugin.pipeline.stages import Stages, Task, failure_of
+from bench_plugin.pipeline.tasks import Tasks
+from bench_plugin.reach.processes.client import AgentFailure, Answer, Limits
+from bench_plugin.reach.processes.supervisor import AgentPool
+from bench_plugin.reach.processes.zipapp import agent_digest
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+ROLES = ("trial-compile", "trial-run")
+
+
+class Trials:
+    """Opens one cell's graph and tries parts of it. Made in the main thread; ``close`` ends every process."""
+
+    def __init__(
+        self, settings: Settings, workspace: Workspace, cell: Cell, note: Callable[[str], None], *, seconds: float,
+    ) -> None:  # fmt: skip
+        if cell.framework != "onnx" and not cell.exporter:
+            raise CannotSay(f"{cell.id}: compiled from the framework's own model, so there is no ONNX graph to cut")
+        self.cell = cell
+        self.seconds = seconds
+        self._workspace = workspace
+        self._note = note
+        self._scratch = Path(tempfile.mkdtemp(prefix="trials-", dir=_folder()))
+        self._pool = AgentPool(
+            environments=lambda name: workspace.toolchains.ensure(name, progress=note),
+            folder=settings.results.parent / "logs", adapters=workspace.catalog.sources,
+        )  # fmt: skip
+        self._cache = Cache(settings.cache or default_folder(), note=note)
+        self._stages = Stages(
+            self._cache, self._pool, workspace.catalog, workspace.toolchains, agent_digest=agent_digest(), refresh=False
+        )
+        self._tasks = Tasks(workspace, seed=settings.seed, threads=settings.threads or os.cpu_count() or 1)
+        self._compile_tasks = CompileTasks(
+            workspace, self._tasks, options=settings.options, calibration=settings.calibration
+        )
+        self._tools = TrialTools(workspace, self._pool)
+        self._model = model_of(workspace, cell)
+        self._adapter = workspace.catalog[cell.importer_framework or CompilerName.parse(cell.compiler).compiler]
+
+    @property
+    def tool(self) -> str:
+        """The compiler or importer on trial."""
+        return self.cell.importer or self._adapter.name
+
+    @property
+    def toolchain(self) -> str:
+        """Where it works."""
+        return self._adapter.toolchain_for(self.cell.framework)
+
+    def python(self) -> Path:
+        """The interpreter of the tool's environment."""
+        return self._workspace.toolchains.ensure(self.toolchain, progress=self._note)
+
+    def options(self) -> dict[str, Any]:
+        """What a script has to know of how the tool was called."""
+        if self.cell.importer:
+            return {}
+        meta = self._compile_task(_nothing(), None).calls[0].meta
+        return {name: meta[name] for name in ("precision", "graph", "backend", "options", "target")}
+
+    def versions(self) -> dict[str, str]:
+        """The locked versions that a row of the cell would name."""
+        return self._workspace.versions(self.cell)
+
+    def close(self) -> None:
+        """End every agent and remove what the trials left."""
+        self._pool.close()
+        self._cache.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def origin(self) -> Part:
+        """The cell's file as it stands with its inputs, one by one. Raises CannotSay."""
+        origin = self._origin
+        return Part(
+            origin.path, origin.path, tuple(origin.described), tuple(origin.outputs), origin.arrays,
+            {"operators": [], "half": False},
+        )  # fmt: skip
+
+    @cached_property
+    def cutter(self) -> Cutter:
+        """Cuts the cell's graph into parts."""
+        return Cutter(self._tools, self._origin, self._scratch)
+
+    @cached_property
+    def _origin(self) -> Origin:
+        return Origins(self._stages, self._tasks, self._compile_tasks, self._scratch).of(self.cell, self._model)
+
+    def run(self, part: Part, *, fresh: bool = False, seconds: float | None = None) -> Ran:
+        """The part through the tool, as the cell went through it."""
+        limits = Limits(seconds or self.seconds, self._tools.limit(self._adapter.name))
+        try:
+            if self.cell.importer:
+                return self._imported(part, limits, fresh)
+            return self._compiled(part, limits, fresh)
+        except AgentFailure as error:
+            return Ran(failure_of(error, Stage.IMPORT if self.cell.importer else Stage.COMPILE))
+
+    def truth(self, part: Part, perturb: int | None = None) -> dict[str, Array]:
+        """What the part computes in float64, by the names of its outputs."""
+        exact = part.exact
+        if self.cell.precision == "w16" and not self.cell.graph:  # the tool rounds by itself: so does its truth
+            meta = {"graph": "w16", "batched": False, "calibration_method": "minmax"}
+            exact = self._tools.call(GRAPHS, "prepare", meta, {}, {"model.onnx": exact}).files["model.onnx"]
+        found = self._tools.evaluated(exact, _widened(part.arrays), perturb)
+        return dict(zip((str(row["name"]) for row in part.outputs), found.values(), strict=True))
+
+    def emulated(self, part: Part) -> dict[str, Array]:
+        """The part's outputs as they would be in the cell's precision."""
+        meta = {"batched": False, "samples": SAMPLES}
+        answer = self._tools.call("onnx_emulate", "emulate", meta, _widened(part.arrays), {"model.onnx": part.exact})
+        found = stack_names(answer.arrays, self.cell.precision)
+        return dict(zip((str(row["name"]) for row in part.outputs), found.values(), strict=True))
+
+    @property
+    def loose(self) -> bool:
+        """Whether the tool declares fast math at the cell's precision."""
+        return self.cell.precision in self._adapter.declaration.get("loose", ())
+
+    def _compiled(self, part: Part, limits: Limits, fresh: bool) -> Ran:
+        together = self._adapter.declaration.get("artefact") is False
+        subject = self._subject(part)
+        own = self.cell.quantiser == "own" and self.cell.precision.startswith("w8")
+        calibration = Given(lambda: _calibration(part.arrays), {}, batched=False) if own else None
+        task = self._compile_task(subject, calibration)
+        asked = dict(task.calls[0].meta)
+        whole = not part.arrays
+        given = {"batched": False, "ragged": False, **({"whole": True} if whole else {})}
+        toolchain, name = task.toolchain, task.adapter
+        with self._pool.lease(toolchain, role=ROLES[0], fresh=fresh) as agent:
+            compiled = agent.call(
+                name, "compile", asked, arrays=task.calls[0].arrays(), files=task.files, limits=limits
+            )
+            if together:
+                done = agent.call(name, "run", {**asked, **given}, arrays=part.arrays, files={}, limits=limits)
+        if self.cell.target != "local":
+            return Ran(None, (), _took(compiled))
+        if not together:
+            with self._pool.lease(toolchain, role=ROLES[1], fresh=fresh) as agent:
+                done = agent.call(
+                    name, "run", {**asked, **given}, arrays=part.arrays, files=compiled.files, limits=limits
+                )
+        for path in compiled.files.values():
+            path.unlink(missing_ok=True)
+        return Ran(None, _outputs(done, whole), max(_took(compiled), _took(done)))
+
+    def _imported(self, part: Part, limits: Limits, fresh: bool) -> Ran:
+        meta = {"importer": self.cell.importer, "inputs": [dict(row) for row in part.inputs], "batched": False}
+        name = self._adapter.name
+        with self._pool.lease(self.toolchain, role=ROLES[0], fresh=fresh) as agent:
+            made = agent.call(name, "import_model", meta, files={"model.onnx": part.path}, limits=limits)
+            whole = {"batched": False, "ragged": False, **({} if part.arrays else {"whole": True})}
+            done = agent.call(name, "run_imported", whole, arrays=part.arrays, limits=limits)
+        return Ran(None, _outputs(done, not part.arrays), max(_took(made), _took(done)))
+
+    def _compile_task(self, subject: Subject, calibration: Given | None) -> Task:
+        return self._compile_tasks.compile(self.cell, self._model, subject, calibration)
+
+    def _subject(self, part: Part) -> Subject:
+        rows = [dict(row) for row in part.inputs]
+        return Subject(
+            "trial", {"model.onnx": part.path}, rows, [dict(row) for row in part.outputs], self._origin.binding, "",
+            Given(lambda: part.arrays, {}, batched=False), None,
+        )  # fmt: skip
+
+
+def _folder() -> Path:
+    base = cache_root() / "scratch"
+    base.mkdir(parents=True, exist_ok=True)
+    return base
+
+
+def _widened(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    return {name: x.astype("float32") if x.dtype.name == "float16" else x for name, x in arrays.items()}
+
+
+def _calibration(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    return {f"calib:{name.partition(':')[2]}": x for name, x in arrays.items()}
+
+
+def _took(answer: Answer) -> float:
+    return max((seconds for name, seconds in answer.seconds.items() if name != "call"), default=0.0)
+
+
+def _outputs(answer: Answer, whole: bool) -> tuple[Array, ...]:
+    names = sorted((name for name in answer.arrays if re.fullmatch(r"out\d+", name)), key=lambda name: int(name[3:]))
+    return tuple(answer.arrays[name][None] if whole else answer.arrays[name] for name in names)
+
+
+def _nothing() -> Subject:
+    return Subject("", {}, [], [], {}, "", Given(dict, {}, batched=False), None)

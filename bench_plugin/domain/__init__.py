@@ -1,0 +1,1 @@
+"""What everything else speaks of: cells, axes, outcomes, precisions, settings, errors, paths."""

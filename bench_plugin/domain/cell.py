@@ -1,0 +1,79 @@
+"""One combination on the axes for one model and one check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from bench_plugin.domain.precision import PRECISIONS
+
+
+class Check(StrEnum):
+    """What is asked of a combination."""
+
+    EXPORT = "export"
+    IMPORT = "import"
+    EQUIVALENCE = "equivalence"
+    OPERATOR = "operator"
+    PROPERTY = "property"
+    QUALITY = "quality"
+    TIMING = "timing"
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """A frozen point of the matrix; an axis that the check does not have is the empty string (or opset 0).
+
+    ``framework`` is where the model comes from, ``importer_framework`` where it is imported to: they differ in
+    a cross-framework import. A plain ONNX file has framework ``onnx`` and no exporter. ``graph`` is the ready graph
+    that a compiler is handed at a reduced precision (``qdq``, ``w16`` ...); without one the tool rounds by itself.
+    """
+
+    check: Check
+    model: str
+    framework: str
+    exporter: str = ""
+    opset: int = 0
+    importer_framework: str = ""
+    importer: str = ""
+    compiler: str = ""
+    precision: str = "fp32"
+    target: str = "local"
+    dtype: str = ""
+    graph: str = ""
+
+    def axes(self) -> dict[str, Any]:
+        """The axes that this cell has, as plain data."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if getattr(self, f.name)}
+
+    @property
+    def quantiser(self) -> str:
+        """Who makes the numbers of a reduced precision: ``qdq`` or another prepared graph, or the tool: ``own``."""
+        if self.graph:
+            return self.graph
+        return "own" if PRECISIONS[self.precision].weights in ("int8", "float16") and self.precision != "fp16" else ""
+
+    @property
+    def id(self) -> str:
+        """Readable and stable: what stands between the brackets of the pytest node id."""
+        source = [self.model, self.framework, self.exporter, f"opset{self.opset}" if self.opset else ""]
+        text = "-".join(part for part in source if part)
+        if self.importer:
+            text += f"-to-{self.importer_framework}-{self.importer}"
+        text += "".join(f"-{part}" for part in (self.compiler, self.dtype) if part)
+        own = "own" if self.compiler and self.precision.startswith("w") else ""  # the tool rounds by itself
+        rest = ((self.precision, "fp32"), (self.graph or own, self.precision), (self.target, "local"))
+        text += "".join(f"-{part}" for part, usual in rest if part and part != usual)
+        return re.sub(r"[^A-Za-z0-9_.+-]", "_", text)
+
+    @staticmethod
+    def from_axes(axes: Mapping[str, Any]) -> Cell:
+        """The inverse of :meth:`axes`, for rows read back."""
+        return Cell(**{**axes, "check": Check(axes["check"])})
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, StrEnum) else value

@@ -1,0 +1,24 @@
+"""Names of compilers as users write them: ``onnxruntime``, ``onnxruntime[xnnpack]``, ``command[emx]``."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import NamedTuple
+
+ALL = "all"  # --compilers all
+DEFAULT = "onnxruntime"
+
+
+class CompilerName(NamedTuple):
+    """The adapter's name, and the backend where one was chosen."""
+
+    compiler: str
+    backend: str
+
+    @staticmethod
+    def parse(text: str, known: Container[str] = ()) -> CompilerName:
+        """Split at the bracket, unless the whole text is the name of a ``known`` compiler (a described command)."""
+        if text in known:
+            return CompilerName(text, "")
+        compiler, _, backend = text.partition("[")
+        return CompilerName(compiler, backend.rstrip("]"))

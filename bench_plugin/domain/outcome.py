@@ -1,0 +1,131 @@
+"""What happened to one cell: stage, symptom, status, numbers. Made once, never edited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Stage(StrEnum):
+    """The steps that a cell is carried through, in order."""
+
+    BUILD = "build"
+    REFERENCE = "reference"
+    EXPORT = "export"
+    CHECK = "check"
+    IMPORT = "import"
+    COMPILE = "compile"
+    DEPLOY = "deploy"
+    RUN = "run"
+    COMPARE = "compare"
+    TIME = "time"
+
+
+class Symptom(StrEnum):
+    """How a stage went wrong."""
+
+    EXCEPTION = "exception"
+    UNSUPPORTED = "unsupported"
+    INVALID_MODEL = "invalid-model"
+    MISMATCH = "mismatch"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    OUT_OF_MEMORY = "out-of-memory"
+    VERSION_SKEW = "version-skew"
+    HARNESS = "harness"
+    BOARD_LOST = "board-lost"
+
+
+class Status(StrEnum):
+    """What the grid says of a cell, spelled as the published vocabulary spells it."""
+
+    SUPPORTED = "supported"
+    MISMATCH = "mismatch"
+    ERROR = "ERROR"
+    UNSUPPORTED = "unsupported"
+    VERSION_SKEW = "version skew"
+    NOT_PROVIDED = "Not provided"
+    UNVERIFIED = "unverified"
+    BOARD_LOST = "board-lost"
+
+
+# The truth table's event column, for a failure: symptom -> status (docs/architecture.md).
+STATUS_OF_SYMPTOM: Mapping[Symptom, Status] = {
+    Symptom.EXCEPTION: Status.ERROR,
+    Symptom.INVALID_MODEL: Status.ERROR,
+    Symptom.CRASH: Status.ERROR,
+    Symptom.TIMEOUT: Status.ERROR,
+    Symptom.OUT_OF_MEMORY: Status.ERROR,
+    Symptom.HARNESS: Status.ERROR,
+    Symptom.UNSUPPORTED: Status.UNSUPPORTED,
+    Symptom.MISMATCH: Status.MISMATCH,
+    Symptom.VERSION_SKEW: Status.VERSION_SKEW,
+    Symptom.BOARD_LOST: Status.BOARD_LOST,
+}
+
+# Failures of a stage that depend on its recipe alone, and so may be stored in the cache.
+STORABLE_SYMPTOMS = frozenset({Symptom.EXCEPTION, Symptom.UNSUPPORTED, Symptom.INVALID_MODEL})
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A stage that did not finish.
+
+    ``message`` is the first useful line of the real cause; ``detail`` the whole text (traceback), bounded
+    by whoever made it; ``log`` the path of the agent's log; ``types`` the class names of a remote exception,
+    most derived first.
+    """
+
+    stage: Stage
+    symptom: Symptom
+    message: str
+    detail: str = ""
+    log: str = ""
+    signal: int | None = None
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The verdict on one cell, before expectations are looked at.
+
+    ``converted`` says that the conversion itself succeeded, ``verified`` that numbers were compared and agree.
+    ``timings`` are seconds per stage, ``numbers`` what the comparison measured, ``versions`` distribution
+    name -> version, ``artefacts`` name -> content hash and size, ``placement`` what ran where.
+    """
+
+    status: Status
+    stage: Stage | None = None
+    symptom: Symptom | None = None
+    reason: str = ""
+    detail: str = ""
+    converted: bool = False
+    verified: bool = False
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
+    peaks: Mapping[str, int] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    artefacts: Mapping[str, Any] = field(default_factory=dict)
+    stages_cached: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    placement: Mapping[str, Any] = field(default_factory=dict)
+    retry: Mapping[str, Any] = field(default_factory=dict)
+    log: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether pytest's item fails unless an expectation covers the outcome."""
+        return self.status in {Status.MISMATCH, Status.ERROR, Status.UNSUPPORTED}
+
+
+def normalised(reason: str) -> str:
+    """A reason without what differs from case to case: paths, quoted names, numbers; its first line, bounded."""
+    line = reason.strip().splitlines()[0] if reason.strip() else "no reason was given"
+    line = re.sub(r"/\S+\.onnx", "FILE", line)
+    line = re.sub(r"'[^']*'|\"[^\"]*\"", "'...'", line)
+    line = re.sub(r"\[[-\d, ]*\]|\([-\d, ]+\)|\{[-\d, ]*\}", "[...]", line)
+    line = re.sub(r"test_\w+", "CASE", line)
+    return re.sub(r"-?\d[\d.]*(e[-+]?\d+)?", "N", line)[:160]

@@ -1,0 +1,41 @@
+"""What is computed in: a record per precision, with a short name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Types of weights, activations and accumulation, of inputs and outputs, and how integers are scaled."""
+
+    name: str
+    weights: str
+    activations: str
+    accumulate: str
+    io: str = "float32"
+    scheme: str = ""
+    granularity: str = ""
+    calibration: str = ""
+
+
+PRECISIONS: Mapping[str, Precision] = MappingProxyType(
+    {
+        record.name: record
+        for record in (
+            Precision("fp32", "float32", "float32", "float32"),
+            Precision("fp16", "float16", "float16", "float32"),
+            Precision("bf16", "bfloat16", "bfloat16", "float32"),
+            Precision("w8a8", "int8", "uint8", "int32", scheme="affine", granularity="channel", calibration="static"),
+            Precision(
+                "w8a8-dyn", "int8", "uint8", "int32", scheme="affine", granularity="channel", calibration="dynamic"
+            ),
+            Precision("w8", "int8", "float32", "float32", scheme="symmetric", granularity="channel"),
+            Precision("w16", "float16", "float32", "float32"),
+        )
+    }
+)
+ORIGINAL = "original"  # the graph as it was exported, with float32 weights
+ALIASES: Mapping[str, str] = MappingProxyType({"int8": "w8a8"})

@@ -1,0 +1,1 @@
+"""Graphs for property-based tests: what is generated, as plain data."""

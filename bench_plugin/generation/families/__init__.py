@@ -1,0 +1,1 @@
+"""Operators that are generated alike, one file per family."""

@@ -1,0 +1,1 @@
+"""What there is: models, adapters, targets, boards, operator cases, and the workspace that holds them."""

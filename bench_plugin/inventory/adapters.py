@@ -1,0 +1,217 @@
+"""What adapters declare, read from their files without running them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.agent.declaration import declaration_of
+from bench_plugin.domain.compiler_name import CompilerName
+from bench_plugin.domain.errors import UsageError
+
+BUILT_IN = Path(__file__).parent.parent / "adapters"
+ENTRY_POINTS = "bench_plugin.adapters"
+COMMAND = "command"  # the adapter of compilers that are described, not written
+KINDS = ("framework", "compiler", "runtime", "dataset", "tool")
+
+
+@dataclass(frozen=True)
+class Converter:
+    """An exporter or importer as its adapter declares it; ``opsets`` is the inclusive range that it takes."""
+
+    name: str
+    opset: int
+    opsets: tuple[int, int]
+    distribution: str
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """One adapter's declaration. ``digest`` is the SHA-256 of the file, a part of every recipe that uses it."""
+
+    name: str
+    kind: str
+    toolchain: str
+    title: str
+    distribution: str
+    path: Path
+    text: bytes
+    digest: str
+    exporters: Mapping[str, Converter]
+    importers: Mapping[str, Converter]
+    default_pairs: tuple[tuple[str, str], ...]
+    declaration: Mapping[str, Any]
+    uses: tuple[str, ...] = ()
+
+    def toolchain_for(self, framework: str) -> str:
+        """The toolchain that it works in, which for some follows the framework that a model comes from."""
+        return str(self.declaration.get("toolchains", {}).get(framework, self.toolchain))
+
+    @property
+    def graphs(self) -> dict[str, tuple[str, ...]]:
+        """Of a compiler: precision -> the graphs that it can be handed (``original``, ``qdq``, ``w16`` ...)."""
+        rows = self.declaration.get("precisions", {})
+        if not isinstance(rows, Mapping):
+            rows = {name: ["original"] for name in rows}
+        return {name: tuple(graphs) for name, graphs in rows.items()}
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Of a compiler: what it compiles from, ``onnx`` or names of frameworks."""
+        return tuple(self.declaration.get("takes", ["onnx"]))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Of a compiler: the targets that it compiles for."""
+        return tuple(self.declaration.get("targets", ["local"]))
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """Of a compiler: its backends, the first is the default; empty where it has no choice."""
+        return tuple(self.declaration.get("backends", ()))
+
+
+class Catalog:
+    """Every adapter by name: built in, from entry points, from configured paths (which may replace a built-in one)."""
+
+    def __init__(self, paths: Sequence[Path] = ()) -> None:
+        self.adapters: dict[str, Adapter] = {}
+        for path in [*_built_in(), *_entry_points(), *_configured(paths)]:
+            adapter = read_adapter(path)
+            self.adapters[adapter.name] = adapter
+
+    def __getitem__(self, name: str) -> Adapter:
+        try:
+            return self.adapters[name]
+        except KeyError:
+            raise UsageError(f"no adapter is named {name!r}; there are {', '.join(sorted(self.adapters))}") from None
+
+    def compiler(self, name: str) -> tuple[Adapter, str]:
+        """The compiler and the backend of a name such as ``onnxruntime[xnnpack]``; a described command has no backend.
+
+        Raises UsageError where there is no such compiler.
+        """
+        if name in self.adapters:
+            return self.adapters[name], ""
+        base, backend = CompilerName.parse(name)
+        return self[base], backend
+
+    def describe(self, path: Path) -> None:
+        """Add the compiler that a file describes, as ``command[<name>]``. Raises UsageError where it is wrong."""
+        base = self[COMMAND]
+        said = _description(path)
+        name = f"{COMMAND}[{path.stem}]"
+        digest = hashlib.sha256(base.digest.encode())
+        for file in sorted(path.parent.glob(f"{path.stem}*")):
+            digest.update(file.read_bytes())
+        declaration = {
+            **base.declaration, "precisions": said["precisions"], "targets": said.get("targets", ["local"]),
+            "takes": said.get("inputs", ["onnx"]), "description": {**said, "path": str(path.resolve())},
+            "on_request": True,
+        }  # fmt: skip
+        self.adapters[name] = replace(
+            base, name=name, title=said.get("title", path.stem), toolchain=said.get("toolchain", base.toolchain),
+            digest=digest.hexdigest(), declaration=declaration,
+        )  # fmt: skip
+
+    def of_kind(self, kind: str) -> dict[str, Adapter]:
+        """The adapters of one kind, by name, in a stable order."""
+        named = (name for name in sorted(self.adapters) if name != COMMAND)
+        return {name: self.adapters[name] for name in named if self.adapters[name].kind == kind}
+
+    def sources(self, name: str) -> list[tuple[str, bytes]]:
+        """The files that an agent needs for an adapter, as they were when this run began: recipes name their hashes.
+
+        Those of the adapters that it uses come first, then its own.
+        """
+        return [(one, self[one].text) for one in self.used(name)]
+
+    def used(self, name: str) -> list[str]:
+        """The adapters that one works with, in the order that they are loaded in, itself last."""
+        before = [one for used in self[name].uses for one in self.used(used)]
+        return list(dict.fromkeys([*before, name]))
+
+
+def read_adapter(path: Path) -> Adapter:
+    """Read the ``ADAPTER`` literal of ``path``; raise UsageError that names the file and the key."""
+    try:
+        source = path.read_bytes()
+        declaration = declaration_of(source.decode())
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read the adapter: {error.strerror}") from error
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"{path}: the adapter cannot be read: {error}") from error
+    for key in ("name", "kind", "toolchain"):
+        if not isinstance(declaration.get(key), str):
+            raise UsageError(f"{path}: ADAPTER[{key!r}] is missing or not a string")
+    if declaration["kind"] not in KINDS:
+        raise UsageError(f"{path}: ADAPTER['kind'] is {declaration['kind']!r}; one of {', '.join(KINDS)}")
+    return Adapter(
+        name=declaration["name"],
+        kind=declaration["kind"],
+        toolchain=declaration["toolchain"],
+        title=declaration.get("title", declaration["name"]),
+        distribution=declaration.get("distribution", declaration["name"]),
+        path=path,
+        text=source,
+        digest=hashlib.sha256(source).hexdigest(),
+        exporters=_converters(path, declaration, "exporters"),
+        importers=_converters(path, declaration, "importers"),
+        default_pairs=tuple((pair[0], pair[1]) for pair in declaration.get("default_pairs", [])),
+        declaration=declaration,
+        uses=tuple(declaration.get("uses", ())),
+    )
+
+
+def _description(path: Path) -> dict[str, Any]:
+    try:
+        said = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a description of a compiler: {error}") from error
+    for key, kind in (("command", list), ("precisions", dict)):
+        if not isinstance(said.get(key), kind):
+            raise UsageError(f"{path}: {key} is missing or not a {kind.__name__}")
+    return said
+
+
+def _converters(path: Path, declaration: Mapping[str, Any], key: str) -> dict[str, Converter]:
+    found = {}
+    for name, row in declaration.get(key, {}).items():
+        try:
+            low, high = row["opsets"]
+            found[name] = Converter(
+                name, int(row.get("opset", high)), (int(low), int(high)), row.get("distribution", name)
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"{path}: ADAPTER[{key!r}][{name!r}] needs 'opsets': [low, high]") from error
+    return found
+
+
+def _built_in() -> Iterable[Path]:
+    return (path for path in sorted(BUILT_IN.rglob("*.py")) if not path.name.startswith("_"))
+
+
+def _entry_points() -> Iterable[Path]:
+    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        top, *rest = point.module.split(".")
+        spec = importlib.util.find_spec(top)  # the top package is located, never imported
+        if spec is None or spec.origin is None:
+            raise UsageError(
+                f"entry point {point.name!r} of group {ENTRY_POINTS}: module {point.module!r} is not installed"
+            )
+        origin = Path(spec.origin)
+        yield origin if not rest else origin.parent.joinpath(*rest).with_suffix(".py")
+
+
+def _configured(paths: Sequence[Path]) -> Iterable[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(path.glob("*.py"))
+        else:
+            yield path

@@ -1,0 +1,242 @@
+"""What a run works with, all of it data: models, adapters, toolchains, targets, expectation folders."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.agent import external
+from bench_plugin.agent.adapter import InvalidModel
+from bench_plugin.domain import paths as places
+from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.recipes import recipe
+from bench_plugin.domain.settings import Settings
+from bench_plugin.generation.graphs import source_digest
+from bench_plugin.inventory.adapters import Catalog
+from bench_plugin.inventory.cases import Case, find_index, read_cases
+from bench_plugin.inventory.models import Model, load_models
+from bench_plugin.reach.environments.toolchains import Toolchains
+from bench_plugin.reach.processes.zipapp import agent_digest
+
+COPIES = 6  # of a file's weights, at most, while its truth is computed in float64
+TOOLS = ("onnx_check", "onnx_operators", "onnx_float64", "onnx_mutants", "onnxruntime")
+OPERATOR_TOOLS = ("onnx_corpus", "onnx_operators", "onnx_float64", "onnx_truths")
+PROPERTY_TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_truths")
+GRAPH_TOOLS = ("onnx_graphs", "onnx_emulate")
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Loaded once per run; nothing in it runs a framework."""
+
+    models: Mapping[str, Model]
+    catalog: Catalog
+    toolchains: Toolchains
+    targets: Mapping[str, Mapping[str, Any]]
+    options: Mapping[str, Mapping[str, str]]
+    calibration: str
+    expectation_folders: tuple[Path, ...]
+    operator_folders: tuple[Path, ...]
+    search: str = "quick"
+    _line_keys: dict[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def load(settings: Settings) -> Workspace:
+        """Read every file that the settings point to. Raises UsageError for the first that is wrong."""
+        models = load_models([*settings.models, *places.folders("fixtures/models", settings.root)])
+        for path in settings.selection.onnx_files:
+            model = plain_model(path)
+            if model.name in models:
+                raise UsageError(f"--bench-model: {path.name} has the name of a model of the project; rename the file")
+            models[model.name] = model
+        targets: dict[str, Mapping[str, Any]] = {"local": {"name": "local"}}
+        for folder in reversed(places.folders("boards/targets", settings.root)):
+            for path in sorted(folder.glob("*.toml")):
+                targets[path.stem] = _read_target(path)
+        expectations = [*settings.expectations, *places.folders("suites/expectations", settings.root)]
+        catalog = Catalog(settings.adapters)
+        for folder in reversed(places.folders("fixtures/compilers", settings.root)):
+            for path in sorted(folder.glob("*.toml")):
+                catalog.describe(path)
+        _check_options(catalog, settings.options)
+        return Workspace(
+            models,
+            catalog,
+            Toolchains(settings.toolchains),
+            targets,
+            settings.options,
+            settings.calibration,
+            tuple(expectations),
+            tuple(places.folders("fixtures/operators", settings.root)),
+            settings.search,
+        )
+
+    def cases(self) -> Mapping[str, Case]:
+        """ONNX's backend tests by name; read when they are first asked for."""
+        return read_cases(find_index(self.operator_folders))
+
+    def operator_versions(self, compiler: str) -> dict[str, str]:
+        """Locked versions of a compiler's distributions, and of onnx, which the cases come from."""
+        return self.versions(Cell(Check.OPERATOR, "", "onnx", compiler=compiler))
+
+    def adapters_of(self, cell: Cell) -> list[str]:
+        """The adapters that a cell uses."""
+        if cell.check is Check.OPERATOR:
+            return [*self.catalog.used(self.catalog.compiler(cell.compiler)[0].name), *OPERATOR_TOOLS]
+        if cell.check is Check.PROPERTY:
+            return [*self.catalog.used(self.catalog.compiler(cell.compiler)[0].name), *PROPERTY_TOOLS]
+        named = (cell.framework, cell.importer_framework)
+        used = [name for name in named if name in self.catalog.adapters]
+        if self.models[cell.model].training(cell.framework):
+            used += [self.models[cell.model].dataset, f"training_{cell.framework}"]
+        if cell.compiler:
+            compiler = self.catalog.compiler(cell.compiler)[0]
+            used += [*compiler.uses, compiler.name, *GRAPH_TOOLS]
+        return list(dict.fromkeys([*used, *TOOLS]))
+
+    def key(self, cell: Cell, seed: int, overrides: Mapping[str, float]) -> str:
+        """The row's key: 12 hex digits over the cell and all that decides its outcome, locks and adapters included."""
+        if cell.check is Check.PROPERTY:
+            line = self._line_key(cell.compiler, cell.check)
+            return recipe(stage="cell", drawn=cell.model, search=self.search, source=source_digest(), line=line)[:12]
+        if cell.check is Check.OPERATOR:
+            return recipe(stage="cell", case=cell.model, line=self._line_key(cell.compiler))[:12]
+        from bench_plugin.compare.table import TABLE_HASH
+
+        adapters = [self.catalog[name] for name in self.adapters_of(cell)]
+        compiled: dict[str, Any] = {}
+        if cell.compiler:
+            options = dict(self.options.get(self.catalog.compiler(cell.compiler)[0].name, {}))
+            compiled = {"options": options, "calibration": self.calibration}
+        locks = {adapter.toolchain: self.toolchains.lock_hash(adapter.toolchain) for adapter in adapters}
+        return recipe(
+            stage="cell", cell=cell.axes(), model=self.models[cell.model].digest, seed=seed, tolerances=dict(overrides),
+            table=TABLE_HASH, adapters=[adapter.digest for adapter in adapters], locks=locks, agent=agent_digest(),
+            **compiled,
+        )[:12]  # fmt: skip
+
+    def _line_key(self, compiler: str, check: Check = Check.OPERATOR) -> str:
+        """What decides the outcomes of all operator cells of a compiler; onnx's lock stands for the cases."""
+        place = f"{check}:{compiler}"
+        if place not in self._line_keys:
+            from bench_plugin.compare.operator_rules import RULES_HASH
+
+            cell = Cell(check, "", "onnx", compiler=compiler)
+            adapters = [self.catalog[name] for name in self.adapters_of(cell)]
+            self._line_keys[place] = recipe(
+                stage="operators", compiler=compiler, adapters=[adapter.digest for adapter in adapters],
+                locks={adapter.toolchain: self.toolchains.lock_hash(adapter.toolchain) for adapter in adapters},
+                rules=RULES_HASH, agent=agent_digest(),
+                options=self.options.get(self.catalog.compiler(compiler)[0].name, {}),
+            )  # fmt: skip
+        return self._line_keys[place]
+
+    def versions(self, cell: Cell) -> dict[str, str]:
+        """Locked versions of the distributions that a cell speaks of: frameworks, converters, onnx, onnxruntime."""
+        found: dict[str, str] = {}
+        for name in self.adapters_of(cell):
+            adapter = self.catalog[name]
+            lock = self.toolchains.locked_versions(adapter.toolchain)
+            used = [adapter.distribution, *(adapter.declaration.get("distributions", []))]
+            if adapter.name == cell.framework and cell.exporter:
+                used.append(adapter.exporters[cell.exporter].distribution)
+            if adapter.name == cell.importer_framework:
+                used.append(adapter.importers[cell.importer].distribution)
+            found.update({name: lock[name] for name in used if name in lock})
+        return found
+
+    def locked_versions(self) -> dict[str, Mapping[str, str]]:
+        """Every toolchain's lock: distribution -> version."""
+        names: Sequence[str] = sorted({adapter.toolchain for adapter in self.catalog.adapters.values()})
+        return {name: self.toolchains.locked_versions(name) for name in names}
+
+    def titles(self) -> dict[str, Any]:
+        """How grids call frameworks, compilers and models: title and version; and what compilers declare."""
+        frameworks = {}
+        for name, adapter in self.catalog.of_kind("framework").items():
+            version = self.toolchains.locked_versions(adapter.toolchain).get(adapter.distribution, "")
+            frameworks[name] = {"title": adapter.title, "version": version}
+        compilers = {}
+        for name, adapter in self.catalog.of_kind("compiler").items():
+            several = "toolchains" in adapter.declaration  # it has as many versions as frameworks
+            version = (
+                "" if several else self.toolchains.locked_versions(adapter.toolchain).get(adapter.distribution, "")
+            )
+            compilers[name] = {
+                "title": adapter.title, "version": version, "takes": list(adapter.takes),
+                "precisions": {precision: list(graphs) for precision, graphs in adapter.graphs.items()},
+                "targets": list(adapter.targets), "backends": list(adapter.backends),
+            }  # fmt: skip
+        models = {name: model.title for name, model in self.models.items()}
+        return {"frameworks": frameworks, "compilers": compilers, "models": models}
+
+
+def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -> None:
+    compilers = catalog.of_kind("compiler")
+    for compiler, chosen in options.items():
+        if compiler not in compilers:
+            raise UsageError(f"--bench-option: unknown compiler {compiler!r}; valid are: {', '.join(compilers)}")
+        declared: Mapping[str, list[str]] = compilers[compiler].declaration.get("options", {})
+        for name, value in chosen.items():
+            if name not in declared:
+                listed = ", ".join(declared) or "none"
+                raise UsageError(f"--bench-option: {compiler} has no option {name!r}; it has: {listed}")
+            if value not in declared[name]:
+                raise UsageError(
+                    f"--bench-option: {compiler}.{name} is {value!r}; valid are: {', '.join(declared[name])}"
+                )
+
+
+def _read_target(path: Path) -> dict[str, Any]:
+    try:
+        row = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a TOML file: {error}") from error
+    if row.get("name") != path.stem:
+        raise UsageError(f"{path}: name is {row.get('name')!r}; it must be that of the file, {path.stem!r}")
+    return row
+
+
+def _content(path: Path) -> tuple[str, int]:
+    """What a file and the weights beside it are addressed by, and their bytes; nothing is held in memory."""
+    try:
+        beside = [path.parent / location for location in external.locations(str(path))]
+    except InvalidModel:
+        beside = []  # the check says so
+    digests, size = [], 0
+    for one in (path, *(one for one in beside if one.is_file())):
+        with one.open("rb") as file:
+            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+        size += one.stat().st_size
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest(), size
+
+
+def plain_model(path: Path) -> Model:
+    """A model that is just an ONNX file; its inputs are read by an agent when a cell runs."""
+    digest, size = _content(path)
+    return Model(
+        name=path.stem,
+        title=path.name,
+        family="",
+        task="",
+        application="",
+        parameters=0,
+        source=str(path),
+        profiles=(),
+        compiled_profiles=(),
+        inputs=(),
+        outputs=(),
+        symbols={},
+        constructors={},
+        missing={},
+        samples=16,
+        seconds=300.0,
+        memory_gb=2.0 + COPIES * size / 2**30,
+        digest=digest,
+        onnx=path.resolve(),
+    )

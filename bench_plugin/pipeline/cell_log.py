@@ -1,0 +1,78 @@
+"""What a cell gathers on its way through the stages, until its outcome is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Failure, Outcome, Stage, Status, Symptom
+from bench_plugin.pipeline.stages import Done
+
+
+class Trail:
+    """Local to one computation of one cell."""
+
+    def __init__(self, versions: Mapping[str, str]) -> None:
+        self.timings: dict[str, float] = {}
+        self.peaks: dict[str, int] = {}
+        self.cached: list[str] = []
+        self.flags: list[str] = []
+        self.numbers: dict[str, Any] = {}
+        self.artefacts: dict[str, Any] = {}
+        self.placement: dict[str, Any] = {}
+        self.retry: dict[str, Any] = {}
+        self.versions = dict(versions)
+        self.log = ""
+        self.converted = False
+
+    def passed(self, name: str, done: Done) -> Done:
+        """Note a stage's seconds, peak and repeat under ``name``."""
+        for stage, seconds in done.seconds.items():
+            if stage != "call":
+                self.timings[stage] = round(self.timings.get(stage, 0.0) + seconds, 6)
+        self.peaks[name] = max(self.peaks.get(name, 0), done.peak)
+        if done.cached:
+            self.cached.append(name)
+        if done.retry:
+            self.retry = dict(done.retry)
+        for meta in done.meta.values():
+            for shim in meta.get("shims", []) if isinstance(meta, Mapping) else []:
+                self.flag(f"shim: {shim}")
+        return done
+
+    def flag(self, text: str) -> None:
+        """Add a remark that the grid shows beside the status."""
+        if text not in self.flags:
+            self.flags.append(text)
+
+    def failed(self, failure: Failure) -> Outcome:
+        """The outcome of a stage that did not finish."""
+        reason = failure.message or f"{failure.stage} ended with {failure.symptom}"
+        if failure.symptom is Symptom.EXCEPTION and failure.types:  # 'relu6_min' alone says nothing, a KeyError does
+            reason = f"{failure.types[0].rpartition('.')[2]}: {reason}"
+        return self.outcome(
+            STATUS_OF_SYMPTOM[failure.symptom],
+            reason,
+            stage=failure.stage,
+            symptom=failure.symptom,
+            detail=failure.detail,
+            log=failure.log,
+        )
+
+    def outcome(
+        self,
+        status: Status,
+        reason: str = "",
+        *,
+        stage: Stage | None = None,
+        symptom: Symptom | None = None,
+        detail: str = "",
+        log: str = "",
+    ) -> Outcome:
+        """The outcome with everything gathered so far."""
+        return Outcome(
+            status=status, stage=stage, symptom=symptom, reason=reason, detail=detail, converted=self.converted,
+            verified=status is Status.SUPPORTED, numbers=self.numbers, timings=self.timings, peaks=self.peaks,
+            versions=self.versions, artefacts=self.artefacts, stages_cached=tuple(self.cached), flags=tuple(self.flags),
+            placement=self.placement, retry=self.retry, log=log or self.log,
+        )  # fmt: skip

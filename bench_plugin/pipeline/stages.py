@@ -1,0 +1,215 @@
+"""One stage's result: from this run, from the cache, or from an agent; each made once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench_plugin.domain.outcome import STORABLE_SYMPTOMS, Failure, Stage, Symptom
+from bench_plugin.domain.recipes import recipe
+from bench_plugin.inventory.adapters import Catalog
+from bench_plugin.pipeline.cache import Cache
+from bench_plugin.reach.environments.toolchains import Toolchains
+from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.reach.processes.supervisor import AgentPool
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True)
+class CallSpec:
+    """One operation of an agent. ``optional``: its failure is noted in the result instead of failing the stage."""
+
+    operation: str
+    meta: Mapping[str, Any]
+    arrays: Callable[[], Arrays] = dict
+    prefix: str = ""
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a stage needs: who does it, with what, and the parts of its recipe.
+
+    ``parts`` go into the recipe beside the adapter, the agent and the lock; they must name every input.
+    ``sticky`` equal to the last task's lets the agent keep what it remembers; tasks of different ``role`` are never
+    done by the same process. ``toolchain`` is the adapter's own, unless it works in several.
+    """
+
+    stage: Stage
+    adapter: str
+    calls: tuple[CallSpec, ...]
+    parts: Mapping[str, Any]
+    limits: Limits
+    files: Mapping[str, Path] = field(default_factory=dict)
+    sticky: str = ""
+    role: str = ""
+    toolchain: str = ""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished stage: metadata per operation, arrays, files; or its failure.
+
+    ``seconds`` are the agent's own, per announced stage; ``peak`` in bytes; ``key`` the recipe.
+    """
+
+    key: str
+    meta: Mapping[str, Any]
+    arrays: Arrays
+    files: Mapping[str, Path]
+    failure: Failure | None
+    seconds: Mapping[str, float]
+    peak: int
+    cached: bool
+    retry: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Stages:
+    """Obtains stages for all cells of a run; safe to use from several threads."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        pool: AgentPool,
+        catalog: Catalog,
+        toolchains: Toolchains,
+        *,
+        agent_digest: str,
+        refresh: bool,
+    ) -> None:
+        self._cache = cache
+        self._pool = pool
+        self._catalog = catalog
+        self._toolchains = toolchains
+        self._agent_digest = agent_digest
+        self._refresh = refresh
+        self._lock = threading.Lock()
+        self._known: dict[str, Future[Done]] = {}
+
+    def key(self, task: Task) -> str:
+        """The recipe of a task: SHA-256 over everything that its result depends on."""
+        adapter = self._catalog[task.adapter]
+        calls = [[call.operation, call.meta, call.prefix] for call in task.calls]
+        used = {"uses": [self._catalog[name].digest for name in self._catalog.used(task.adapter)]}
+        return recipe(
+            stage=str(task.stage), adapter=adapter.digest, agent=self._agent_digest,
+            lock=self._toolchains.lock_hash(task.toolchain or adapter.toolchain), calls=calls, parts=task.parts,
+            **(used if adapter.uses else {}),
+        )  # fmt: skip
+
+    def obtain(self, task: Task) -> Done:
+        """The result of a task. Raises EnvironmentMissing when its toolchain cannot be had."""
+        key = self.key(task)
+        with self._lock:
+            future = self._known.get(key)
+            if future is None:
+                future, mine = Future(), True
+                self._known[key] = future
+            else:
+                mine = False
+        if not mine:
+            return future.result()
+        try:
+            done = self._find_or_make(key, task)
+        except BaseException as error:
+            future.set_exception(error)
+            raise
+        future.set_result(done)
+        return done
+
+    def _find_or_make(self, key: str, task: Task) -> Done:
+        with self._cache.lock(key):
+            entry = None if self._refresh else self._cache.get(key)
+            if entry is not None:
+                return Done(
+                    key,
+                    entry.meta,
+                    entry.arrays,
+                    entry.files,
+                    entry.failure,
+                    entry.seconds,
+                    entry.peak_bytes,
+                    cached=True,
+                )
+            made = self._make(key, task)
+            if made.failure is not None and made.failure.symptom not in STORABLE_SYMPTOMS:
+                return made
+            stored = self._cache.put(
+                key, stage=str(task.stage), meta=made.meta, arrays=made.arrays, files=made.files, failure=made.failure,
+                seconds=made.seconds, peak_bytes=made.peak,
+            )  # fmt: skip
+        return replace(made, meta=stored.meta, arrays=stored.arrays, files=stored.files)
+
+    def _make(self, key: str, task: Task) -> Done:
+        done, used = self._attempt(key, task, fresh=False)
+        # What a tool declares that it does not implement does not depend on what its process did before.
+        if done.failure is None or not used or done.failure.symptom is Symptom.UNSUPPORTED:
+            return done
+        again, _ = self._attempt(key, task, fresh=True)  # what a used agent says alone is no verdict on the cell
+        return replace(again, retry=_retry(done.failure, again.failure))
+
+    def _attempt(self, key: str, task: Task, *, fresh: bool) -> tuple[Done, bool]:
+        toolchain = task.toolchain or self._catalog[task.adapter].toolchain
+        meta: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
+        files: dict[str, Path] = {}
+        seconds: dict[str, float] = {}
+        peak, used = 0, False
+        with self._pool.lease(toolchain, role=task.role, fresh=fresh, sticky=task.sticky) as agent:
+            used = agent.calls > 0
+            for call in task.calls:
+                given = call.arrays()
+                try:
+                    answer = agent.call(
+                        task.adapter,
+                        call.operation,
+                        dict(call.meta),
+                        arrays=given,
+                        files=task.files,
+                        limits=task.limits,
+                    )
+                except AgentFailure as error:
+                    failure = failure_of(error, task.stage)
+                    if not call.optional:
+                        return Done(key, meta, {}, {}, failure, seconds, peak, cached=False), used
+                    meta[call.prefix + call.operation] = {"failure": f"{failure.symptom}: {failure.message}"}
+                    break
+                meta[call.prefix + call.operation] = answer.meta
+                arrays.update({call.prefix + name: value for name, value in answer.arrays.items()})
+                files.update(answer.files)
+                for name, value in answer.seconds.items():
+                    seconds[name] = seconds.get(name, 0.0) + value
+                peak = max(peak, answer.peak_bytes)
+            return Done(key, meta, arrays, files, None, seconds, peak, cached=False), used
+
+
+def failure_of(error: AgentFailure, stage: Stage) -> Failure:
+    """What an agent's client raised as a failure of the stage that was announced last."""
+    announced = error.stage
+    return Failure(
+        stage=Stage(announced) if announced in set(Stage) else stage,
+        symptom=Symptom(error.symptom),
+        message=error.message,
+        detail=error.detail,
+        log=error.log,
+        signal=error.signal,
+        types=tuple(error.types),
+    )
+
+
+def _retry(first: Failure, second: Failure | None) -> dict[str, Any]:
+    """What the row says of a repeat; a differing verdict is the harness's own (an agent carried something over)."""
+    differs = second is None or (first.stage, first.symptom) != (second.stage, second.symptom)
+    return {
+        "first": f"{first.stage}: {first.symptom}: {first.message}",
+        "fresh": f"{second.stage}: {second.symptom}" if second else "finished",
+        "symptom": str(Symptom.HARNESS) if differs else "",
+    }

@@ -1,1 +1,0 @@
-"""How operands and results are shaped, operator family by operator family."""

@@ -1,0 +1,1 @@
+"""Toolchains: isolated Python environments, their locks, and uv, which makes them."""

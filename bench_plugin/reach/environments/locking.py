@@ -1,0 +1,56 @@
+"""Make a toolchain's lock from its requirements: hashed, without hosts, for the interpreter that it will run on."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from bench_plugin.domain.errors import UsageError
+from bench_plugin.reach.environments.toolchain_file import Toolchain, read_toolchain
+from bench_plugin.reach.environments.toolchains import Toolchains
+from bench_plugin.reach.environments.uv import run_uv, uv_environment
+
+
+def make_lock(toolchains: Toolchains, name: str, *, upgrade: bool = False) -> Mapping[str, tuple[str, str]]:
+    """Write ``<name>.lock`` anew; returns what changed, distribution -> (version before, version now).
+
+    Pins of the present lock are kept where the requirements allow it, unless ``upgrade``. Raises EnvironmentMissing
+    when the registry cannot be asked, UsageError when the requirements bring in what a toolchain may not hold.
+    """
+    toolchain = toolchains[name]
+    before = toolchain.locked_versions if toolchain.lock_path.exists() else {}
+    with tempfile.TemporaryDirectory(prefix="bench-lock-") as scratch:
+        made = _compile(toolchain, toolchains.interpreter(name), Path(scratch), upgrade=upgrade)
+        made.check_lock()
+        try:
+            fresh = toolchain.lock_path.with_suffix(".lock.new")
+            fresh.write_text(made.lock_text, "utf-8")
+            os.replace(fresh, toolchain.lock_path)
+        except OSError as error:
+            raise UsageError(f"{toolchain.lock_path}: cannot be written: {error.strerror}") from error
+    after = made.locked_versions
+    names = sorted({*before, *after})
+    return {one: (before.get(one, ""), after.get(one, "")) for one in names if before.get(one) != after.get(one)}
+
+
+def _compile(toolchain: Toolchain, interpreter: Path, scratch: Path, *, upgrade: bool) -> Toolchain:
+    """The toolchain with a new lock, in the folder ``scratch``."""
+    path = scratch / toolchain.path.name
+    path.write_bytes(toolchain.path.read_bytes())
+    requirements, overrides, lock = scratch / "requirements.txt", scratch / "overrides.txt", path.with_suffix(".lock")
+    requirements.write_text("\n".join(toolchain.requirements) + "\n", "utf-8")
+    overrides.write_text("\n".join(toolchain.overrides) + "\n", "utf-8")
+    if toolchain.lock_path.exists():
+        lock.write_text(toolchain.lock_text, "utf-8")
+    options = ["--quiet", "--generate-hashes", "--no-header", "--no-annotate", "--no-build"]
+    if upgrade:
+        options.append("--upgrade")
+    if any(one.startswith("torch==") for one in toolchain.requirements) and "UV_FIND_LINKS" not in uv_environment(
+        os.environ
+    ):
+        options.append("--torch-backend=cpu")
+    files = ["--override", str(overrides), "--output-file", str(lock), str(requirements)]
+    run_uv(["pip", "compile", *options, "--python", str(interpreter), *files], folder=scratch)
+    return read_toolchain(path)

@@ -1,0 +1,162 @@
+"""A toolchain as data: ``<name>.toml`` says what it is for and made from, ``<name>.lock`` pins it with hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from bench_plugin.domain.errors import UsageError
+
+KEYS: Mapping[str, type | tuple[type, ...]] = {
+    "title": str,
+    "interpreter": str,
+    "python": str,
+    "memory_gb": (int, float),
+    "serves": list,
+    "requirements": list,
+    "overrides": list,
+    "tools": list,
+    "no_deps": bool,
+}
+HOST = "host"
+PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
+PLACES = ("-i ", "-f ", "--index", "--extra-index", "--find-links")
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """An isolated Python environment, as its two files describe it.
+
+    ``interpreter`` is a version range; ``memory_gb`` the resident size that its agent may reach, in GiB; ``tools``
+    the executables that it needs from the system; ``no_deps`` says that the lock alone is installed, whatever the
+    distributions' own metadata asks for; ``requirements`` and ``overrides`` are what the lock is made from.
+    ``python`` is the interpreter of an environment that the user keeps: it is used as it is, and what is installed in
+    it stands in for a lock.
+    """
+
+    name: str
+    title: str
+    interpreter: str
+    memory_gb: float
+    serves: tuple[str, ...]
+    requirements: tuple[str, ...]
+    overrides: tuple[str, ...]
+    tools: tuple[str, ...]
+    no_deps: bool
+    path: Path
+    python: Path | None = None
+
+    @property
+    def lock_path(self) -> Path:
+        """The lock file beside the toml."""
+        return self.path.with_suffix(".lock")
+
+    @cached_property
+    def lock_text(self) -> str:
+        """The lock file's text, or that of what the user's own environment holds. Raises UsageError when there is
+        none.
+        """
+        if self.python is not None:
+            return _installed(self.python)
+        try:
+            return self.lock_path.read_text("utf-8")
+        except OSError as error:
+            raise UsageError(
+                f"{self.lock_path}: cannot be read ({error.strerror}); make it: bench env lock {self.name}"
+            ) from error
+
+    @cached_property
+    def locked_versions(self) -> dict[str, str]:
+        """Every pinned distribution, name in lower case with dashes -> version."""
+        return {normal(name): version for name, version in PIN.findall(self.lock_text)}
+
+    @cached_property
+    def lock_hash(self) -> str:
+        """64 hex digits over all that decides what is installed: the lock, the interpreter range, the options."""
+        options = json.dumps([self.interpreter, self.no_deps])
+        return hashlib.sha256(f"{options}\n{self.lock_text}".encode()).hexdigest()
+
+    def check_lock(self) -> None:
+        """Raises UsageError for a lock with CUDA packages, a place to install from, or other pins than the toml's."""
+        for number, line in enumerate(self.lock_text.splitlines(), 1):
+            where = f"{self.lock_path}:{number}"
+            if normal(line).startswith("nvidia-"):
+                what = line.split()[0]
+                raise UsageError(f"{where}: {what}: no toolchain may hold nvidia packages; pin torch==<version>+cpu")
+            if line.lstrip().startswith(PLACES) or "://" in line:
+                raise UsageError(f"{where}: a lock names no place to install from, found: {line.strip()}")
+        for name, version in PIN.findall("\n".join(self.requirements)):
+            locked = self.locked_versions.get(normal(name))
+            if locked != version:
+                found = f"{name}=={locked}" if locked else f"no {name}"
+                raise UsageError(
+                    f"{self.lock_path}: {self.path.name} asks for {name}=={version}, the lock has {found}; "
+                    f"make it again: bench env lock {self.name}"
+                )
+
+
+def normal(name: str) -> str:
+    """A distribution's name as package indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def read_toolchain(path: Path) -> Toolchain:
+    """Read ``path``; raise UsageError that names the file, the key and what would be right."""
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a TOML file: {error}") from error
+    for key, value in data.items():
+        if key not in KEYS:
+            raise UsageError(f"{path}: unknown key {key!r}; valid keys are {', '.join(KEYS)}")
+        if not isinstance(value, KEYS[key]):
+            raise UsageError(f"{path}: {key} has the wrong type: {value!r}")
+    own = data.get("python")
+    for key in ("title",) if own else ("title", "interpreter", "requirements"):
+        if key not in data:
+            raise UsageError(f"{path}: {key} is missing")
+    try:
+        SpecifierSet(data.get("interpreter", ""))
+    except InvalidSpecifier as error:
+        raise UsageError(
+            f"{path}: interpreter must be a version range such as '>=3.11,<3.12', found {data['interpreter']!r}"
+        ) from error
+    return Toolchain(
+        name=path.stem,
+        title=data["title"],
+        interpreter=data.get("interpreter", ""),
+        memory_gb=float(data.get("memory_gb", 8)),
+        serves=_texts(data, "serves") or (path.stem,),
+        requirements=_texts(data, "requirements"),
+        overrides=_texts(data, "overrides"),
+        tools=_texts(data, "tools"),
+        no_deps=data.get("no_deps", False),
+        path=path,
+        python=_own_python(path, own) if own else None,
+    )
+
+
+def _own_python(path: Path, text: str) -> Path:
+    """``host`` is the interpreter that runs pytest; anything else a path, relative to the toml."""
+    return Path(sys.executable) if text == HOST else path.parent / Path(text).expanduser()
+
+
+def _installed(python: Path) -> str:
+    """``name==version`` of every distribution beside an interpreter, read from its site-packages without running it."""
+    folders = sorted(python.parent.parent.glob("lib*/python*/site-packages/*.dist-info"))
+    pins = {folder.name.removesuffix(".dist-info").partition("-")[::2] for folder in folders}
+    return "".join(f"{name}=={version}\n" for name, version in sorted(pins))
+
+
+def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    return tuple(str(item) for item in data.get(key, []))

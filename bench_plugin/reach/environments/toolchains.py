@@ -1,0 +1,191 @@
+"""The toolchains of a run: made by uv on first use, immutable afterwards, shared by every checkout of the user."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from packaging.specifiers import SpecifierSet
+
+from bench_plugin.domain.errors import EnvironmentMissing, UsageError
+from bench_plugin.domain.paths import PACKAGE, cache_root
+from bench_plugin.reach.environments.toolchain_file import Toolchain, read_toolchain
+from bench_plugin.reach.environments.uv import UvFailed, run_uv, uv_environment
+
+OWN_FOLDER = PACKAGE / "toolchains"
+
+
+def _silent(text: str) -> None:
+    """A progress function that says nothing."""
+
+
+class Toolchains:
+    """Every known toolchain; ``folders`` are searched before the plugin's own."""
+
+    def __init__(self, folders: Sequence[Path] = (), *, root: Path | None = None) -> None:
+        self._root = root or cache_root() / "toolchains"
+        self._toolchains: dict[str, Toolchain] = {}
+        for folder in (*folders, OWN_FOLDER):
+            if not folder.is_dir():
+                raise UsageError(f"toolchain folder {folder} does not exist")
+            for path in sorted(folder.glob("*.toml")):
+                self._toolchains.setdefault(path.stem, read_toolchain(path))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all toolchains, sorted."""
+        return sorted(self._toolchains)
+
+    def __getitem__(self, name: str) -> Toolchain:
+        """The toolchain of this name. Raises UsageError that lists the valid ones."""
+        if name not in self._toolchains:
+            raise UsageError(f"there is no toolchain {name!r}; valid are {', '.join(self.names)}")
+        return self._toolchains[name]
+
+    def lock_hash(self, name: str) -> str:
+        """64 hex digits over all that decides what is installed."""
+        return self[name].lock_hash
+
+    def locked_versions(self, name: str) -> dict[str, str]:
+        """Distribution -> version, as the lock pins them."""
+        return dict(self[name].locked_versions)
+
+    def memory_gb(self, name: str) -> float:
+        """The resident size that an agent of this toolchain may reach, in GiB."""
+        return self[name].memory_gb
+
+    def folder(self, name: str) -> Path:
+        """Where the environment of this lock stands, or will stand."""
+        own = self[name].python
+        return own.parent.parent if own is not None else self._root / f"{name}-{self.lock_hash(name)[:12]}"
+
+    def ready(self, name: str) -> bool:
+        """Whether the environment is there, with its interpreter."""
+        return (self[name].python or _python(self.folder(name))).exists()
+
+    def ensure(self, name: str, progress: Callable[[str], None] = _silent) -> Path:
+        """The Python executable of a toolchain, which is made when it is not there.
+
+        ``progress`` is called with a line of text before and after the making. Raises EnvironmentMissing when it
+        cannot be made (registry off, interpreter or system tool absent, a hash that differs, disk full).
+        """
+        toolchain, folder = self[name], self.folder(name)
+        python = toolchain.python or _python(folder)
+        if python.exists():
+            return python
+        if toolchain.python is not None:
+            raise EnvironmentMissing(
+                f"toolchain {name}: {toolchain.path} names the interpreter {python}, which is not there"
+            )
+        toolchain.check_lock()
+        self.check_tools(name)
+        try:
+            self._root.mkdir(parents=True, exist_ok=True)
+            with _lock(
+                self._root / f".{folder.name}.lock",
+                lambda: progress(f"waiting for another run that makes toolchain {name}"),
+            ):
+                if not python.exists():
+                    self._make(toolchain, folder, progress)
+        except OSError as error:
+            raise EnvironmentMissing(
+                f"toolchain {name} cannot be made in {self._root}: {error.strerror or error}"
+            ) from error
+        return python
+
+    def check_tools(self, name: str) -> None:
+        """Raises EnvironmentMissing when an executable that the toolchain needs is not on the PATH."""
+        missing = [tool for tool in self[name].tools if shutil.which(tool) is None]
+        if missing:
+            raise EnvironmentMissing(
+                f"toolchain {name} needs {', '.join(missing)} on the PATH; install it with the system's package manager"
+            )
+
+    def interpreter(self, name: str) -> Path:
+        """The interpreter that a toolchain is made with: the running one when it fits, else one that uv finds.
+
+        Raises EnvironmentMissing that says how to get one.
+        """
+        wanted = self[name].interpreter
+        running = ".".join(str(part) for part in sys.version_info[:3])
+        base = Path(getattr(sys, "_base_executable", sys.executable))
+        if SpecifierSet(wanted).contains(running) and base.exists():
+            return base
+        try:
+            search = ["python", "find", "--no-python-downloads", "--system", wanted]
+            return Path(run_uv(search, folder=Path.home()).strip())
+        except UvFailed as error:
+            minor = wanted.split(",")[0].strip("<>=!~ ")
+            raise EnvironmentMissing(
+                f"toolchain {name} needs Python {wanted}, which is not on this machine (running: {running}); "
+                f"install python{minor} with the system's package manager, or: uv python install {minor}"
+            ) from error
+
+    def _make(self, toolchain: Toolchain, folder: Path, progress: Callable[[str], None]) -> None:
+        started = time.monotonic()
+        prefix = f".making-{folder.name}-"
+        for left_over in (*self._root.glob(f"{prefix}*"), folder):
+            shutil.rmtree(left_over, ignore_errors=True)
+        interpreter = self.interpreter(toolchain.name)
+        progress(f"making toolchain {toolchain.name} (first use): {len(toolchain.locked_versions)} distributions")
+        making = Path(tempfile.mkdtemp(prefix=prefix, dir=self._root))
+        try:
+            made = making / "environment"
+            run_uv(
+                ["venv", "--quiet", "--relocatable", "--no-project", "--python", str(interpreter), str(made)],
+                folder=self._root,
+            )
+            self._install(toolchain, _python(made))
+            os.rename(made, folder)
+        except UvFailed as error:
+            raise UvFailed(f"toolchain {toolchain.name} cannot be made: {error}", error.output) from error
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+        progress(f"toolchain {toolchain.name} is ready after {time.monotonic() - started:.0f} s")
+
+    def _install(self, toolchain: Toolchain, python: Path) -> None:
+        install = ["pip", "install", "--quiet", "--require-hashes", "--no-build", "--python", str(python)]
+        if toolchain.no_deps:
+            install.append("--no-deps")
+        if "torch" in toolchain.locked_versions and "UV_FIND_LINKS" not in uv_environment(os.environ):
+            # The backend option would redirect torch's whole family; the lock takes only torch itself from there.
+            only_torch = python.parents[1] / "torch.lock"
+            only_torch.write_text(_part(toolchain.lock_text, "torch"), "utf-8")
+            run_uv([*install, "--no-deps", "--torch-backend=cpu", "-r", str(only_torch)], folder=self._root)
+            install.append("--no-deps")
+        run_uv([*install, "-r", str(toolchain.lock_path.resolve())], folder=self._root)
+
+
+def _python(folder: Path) -> Path:
+    return folder / "bin" / "python"
+
+
+def _part(lock: str, name: str) -> str:
+    """The lines of a lock that pin one distribution."""
+    lines: list[str] = []
+    inside = False
+    for line in lock.splitlines():
+        if not line.startswith((" ", "\t")):
+            inside = line.startswith(f"{name}==")
+        if inside:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+@contextmanager
+def _lock(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold an exclusive lock between processes and threads; ``waiting`` is called when somebody else has it."""
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

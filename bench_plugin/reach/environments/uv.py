@@ -1,0 +1,102 @@
+"""Run uv: found through its package, told what pip's configuration says about the registry."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bench_plugin.domain.errors import EnvironmentMissing
+from bench_plugin.reach.environments.pip_config import read_pip_config
+
+INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL")
+DRAWN = "×╰├─▶│ "
+
+
+class UvFailed(EnvironmentMissing):
+    """uv ended with an error; the message is its first useful line, ``output`` all that it wrote."""
+
+    def __init__(self, message: str, output: str) -> None:
+        super().__init__(message)
+        self.output = output
+
+
+def uv_binary() -> Path:
+    """The uv executable of the uv package. Raises EnvironmentMissing when the package is absent or broken."""
+    mend = "python -m pip install --force-reinstall uv"
+    try:
+        from uv import find_uv_bin
+
+        return Path(find_uv_bin())
+    except (ImportError, FileNotFoundError) as error:
+        raise EnvironmentMissing(f"the Python package 'uv' does not work here ({error}); mend it: {mend}") from error
+
+
+def uv_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """``environment`` for uv, with the registry, wheel folders and certificate that only pip was told of.
+
+    What uv itself was told (UV_DEFAULT_INDEX, UV_FIND_LINKS, SSL_CERT_FILE, ...) is never overruled. Hashes are
+    required of every installation, so a file may come from any of the indexes.
+    """
+    found = {key: value for key, value in environment.items() if key not in {"VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME"}}
+    pip = read_pip_config(environment)
+    if not any(name in found for name in INDEX_VARIABLES):
+        if pip.index_url:
+            found["UV_DEFAULT_INDEX"] = pip.index_url
+        if pip.extra_index_urls:
+            found["UV_INDEX"] = " ".join(pip.extra_index_urls)
+            found.setdefault("UV_INDEX_STRATEGY", "unsafe-best-match")
+    if pip.find_links:
+        found.setdefault("UV_FIND_LINKS", ",".join(pip.find_links))
+    if pip.cert:
+        found.setdefault("SSL_CERT_FILE", pip.cert)
+    return found
+
+
+def _no_index(environment: Mapping[str, str]) -> bool:
+    """Whether pip was told to use wheel folders alone; uv knows that as an option only."""
+    return read_pip_config(environment).no_index and not any(name in environment for name in INDEX_VARIABLES)
+
+
+def run_uv(arguments: Sequence[str], *, folder: Path, seconds: float = 3600) -> str:
+    """Run uv with ``arguments`` in ``folder``; returns its standard output.
+
+    Raises UvFailed with the first useful line of what uv wrote, or EnvironmentMissing when uv is absent.
+    """
+    command = [str(uv_binary()), "--color", "never", "--no-progress", *arguments]
+    if arguments[0] == "pip" and _no_index(os.environ):
+        command.append("--no-index")
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=uv_environment(os.environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UvFailed(
+            f"uv {arguments[0]} did not finish in {seconds:.0f} s; is the package registry reachable?", ""
+        ) from error
+    if done.returncode != 0:
+        raise UvFailed(
+            first_useful_line(done.stderr) or f"uv {arguments[0]} ended with code {done.returncode}", done.stderr
+        )
+    return done.stdout
+
+
+def first_useful_line(text: str) -> str:
+    """What uv says was wrong, in one line: its error with the innermost cause, or its diagnosis joined."""
+    lines = [line.strip() for line in text.split("hint:")[0].splitlines() if line.strip()]
+    diagnosis = next((index for index, line in enumerate(lines) if line.startswith("×")), None)
+    if diagnosis is not None:
+        return " ".join(line.strip(DRAWN) for line in lines[diagnosis:])
+    errors = [line.removeprefix("error:").strip() for line in lines if line.startswith("error:")]
+    causes = [line.removeprefix("cause:").strip() for line in lines if line.startswith("cause:")]
+    head = (errors or lines or [""])[0]
+    return f"{head} ({causes[-1]})" if causes else head

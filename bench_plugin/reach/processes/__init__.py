@@ -1,0 +1,1 @@
+"""Agents as processes of this machine: supervisor, client, guardian."""

@@ -1,0 +1,298 @@
+"""One agent, seen from the host: typed answers, typed failures, deadlines and memory limits."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bench_plugin.agent import wire
+from bench_plugin.agent.arrays import from_numpy, to_numpy
+from bench_plugin.agent.channel import Channel, Closed
+from bench_plugin.domain.errors import BenchError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+START_SECONDS = 60.0
+POLL_SECONDS = 0.2
+MESSAGE = 300
+LOG_LINES = 20
+LOG_BYTES = 32 * 1024
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``seconds`` from the start of the stage that the agent announced last; resident bytes of its process tree."""
+
+    seconds: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call gave: ``seconds`` per announced stage and for the whole ``call``, the peak resident bytes."""
+
+    meta: Mapping[str, Any]
+    arrays: Arrays
+    files: Mapping[str, Path]
+    seconds: Mapping[str, float]
+    peak_bytes: int
+    log: str
+
+
+class AgentFailure(BenchError):
+    """A call that did not finish; ``symptom`` is one of core's symptoms, ``stage`` the last one announced."""
+
+    def __init__(
+        self, symptom: str, message: str, *, stage: str | None = None, detail: str = "", log: str = "",
+        signal: int | None = None, types: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(message)
+        self.symptom = symptom
+        self.message = first_line(message)
+        self.stage = stage
+        self.detail = detail or message
+        self.log = log
+        self.signal = signal
+        self.types = types
+
+
+class Process(Protocol):
+    """What carries an agent: a process of this machine, or a board (which has no process to ask)."""
+
+    shares_files: bool
+
+    def resident(self) -> int:
+        """Resident bytes of the process tree; 0 where it cannot be asked."""
+
+    def kill(self) -> int | None:
+        """End it; the status as of waitpid, None where there is none."""
+
+    def ended(self) -> int | None:
+        """The status as of waitpid when it ended by itself within a moment, else None."""
+
+
+@dataclass
+class Agent:
+    """A connected agent. Not to be used from two threads at once."""
+
+    channel: Channel
+    process: Process
+    log: Path
+    adapters: Callable[[str], Sequence[tuple[str, bytes]]]
+    results: Path
+    calls: int = 0
+    lost: bool = False
+    _next: int = 0
+    _loaded: dict[str, str] = field(default_factory=dict)
+    memory_limit: int = 0
+
+    def greet(self) -> None:
+        """Wait for the agent's hello. Raises AgentFailure when it does not come."""
+        frame = self._receive(0, _Watch(Limits(START_SECONDS, 0)))
+        if frame.kind != wire.HELLO:
+            said = frame.meta.get("message") or wire.KINDS[frame.kind]
+            raise self._lost("harness", f"the agent said {said!r} instead of hello")
+
+    def call(
+        self, adapter: str, operation: str, meta: Mapping[str, Any], *, arrays: Arrays | None = None,
+        files: Mapping[str, Path] | None = None, limits: Limits,
+    ) -> Answer:  # fmt: skip
+        """Run one operation of an adapter. Raises AgentFailure."""
+        began = time.monotonic()
+        self._load(adapter, limits)
+        self.memory_limit = limits.memory_bytes
+        given = arrays or {}
+        places = {name: self._place(path, limits) for name, path in (files or {}).items()}
+        request = {
+            "adapter": adapter, "operation": operation, "meta": dict(meta), "arrays": list(given), "files": places,
+        }  # fmt: skip
+        frame = self._ask(wire.CALL, request, limits, [from_numpy(values) for values in given.values()])
+        self.calls += 1
+        elapsed = time.monotonic() - began
+        try:
+            names, paths, gave, peak = (frame.meta[key] for key in ("arrays", "files", "meta", "peak"))
+            seconds = {**frame.meta["seconds"], "call": elapsed}
+            received = {name: to_numpy(array) for name, array in zip(names, frame.arrays, strict=True)}
+            fetched = {name: self._fetch(name, path, limits) for name, path in paths.items()}
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise self._lost("harness", f"the agent's answer lacks what belongs to it: {error!r}") from error
+        return Answer(gave, received, fetched, seconds, peak, str(self.log))
+
+    def versions(self, adapter: str, limits: Limits) -> dict[str, str]:
+        """Versions of the distributions that an adapter works with, as installed."""
+        self._load(adapter, limits)
+        return dict(self._ask(wire.VERSIONS, {"adapter": adapter}, limits).meta["versions"])
+
+    def reset(self, limits: Limits) -> None:
+        """Let every adapter drop what it remembers."""
+        self._ask(wire.RESET, {}, limits)
+
+    def resident(self) -> int:
+        """Resident bytes of the agent's process tree at this moment."""
+        return self.process.resident()
+
+    def close(self) -> None:
+        """End the agent, whatever it is doing."""
+        self.lost = True
+        self.process.kill()
+        self.channel.close()
+
+    def _load(self, adapter: str, limits: Limits) -> None:
+        """Send the adapter and those that it uses, unless the agent has them as they are."""
+        for name, source in self.adapters(adapter):
+            digest = hashlib.sha256(source).hexdigest()
+            if self._loaded.get(name) != digest:
+                blob = wire.Array("bytes", (len(source),), source)
+                self._ask(wire.LOAD, {"adapter": name, "sha256": digest}, limits, [blob])
+                self._loaded[name] = digest
+
+    def _place(self, path: Path, limits: Limits) -> dict[str, str]:
+        if self.process.shares_files:
+            return {"path": str(path.resolve())}
+        data = path.read_bytes()
+        digest = hashlib.sha256(data).hexdigest()
+        self._ask(wire.PUT, {"sha256": digest}, limits, [wire.Array("bytes", (len(data),), data)])
+        return {"sha256": digest}
+
+    def _fetch(self, name: str, path: str, limits: Limits) -> Path:
+        """Move a result file out of the agent's folder, which does not outlive the agent."""
+        self.results.mkdir(parents=True, exist_ok=True)
+        target = self.results / f"{os.urandom(8).hex()}-{Path(name).name}"
+        if self.process.shares_files:
+            os.replace(path, target)
+        else:
+            target.write_bytes(self._ask(wire.GET, {"path": path}, limits).arrays[0].data)
+        return target
+
+    def _ask(
+        self, kind: int, meta: Mapping[str, Any], limits: Limits, arrays: list[wire.Array] | None = None
+    ) -> wire.Frame:
+        self._next += 1
+        watch = _Watch(limits)
+        self.channel.settimeout(limits.seconds)
+        try:
+            self.channel.send(kind, self._next, dict(meta), arrays or [])
+        except TimeoutError:
+            raise self._lost("timeout", f"the agent took no data for {limits.seconds:g} s", watch.stage) from None
+        except OSError:
+            raise self._gone(watch.stage, within=False) from None
+        except wire.WireError as error:
+            raise AgentFailure("harness", f"the request cannot be sent: {error}", log=str(self.log)) from error
+        while True:
+            frame = self._receive(self._next, watch)
+            if frame.kind == wire.STAGE:
+                watch.begin(str(frame.meta.get("stage", "")))
+            elif frame.kind == wire.ERROR:
+                self.calls += 1
+                raise self._reported(frame.meta, watch.stage)
+            elif frame.kind == wire.RESULT:
+                return frame
+            else:
+                raise self._lost("harness", f"the agent answered with {wire.KINDS[frame.kind]}", watch.stage)
+
+    def _receive(self, call: int, watch: _Watch) -> wire.Frame:
+        while not select.select([self.channel], [], [], max(0.0, min(POLL_SECONDS, watch.left())))[0]:
+            if watch.left() <= 0:
+                what = f"stage {watch.stage}" if watch.stage else "the call"
+                raise self._lost("timeout", f"{what} took longer than {watch.limits.seconds:g} s", watch.stage)
+            used = self.process.resident() if watch.limits.memory_bytes else 0
+            if used > watch.limits.memory_bytes > 0:
+                limit = watch.limits.memory_bytes
+                text = f"the agent used {used / 2**20:.0f} MiB, the limit is {limit / 2**20:.0f} MiB"
+                raise self._lost("out-of-memory", text, watch.stage)
+        try:
+            frame = self.channel.receive(max(1.0, watch.left()))
+        except Closed as closed:
+            raise self._gone(watch.stage, closed.within) from None
+        except TimeoutError:
+            raise self._lost("timeout", "the agent stopped within a frame", watch.stage) from None
+        except OSError:
+            raise self._gone(watch.stage, within=False) from None
+        except wire.WireError as error:
+            raise self._lost("harness", f"the agent sent garbage: {error}", watch.stage) from error
+        if frame.call != call:
+            text = f"the agent answered call {frame.call}, asked was call {call}"
+            raise self._lost("harness", text, watch.stage)
+        return frame
+
+    def _reported(self, meta: Mapping[str, Any], stage: str | None) -> AgentFailure:
+        return AgentFailure(
+            str(meta.get("symptom", "harness")), str(meta.get("message", "")), detail=str(meta.get("detail", "")),
+            stage=str(meta.get("stage") or "") or stage, log=str(self.log), types=tuple(meta.get("types", ())),
+        )  # fmt: skip
+
+    def _gone(self, stage: str | None, within: bool) -> AgentFailure:
+        """The connection ended: by a signal, by an exit, or within a frame."""
+        status = self.process.ended()
+        where = f" in stage {stage}" if stage else ""
+        if status is not None and os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+            return self._lost("crash", f"the agent was killed by {name}{where}", stage, number)
+        if within:
+            return self._lost("harness", f"the agent ended within a frame{where}", stage)
+        code = "" if status is None else f" with exit code {os.waitstatus_to_exitcode(status)}"
+        return self._lost("crash", f"the agent ended{code}{where}", stage)
+
+    def _lost(self, symptom: str, message: str, stage: str | None = None, number: int | None = None) -> AgentFailure:
+        self.close()
+        detail = f"{message}\n{_tail(self.log)}"
+        return AgentFailure(symptom, message, stage=stage or None, detail=detail, log=str(self.log), signal=number)
+
+
+class _Watch:
+    """The deadline of one request: it counts from the start of the last announced stage."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.stage: str | None = None
+        self._since = time.monotonic()
+
+    def begin(self, stage: str) -> None:
+        self.stage = stage
+        self._since = time.monotonic()
+
+    def left(self) -> float:
+        return self._since + self.limits.seconds - time.monotonic()
+
+
+def first_line(text: str) -> str:
+    """The first line that is not blank, bounded."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= MESSAGE else line[: MESSAGE - 1] + "…"
+
+
+def connect_tcp(host: str, port: int, token: bytes, seconds: float = START_SECONDS) -> Channel:
+    """A channel to an agent that listens; the token is proven, never sent. Raises OSError, wire.WireError, Closed."""
+    from bench_plugin.agent.tokens import authenticate
+
+    connection = socket.create_connection((host, port), seconds)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    channel = Channel(connection)
+    try:
+        authenticate(channel, token)
+    except (OSError, wire.WireError, Closed):
+        channel.close()
+        raise
+    return channel
+
+
+def _tail(log: Path) -> str:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - LOG_BYTES))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    return "\n".join(line[:MESSAGE] for line in lines[-LOG_LINES:])

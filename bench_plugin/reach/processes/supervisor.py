@@ -1,0 +1,169 @@
+"""Agents that live from cell to cell: one per toolchain, leased, and replaced when they are lost or have grown."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench_plugin.agent.channel import Channel
+from bench_plugin.domain.errors import BenchError
+from bench_plugin.domain.paths import cache_root
+from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
+from bench_plugin.reach.processes.memory import resident
+from bench_plugin.reach.processes.nursery import Child, Nursery
+from bench_plugin.reach.processes.zipapp import build_agent
+
+RESET = Limits(seconds=60.0, memory_bytes=0)
+GROWN = 3  # an agent that holds more than a third of its limit after a lease is replaced
+ENDED_SECONDS = 2.0
+# Threads that spin while they wait for work steal the cores of the agents beside: measured, a convolution network took
+# 1.9 s instead of 0.3 s beside one other. Whoever takes times asks for more than this.
+WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "OPENBLAS_THREAD_TIMEOUT": "4"}
+DROPPED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
+
+
+class LocalProcess:
+    """An agent as a child of the guardian, on this machine."""
+
+    shares_files = True
+
+    def __init__(self, nursery: Nursery, child: Child) -> None:
+        self._nursery = nursery
+        self._child = child
+
+    def resident(self) -> int:
+        """Resident bytes of the process tree."""
+        return resident(self._child.pid)
+
+    def kill(self) -> int | None:
+        """Kill it with its descendants and orphans."""
+        self._nursery.kill(self._child)
+        return self._child.status
+
+    def ended(self) -> int | None:
+        """Its status when it ends within a moment."""
+        return self._child.status if self._child.ended.wait(ENDED_SECONDS) else None
+
+
+@dataclass
+class _Place:
+    """One toolchain's agent, and who holds it."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    agent: Agent | None = None
+    sticky: str = ""
+
+
+class AgentPool:
+    """Make it in the main thread: it starts the guardian. ``environments`` gives a toolchain's Python executable."""
+
+    def __init__(
+        self,
+        environments: Callable[[str], Path],
+        folder: Path,
+        adapters: Callable[[str], Sequence[tuple[str, bytes]]],
+        scratch: Path | None = None,
+    ) -> None:
+        self._environments = environments
+        self._logs = folder
+        self._adapters = adapters
+        base = scratch or cache_root() / "scratch"
+        base.mkdir(parents=True, exist_ok=True)
+        self._scratch = Path(tempfile.mkdtemp(prefix="run-", dir=base))
+        self._nursery = Nursery(self._scratch)
+        self._places: dict[tuple[str, str], _Place] = {}
+        self._lock = threading.Lock()
+        self._count = 0
+        self._closed = False
+
+    @contextmanager
+    def lease(self, toolchain: str, *, role: str = "", fresh: bool = False, sticky: str = "") -> Iterator[Agent]:
+        """The toolchain's agent, exclusively; ``fresh`` starts a new one, an equal ``sticky`` keeps what it remembers.
+
+        Agents of different ``role`` are different processes: what one compiled, another runs.
+
+        Raises EnvironmentMissing when the toolchain cannot be made, AgentFailure when the agent does not start.
+        """
+        with self._lock:
+            place = self._places.setdefault((toolchain, role), _Place())
+        with place.lock:
+            agent = self._ready(toolchain, place, fresh=fresh, sticky=sticky)
+            try:
+                yield agent
+            finally:
+                place.sticky = sticky
+                limit = agent.memory_limit
+                if self._closed or (limit and agent.resident() > limit / GROWN):
+                    agent.close()
+                if agent.lost:
+                    place.agent = None
+
+    def busy(self, toolchain: str, role: str = "") -> bool:
+        """Whether somebody holds the toolchain's agent."""
+        with self._lock:
+            place = self._places.get((toolchain, role))
+        return place is not None and place.lock.locked()
+
+    def close(self) -> None:
+        """End every agent, the guardian, and with it the scratch folder."""
+        self._closed = True
+        self._nursery.close()
+        with self._lock:
+            places = list(self._places.values())
+        for place in places:
+            if place.lock.acquire(blocking=False):  # whoever holds one closes it when it finds the agent gone
+                if place.agent is not None:
+                    place.agent.close()
+                    place.agent = None
+                place.lock.release()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _ready(self, toolchain: str, place: _Place, *, fresh: bool, sticky: str) -> Agent:
+        if place.agent is not None and (fresh or place.agent.lost):
+            place.agent.close()
+            place.agent = None
+        if place.agent is not None and (not sticky or sticky != place.sticky) and place.agent.calls:
+            try:
+                place.agent.reset(RESET)
+            except AgentFailure:  # a failed reset says nothing of the next cell: it gets a new agent
+                place.agent.close()
+                place.agent = None
+        if place.agent is None:
+            place.agent = self._start(toolchain)
+        return place.agent
+
+    def _start(self, toolchain: str) -> Agent:
+        if self._closed:
+            raise AgentFailure("harness", "the run is ending")
+        python = self._environments(toolchain)
+        with self._lock:
+            self._count += 1
+            number = self._count
+        folder = self._scratch / f"{toolchain}-{number}"
+        folder.mkdir(parents=True)
+        self._logs.mkdir(parents=True, exist_ok=True)
+        log = self._logs / f"{toolchain}-{os.getpid()}-{number}.log"
+        pyz = build_agent(self._scratch)
+        ours, theirs = socket.socketpair()
+        argv = [str(python), "-I", "-u", "-X", "faulthandler", str(pyz), "--fd", "{fd}", "--folder", str(folder)]
+        try:
+            child = self._nursery.spawn(argv, _environment(folder), folder, theirs, log)
+        except BenchError as error:
+            ours.close()
+            raise AgentFailure("harness", str(error), log=str(log)) from error
+        results = self._scratch / "results"
+        agent = Agent(Channel(ours), LocalProcess(self._nursery, child), log, self._adapters, results)
+        agent.greet()
+        return agent
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
+    return {**WAITING, **kept, "TMPDIR": str(folder), "PYTHONFAULTHANDLER": "1"}

@@ -1,0 +1,42 @@
+"""The agent as one file: a zip of ``bench_plugin.agent`` for any Python 3.8, the same bytes for the same source."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import zipfile
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2]
+EPOCH = (1980, 1, 1, 0, 0, 0)
+MAIN = "from bench_plugin.agent.__main__ import main\nmain()\n"
+
+
+@cache
+def agent_digest() -> str:
+    """SHA-256 over the names and contents of the agent's source: a part of every recipe."""
+    digest = hashlib.sha256(MAIN.encode())
+    for name, data in _sources():
+        digest.update(f"{name}\0{len(data)}\0".encode() + data)
+    return digest.hexdigest()
+
+
+def build_agent(folder: Path) -> Path:
+    """``agent-<digest>.pyz`` in ``folder``; made when it is not there, by atomic rename."""
+    path = folder / f"agent-{agent_digest()[:16]}.pyz"
+    if path.exists():
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in [*_sources(), ("bench_plugin/__init__.py", b""), ("__main__.py", MAIN.encode())]:
+            archive.writestr(zipfile.ZipInfo(name, EPOCH), data)
+    os.replace(partial, path)
+    return path
+
+
+def _sources() -> list[tuple[str, bytes]]:
+    files = sorted((PACKAGE / "agent").glob("*.py"))
+    return [(f"bench_plugin/agent/{path.name}", path.read_bytes()) for path in files]

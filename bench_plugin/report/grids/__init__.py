@@ -1,0 +1,1 @@
+"""From rows to tables: one grid per kind of check."""

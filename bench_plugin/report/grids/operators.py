@@ -1,0 +1,159 @@
+"""The grid of single operators as data: ONNX's tests counted by operator and compiler, from operator rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench_plugin.domain.outcome import normalised
+from bench_plugin.report.entries import FAILED, Entry, entry, header_of, latest, partial
+
+CHECK = "operator"
+# From bad to good: the first that an operator has is its worst.
+SEVERITY = ("ERROR", "mismatch", "unsupported", "version skew", "unverified", "Not provided", "supported")
+SCORED = ("supported", *FAILED)
+BESIDE = "(beside others only)"
+GROUPS = {
+    "node": "(functions expanded)", "simple": "(small graphs)", "light": "(networks)",
+    "pytorch-converted": "(PyTorch models)", "pytorch-operator": "(PyTorch models)",
+}  # fmt: skip
+
+
+@dataclass
+class Tally:
+    """Cases of one operator (or of all) in one compiler."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    stock: int = 0
+    converted: int = 0
+    low: int = 0
+    high: int = 0
+
+    @property
+    def worst(self) -> str:
+        """The most serious status."""
+        return next((status for status in SEVERITY if self.statuses[status]), "supported")
+
+    @property
+    def cases(self) -> int:
+        """How many there are."""
+        return self.statuses.total()
+
+    @property
+    def scored(self) -> int:
+        """How many the score is over: those that the backend could be asked."""
+        return sum(self.statuses[status] for status in SCORED)
+
+    @property
+    def score(self) -> float | None:
+        """Supported of those that the backend could be asked."""
+        return self.statuses["supported"] / self.scored if self.scored else None
+
+    @property
+    def score_with_skew(self) -> float | None:
+        """The same with the cases that are newer than the backend, by what their converted form gave."""
+        total = self.scored + self.statuses["version skew"]
+        return (self.statuses["supported"] + self.converted) / total if total else None
+
+    @property
+    def opsets(self) -> str:
+        """The opsets of the cases: one, or from lowest to highest."""
+        return str(self.high) if self.low == self.high else f"{self.low}-{self.high}"
+
+    def add(self, one: Entry) -> None:
+        """Count a cell."""
+        self.statuses[one.status] += 1
+        self.stock += one.numbers.get("stock") == "pass"
+        self.converted += (one.numbers.get("converted") or {}).get("status") == "supported"
+        opset = int(one.numbers.get("opset") or 0)
+        if opset:
+            self.low = min(self.low or opset, opset)
+            self.high = max(self.high, opset)
+        if one.status != "supported":
+            self.reasons[f"{one.status}: {normalised(one.reason)}"] += 1
+
+
+@dataclass(frozen=True)
+class OperatorGrid:
+    """Everything that the page shows; ``tallies`` is keyed by operator (or group) and compiler."""
+
+    operators: tuple[str, ...]
+    groups: tuple[str, ...]
+    compilers: tuple[str, ...]
+    headings: Mapping[str, str]
+    tallies: Mapping[tuple[str, str], Tally]
+    totals: Mapping[str, Tally]
+    entries: tuple[Entry, ...]
+    partial: str
+    header: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+
+def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> OperatorGrid:
+    """Count the operator rows of one or several results files."""
+    header = header_of(rows)
+    entries = [entry(row) for row in latest(rows, (CHECK,))]
+    tallies: dict[tuple[str, str], Tally] = {}
+    totals: dict[str, Tally] = {}
+    alone = {name for one in entries for name in _operators(one)[:1] if len(_operators(one)) == 1}
+    for one in entries:
+        compiler = str(one.cell["compiler"])
+        totals.setdefault(compiler, Tally()).add(one)
+        for place in _places(one, alone):
+            tallies.setdefault((place, compiler), Tally()).add(one)
+    titles = header.get("titles", {}).get("compilers", {})
+    compilers = sorted(totals, key=lambda name: (name != "onnxruntime", name == "reference", name))
+    places = {place for place, _ in tallies}
+    return OperatorGrid(
+        operators=tuple(sorted(place for place in places if not place.startswith("("))),
+        groups=tuple(sorted(place for place in places if place.startswith("("))), compilers=tuple(compilers),
+        headings={name: _heading(name, titles) for name in compilers}, tallies=tallies, totals=totals,
+        entries=tuple(entries), partial=partial(rows), header=header, notes=tuple(notes),
+    )  # fmt: skip
+
+
+def data(grid: OperatorGrid) -> dict[str, Any]:
+    """Counts, scores and every cell that is not supported, as plain data."""
+    operators = {
+        place: {
+            compiler: {"statuses": dict(tally.statuses), "worst": tally.worst, "opsets": tally.opsets,
+                       "reasons": dict(tally.reasons)}
+            for compiler in grid.compilers if (tally := grid.tallies.get((place, compiler)))
+        }
+        for place in (*grid.operators, *grid.groups)
+    }  # fmt: skip
+    scores = {
+        name: {"statuses": dict(tally.statuses), "score": tally.score, "score_with_skew": tally.score_with_skew,
+               "stock": tally.stock, "converted": tally.converted}
+        for name, tally in grid.totals.items()
+    }  # fmt: skip
+    cells = [
+        {"case": one.cell["model"], "compiler": one.cell["compiler"], "status": one.status, "stage": one.stage,
+         "symptom": one.symptom, "reason": one.reason, "numbers": one.numbers, "key": one.key}
+        for one in grid.entries if one.status != "supported"
+    ]  # fmt: skip
+    return {"scores": scores, "operators": operators, "cells": cells, "partial": grid.partial, "header": grid.header}
+
+
+def _operators(one: Entry) -> list[str]:
+    return list(one.numbers.get("operators") or ())
+
+
+def _places(one: Entry, alone: Iterable[str]) -> Iterator[str]:
+    """Where a case is counted: its operator; a graph of several in a group, and for those found nowhere else."""
+    operators = _operators(one)
+    if len(operators) == 1:
+        yield operators[0]
+        return
+    yield GROUPS.get(str(one.numbers.get("category")), "(other)")
+    for name in operators:
+        if name not in alone:
+            yield f"{name} {BESIDE}"
+
+
+def _heading(name: str, titles: Mapping[str, Any]) -> str:
+    row = titles.get(name.partition("[")[0], {})
+    return " ".join(part for part in (row.get("title", name), row.get("version", "")) if part)

@@ -1,0 +1,105 @@
+"""The page of single operators: scores, reasons, and every operator in every compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell, provenance
+from bench_plugin.report.grids.operators import OperatorGrid, Tally
+
+REASONS = 25  # per compiler; the JSON page has all of them
+
+OPENING = (
+    "ONNX's own backend tests, each compiled in one process and run in another. A case is supported when every output "
+    "is within the rule of its operator, against a result recomputed in float64 (docs/numbers.md); the tolerance of "
+    "ONNX's stock runner is shown beside it. A graph of several operators is counted in a group of its own."
+)
+SCORES = (
+    "The score is supported of supported, mismatch, ERROR and unsupported. Cases that are newer than the backend's "
+    "opset or IR, and values that our harness cannot hand to it, are outside; the score with skew counts the former by "
+    "what their form converted to an older opset gave, and those that cannot be converted as lost."
+)
+LEGEND = (
+    ("supported", "every output is within the operator's rule"),
+    ("mismatch", "it ran, but a value, a shape or a type is wrong"),
+    ("ERROR", "an exception, an invalid model, a crash, a timeout or too much memory"),
+    ("unsupported", "the compiler says that it does not implement this"),
+    ("version skew", "the case needs a newer opset or IR than the backend takes; outside the score"),
+    ("unverified", "our harness cannot hand these values to the backend; outside the score"),
+)
+
+
+def operators_page(grid: OperatorGrid) -> Document:
+    """The whole page."""
+    blocks: list[Block] = [Paragraph(OPENING), *map(Paragraph, filter(None, (grid.partial, *grid.notes)))]
+    blocks += [main_table(grid), Paragraph(SCORES), Heading("Legend"), _legend()]
+    blocks += [Heading("Operators"), _operators(grid, grid.operators)]
+    if grid.groups:
+        blocks += [Heading("Several operators at once"), _operators(grid, grid.groups)]
+    blocks += [*_reasons(grid), Heading("Made with"), *provenance(grid.header)]
+    return Document("ONNX operators", tuple(blocks))
+
+
+def main_table(grid: OperatorGrid) -> Table:
+    """A line per compiler: how many cases ended how, and the scores."""
+    rows = []
+    for name in grid.compilers:
+        tally = grid.totals[name]
+        counts = [TableCell(str(tally.statuses[status] or ""), status if tally.statuses[status] else "")
+                  for status, _ in LEGEND]  # fmt: skip
+        rows.append(
+            (
+                TableCell(grid.headings[name]), TableCell(str(tally.cases)), *counts,
+                TableCell(_percent(tally.score)), TableCell(_percent(tally.score_with_skew)),
+                TableCell(str(tally.stock)),
+            )
+        )  # fmt: skip
+    heads = ("compiler", "cases", *(status for status, _ in LEGEND), "score", "with skew", "stock tolerance")
+    return Table(heads, tuple(rows))
+
+
+def _legend() -> Table:
+    return Table(("shown", "meaning"), tuple((TableCell(status, status), TableCell(text)) for status, text in LEGEND))
+
+
+def _operators(grid: OperatorGrid, places: tuple[str, ...]) -> Table:
+    rows = []
+    for place in places:
+        tallies = [grid.tallies.get((place, name)) for name in grid.compilers]
+        known = next(tally for tally in tallies if tally)
+        rows.append((TableCell(place), TableCell(known.opsets), TableCell(str(known.cases)), *map(_place, tallies)))
+    return Table(("operator", "opset", "cases", *(grid.headings[name] for name in grid.compilers)), tuple(rows))
+
+
+def _place(tally: Tally | None) -> TableCell:
+    """Supported of those that were asked, and the worst status where it is another."""
+    if tally is None:
+        return TableCell("not run", "not run")
+    text = f"{tally.statuses['supported']}/{tally.scored}" if tally.scored else "-"
+    outside = ", ".join(
+        f"{tally.statuses[status]} {word}" for status, word in (("version skew", "skew"), ("unverified", "not handed"))
+        if tally.statuses[status]
+    )  # fmt: skip
+    worst = tally.worst if tally.worst != "supported" else ""
+    parts = [text, worst if worst not in ("version skew", "unverified") else "", outside]
+    hint = "; ".join(f"{count} {reason}" for reason, count in tally.reasons.most_common(3))
+    return TableCell(" ".join(part for part in parts if part), tally.worst, hint)
+
+
+def _reasons(grid: OperatorGrid) -> Iterator[Block]:
+    for name in grid.compilers:
+        found = grid.totals[name].reasons
+        if not found:
+            continue
+        yield Heading(f"Why not, in {grid.headings[name]}")
+        rows = []
+        for reason, count in found.most_common(REASONS):
+            status, _, text = reason.partition(": ")
+            rows.append((TableCell(str(count)), TableCell(status, status), TableCell(text)))
+        yield Table(("cases", "status", "reason"), tuple(rows))
+        if len(found) > REASONS:
+            yield Paragraph(f"And {len(found) - REASONS} more kinds of reasons.")
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,1 @@
+"""What a run leaves: rows, expectations (known failures) and what they make of an outcome."""

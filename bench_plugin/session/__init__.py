@@ -1,0 +1,1 @@
+"""The state of one run; everything is put together here, once."""

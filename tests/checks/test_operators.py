@@ -1,0 +1,194 @@
+"""Operator cases in a compiler that breaks: what ends badly costs its own case, and nothing is made twice."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.project import Finished, Project, make_project
+
+FAKE = Path(__file__).parent.parent / "fake"
+TESTS = """
+import pytest
+
+@pytest.mark.bench(check="operator")
+def test_operator(bench_cell):
+    bench_cell.verify()
+"""
+CASES = {
+    "test_abs": "Abs", "test_exp": "Exp", "test_neg": "Neg", "test_new": "Abs", "test_relu": "Relu",
+    "test_sqrt": "Sqrt", "test_string": "Identity", "test_tanh": "Tanh",
+}  # fmt: skip
+INDEX = "name,category,nodes,ir,opset,operators\n" + "".join(
+    f"{name},node,1,8,{99 if name == 'test_new' else 13},{operator}\n" for name, operator in CASES.items()
+)
+
+
+def operators_project(folder: Path, python: Path) -> Project:
+    project = make_project(folder, python)
+    adapters = json.dumps([str(FAKE / "corpus.py"), str(FAKE / "breaking.py")])
+    project.write("bench.toml", f'adapters = {adapters}\ntoolchains = ["toolchains"]\n')
+    project.write("fixtures/operators/corpus.csv", INDEX)
+    project.write("test_models.py", TESTS)
+    project.environment["FAKE_CALLS"] = str(folder / "calls.txt")
+    return project
+
+
+def run(project: Project, *arguments: str) -> Finished:
+    command = [part for part in project.command(*arguments) if not part.startswith("--frameworks")]
+    import subprocess
+
+    options = ["--compilers=breaking", "--bench-profile=full"]
+    chosen = [] if any(part.startswith("--compilers") for part in arguments) else options
+    done = subprocess.run(
+        [*command, *chosen], cwd=project.folder, env=project.environment, text=True, capture_output=True, timeout=120
+    )
+    return Finished(done.returncode, done.stdout + done.stderr, project.rows())
+
+
+def calls(project: Project) -> Counter[str]:
+    path = project.folder / "calls.txt"
+    return Counter(path.read_text().split()) if path.exists() else Counter()
+
+
+def counted(project: Project) -> int:
+    """The rows of operator cases that `bench expect check` counts."""
+    said = re.search(r"^\d+ rows and (\d+) of operator cases, ", project.bench("expect", "check").stdout, re.MULTILINE)
+    assert said
+    return int(said[1])
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, tools_python: Path) -> Project:
+    return operators_project(tmp_path_factory.mktemp("operators"), tools_python)
+
+
+@pytest.fixture(scope="module")
+def finished(project: Project) -> Finished:
+    return run(project)
+
+
+VERDICTS = {
+    "test_abs": ("supported", None, None),
+    "test_exp": ("ERROR", "compile", "crash"),
+    "test_neg": ("unsupported", "compile", "unsupported"),
+    "test_new": ("version skew", "compile", "version-skew"),
+    "test_relu": ("version skew", "compile", "version-skew"),
+    "test_sqrt": ("supported", None, None),
+    "test_string": ("unverified", None, None),
+    "test_tanh": ("mismatch", "compare", "mismatch"),
+}
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_verdicts(finished: Finished, name: str) -> None:
+    assert finished.verdict(name, "operator") == VERDICTS[name], finished.text
+
+
+def test_pytest_agrees(finished: Finished) -> None:
+    assert "3 failed, 2 passed, 3 skipped" in finished.text, finished.text
+    assert finished.code == 1
+
+
+def test_a_crash_names_the_signal_and_is_tried_again(finished: Finished) -> None:
+    row = finished.cells()["test_exp"]
+    assert "SIGSEGV" in row["reason"]
+    assert row["retry"]["fresh"] == "compile: crash"
+
+
+def test_skew_is_tried_again_converted(finished: Finished) -> None:
+    numbers = finished.cells()["test_new"]["numbers"]
+    assert numbers["converted"]["status"] == "supported"
+    assert numbers["converted"]["opset"] == 20
+    assert "99" in finished.cells()["test_new"]["reason"]
+    said = finished.cells()["test_relu"]["numbers"]["converted"]
+    assert said == {"status": "", "reason": "the adapter does not declare what its tool takes"}
+
+
+def test_what_cannot_be_handed_over_says_so(finished: Finished) -> None:
+    assert finished.cells()["test_string"]["reason"] == "harness: breaking is not handed str"
+
+
+def test_strict_and_stock_stand_beside_each_other(finished: Finished) -> None:
+    numbers = finished.cells()["test_tanh"]["numbers"]
+    assert (numbers["strict"], numbers["stock"], numbers["rule"]) == ("fail", "pass", "5 ULP")
+    assert numbers["ratio"] > 1
+
+
+def test_the_page(finished: Finished, project: Project) -> None:
+    data = json.loads((project.folder / "reports/onnx-operators.json").read_text())
+    score = data["scores"]["breaking"]
+    assert score["statuses"]["supported"] == 2
+    assert score["score"] == pytest.approx(2 / 5)
+    assert score["score_with_skew"] == pytest.approx(3 / 7)
+    assert data["operators"]["Exp"]["breaking"]["worst"] == "ERROR"
+    assert "not handed" in (project.folder / "reports/onnx-operators.md").read_text()
+
+
+def test_a_second_run_runs_only_what_is_never_stored(project: Project, finished: Finished) -> None:
+    before = calls(project)
+    again = run(project)
+    after = calls(project)
+    assert after["collect"] == before["collect"] == 1
+    assert after["run"] == before["run"]
+    assert {name: row["status"] for name, row in again.cells().items()} == {
+        name: row["status"] for name, row in finished.cells().items()
+    }
+    assert again.cells()["test_abs"]["stages_cached"] == ["run"]
+    assert again.cells()["test_exp"]["stages_cached"] == []
+
+
+def test_resume_reuses_rows(project: Project, finished: Finished) -> None:
+    resumed = run(project, "--bench-resume")
+    assert "8 rows reused" in resumed.text
+
+
+def test_one_case(project: Project, finished: Finished) -> None:
+    one = run(project, "--bench-cases=test_abs")
+    assert "1 passed" in one.text
+    wrong = run(project, "--bench-cases=test_nothing")
+    assert wrong.code == 4
+    assert "unknown case 'test_nothing'" in wrong.text
+
+
+def test_known_failures_are_written_and_hold(tmp_path: Path, tools_python: Path) -> None:
+    project = operators_project(tmp_path, tools_python)
+    before = counted(project)  # the checkout's own
+    run(project)
+    made = project.bench("expect", "update")
+    path = tmp_path / "suites/expectations/operators/breaking.toml"
+    assert "3 cases, 3 written anew" in made.stdout, made.stdout + made.stderr
+    assert path.read_text().count("[[expectation]]") == 3
+    assert counted(project) == before + 3
+    known = run(project)
+    assert "2 passed, 3 skipped, 3 xfailed" in known.text, known.text
+    path.write_text(path.read_text().replace('"test_neg"', '"test_abs"'))
+    progress = run(project)
+    assert "progress" in progress.text and "2 failed" in progress.text, progress.text
+
+
+def test_several_compilers_work_ahead(tmp_path: Path, tools_python: Path) -> None:
+    project = operators_project(tmp_path, tools_python)
+    both = run(project, "--compilers=breaking,onnxruntime", "--bench-profile=full")
+    statuses = Counter(
+        row["status"] for row in both.rows if row["kind"] == "cell" and row["cell"]["compiler"] == "breaking"
+    )
+    assert statuses == {"supported": 2, "ERROR": 1, "unsupported": 1, "version skew": 2, "unverified": 1, "mismatch": 1}
+    assert sum(row["kind"] == "cell" for row in both.rows) == 16
+
+
+def test_the_index_is_written_from_the_corpus(tmp_path: Path, tools_python: Path) -> None:
+    project = operators_project(tmp_path, tools_python)
+    index = tmp_path / "fixtures/operators/corpus.csv"
+    index.write_text(INDEX.replace("test_exp,node,1", "test_exp,node,2").replace("test_abs,", "test_gone,"))
+    check = project.bench("corpus", "check")
+    assert check.returncode == 1
+    assert check.stdout.splitlines()[:3] == ["test_abs: differs", "test_exp: differs", "test_gone: differs"]
+    assert project.bench("corpus", "update").returncode == 0
+    assert "test_abs,node,1,8,13,Abs\n" in index.read_text() and "test_exp,node,1,8,13,Exp\n" in index.read_text()
+    assert "test_gone" not in index.read_text()
+    assert project.bench("corpus", "check").returncode == 0

@@ -1,0 +1,107 @@
+"""A compiler that is known to be wrong, through the whole plugin: found, made small, reported once, then expected."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.fake.wrong_compiler import SPOILT
+from tests.project import FRAMEWORK, Project, make_project
+
+WRONG = Path(__file__).parents[1] / "fake" / "wrong_compiler.py"
+TESTS = """
+import pytest
+
+@pytest.mark.bench(check="property")
+def test_property(bench_cell):
+    bench_cell.verify()
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = make_project(tmp_path, Path(sys.executable))
+    adapters = f'adapters = ["{FRAMEWORK}", "{WRONG}"]'
+    made.write("bench.toml", f'{adapters}\ntoolchains = ["toolchains"]\nexpectations = ["known"]\n')
+    made.write("test_models.py", TESTS)
+    (tmp_path / "known").mkdir()
+    return made
+
+
+def run(project: Project, *names: str) -> tuple[int, str, dict[str, Any]]:
+    finished = project.run("--bench-compilers=wrong", f"--bench-cases={','.join(names)}")
+    return finished.code, finished.text, dict(finished.cells("property"))
+
+
+def test_wrong_operators_are_found_once_each_and_then_expected(project: Project) -> None:
+    code, text, rows = run(project, "Relu", "Elu", "Shrink", "Softplus")
+    assert code == 1, text
+    assert rows["Relu"]["status"] == "supported"
+    found = {name: (rows[name]["stage"], rows[name]["symptom"]) for name in ("Elu", "Shrink", "Softplus")}
+    assert found == {
+        "Elu": ("compare", "mismatch"),
+        "Shrink": ("compile", "exception"),
+        "Softplus": ("compile", "crash"),
+    }
+    for name in found:
+        (one,) = rows[name]["numbers"]["found"]
+        assert one["operators"] == [name] and one["reproduced"]
+    folder = Path(rows["Elu"]["numbers"]["found"][0]["folder"])
+    graph = json.loads((folder / "graph.json").read_text())
+    assert [int(np.prod(row["shape"])) for row in graph["sources"]] == [2]
+    assert (folder / "model.onnx").stat().st_size and "--compilers=wrong" in (folder / "repro.txt").read_text()
+    with np.load(folder / "inputs.npz") as stored:
+        assert set(stored) == {"x0", "expected0"}
+
+    for name in found:
+        learn(project, Path(rows[name]["numbers"]["found"][0]["folder"]))
+    code, text, rows = run(project, "Elu", "Shrink", "Softplus")
+    assert code == 0 and "3 xfailed" in text, text
+    assert rows["Elu"]["numbers"]["known"] > 0 and "found" not in rows["Elu"]["numbers"]
+
+
+def learn(project: Project, folder: Path) -> None:
+    """Take the row that a finding comes with into the project's known failures."""
+    row = (folder / "expectation.toml").read_text()
+    name = row.partition('example = "')[2].partition('"')[0]
+    target = project.folder / "known" / name
+    target.parent.mkdir(exist_ok=True)
+    shutil.copy(folder / "graph.json", target)
+    with (project.folder / "known" / "wrong.toml").open("a") as file:
+        file.write(row)
+
+
+def test_graphs_of_several_name_the_guilty_operator(project: Project) -> None:
+    code, text, rows = run(project, "dag")
+    assert code == 1, text
+    found = rows["dag"]["numbers"]["found"]
+    guilty = {"mismatch": SPOILT, "exception": ("Shrink",), "crash": ("Softplus",)}
+    assert "mismatch" in [one["symptom"] for one in found]
+    assert all(set(guilty[one["symptom"]]) & set(one["operators"]) for one in found)
+
+
+def test_a_known_failure_that_is_gone_is_progress(project: Project) -> None:
+    _, _, rows = run(project, "Elu")
+    learn(project, Path(rows["Elu"]["numbers"]["found"][0]["folder"]))
+    example = next((project.folder / "known" / "examples").iterdir())
+    graph = json.loads(example.read_text())
+    graph["nodes"][0]["operator"] = "Relu"
+    graph["nodes"][0]["attributes"] = {}
+    example.write_text(json.dumps(graph))
+    code, text, _ = run(project, "Elu")
+    assert code == 1 and "progress" in text, text
+
+
+def test_a_row_without_a_signature_is_refused(project: Project) -> None:
+    project.write(
+        "known/wrong.toml",
+        '[[expectation]]\ncheck = "property"\nmodel = "Elu"\nstage = "compare"\nsymptom = "mismatch"\nreason = "x"\n',
+    )
+    code, text, _ = run(project, "Elu")
+    assert code == 4 and "operators, message, example" in text, text

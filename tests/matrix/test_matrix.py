@@ -1,0 +1,142 @@
+"""The matrix: which cells a selection asks for, and what it says of the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench_plugin.checks.roundtrip.plan import RoundTripPlanner
+from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.outcome import Status
+from bench_plugin.domain.settings import Rule, Selection
+from bench_plugin.inventory.adapters import Catalog
+from bench_plugin.inventory.models import load_models
+from bench_plugin.matrix.matrix import Matrix, plan_hash
+
+MODEL = """
+name = "{name}"
+family = "mlp"
+task = "classification"
+profiles = {profiles}
+missing = {{ tensorflow = "not in keras.applications" }}
+[[inputs]]
+name = "x"
+shape = [1, 8]
+[constructors.pytorch]
+callable = "torch.nn.Identity"
+{more}
+"""
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return Catalog()
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    (tmp_path / "a.toml").write_text(
+        MODEL.format(name="a", profiles='["smoke", "quick", "full"]', more='[constructors.mxnet]\ncallable = "m.n"')
+    )
+    (tmp_path / "b.toml").write_text(MODEL.format(name="b", profiles='["published", "full"]', more=""))
+    return tmp_path
+
+
+def matrix(folder: Path, catalog: Catalog, **selection: object) -> Matrix:
+    models = load_models([folder])
+    planners = [RoundTripPlanner(models, catalog.of_kind("framework"))]
+    return Matrix(models, catalog, ["local"], replace(Selection(), **selection), planners)  # ty: matching fields
+
+
+def test_a_profile_selects_its_models_and_one_default_exporter_each(models: Path, catalog: Catalog) -> None:
+    plan = matrix(models, catalog, profile="smoke").plan(Check.EXPORT)
+    assert {(cell.model, cell.framework) for cell in plan.cells} == {("a", "pytorch"), ("a", "mxnet")}
+    assert all(cell.opset == catalog[cell.framework].exporters[cell.exporter].opset for cell in plan.cells)
+
+
+def test_a_framework_without_constructor_is_declared_with_the_reason_of_the_model_file(
+    models: Path, catalog: Catalog
+) -> None:
+    plan = matrix(models, catalog, profile="smoke").plan(Check.IMPORT)
+    declared = [row for row in plan.declared if row.cell.framework == "tensorflow"]
+    assert declared and all(row.status is Status.NOT_PROVIDED for row in declared)
+    assert declared[0].reason == "not in keras.applications"
+
+
+def test_full_asks_for_every_pair_and_for_imports_into_other_frameworks(models: Path, catalog: Catalog) -> None:
+    cells = matrix(models, catalog, profile="full").plan(Check.IMPORT).cells
+    within = {(c.exporter, c.importer) for c in cells if c.model == "b" and c.importer_framework == "pytorch"}
+    adapter = catalog["pytorch"]
+    assert within == {(exporter, importer) for exporter in adapter.exporters for importer in adapter.importers}
+    assert {c.importer_framework for c in cells if c.framework == "pytorch"} == {"pytorch", "tensorflow", "mxnet"}
+
+
+def test_quick_stays_within_a_framework(models: Path, catalog: Catalog) -> None:
+    cells = matrix(models, catalog).plan(Check.IMPORT).cells
+    assert cells and all(cell.framework == cell.importer_framework for cell in cells)
+
+
+def test_an_opset_outside_of_the_exporters_range_is_declared(models: Path, catalog: Catalog) -> None:
+    plan = matrix(models, catalog, frameworks=("mxnet",), opsets=(99,)).plan(Check.EXPORT)
+    assert not plan.cells
+    assert plan.declared[0].status is Status.UNSUPPORTED
+    assert "asked for 99" in plan.declared[0].reason
+
+
+def test_a_precision_that_round_trips_do_not_have_is_declared(models: Path, catalog: Catalog) -> None:
+    plan = matrix(models, catalog, frameworks=("pytorch",), precisions=("int8",)).plan(Check.EXPORT)
+    assert {row.reason for row in plan.declared} == {"round trips are checked at fp32, asked for w8a8"}
+
+
+@pytest.mark.parametrize(
+    ("axis", "value", "listed"),
+    [
+        ("models", ("nope",), "a, b"),
+        ("frameworks", ("caffe",), "mxnet, pytorch, tensorflow"),
+        ("compilers", ("gcc",), "onnxruntime"),
+        ("targets", ("moon",), "local"),
+        ("precisions", ("fp7",), "bf16"),
+        ("exporters", ("magic",), "mx2onnx"),
+        ("importers", ("magic",), "onnx2torch"),
+        ("profile", "fast", "smoke, quick, published, full"),
+    ],
+)
+def test_a_wrong_value_is_a_usage_error_that_lists_the_valid_ones(
+    models: Path, catalog: Catalog, axis: str, value: object, listed: str
+) -> None:
+    with pytest.raises(UsageError, match=listed):
+        matrix(models, catalog, **{axis: value})
+
+
+def test_exclude_prunes_with_its_reason_and_include_adds_beyond_the_profile(models: Path, catalog: Catalog) -> None:
+    exclude = (Rule({"framework": ("mxnet",)}, "its wheel is broken here"),)
+    include = (Rule({"model": ("b",), "framework": ("pytorch",)}, "we ship b"),)
+    plan = matrix(models, catalog, profile="smoke", exclude=exclude, include=include).plan(Check.EXPORT)
+    assert {cell.framework for cell in plan.cells} == {"pytorch"}
+    assert {cell.model for cell in plan.cells} == {"a", "b"}
+    assert "excluded: its wheel is broken here" in {row.reason for row in plan.declared}
+
+
+def test_a_marker_narrows_and_never_widens(models: Path, catalog: Catalog) -> None:
+    plan = matrix(models, catalog, frameworks=("pytorch",)).plan(Check.EXPORT, {"frameworks": ["mxnet"]})
+    assert plan.cells == ()
+    with pytest.raises(UsageError, match="unknown axis 'planets'"):
+        matrix(models, catalog).plan(Check.EXPORT, {"planets": ["mars"]})
+
+
+def test_ids_are_unique_readable_and_stable(models: Path, catalog: Catalog) -> None:
+    cells = matrix(models, catalog, profile="full").plan(Check.IMPORT).cells
+    ids = [cell.id for cell in cells]
+    assert len(set(ids)) == len(ids)
+    cell = Cell(Check.IMPORT, "a", "pytorch", "dynamo", 20, "tensorflow", "onnx2tf")
+    assert cell.id == "a-pytorch-dynamo-opset20-to-tensorflow-onnx2tf"
+    assert Cell.from_axes(cell.axes()) == cell
+
+
+def test_the_plan_hash_does_not_depend_on_the_order(models: Path, catalog: Catalog) -> None:
+    cells = matrix(models, catalog, profile="full").plan(Check.IMPORT).cells
+    assert plan_hash(cells) == plan_hash(cells[::-1])
+    assert plan_hash(cells) != plan_hash(cells[1:])

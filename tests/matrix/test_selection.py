@@ -1,0 +1,237 @@
+"""Axes, profiles, markers and files: what is selected, and what is said of a wrong value."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.project import Project
+
+WRONG = {
+    "--frameworks=fake,caffe": "unknown framework 'caffe'; valid are: fake, mxnet, pytorch, tensorflow",
+    "--models=lenet": "unknown model 'lenet'; valid are:",
+    "--bench-exporters=nope": "unknown exporter 'nope'; valid are: dynamo, fakeout",
+    "--bench-importers=nope": "unknown importer 'nope'; valid are:",
+    "--compilers=gcc": "unknown compiler 'gcc'; valid are:",
+    "--targets=moon": "unknown target 'moon'; valid are: local",
+    "--precisions=fp7": "unknown precision 'fp7'; valid are: fp32, fp16",
+    "--bench-profile=huge": "unknown profile 'huge'; valid are: smoke, quick, published, full",
+    "--bench-opsets=x": "'x' is not a list of whole numbers",
+    "--bench-jobs=0": "--bench-jobs: 0 is not a positive number",
+    "--bench-model=nothing.onnx": "--bench-model: there is no file",
+}
+
+
+@pytest.mark.parametrize("option", WRONG)
+def test_a_wrong_value_is_a_usage_error_that_lists_the_valid_ones(project: Project, option: str) -> None:
+    project.model("a")
+    finished = project.run(option)
+    assert finished.code == 4
+    assert "ERROR: bench: " in finished.text
+    assert WRONG[option] in finished.text
+    assert not finished.rows
+
+
+def test_wrong_markers_are_usage_errors(project: Project) -> None:
+    project.model("a")
+    test = "import pytest\n@pytest.mark.bench({})\n{}def test_a(bench_cell):\n    bench_cell.verify()\n"
+    wrong = {
+        test.format("check='swim'", ""): "check is 'swim'; one of export, import",
+        test.format("check='export', colour=['red']", ""): "marker bench: unknown axis 'colour'",
+        test.format("check='export', models=['nope']", ""): "unknown model 'nope'",
+        test.format("check='export'", "@pytest.mark.tolerance(q=1)\n"): "marker tolerance: unknown name 'q'",
+        test.format("check='export'", "@pytest.mark.tolerance(k=-1)\n"): "k must be a positive number, found -1",
+    }
+    for text, message in wrong.items():
+        project.write("test_models.py", text)
+        finished = project.run()
+        assert (finished.code, message in finished.text) == (4, True), finished.text
+
+
+def test_wrong_files_name_the_file_and_the_key(project: Project) -> None:
+    path = project.model("a")
+    good = path.read_text()
+    for change, message in {
+        good.replace('family = "mlp"', ""): "a.toml: family: a str is needed",
+        "colour = 1\n" + good: "a.toml: colour: unknown key; valid keys are",
+        good.replace('"batch", 8', '"batch", "width"'): "dimension 'width' has no values",
+        "not toml": "a.toml: not a TOML file",
+    }.items():
+        path.write_text(change)
+        finished = project.run(models="a")
+        assert (finished.code, message in finished.text) == (4, True), finished.text
+    path.write_text(good)
+    project.write("bench.toml", "colour = 1\n")
+    assert "unknown key 'colour' in the bench_plugin table" in project.run().text
+    project.write("bench.toml", 'adapters = ["nothing.py"]\n')
+    assert "nothing.py: cannot read the adapter: No such file" in project.run().text
+
+
+def test_readable_ids_and_axes_in_the_properties(project: Project) -> None:
+    project.model("a")
+    finished = project.run("--junit-xml=junit.xml", "-v")
+    assert "test_import[a-fake-fakeout-opset17-to-fake-fakein] PASSED" in finished.text
+    xml = (project.folder / "junit.xml").read_text()
+    assert '<property name="bench_model" value="a"' in xml
+    assert '<property name="bench_exporter" value="fakeout"' in xml
+
+
+def test_exporters_importers_and_opsets_are_axes(project: Project) -> None:
+    project.model("a")
+    finished = project.run("--bench-exporters=otherout", "--bench-importers=otherin", "--bench-opsets=13,14,19")
+    cells = [row["cell"] for row in finished.rows if row["kind"] == "cell"]
+    assert {(cell["exporter"], cell["opset"]) for cell in cells} == {("otherout", 13), ("otherout", 14)}
+    declared = [row for row in finished.rows if row["kind"] == "declared"]
+    assert {row["reason"] for row in declared} == {"otherout writes opsets 13 to 18, asked for 19"}
+    assert "unsupported" in {row["status"] for row in declared}
+
+
+def test_full_takes_every_pair(project: Project) -> None:
+    project.model("a")
+    finished = project.run("--bench-profile=full", "--collect-only", "-q")
+    lines = [line for line in finished.text.splitlines() if "::test_import" in line and "-to-fake" in line]
+    assert len(lines) == 4
+
+
+def test_exclude_needs_a_reason_and_leaves_a_row(project: Project) -> None:
+    project.model("a")
+    project.model("b")
+    settings = (project.folder / "bench.toml").read_text()
+    project.write("bench.toml", settings + '[[exclude]]\nmodel = "b"\n')
+    assert "exclude row 1: a reason is mandatory" in project.run().text
+    project.write("bench.toml", settings + '[[exclude]]\nmodel = "b"\nreason = "too slow here"\n')
+    finished = project.run()
+    assert set(finished.cells()) == {"a"}
+    assert {row["reason"] for row in finished.rows if row["kind"] == "declared"} == {"excluded: too slow here"}
+
+
+def test_include_adds_cells_to_the_profile(project: Project) -> None:
+    project.model("a")
+    settings = (project.folder / "bench.toml").read_text()
+    row = '[[include]]\nmodel = "a"\nframework = "fake"\nexporter = "otherout"\nopset = 15\nreason = "our customers"\n'
+    project.write("bench.toml", settings + row)
+    cells = [row["cell"] for row in project.run().rows if row["kind"] == "cell"]
+    assert ("otherout", 15) in {(cell["exporter"], cell["opset"]) for cell in cells}
+
+
+def test_a_users_own_test_reads_the_outcome(project: Project) -> None:
+    project.model("a")
+    project.write(
+        "test_models.py",
+        "import pytest\n"
+        "@pytest.mark.bench(check='export', models=['a'], exporters=['fakeout'])\n"
+        "def test_small(bench_outcome):\n"
+        "    assert bench_outcome.numbers['E'] < 1e-5\n"
+        "    assert bench_outcome.converted and bench_outcome.verified\n",
+    )
+    finished = project.run()
+    assert finished.code == 0, finished.text
+
+
+def test_without_the_marker_the_fixture_names_it(project: Project) -> None:
+    project.model("a")
+    project.write("test_models.py", "def test_plain(bench_cell):\n    bench_cell.verify()\n")
+    finished = project.run()
+    assert "fixture bench_cell needs a test marked @pytest.mark.bench(check='export')" in finished.text
+    assert not finished.rows
+
+
+def test_a_run_without_a_cell_writes_nothing(project: Project) -> None:
+    project.model("a")
+    project.write("test_models.py", "def test_plain():\n    pass\n")
+    finished = project.run()
+    assert finished.code == 0
+    assert not (project.folder / "reports").exists()
+
+
+def test_an_axis_name_that_is_taken_keeps_the_long_spelling(project: Project) -> None:
+    project.model("a")
+    project.write("conftest.py", "def pytest_addoption(parser):\n    parser.addoption('--targets')\n")
+    finished = project.run("--targets=whatever", "--bench-targets=local")
+    assert "bench: --targets belongs to another plugin, use --bench-targets" in finished.text
+    assert finished.code == 0
+
+
+def test_deselected_cells_are_not_computed(project: Project) -> None:
+    project.model("a")
+    project.model("b")
+    finished = project.run("-k", "export and a-fake")
+    assert [row["nodeid"] for row in finished.rows if row["kind"] == "cell"] == [
+        "test_models.py::test_export[a-fake-fakeout-opset17]"
+    ]
+    assert "partial: 1 of" in finished.text
+
+
+EQUIVALENCE = """
+import pytest
+
+@pytest.mark.bench(check="equivalence", compilers=["onnxruntime"])
+def test_equivalence(bench_cell):
+    bench_cell.verify()
+"""
+
+
+def test_an_empty_part_of_a_selection_is_skipped_and_said_in_one_line(project: Project) -> None:
+    project.model("a")
+    tests = (project.folder / "test_models.py").read_text()
+    project.write("test_models.py", tests + EQUIVALENCE)
+    finished = project.run("--bench-exporters=otherout", "--compilers=tvm")
+    assert finished.code == 0, finished.text
+    said = "bench: test_models.py::test_equivalence: no cell in this selection: the axes that were selected leave"
+    assert finished.text.count(said) == 1
+    collected = project.run("--compilers=tvm", "--collect-only", "-q")
+    assert "NOTSET" not in collected.text
+    assert "test_export[a-fake" in collected.text
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
+def test_an_empty_whole_is_a_usage_error_that_says_why(project: Project, workers: list[str]) -> None:
+    project.model("a")
+    finished = project.run("--precisions=bf16", *workers)
+    assert finished.code == 4
+    assert "ERROR: bench: no cell matches this selection" in finished.text
+    assert "round trips are checked at fp32, asked for bf16" in finished.text
+    assert "INTERNALERROR" not in finished.text
+
+
+def test_an_empty_selection_leaves_tests_of_other_plugins(project: Project) -> None:
+    project.model("a")
+    project.write("test_other.py", "def test_other():\n    pass\n")
+    finished = project.run("test_other.py", "--precisions=bf16")
+    assert finished.code == 0 and "1 passed" in finished.text
+    assert finished.text.count("no cell in this selection") == 2
+
+
+def test_with_xdist_wrong_options_end_the_run_before_its_workers_start(project: Project) -> None:
+    project.model("a")
+    finished = project.run("--models=lenet", "-n2")
+    assert finished.code == 4
+    assert "ERROR: bench: unknown model 'lenet'" in finished.text
+    assert "INTERNALERROR" not in finished.text and "workers" not in finished.text
+
+
+def test_with_xdist_a_wrong_marker_is_the_same_usage_error(project: Project) -> None:
+    project.model("a")
+    text = "import pytest\n@pytest.mark.bench(check='swim')\ndef test_a(bench_cell):\n    bench_cell.verify()\n"
+    project.write("test_models.py", text)
+    finished = project.run("-n2")
+    assert finished.code == 4
+    assert "check is 'swim'; one of export, import" in finished.text
+    assert "INTERNALERROR" not in finished.text
+
+
+def test_a_selection_on_the_command_line_wins_over_an_include_row(project: Project) -> None:
+    project.model("a")
+    project.model("b")
+    settings = (project.folder / "bench.toml").read_text()
+    project.write("bench.toml", settings + '[[include]]\nmodel = "b"\nframework = "fake"\nreason = "customers"\n')
+    assert set(project.run(models="a").cells()) == {"a"}
+
+
+def test_xdist_writes_each_row_once(project: Project) -> None:
+    for name in "abc":
+        project.model(name)
+    finished = project.run("-n2")
+    assert finished.code == 0, finished.text
+    kinds = [row["kind"] for row in finished.rows]
+    assert (kinds.count("header"), kinds.count("plan"), kinds.count("cell")) == (1, 1, 6)
+    assert "Model a" in finished.text

@@ -1,0 +1,139 @@
+"""A project of a user's own around the fake framework: models, tests and settings in an empty folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FRAMEWORK = Path(__file__).parent / "fake" / "framework.py"
+TESTS = """
+import pytest
+
+@pytest.mark.bench(check="export")
+def test_export(bench_cell):
+    bench_cell.verify()
+
+@pytest.mark.bench(check="import")
+def test_import(bench_cell):
+    bench_cell.verify()
+"""
+MODEL = """
+name = "{name}"
+title = "Model {name}"
+family = "mlp"
+task = "classification"
+profiles = ["smoke", "quick", "full"]
+samples = 8
+seconds = {seconds}
+memory_gb = 1
+[[inputs]]
+name = "x"
+shape = ["batch", 8]
+[symbols]
+batch = [1, 3]
+[constructors.fake]
+callable = "fake.linear"
+arguments = {{ fault = "{fault}" }}
+{more}
+"""
+
+
+def kept_environment() -> dict[str, str]:
+    """The tests' own, but compiled modules are kept: compiling pytest's plugins anew costs seconds per run."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "COLUMNS": "250"}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run of pytest that is over: exit code, output, rows."""
+
+    code: int
+    text: str
+    rows: Sequence[Mapping[str, Any]]
+
+    def cells(self, check: str = "") -> dict[str, Mapping[str, Any]]:
+        """The rows of computed cells by model (of one check, when one is named)."""
+        return {row["cell"]["model"]: row for row in self.rows if row["kind"] == "cell" and check in ("", row["check"])}
+
+    def verdict(self, model: str, check: str = "export") -> tuple[str, str | None, str | None]:
+        """Status, stage and symptom of a cell."""
+        row = self.cells(check)[model]
+        return row["status"], row["stage"], row["symptom"]
+
+
+@dataclass
+class Project:
+    """The folder, and how pytest is run in it."""
+
+    folder: Path
+    environment: dict[str, str] = field(default_factory=kept_environment)
+
+    def model(self, name: str, fault: str = "", *, seconds: float = 60, more: str = "") -> Path:
+        """Write a model of the fake framework."""
+        path = self.folder / "fixtures/models" / f"{name}.toml"
+        path.write_text(MODEL.format(name=name, fault=fault, seconds=seconds, more=more))
+        return path
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file of the project."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def command(self, *arguments: str, models: str | None = None) -> list[str]:
+        """pytest on the project's tests, with the fake framework alone."""
+        names = models or ",".join(sorted(path.stem for path in (self.folder / "fixtures/models").glob("*.toml")))
+        chosen = (
+            [f"--models={names}"] if names and not any(one.startswith("--bench-model") for one in arguments) else []
+        )
+        fixed = ["-p", "no:cacheprovider", "--frameworks=fake", f"--bench-cache={self.folder / 'cache'}", *chosen]
+        return [sys.executable, "-m", "pytest", "test_models.py", *fixed, *arguments]
+
+    def start(self, *arguments: str, models: str | None = None) -> subprocess.Popen[str]:
+        """pytest as a process of its own group."""
+        return subprocess.Popen(
+            self.command(*arguments, models=models),
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str, models: str | None = None) -> Finished:
+        """Run pytest to its end (at most two minutes)."""
+        with self.start(*arguments, models=models) as process:
+            text, _ = process.communicate(timeout=120)
+        return Finished(process.returncode, text, self.rows())
+
+    def bench(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The command ``bench`` in the project's folder."""
+        command = [sys.executable, "-m", "bench_plugin.cli.main", *arguments]
+        return subprocess.run(
+            command, cwd=self.folder, env=self.environment, text=True, capture_output=True, timeout=120
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of the last run."""
+        path = self.folder / "reports/results.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def make_project(folder: Path, python: Path) -> Project:
+    """An empty project that knows the fake framework."""
+    made = Project(folder)
+    (folder / "fixtures/models").mkdir(parents=True)
+    made.write("toolchains/fake.toml", f'title = "Fake"\npython = "{python}"\nmemory_gb = 0.5\n')
+    made.write("bench.toml", f'adapters = ["{FRAMEWORK}"]\ntoolchains = ["toolchains"]\n')
+    made.write("pytest.ini", "[pytest]\n")
+    made.write("test_models.py", TESTS)
+    return made

@@ -1,0 +1,153 @@
+"""However the host ends, nothing that an agent started is left: processes are counted by their numbers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from bench_plugin.reach.processes.guardian import descendants
+from bench_plugin.reach.processes.supervisor import AgentPool
+from tests.reach.processes.conftest import LIMITS, ROOT, alive, until
+
+# A host: two agents, one of them with a grandchild in a session of its own, both asleep in calls of two threads.
+HOST = """
+import sys, threading, time
+from pathlib import Path
+from bench_plugin.reach.processes.client import AgentFailure, Limits
+from tests.reach.processes.conftest import make_pool
+
+folder = Path(sys.argv[1])
+pool = make_pool(folder)
+limits = Limits(60.0, 0)
+
+def hang(toolchain, meta):
+    try:
+        with pool.lease(toolchain) as agent:
+            agent.call("fake", "go", meta, limits=limits)
+    except AgentFailure as error:
+        print(error.symptom, flush=True)
+
+for toolchain in ("one", "two"):
+    meta = {"fault": ["grandchild", "sleep"], "pid_file": str(folder / toolchain)}
+    threading.Thread(target=hang, args=(toolchain, meta), daemon=True).start()
+while not all((folder / name).exists() for name in ("one", "two")):
+    time.sleep(0.01)
+print("ready", flush=True)
+try:
+    time.sleep(60)
+finally:
+    if "leave" not in sys.argv:
+        pool.close()
+"""
+
+
+@contextmanager
+def host(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
+    """A host that is at work, and every process below it."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOST, str(folder), *arguments],
+        cwd=ROOT, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    found: list[int] = []
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        found = list(descendants(process.pid))
+        assert len(found) == 5, "a guardian, two agents, two grandchildren"
+        assert {int((folder / name).read_text()) for name in ("one", "two")} < set(found)
+        yield process, found
+    finally:
+        for pid in [process.pid, *found]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
+def test_a_host_that_is_killed_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    with host(tmp_path) as (process, found):
+        process.send_signal(number)
+        assert process.wait(5) == -number
+        assert until(lambda: not any(alive(pid) for pid in found), 2.0), "2 s later a process is left"
+        assert not list((tmp_path / "scratch").iterdir())
+
+
+@pytest.mark.parametrize("arguments", [(), ("leave",)], ids=["that closes", "that forgets to close"])
+def test_a_host_that_is_interrupted_leaves_nothing(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    with host(tmp_path, *arguments) as (process, found):
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole foreground group
+        assert process.wait(5) == -signal.SIGINT
+        assert until(lambda: not any(alive(pid) for pid in found), 2.0), "2 s later a process is left"
+        assert not list((tmp_path / "scratch").iterdir())
+
+
+def test_signals_to_the_guardian_itself_change_nothing(pool: AgentPool) -> None:
+    with pool.lease("fake") as agent:
+        first = agent.call("fake", "go", {}, limits=LIMITS).meta["pid"]
+    guardian = parent(first)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.kill(guardian, number)
+    with pool.lease("fake") as agent:
+        assert agent.call("fake", "go", {}, limits=LIMITS).meta["pid"] == first
+
+
+def test_agents_and_their_children_take_signals_as_usual(pool: AgentPool, tmp_path: Path) -> None:
+    """What the guardian does not heed must not be deaf in a multiprocessing pool of a framework."""
+    file = tmp_path / "grandchild"
+    with pool.lease("fake") as agent:
+        agent.call("fake", "go", {"fault": "grandchild", "pid_file": str(file)}, limits=LIMITS)
+    child = int(file.read_text())
+    status = Path(f"/proc/{child}/status").read_text()
+    ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
+    assert not [number for number in signal.Signals if ignored >> (number - 1) & 1]
+    os.kill(child, signal.SIGTERM)
+    assert until(lambda: not alive(child))
+
+
+def test_closing_ends_the_guardian_the_agents_and_their_orphans(pool: AgentPool, tmp_path: Path) -> None:
+    file = tmp_path / "grandchild"
+    with pool.lease("fake") as agent:
+        answer = agent.call("fake", "go", {"fault": "grandchild", "pid_file": str(file)}, limits=LIMITS)
+    pids = [int(file.read_text()), answer.meta["pid"], parent(answer.meta["pid"])]
+    assert all(alive(pid) for pid in pids)
+    began = time.monotonic()
+    pool.close()
+    assert time.monotonic() - began < 0.5
+    assert not [pid for pid in pids if alive(pid)]
+    pool.close()
+
+
+def test_an_orphan_outlives_a_call_but_not_its_agent(pool: AgentPool, tmp_path: Path) -> None:
+    """A server that a compiler starts may serve its next call; with the agent it ends, and no other agent's does."""
+    files = {name: tmp_path / name for name in ("one", "two")}
+    for name, file in files.items():
+        with pool.lease(name) as agent:
+            agent.call("fake", "go", {"fault": "grandchild", "pid_file": str(file)}, limits=LIMITS)
+    one, two = (int(file.read_text()) for file in files.values())
+    assert alive(one) and alive(two)
+    with pool.lease("one", fresh=True):
+        assert until(lambda: not alive(one))
+    assert alive(two)
+
+
+def test_a_guardian_that_is_gone_is_an_error_and_no_wait(pool: AgentPool) -> None:
+    with pool.lease("fake") as agent:
+        answer = agent.call("fake", "go", {}, limits=LIMITS)
+    os.kill(parent(answer.meta["pid"]), signal.SIGKILL)
+    began = time.monotonic()
+    with pytest.raises(Exception, match="guardian of the agents"), pool.lease("other"):
+        pass
+    assert time.monotonic() - began < 5
+
+
+def parent(pid: int) -> int:
+    """The parent of a process."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
