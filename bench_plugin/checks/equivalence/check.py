@@ -45,8 +45,9 @@ class Equivalence:
         self._models = CompiledModels(parts)
 
     def need(self, cell: Cell) -> Need:
-        """What a compiled model occupies; bf16 cannot prove structure, so the same cell in fp32 comes before."""
-        return self._models.need(cell, after=(_in_fp32(cell),) if cell.precision == "bf16" else ())
+        """What a compiled model occupies; where a precision cannot prove structure, the cell that can comes before."""
+        prover = PRECISIONS[cell.precision].proven_by
+        return self._models.need(cell, after=(replace(cell, precision=prover, graph=""),) if prover else ())
 
     def run(self, request: Request) -> Outcome:
         """Compute the cell; everything unforeseen is an exception."""
@@ -191,10 +192,6 @@ class Equivalence:
 def checker(parts: Parts) -> Checker:
     """What registry.py asks this folder for."""
     return Equivalence(parts)
-
-
-def _in_fp32(cell: Cell) -> Cell:
-    return replace(cell, precision="fp32", graph="")
 
 
 def _note_others(run: CellRun, others: Mapping[Cell, Outcome]) -> None:
