@@ -17,5 +17,5 @@ def planners(workspace: Workspace) -> tuple[Planner, ...]:
         RoundTripPlanner(workspace.models, frameworks),
         EquivalencePlanner(workspace.models, frameworks, compilers, tuple(workspace.targets)),
         OperatorPlanner(workspace.cases, compilers),
-        PropertyPlanner(compilers),
+        PropertyPlanner(workspace.cases, compilers),
     )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.settings import Selection
-from bench_plugin.generation.catalogue import GRAPHS, OPERATORS
 from bench_plugin.inventory.adapters import Adapter
-from bench_plugin.matrix.planner import ONNX, Planned, check_values, elsewhere, operator_compilers
-
-NAMES = (*OPERATORS, GRAPHS)
+from bench_plugin.inventory.cases import Case
+from bench_plugin.matrix.case_names import GENERATED as NAMES
+from bench_plugin.matrix.case_names import generated_names
+from bench_plugin.matrix.planner import ONNX, Planned, elsewhere, operator_compilers
 
 
 class PropertyPlanner:
@@ -18,7 +18,8 @@ class PropertyPlanner:
 
     checks = frozenset({Check.PROPERTY})
 
-    def __init__(self, compilers: Mapping[str, Adapter]) -> None:
+    def __init__(self, cases: Callable[[], Mapping[str, Case]], compilers: Mapping[str, Adapter]) -> None:
+        self._cases = cases
         self._compilers = compilers
 
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
@@ -28,8 +29,7 @@ class PropertyPlanner:
             wanted = tuple(name for name in selection.models if name in NAMES)
             if not wanted:
                 return  # models were asked for by name, and no operator is one of them
-        check_values("case", wanted, NAMES)
-        for name in wanted or NAMES:
+        for name in generated_names(self._cases, wanted) if wanted else NAMES:
             for compiler in operator_compilers(self._compilers, selection):
                 cell = Cell(check, name, ONNX, compiler=compiler)
                 declared = elsewhere(cell, selection, "drawn graphs")
