@@ -11,6 +11,7 @@ from _pytest._code.code import TerminalRepr  # what reports may carry; pytest na
 from _pytest._io import TerminalWriter
 
 from bench_plugin import options
+from bench_plugin.domain.axes import MARKER_AXES, Check
 
 if TYPE_CHECKING:
     from bench_plugin.domain.cell import Cell
@@ -26,9 +27,10 @@ EMPTY = pytest.StashKey[dict[str, str]]()
 USAGE_OUTPUT = "bench_usage_error"  # how a worker of pytest-xdist tells its controller of a usage error
 
 MARKERS = (
-    "bench(check, models=None, frameworks=None, exporters=None, importers=None, opsets=None): run this test once per "
-    "cell of the check ('export' or 'import'), narrowed to the given axes",
-    "tolerance(k=None, floor=None, cap=None): other tolerances for the cells of this test (docs/numbers.md)",
+    f"bench(check, {', '.join(f'{axis}=None' for axis in MARKER_AXES)}): run this test once per cell of the check (one "
+    f"of {', '.join(Check)}), narrowed to the given axes, each a name or a list",
+    "tolerance(k=None, floor=None, cap=None): other tolerances for the cells of this test, each by its name "
+    "(docs/numbers.md)",
 )
 
 
@@ -86,7 +88,8 @@ def bench_cell(request: pytest.FixtureRequest) -> BenchCell:
     """The cell that this test was parametrised with; only for tests marked ``bench(check=...)``."""
     if not hasattr(request, "param"):
         pytest.fail(
-            "fixture bench_cell needs a test marked @pytest.mark.bench(check='export') or check='import'", pytrace=False
+            "fixture bench_cell needs a test marked @pytest.mark.bench(check='export') or another check",
+            pytrace=False,
         )
     cell: Cell = request.param
     for axis, value in cell.axes().items():
@@ -200,7 +203,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _plan(metafunc: pytest.Metafunc, marker: pytest.Mark) -> Plan:
-    from bench_plugin.domain.cell import Check
     from bench_plugin.domain.errors import UsageError
 
     axes = dict(marker.kwargs)
@@ -249,15 +251,27 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     from bench_plugin.domain.errors import BenchError
 
     cells = {}
-    for item in session.items:
-        callspec = getattr(item, "callspec", None)
-        if callspec is not None and "bench_cell" in callspec.params:
-            marker = item.get_closest_marker("tolerance")
-            cells[callspec.params["bench_cell"]] = dict(marker.kwargs) if marker else {}
     try:
+        for item in session.items:
+            callspec = getattr(item, "callspec", None)
+            if callspec is not None and "bench_cell" in callspec.params:
+                cells[callspec.params["bench_cell"]] = _tolerances(item)
         run_of(session.config).begin(cells)
     except BenchError as error:
         _usage_error(session, f"bench: {error}")
+
+
+def _tolerances(item: pytest.Item) -> dict[str, float]:
+    """What the marker ``tolerance`` of a test gives, by name. Raises UsageError for a value without a name."""
+    from bench_plugin.domain.errors import UsageError
+
+    marker = item.get_closest_marker("tolerance")
+    if marker is not None and marker.args:
+        value = marker.args[0]
+        raise UsageError(
+            f"{item.nodeid}: marker tolerance: {value!r} has no name; write k={value}, floor={value} or cap={value}"
+        )
+    return dict(marker.kwargs) if marker else {}
 
 
 def _usage_error(session: pytest.Session, text: str) -> None:

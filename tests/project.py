@@ -92,7 +92,9 @@ class Project:
         """pytest on the project's tests, with the fake framework alone."""
         names = models or ",".join(sorted(path.stem for path in (self.folder / "fixtures/models").glob("*.toml")))
         chosen = (
-            [f"--models={names}"] if names and not any(one.startswith("--bench-model") for one in arguments) else []
+            [f"--models={names}"]
+            if names and not any(one.startswith(("--bench-model", "--bench-onnx")) for one in arguments)
+            else []
         )
         fixed = ["-p", "no:cacheprovider", "--frameworks=fake", f"--bench-cache={self.folder / 'cache'}", *chosen]
         return [sys.executable, "-m", "pytest", "test_models.py", *fixed, *arguments]

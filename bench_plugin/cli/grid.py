@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.settings import settings_here
 from bench_plugin.report.formats.terminal import lines
 from bench_plugin.report.pages.registry import FORMATS, read_pages
 
@@ -16,7 +17,7 @@ CODES = {"green": "32", "red": "31", "yellow": "33"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RESULTS and where the pages go."""
-    parser.add_argument("results", type=Path, nargs="?", default=Path("reports/results.jsonl"), help="a results file")
+    parser.add_argument("results", type=Path, nargs="?", help="a results file (default: the configured one)")
     parser.add_argument("--output", type=Path, help="folder for the pages (default: beside RESULTS)")
     parser.add_argument("--name", help="the page's name without suffix (default: onnx-support, equivalence ...)")
     parser.add_argument(
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the grid and write the pages; 1 when a cell failed that no expectation covers."""
+    args.results = args.results or settings_here().results
     pages = read_pages(args.results)
     if args.name and len(pages) > 1:
         found = ", ".join(page.name for page in pages)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.settings import settings_here
 from bench_plugin.results.rows import read_rows
 
 HELP = "run one cell of a results file again, alone"
@@ -20,13 +21,14 @@ SHORTEST = 4
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """CELL and where to look it up."""
     parser.add_argument("cell", metavar="CELL", help="a row's 12-hex key (or a unique beginning of it), or a node id")
-    parser.add_argument("--results", type=Path, default=Path("reports/results.jsonl"), help="the file to look it up in")
+    parser.add_argument("--results", type=Path, help="the file to look it up in (default: the configured one)")
     parser.add_argument("--print", action="store_true", help="print the pytest command instead of running it")
     parser.add_argument("pytest_arguments", nargs="*", metavar="-- ARG", help="further arguments for pytest")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run pytest on the cell with the stages made afresh; exit code 0 when it passes, 1 when it does not."""
+    args.results = args.results or settings_here().results
     row = find_row(read_rows(args.results).rows, args.cell, args.results)
     own = args.results.with_name("repro.jsonl")
     command = [

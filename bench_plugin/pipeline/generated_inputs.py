@@ -86,5 +86,5 @@ def _model_of(model: Model, declared: Mapping[str, Any]) -> Model:
             name = generated.BATCH if index == 0 else (str(dim) or f"{row['name']}_{index}")
             symbols[name] = (1, 2) if index == 0 else (8, 9)
             shape.append(name)
-        specs.append(InputSpec(row["name"], row["dtype"], tuple(shape), "", "normal", 0))
+        specs.append(InputSpec(row["name"], tuple(shape), row["dtype"]))
     return replace(model, inputs=tuple(specs), symbols=symbols)

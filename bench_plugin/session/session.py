@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.checks.registry import planners
+from bench_plugin.domain.axes import OPTIONS
 from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome
+from bench_plugin.domain.paths import make_folder
 from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
@@ -33,6 +36,7 @@ from bench_plugin.results.rows import (
 )
 from bench_plugin.session.engine import Engine
 from bench_plugin.session.known_failures import known_failures
+from bench_plugin.session.repro_command import repro_arguments
 from bench_plugin.session.row_keys import RowKeys
 
 PROGRESS_SECONDS = 10.0
@@ -63,6 +67,8 @@ class Run:
         self.command = tuple(command)
         self.note = note
         self.workspace = Workspace.load(settings)
+        for remark in self.workspace.notes:
+            note(remark)
         self.expectations = Expectations.load(self.workspace.expectation_folders)
         self.matrix = Matrix(
             self.workspace.models, self.workspace.catalog, list(self.workspace.targets), settings.selection,
@@ -106,6 +112,7 @@ class Run:
         """All selected cells are known: write header, plan and declared rows, and start working ahead."""
         if not cells:
             return
+        self._make_folders()
         self._overrides.update({cell: overrides for cell, overrides in cells.items() if overrides})
         self.engine.tolerances(self._overrides)
         self.started = True
@@ -133,6 +140,15 @@ class Run:
         """End every process of the run."""
         if "engine" in self.__dict__:
             self.engine.close()
+
+    def _make_folders(self) -> None:
+        """Where rows and stages go. Raises UsageError for a path that cannot be made, before any cell is computed."""
+        results, cache = self.settings.results, self.settings.cache
+        if results.is_dir():
+            raise UsageError(f"--bench-results: {results} is a folder; name a file in it")
+        make_folder(results.parent, "--bench-results")
+        if cache is not None:
+            make_folder(cache, "--bench-cache")
 
     def _key(self, cell: Cell) -> str:
         return self._keys.key(cell, self._overrides.get(cell, {}))
@@ -169,8 +185,8 @@ class Run:
 
     def _selection(self) -> dict[str, Any]:
         selection = self.settings.selection
-        axes = ("frameworks", "compilers", "targets", "precisions", "models", "exporters", "importers", "opsets")
-        chosen = {axis: list(getattr(selection, axis)) for axis in axes if getattr(selection, axis)}
+        asked = {axis.plural: list(getattr(selection, axis.plural)) for axis in OPTIONS}
+        chosen = {plural: values for plural, values in asked.items() if values}
         return {"profile": selection.profile, **chosen, "onnx_files": [str(path) for path in selection.onnx_files]}
 
     def _append(self, judged: Judged, expectation: Expectation | None, nodeid: str) -> None:
@@ -181,31 +197,6 @@ class Run:
                 repro=repro_arguments(judged.cell, nodeid, self.settings),
             )
         )  # fmt: skip
-
-
-def repro_arguments(cell: Cell, nodeid: str, settings: Settings) -> list[str]:
-    """pytest's arguments that run this cell alone, whatever the profile was."""
-    file_option = [f"--bench-model={path}" for path in settings.selection.onnx_files if Path(path).stem == cell.model]
-    if cell.check in (Check.PROPERTY, Check.OPERATOR):
-        return [nodeid, f"--bench-cases={cell.model}", f"--bench-compilers={cell.compiler}"]
-    named = [] if file_option else [f"--bench-models={cell.model}", f"--bench-frameworks={cell.framework}"]
-    axes = [
-        ("exporters", cell.exporter), ("opsets", cell.opset), ("importers", cell.importer),
-        ("compilers", cell.compiler), ("precisions", cell.precision if cell.precision != "fp32" else ""),
-        ("targets", cell.target if cell.target != "local" else ""),
-    ]  # fmt: skip
-    chosen = [f"--bench-{axis}={value}" for axis, value in axes if value]
-    return [nodeid, *named, *file_option, *chosen, *_further(cell, settings)]
-
-
-def _further(cell: Cell, settings: Settings) -> list[str]:
-    """Options that are no axes, where they are not the usual ones."""
-    found = [f"--bench-seed={settings.seed}"] if settings.seed else []
-    if cell.compiler:
-        for compiler, chosen in settings.options.items():
-            found += [f"--bench-option={compiler}.{name}={value}" for name, value in chosen.items()]
-        found += [f"--bench-calibration={settings.calibration}"] if settings.calibration != "minmax" else []
-    return found
 
 
 def _finished(future: Future[Outcome], seconds: float) -> bool:

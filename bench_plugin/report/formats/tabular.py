@@ -7,14 +7,12 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+from bench_plugin.domain.axes import READING_ORDER
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.grids.compiled import CompiledGrid
 from bench_plugin.report.grids.support import Grid
 
-AXES = (
-    "check", "model", "framework", "exporter", "opset", "importer_framework", "importer", "compiler", "precision",
-    "graph", "target",
-)  # fmt: skip
+AXES = tuple(axis.name for axis in READING_ORDER)
 FIELDS = (*AXES, "status", "stage", "symptom", "converted", "error", "tolerance", "reason", "expected", "key")
 
 
