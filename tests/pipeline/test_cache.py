@@ -30,7 +30,7 @@ def test_a_second_run_computes_the_comparison_alone(project: Project) -> None:
     assert cached(second, "a") == ALL_EXPORT
     assert cached(second, "a", "import") == ALL_IMPORT
     assert second.cells("export")["a"]["numbers"] == first.cells("export")["a"]["numbers"]
-    assert (project.folder / "reports/results.previous.jsonl").exists()
+    assert len(list((project.folder / "reports/history").glob("*.jsonl"))) == 1
 
 
 def test_refresh_makes_everything_again(project: Project) -> None:
