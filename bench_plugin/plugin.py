@@ -11,6 +11,7 @@ from _pytest._code.code import TerminalRepr  # what reports may carry; pytest na
 from _pytest._io import TerminalWriter
 
 from bench_plugin import options
+from bench_plugin.plain_imports import PlainImports
 
 if TYPE_CHECKING:
     from bench_plugin.domain.cell import Cell
@@ -112,6 +113,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    imports = PlainImports()
+    imports.install()
+    config.add_cleanup(imports.remove)
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     if getattr(config.option, "dist", "no") != "no" and not hasattr(config, "workerinput"):
