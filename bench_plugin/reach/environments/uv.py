@@ -1,13 +1,18 @@
-"""Run uv: found through its package, told what pip's configuration says about the registry."""
+"""Run uv: found through its package, told what pip's configuration says about the registry.
+
+``python -m bench_plugin.reach.environments.uv ARGUMENTS`` does that from a clone in which nothing is installed yet;
+it needs the standard library and the package uv (README, "Start").
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench_plugin.domain.errors import EnvironmentMissing
+from bench_plugin.domain.errors import BenchError, EnvironmentMissing
 from bench_plugin.reach.environments.pip_config import read_pip_config
 
 INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL")
@@ -59,14 +64,18 @@ def _no_index(environment: Mapping[str, str]) -> bool:
     return read_pip_config(environment).no_index and not any(name in environment for name in INDEX_VARIABLES)
 
 
+def uv_command(arguments: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """The command line for ``arguments``. Raises EnvironmentMissing when uv is absent."""
+    command = [str(uv_binary()), *arguments]
+    return [*command, "--no-index"] if arguments[:1] == ["pip"] and _no_index(environment) else command
+
+
 def run_uv(arguments: Sequence[str], *, folder: Path, seconds: float = 3600) -> str:
     """Run uv with ``arguments`` in ``folder``; returns its standard output.
 
     Raises UvFailed with the first useful line of what uv wrote, or EnvironmentMissing when uv is absent.
     """
-    command = [str(uv_binary()), "--color", "never", "--no-progress", *arguments]
-    if arguments[0] == "pip" and _no_index(os.environ):
-        command.append("--no-index")
+    command = [*uv_command(arguments, os.environ), "--color", "never", "--no-progress"]
     try:
         done = subprocess.run(
             command,
@@ -100,3 +109,16 @@ def first_useful_line(text: str) -> str:
     causes = [line.removeprefix("cause:").strip() for line in lines if line.startswith("cause:")]
     head = (errors or lines or [""])[0]
     return f"{head} ({causes[-1]})" if causes else head
+
+
+def main() -> None:
+    """Become uv, with the arguments of this process."""
+    try:
+        command = uv_command(sys.argv[1:], os.environ)
+        os.execve(command[0], command, uv_environment(os.environ))
+    except BenchError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()
