@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,12 @@ class Workspace:
             compiler = self.catalog.compiler(cell.compiler)[0]
             used += [*compiler.uses, compiler.name, *GRAPH_TOOLS]
         return list(dict.fromkeys([*used, *TOOLS]))
+
+    def toolchains_of(self, cells: Iterable[Cell]) -> Iterator[str]:
+        """The toolchains that cells use, in the order of use."""
+        for cell in cells:
+            for name in self.adapters_of(cell):
+                yield self.catalog[name].toolchain_for(cell.framework)
 
     def key(self, cell: Cell, seed: int, overrides: Mapping[str, float]) -> str:
         """The row's key: 12 hex digits over the cell and all that decides its outcome, locks and adapters included."""

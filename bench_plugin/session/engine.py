@@ -26,6 +26,7 @@ from bench_plugin.pipeline.schedule import Need, Schedule
 from bench_plugin.pipeline.stages import Stages
 from bench_plugin.pipeline.steps import Steps
 from bench_plugin.pipeline.tasks import Tasks
+from bench_plugin.reach.environments.needed import NeededToolchains
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
 
@@ -49,8 +50,9 @@ class Engine:
         self._workspace = workspace
         folder = settings.cache or default_folder()
         self._cache = Cache(folder, note=note)
+        self._needed = NeededToolchains(workspace.toolchains, note)
         self._pool = AgentPool(
-            environments=lambda name: workspace.toolchains.ensure(name, progress=note),
+            environments=self._needed.python,
             folder=settings.results.parent / "logs",
             adapters=workspace.catalog.sources,
         )
@@ -107,6 +109,7 @@ class Engine:
 
     def plan(self, cells: Sequence[Cell]) -> None:
         """Start working ahead on these cells, in their order."""
+        self._needed.expect(self._workspace.toolchains_of(cells))
         needs = {cell: self.need(cell) for cell in cells if cell.check not in self._operators.checks}
         if needs:
             self.schedule.plan(needs)
@@ -126,6 +129,7 @@ class Engine:
         """Cancel what is ahead, end every agent and the guardian."""
         self.schedule.close()
         self._operators.stop()
+        self._needed.close()
         self._pool.close()
         self.schedule.join(seconds=5)
         self._operators.close()

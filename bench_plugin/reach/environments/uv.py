@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bench_plugin.domain.errors import BenchError, EnvironmentMissing
@@ -70,33 +70,46 @@ def uv_command(arguments: Sequence[str], environment: Mapping[str, str]) -> list
     return [*command, "--no-index"] if arguments[:1] == ["pip"] and _no_index(environment) else command
 
 
-def run_uv(arguments: Sequence[str], *, folder: Path, seconds: float = 3600) -> str:
+def run_uv(
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    seconds: float = 3600,
+    started: Callable[[subprocess.Popen[str]], None] = lambda process: None,
+) -> str:
     """Run uv with ``arguments`` in ``folder``; returns its standard output.
+
+    ``started`` is called with the process, which somebody else may kill.
 
     Raises UvFailed with the first useful line of what uv wrote, or EnvironmentMissing when uv is absent.
     """
     command = [*uv_command(arguments, os.environ), "--color", "never", "--no-progress"]
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=uv_environment(os.environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env=uv_environment(os.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    ) as process:
+        started(process)
+        try:
+            output, complaints = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            raise UvFailed(
+                f"uv {arguments[0]} did not finish in {seconds:.0f} s; is the package registry reachable?", ""
+            ) from error
+        except BaseException:  # Ctrl-C: uv ends with who waits for it
+            process.kill()
+            raise
+    if process.returncode != 0:
         raise UvFailed(
-            f"uv {arguments[0]} did not finish in {seconds:.0f} s; is the package registry reachable?", ""
-        ) from error
-    if done.returncode != 0:
-        raise UvFailed(
-            first_useful_line(done.stderr) or f"uv {arguments[0]} ended with code {done.returncode}", done.stderr
+            first_useful_line(complaints) or f"uv {arguments[0]} ended with code {process.returncode}", complaints
         )
-    return done.stdout
+    return output
 
 
 def first_useful_line(text: str) -> str:
