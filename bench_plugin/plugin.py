@@ -12,6 +12,7 @@ from _pytest._io import TerminalWriter
 
 from bench_plugin import options
 from bench_plugin.domain.axes import MARKER_AXES, Check
+from bench_plugin.plain_imports import PlainImports
 
 if TYPE_CHECKING:
     from bench_plugin.domain.cell import Cell
@@ -109,6 +110,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    imports = PlainImports()
+    imports.install()
+    config.add_cleanup(imports.remove)
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     if getattr(config.option, "dist", "no") != "no" and not hasattr(config, "workerinput"):

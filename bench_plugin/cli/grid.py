@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "results",
         nargs="?",
         default="",
-        help="a results file, or the id of an earlier run (default: the configured file)",
+        help="a results file, or the id of an earlier run (default: the one configured)",
     )
     parser.add_argument("--output", type=Path, help="folder for the pages (default: beside RESULTS)")
     parser.add_argument("--name", help="the page's name without suffix (default: onnx-support, equivalence ...)")

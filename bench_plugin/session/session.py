@@ -89,9 +89,7 @@ class Run:
     @cached_property
     def engine(self) -> Engine:
         """Agents, cache and pipeline; made in the main thread, on first use."""
-        return Engine(
-            self.settings, self.workspace, self.note, known=self._known_failures, versions=self._keys.versions
-        )
+        return Engine(self.settings, self.workspace, self.note, keys=self._keys, known=self._known_failures)
 
     @cached_property
     def writer(self) -> ResultsWriter:

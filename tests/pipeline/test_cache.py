@@ -145,6 +145,19 @@ def test_ctrl_c_ends_everything_and_loses_no_row(project: Project, tmp_path: Pat
     assert [row["cell"]["model"] for row in project.rows() if row["kind"] == "cell"] == ["a"]
 
 
+def test_a_run_that_was_started_to_ignore_sigint_goes_on_to_its_end(project: Project) -> None:
+    project.model("a", "export:pause")
+    process = project.start("-k", "export", ignored=[signal.SIGINT])
+    deadline = time.monotonic() + 60
+    while len(project.rows()) < 2:  # the opening rows are there, and the cell pauses
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    text, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, text
+    assert [row["status"] for row in project.rows() if row["kind"] == "cell"] == ["supported"]
+
+
 def test_sigkill_leaves_no_process_and_resume_goes_on(project: Project, tmp_path: Path) -> None:
     process, pids = start_with_grandchild(project, tmp_path)
     process.kill()
