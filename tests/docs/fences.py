@@ -40,8 +40,13 @@ class Command:
     fence: Fence
     words: tuple[str, ...]
 
+    @property
+    def text(self) -> str:
+        """The words as one line."""
+        return shlex.join(self.words)
+
     def __str__(self) -> str:
-        return f"{self.fence.document}: {shlex.join(self.words)}"
+        return f"{self.fence.document}: {self.text}"
 
 
 def documents() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.checkout import Checkout, make_checkout
-from tests.docs.fences import ROOT, Command, all_fences, commands, documents, inline_code
+from tests.docs.fences import ROOT, Command, Fence, all_fences, commands, documents, inline_code
 from tests.docs.sections import sections
 from tests.project import kept_environment
 
@@ -19,21 +20,19 @@ STORY = {fence for section in sections() for fence in section.fences}
 COMMANDS = [
     command for fence in all_fences() if fence.language == "sh" and fence not in STORY for command in commands(fence)
 ]
-# Lines that are a newcomer's first: .ci/run executes them from a clean clone, a test below holds it to that.
-SETTING_UP = ("python3", "uv", "git", ".venv/bin/python", ".ci/run")
+NEWCOMER = re.compile(r"^python3 -m pip install")  # .ci/run executes them from a clean clone
+CI = re.compile(r"^\.venv/bin/")
+NOT_RUN = {".venv/bin/pytest tests --nightly": "it is what runs the nightly part of these tests"}
 PYTEST = [command for command in COMMANDS if command.words[0] == "pytest"]
 BENCH = [command for command in COMMANDS if command.words[0] == "bench"]
-LONG = re.compile(r"bench env (sync|lock)")  # gigabytes from the registry
+LONG = re.compile(r"^bench env (sync|lock)")  # gigabytes from the registry
+AFTER_A_RUN = [one for one in COMMANDS if one.words[0] in ("bench", "python") and not LONG.match(one.text)]
 
 
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory, tools_python: Path) -> Checkout:
     """A copy of the checkout with a run behind it."""
     return make_checkout(tmp_path_factory.mktemp("checkout"), tools_python)
-
-
-def _is_long(command: Command) -> bool:
-    return LONG.match(" ".join(command.words)) is not None
 
 
 @pytest.mark.parametrize("command", PYTEST, ids=str)
@@ -52,39 +51,59 @@ def test_a_pytest_command_runs(checkout: Checkout, command: Command) -> None:
     assert re.search(r"\d+ cells,", done.stdout), done.stdout[-3000:]
 
 
-@pytest.mark.parametrize("command", [one for one in BENCH if not _is_long(one)], ids=str)
-def test_a_bench_command_runs(checkout: Checkout, command: Command) -> None:
-    done = checkout.run(command.words)
-    assert done.returncode in (0, 1), done.stdout[-3000:]  # 1: a finding
-    assert "Traceback" not in done.stdout
+@pytest.mark.parametrize("fence", {command.fence: None for command in AFTER_A_RUN}, ids=lambda fence: fence.where)
+def test_commands_after_a_run(checkout: Checkout, fence: Fence) -> None:
+    for command in commands(fence):
+        if command in AFTER_A_RUN:
+            done = checkout.run(command.words)
+            assert done.returncode in (0, 1), f"{command}\n{done.stdout[-3000:]}"  # 1: a finding
+            assert "Traceback" not in done.stdout, f"{command}\n{done.stdout[-3000:]}"
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("command", [one for one in BENCH if _is_long(one)], ids=str)
+@pytest.mark.parametrize("command", [one for one in BENCH if LONG.match(one.text)], ids=str)
 def test_a_long_bench_command_runs(checkout: Checkout, command: Command) -> None:
     done = checkout.run(command.words, seconds=7200)
     assert done.returncode == 0, done.stdout[-3000:]
 
 
 def test_every_command_line_is_run_by_a_test() -> None:
-    known = {*PYTEST, *BENCH, *(command for command in COMMANDS if command.words[0] in SETTING_UP)}
-    assert [f"{command.fence.where}: {command}" for command in COMMANDS if command not in known] == []
+    rest = [command for command in COMMANDS if command.words[0] not in ("pytest", "bench", "python", "uv")]
+    rest = [command for command in rest if command.text not in NOT_RUN]
+    assert [str(command) for command in rest if not (NEWCOMER.match(command.text) or CI.match(command.text))] == []
+
+
+def _ci() -> str:
+    return (ROOT / ".ci/run").read_text("utf-8")
 
 
 def test_ci_runs_the_two_commands_of_the_readme() -> None:
-    script = (ROOT / ".ci/run").read_text("utf-8")
-    lines = [command for command in COMMANDS if "&&" in command.words]
+    lines = [command for command in COMMANDS if command.fence.document == "README.md" and NEWCOMER.match(command.text)]
     assert [command.words[-2:] for command in lines] == [(".venv/bin/pytest", "suites"), (".venv/bin/pytest", "tests")]
-    for number in (1, 2):
-        assert f"readme_command {number}" in script
-        body = re.search(r"^readme_command\(\) \{.*?^\}", script, re.DOTALL | re.MULTILINE)
-        assert body is not None
+    body = re.search(r"^readme_command\(\) \{.*?^\}", _ci(), re.DOTALL | re.MULTILINE)
+    assert body is not None
+    for number, command in enumerate(lines, 1):
+        assert f"readme_command {number}" in _ci()
         shown = body[0].replace("bash -euo pipefail -c", "printf '%s'")
         done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", f"{shown}\nreadme_command {number}"],
+            ["bash", "-euo", "pipefail", "-c", f"{shown}\nreadme_command {number} --more"],
             cwd=ROOT, text=True, capture_output=True, check=True,
         )  # fmt: skip
-        assert done.stdout.strip() == lines[number - 1].fence.text.splitlines()[0].strip()
+        assert shlex.split(done.stdout) == [*command.words, "--more"]
+
+
+def test_contributing_lists_what_ci_runs() -> None:
+    listed = [command for command in COMMANDS if command.fence.document == "CONTRIBUTING.md"]
+    tools = re.search(r"^tools\(\) \{(.*?)^\}", _ci(), re.DOTALL | re.MULTILINE)
+    assert tools is not None
+    assert listed[0].fence.text.strip().split(" && ") == [line.strip() for line in tools[1].strip().splitlines()]
+    steps = [shlex.split(line)[2:] for line in _ci().splitlines() if line.startswith("step ") and line != "step() {"]
+    readme = {
+        ("readme_command", "1"): [".venv/bin/pytest", "suites"],
+        ("readme_command", "2"): [".venv/bin/pytest", "tests"],
+    }
+    run = [[*readme[step[0], step[1]], *step[2:]] if step[0] == "readme_command" else step for step in steps]
+    assert [list(one.words) for one in listed if CI.match(one.text) and one.text not in NOT_RUN] == run[1:]
 
 
 @pytest.mark.nightly

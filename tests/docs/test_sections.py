@@ -29,7 +29,7 @@ def follow(section: Section, folder: Path, python: Path, *further: str) -> str:
         for command in commands(fence) if fence.language == "sh" else []:
             more = further if command.words[0] == "pytest" else ()
             done = subprocess.run(
-                [*interpreted(command.words), *more], cwd=folder, env=kept_environment(), text=True,
+                [*interpreted(command.words, python), *more], cwd=folder, env=kept_environment(), text=True,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200,
             )  # fmt: skip
             assert done.returncode == 0, f"{fence.where}: {command}\n{done.stdout[-4000:]}"
