@@ -165,8 +165,17 @@ def read_settings_file(root: Path) -> Settings:
     def paths(name: str) -> tuple[Path, ...]:
         return tuple(root / path for path in table.get(name, []))
 
-    cache = Path(table["cache"]).expanduser() if "cache" in table else None
+    cache = root / Path(table["cache"]).expanduser() if "cache" in table else None
     return Settings(
-        root=root, cache=cache, adapters=paths("adapters"), toolchains=paths("toolchains"), models=paths("models"),
+        root=root, cache=cache, results=root / table.get("results", "reports/results.jsonl"),
+        adapters=paths("adapters"), toolchains=paths("toolchains"), models=paths("models"),
         expectations=paths("expectations"),
     )  # fmt: skip
+
+
+def settings_here() -> Settings:
+    """The settings of the project that the user stands in: the nearest folder upwards that has a configuration, else
+    the current one. Raises UsageError for a file that is wrong.
+    """
+    here = Path.cwd()
+    return read_settings_file(next((folder for folder in (here, *here.parents) if configured(folder)), here))

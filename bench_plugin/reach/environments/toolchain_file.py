@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from bench_plugin.domain.errors import UsageError
@@ -95,14 +96,31 @@ class Toolchain:
                 raise UsageError(f"{where}: {what}: no toolchain may hold nvidia packages; pin torch==<version>+cpu")
             if line.lstrip().startswith(PLACES) or "://" in line:
                 raise UsageError(f"{where}: a lock names no place to install from, found: {line.strip()}")
-        for name, version in PIN.findall("\n".join(self.requirements)):
-            locked = self.locked_versions.get(normal(name))
-            if locked != version:
-                found = f"{name}=={locked}" if locked else f"no {name}"
-                raise UsageError(
-                    f"{self.lock_path}: {self.path.name} asks for {name}=={version}, the lock has {found}; "
-                    f"make it again: bench env lock {self.name}"
+        disagreement = self.disagreement()
+        if disagreement:
+            raise UsageError(disagreement)
+
+    def disagreement(self) -> str:
+        """Which pin of the lock is not what the toml asks for, and what to do about it; empty when they agree.
+
+        An override speaks only of distributions that the lock holds: most of them leave one out. An environment that
+        the user keeps has no lock to disagree with.
+        """
+        if self.python is not None:
+            return ""
+        asked = [(Requirement(text), True) for text in self.requirements]
+        overriding = [(Requirement(text), False) for text in self.overrides]
+        for requirement, needed in (*asked, *overriding):
+            locked = self.locked_versions.get(normal(requirement.name))
+            if (locked is None and not needed) or (requirement.marker and not requirement.marker.evaluate()):
+                continue
+            if locked is None or not requirement.specifier.contains(locked, prereleases=True):
+                found = f"{requirement.name}=={locked}" if locked else f"no {requirement.name}"
+                return (
+                    f"{self.lock_path}: {self.path.name} asks for {requirement.name}{requirement.specifier}, the lock "
+                    f"has {found}; make it again: bench env lock {self.name}"
                 )
+        return ""
 
 
 def normal(name: str) -> str:
@@ -131,6 +149,9 @@ def read_toolchain(path: Path) -> Toolchain:
         raise UsageError(
             f"{path}: interpreter must be a version range such as '>=3.11,<3.12', found {data['interpreter']!r}"
         ) from error
+    for key in ("requirements", "overrides"):
+        for text in _texts(data, key):
+            _check_requirement(path, key, text)
     return Toolchain(
         name=path.stem,
         title=data["title"],
@@ -144,6 +165,13 @@ def read_toolchain(path: Path) -> Toolchain:
         path=path,
         python=_own_python(path, own) if own else None,
     )
+
+
+def _check_requirement(path: Path, key: str, text: str) -> None:
+    try:
+        Requirement(text)
+    except InvalidRequirement as error:
+        raise UsageError(f"{path}: {key}: {text!r} is not a requirement such as 'onnx==1.23.2': {error}") from error
 
 
 def _own_python(path: Path, text: str) -> Path:
