@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.cli.shared.arguments import Actions, add_json
-from bench_plugin.cli.shared.output import note, print_json
+from bench_plugin.cli.shared.output import note, print_json, shown
 from bench_plugin.domain.errors import BenchError, UsageError
 from bench_plugin.domain.paths import CHECKOUT
 from bench_plugin.domain.settings import Settings, settings_here
@@ -62,7 +62,7 @@ def _check(args: argparse.Namespace) -> int:
         print(f"{name}: differs")
     if before != text and not names:
         print("its header or the order of its lines differs")
-    print(f"{file}: {len(cases)} cases in onnx, {len(names)} differ")
+    print(f"{shown(file)}: {len(cases)} cases in onnx, {len(names)} differ")
     return 0 if before == text else 1
 
 
@@ -76,7 +76,7 @@ def _update(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"file": file, "cases": len(cases), "changed": names})
     else:
-        print(f"{file}: {len(cases)} cases, {len(names)} changed")
+        print(f"{shown(file)}: {len(cases)} cases, {len(names)} changed")
     return 0
 
 
