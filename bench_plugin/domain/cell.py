@@ -54,7 +54,7 @@ class Cell:
         """Who makes the numbers of a reduced precision: ``qdq`` or another prepared graph, or the tool: ``own``."""
         if self.graph:
             return self.graph
-        return "own" if PRECISIONS[self.precision].weights in ("int8", "float16") and self.precision != "fp16" else ""
+        return "" if PRECISIONS[self.precision].computed else "own"
 
     @property
     def id(self) -> str:

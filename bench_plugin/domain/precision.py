@@ -20,6 +20,26 @@ class Precision:
     granularity: str = ""
     calibration: str = ""
 
+    @property
+    def computed(self) -> bool:
+        """Whether weights and activations have one floating-point type: noise and tolerance are those of that type."""
+        return self.weights == self.activations
+
+    @property
+    def reduced(self) -> bool:
+        """Whether anything is narrower than float32: the unrounded model is then only approximated."""
+        return self.weights != "float32"
+
+    @property
+    def quantised(self) -> bool:
+        """Whether weights are integers: results are judged in steps of their scales."""
+        return self.weights == "int8"
+
+    @property
+    def rounds_weights(self) -> bool:
+        """Whether weights alone are rounded to a narrower float: the rules are those of fp32 on the rounded file."""
+        return not self.computed and not self.quantised
+
 
 PRECISIONS: Mapping[str, Precision] = MappingProxyType(
     {

@@ -76,11 +76,16 @@ class Matrix:
             check_values("model", rule.selector.get("model", ()), models)
             check_values("framework", rule.selector.get("framework", ()), [*self.frameworks, ONNX])
         self._planners = tuple(planners)
+        self._by_check = {check: planner for planner in self._planners for check in planner.checks}
 
     @property
     def checks(self) -> list[Check]:
         """Every check that has a planner."""
         return [check for check in Check if any(check in planner.checks for planner in self._planners)]
+
+    def planner(self, cell: Cell) -> Planner:
+        """The planner that makes cells like this one."""
+        return self._by_check[cell.check]
 
     def plan(self, check: Check, narrowed: Mapping[str, Sequence[str]] | None = None) -> Plan:
         """The cells of ``check``, narrowed further by a marker's axes (``models=[...]``, ``frameworks=[...]`` ...)."""

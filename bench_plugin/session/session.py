@@ -16,6 +16,7 @@ from bench_plugin.checks.registry import planners
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Outcome
 from bench_plugin.domain.settings import Settings
+from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix, Plan, plan_hash
 from bench_plugin.matrix.planner import Declared
@@ -31,6 +32,8 @@ from bench_plugin.results.rows import (
     read_rows,
 )
 from bench_plugin.session.engine import Engine
+from bench_plugin.session.known_failures import known_failures
+from bench_plugin.session.row_keys import RowKeys
 
 PROGRESS_SECONDS = 10.0
 
@@ -65,6 +68,7 @@ class Run:
             self.workspace.models, self.workspace.catalog, list(self.workspace.targets), settings.selection,
             planners(self.workspace),
         )  # fmt: skip
+        self._keys = RowKeys(self.workspace, self.matrix)
         self.declared: dict[Cell, Declared] = {}
         self.judged: list[Judged] = []
         self.started = False
@@ -73,7 +77,9 @@ class Run:
     @cached_property
     def engine(self) -> Engine:
         """Agents, cache and pipeline; made in the main thread, on first use."""
-        return Engine(self.settings, self.workspace, self.note)
+        return Engine(
+            self.settings, self.workspace, self.note, known=self._known_failures, versions=self._keys.versions
+        )
 
     @cached_property
     def writer(self) -> ResultsWriter:
@@ -129,7 +135,13 @@ class Run:
             self.engine.close()
 
     def _key(self, cell: Cell) -> str:
-        return self.workspace.key(cell, self.settings.seed, self._overrides.get(cell, {}))
+        return self._keys.key(cell, self._overrides.get(cell, {}))
+
+    def _known_failures(self, cell: Cell) -> Sequence[KnownFailure]:
+        """What expectations list for a cell that is searched; nothing for all others."""
+        if cell.check is not Check.PROPERTY:
+            return ()
+        return tuple(known_failures(self.expectations, cell, self._keys.versions(cell)))
 
     def _wait(self, cell: Cell, waiting: Callable[[str], None]) -> Outcome:
         future = self.engine.future(cell)

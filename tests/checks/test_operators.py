@@ -110,7 +110,7 @@ def test_skew_is_tried_again_converted(finished: Finished) -> None:
 
 
 def test_what_cannot_be_handed_over_says_so(finished: Finished) -> None:
-    assert finished.cells()["test_string"]["reason"] == "harness: breaking is not handed str"
+    assert finished.cells()["test_string"]["reason"] == "harness: it does not support str for breaking"
 
 
 def test_strict_and_stock_stand_beside_each_other(finished: Finished) -> None:
