@@ -6,8 +6,11 @@ import argparse
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
+from bench_plugin.cli.shared.arguments import add_results, completed_by
+from bench_plugin.cli.shared.names import keys
+from bench_plugin.cli.shared.output import print_json
+from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import settings_here
 from bench_plugin.results.history import find_row
 
@@ -16,31 +19,38 @@ HELP = "run one cell of a results file again, alone"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """CELL and where to look it up."""
-    parser.add_argument("cell", metavar="CELL", help="a row's 12-hex key (or a unique beginning of it), or a node id")
-    parser.add_argument(
-        "--results", type=Path, help="look it up here and in the earlier runs (default: the configured file)"
-    )
+    cell = parser.add_argument("cell", metavar="CELL", help="a row's 12-hex key (or a unique start of it) or node id")
+    completed_by(cell, keys)
+    add_results(parser, "the file to look it up in")
     parser.add_argument("--print", action="store_true", help="print the pytest command instead of running it")
+    parser.add_argument("--json", action="store_true", help="with --print: the command as JSON, a list of arguments")
     parser.add_argument("pytest_arguments", nargs="*", metavar="-- ARG", help="further arguments for pytest")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run pytest on the cell with the stages made afresh; exit code 0 when it passes, 1 when it does not."""
-    args.results = args.results or settings_here().results
-    row = find_row(args.cell, args.results)
-    own = args.results.parent / "repro" / "results.jsonl"  # its pages do not replace those of the run
+    if args.json and not args.print:
+        raise UsageError("--json goes with --print; a run of pytest prints no JSON")
+    settings = settings_here()
+    results = args.results or settings.results
+    row = find_row(args.cell, results)
+    own = results.parent / "repro" / "results.jsonl"  # its pages do not replace those of the run
     command = [
         sys.executable,
         "-m",
         "pytest",
         *row["repro"],
         "--bench-refresh",
-        f"--bench-results={own}",
+        f"--bench-results={own.absolute()}",
         "-rA",
         *args.pytest_arguments,
     ]
+    if args.json:
+        print_json({"folder": settings.root, "command": command})
+        return 0
     if args.print:
         print(shlex.join(command))
         return 0
-    code = subprocess.run(command, check=False).returncode
+    # Node ids and files of a row are relative to the project, wherever in it the user stands.
+    code = subprocess.run(command, cwd=settings.root, check=False).returncode
     return code if code in (0, 1) else 3

@@ -34,6 +34,7 @@ class Toolchains:
     def __init__(self, folders: Sequence[Path] = (), *, root: Path | None = None) -> None:
         self._root = root or cache_root() / "toolchains"
         self._toolchains: dict[str, Toolchain] = {}
+        self._agreeing: set[str] = set()
         for folder in (*folders, OWN_FOLDER):
             if not folder.is_dir():
                 raise UsageError(f"toolchain folder {folder} does not exist")
@@ -55,7 +56,11 @@ class Toolchains:
         return self._toolchains[name]
 
     def lock_hash(self, name: str) -> str:
-        """64 hex digits over all that decides what is installed."""
+        """64 hex digits over all that decides what is installed: a part of every key, so a run asks before it starts.
+
+        Raises UsageError when the lock and its toml disagree.
+        """
+        self._check_agreement(name)
         return self[name].lock_hash
 
     def locked_versions(self, name: str) -> dict[str, str]:
@@ -69,7 +74,7 @@ class Toolchains:
     def folder(self, name: str) -> Path:
         """Where the environment of this lock stands, or will stand."""
         own = self[name].python
-        return own.parent.parent if own is not None else self._root / f"{name}-{self.lock_hash(name)[:12]}"
+        return own.parent.parent if own is not None else self._root / f"{name}-{self[name].lock_hash[:12]}"
 
     def ready(self, name: str) -> bool:
         """Whether the environment is there, with its interpreter."""
@@ -79,11 +84,13 @@ class Toolchains:
         """The Python executable of a toolchain, which is made when it is not there.
 
         ``progress`` is called with a line of text before and after the making. Raises EnvironmentMissing when it
-        cannot be made (registry off, interpreter or system tool absent, a hash that differs, disk full).
+        cannot be made (registry off, interpreter or system tool absent, a hash that differs, disk full), UsageError
+        when the lock and its toml disagree.
         """
         toolchain, folder = self[name], self.folder(name)
         python = toolchain.python or _python(folder)
         if python.exists():
+            self._check_agreement(name)
             return python
         if toolchain.python is not None:
             raise EnvironmentMissing(
@@ -141,6 +148,14 @@ class Toolchains:
                 f"toolchain {name} needs Python {wanted}, which is not on this machine (running: {running}); "
                 f"install python{minor} with the system's package manager, or: uv python install {minor}"
             ) from error
+
+    def _check_agreement(self, name: str) -> None:
+        """Look once per run whether the lock is what the toml asks for."""
+        if name not in self._agreeing:
+            disagreement = self[name].disagreement()
+            if disagreement:
+                raise UsageError(disagreement)
+            self._agreeing.add(name)
 
     def _make(self, toolchain: Toolchain, folder: Path, progress: Callable[[str], None]) -> None:
         started = time.monotonic()

@@ -29,13 +29,13 @@ class UvFailed(EnvironmentMissing):
 
 def uv_binary() -> Path:
     """The uv executable of the uv package. Raises EnvironmentMissing when the package is absent or broken."""
-    mend = "python -m pip install --force-reinstall uv"
+    fix = "python -m pip install --force-reinstall uv"
     try:
         from uv import find_uv_bin
 
         return Path(find_uv_bin())
     except (ImportError, FileNotFoundError) as error:
-        raise EnvironmentMissing(f"the Python package 'uv' does not work here ({error}); mend it: {mend}") from error
+        raise EnvironmentMissing(f"the Python package 'uv' does not work here ({error}); fix it: {fix}") from error
 
 
 def uv_environment(environment: Mapping[str, str]) -> dict[str, str]:
