@@ -26,11 +26,11 @@ from bench_plugin.domain.settings import Settings
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.cache import Cache, default_folder
 from bench_plugin.pipeline.compile_run import CompileRun
-from bench_plugin.pipeline.compile_tasks import CompileTasks
-from bench_plugin.pipeline.inputs import stack_names
 from bench_plugin.pipeline.stages import Stages, failure_of
-from bench_plugin.pipeline.subjects import InputSet, Subject
-from bench_plugin.pipeline.tasks import Tasks
+from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
+from bench_plugin.pipeline.tasks.inputs import stack_names
+from bench_plugin.pipeline.tasks.model_tasks import Tasks
+from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 from bench_plugin.reach.processes.client import AgentFailure, Answer, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest

@@ -1,8 +1,8 @@
 """Compile a subject and run what came of it, outside the cache: two processes that are held from subject to subject.
 
 Operator cases, generated graphs and parts of a graph come by the hundred and take milliseconds each, so they are not
-stored stage by stage. Models go through the same calls (compile_tasks.py), the same repeats (retry.py) and the same
-agents, with every stage in the cache (stages.py).
+stored stage by stage. Models go through the same calls (tasks/compile_tasks.py), the same repeats (retry.py) and the
+same agents, with every stage in the cache (stages.py).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Failure
-from bench_plugin.pipeline.compile_tasks import CompileTasks
 from bench_plugin.pipeline.retry import repeated, repeats
 from bench_plugin.pipeline.stages import Done, Task, failure_of, perform
-from bench_plugin.pipeline.subjects import InputSet, Subject
+from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
+from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 

@@ -75,9 +75,12 @@ def declared_row(cell: Mapping[str, Any], *, status: Status, reason: str) -> Row
 
 def cell_row(
     cell: Mapping[str, Any], outcome: Outcome, *, key: str, nodeid: str, expected: Mapping[str, Any] | None,
-    repro: Sequence[str], result: str,
+    repro: Sequence[str], result: str, settings: Mapping[str, Any],
 ) -> Row:  # fmt: skip
-    """A computed cell with its verdict; ``result`` is what pytest says of it: passed, failed, xfailed or skipped."""
+    """A computed cell with its verdict.
+
+    ``result`` is what pytest says of it: passed, failed, xfailed or skipped; ``settings`` what it was computed with.
+    """
     return {
         "schema": SCHEMA,
         "kind": "cell",
@@ -103,6 +106,7 @@ def cell_row(
         "placement": dict(outcome.placement),
         "retry": dict(outcome.retry),
         "log": outcome.log,
+        "settings": dict(settings),
         "repro": list(repro),
         "nodeid": nodeid,
     }

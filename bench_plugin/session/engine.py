@@ -17,11 +17,11 @@ from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.cache import Cache, default_folder
-from bench_plugin.pipeline.compile_tasks import CompileTasks
 from bench_plugin.pipeline.schedule import Need, Schedule
 from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Stages
-from bench_plugin.pipeline.tasks import Tasks
+from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
+from bench_plugin.pipeline.tasks.model_tasks import Tasks
 from bench_plugin.reach.environments.needed import NeededToolchains
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest

@@ -201,6 +201,7 @@ class Run:
             cell_row(
                 judged.cell.axes(), judged.outcome, key=judged.key, nodeid=nodeid, expected=expected,
                 repro=repro_arguments(judged.cell, nodeid, self.settings), result=str(judged.judgement.result),
+                settings=self.settings.of_cells(),
             )
         )  # fmt: skip
 

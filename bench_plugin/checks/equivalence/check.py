@@ -25,12 +25,12 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status
 from bench_plugin.domain.precision import PRECISIONS
-from bench_plugin.pipeline import graph_tasks
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
-from bench_plugin.pipeline.subjects import Subject
+from bench_plugin.pipeline.tasks import graph_tasks
+from bench_plugin.pipeline.tasks.subjects import Subject
 
 PERTURBED_RUNS = 2  # of a quantised graph, to find the inputs whose rounding is stable
 LAYERED = "qdq"  # the pre-quantised models that can be taken apart at their quantisations

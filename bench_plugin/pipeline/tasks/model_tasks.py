@@ -11,10 +11,10 @@ from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.inventory.models import Constructor, Model
 from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.pipeline import inputs as generated
-from bench_plugin.pipeline.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
+from bench_plugin.pipeline.tasks import inputs as generated
+from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 from bench_plugin.reach.processes.client import Limits
 
 NOISE_SAMPLES = 4

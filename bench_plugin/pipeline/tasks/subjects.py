@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from bench_plugin.domain.cell import Cell
 from bench_plugin.inventory.models import Model
-from bench_plugin.pipeline import inputs as generated
 from bench_plugin.pipeline.cell_run import OnnxFile
-from bench_plugin.pipeline.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.stages import Done
-from bench_plugin.pipeline.tasks import Tasks, Weights
+from bench_plugin.pipeline.tasks import inputs as generated
+from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
+from bench_plugin.pipeline.tasks.model_tasks import Tasks, Weights
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,8 +6,8 @@ from bench_plugin.domain.outcome import Stage
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.cell_run import OnnxFile
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
-from bench_plugin.pipeline.subjects import Arrays, InputSet, Subject
-from bench_plugin.pipeline.tasks import Tasks
+from bench_plugin.pipeline.tasks.model_tasks import Tasks
+from bench_plugin.pipeline.tasks.subjects import Arrays, InputSet, Subject
 
 EMULATED_SAMPLES = 4
 CALIBRATED = "qdq"  # the prepared graph whose scales come from a calibration set

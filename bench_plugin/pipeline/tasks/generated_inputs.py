@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bench_plugin.inventory.models import Constructor, InputSpec, Model
-from bench_plugin.pipeline import inputs as generated
+from bench_plugin.pipeline.tasks import inputs as generated
 
 DTYPES = (
     "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",

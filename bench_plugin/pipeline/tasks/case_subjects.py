@@ -8,9 +8,9 @@ from typing import Any
 
 from bench_plugin.agent import packs
 from bench_plugin.compare.operator_rules import Tensor, Value
-from bench_plugin.pipeline.corpus import CaseData, given_arrays, tensors
 from bench_plugin.pipeline.stages import Done
-from bench_plugin.pipeline.subjects import InputSet, Subject
+from bench_plugin.pipeline.tasks.corpus import CaseData, given_arrays, tensors
+from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 
 PORT = {"layout": "", "dtype": "", "shape": []}
 

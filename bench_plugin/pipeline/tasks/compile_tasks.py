@@ -12,7 +12,7 @@ from bench_plugin.domain.precision import ORIGINAL, PRECISIONS
 from bench_plugin.inventory.adapters import Adapter
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
-from bench_plugin.pipeline.subjects import Arrays, InputSet, Subject
+from bench_plugin.pipeline.tasks.subjects import Arrays, InputSet, Subject
 from bench_plugin.reach.processes.client import Limits
 
 
