@@ -1,4 +1,4 @@
-"""Every kind of check: a folder beside this file with a ``plan.py`` (which cells) and a ``check.py`` (how they are run).
+"""Every kind of check: a folder beside this file with ``plan.py`` (which cells) and ``check.py`` (how they are run).
 
 Adding a check is such a folder, and its name in :class:`~bench_plugin.domain.axes.Check`, which options, expectations
 and rows are checked against.
