@@ -36,7 +36,7 @@ class Record:
     def read(cls: Type[R], meta: Any, where: str) -> R:
         """The record that ``meta`` describes. Raises Malformed, which names the field and what belongs there."""
         if not isinstance(meta, collections.abc.Mapping):
-            raise Malformed("%s: an object is expected, not %s" % (where, _short(meta)))
+            raise Malformed("%s is %s; expected %s" % (where, _short(meta), cls.__name__))
         values: Dict[str, Any] = {}
         for field in fields_of(cls):
             if field.key in meta:
