@@ -91,12 +91,11 @@ class Workspace:
         if cell.check is Check.PROPERTY:
             return [*self.catalog.used(self.catalog.compiler(cell.compiler)[0].name), *PROPERTY_TOOLS]
         named = (cell.framework, cell.importer_framework)
-        used = [name for name in named if name in self.catalog.adapters]
+        used = [one for name in named if name in self.catalog.adapters for one in self.catalog.used(name)]
         if self.models[cell.model].training(cell.framework):
-            used += [self.models[cell.model].dataset, f"training_{cell.framework}"]
+            used += [self.models[cell.model].dataset, *self.catalog.used(f"training_{cell.framework}")]
         if cell.compiler:
-            compiler = self.catalog.compiler(cell.compiler)[0]
-            used += [*compiler.uses, compiler.name, *GRAPH_TOOLS]
+            used += [*self.catalog.used(self.catalog.compiler(cell.compiler)[0].name), *GRAPH_TOOLS]
         return list(dict.fromkeys([*used, *TOOLS]))
 
     def key(self, cell: Cell, seed: int, overrides: Mapping[str, float]) -> str:

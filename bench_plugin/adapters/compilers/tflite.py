@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import importlib
-import io
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.adapters.frameworks import tensorflow
+from bench_plugin.adapters.frameworks import onnx2tf_conversion, tensorflow
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import CompileCall, RunCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -37,7 +35,7 @@ ADAPTER = {
     "portable": True,
     "rounds": "w16-all",  # what float16 weights mean here: biases are rounded too
     "backends": ["xnnpack", "builtin"],
-    "uses": ["tensorflow"],
+    "uses": ["onnx2tf_conversion", "tensorflow"],
     "unsupported": [
         # onnx2tf has one module per operator.
         {"operation": "compile", "exception": "ModuleNotFoundError", "pattern": r"No module named 'onnx2tf\.ops\."},
@@ -62,7 +60,6 @@ OF_CHANNELS = re.compile(
     "|GlobalLpPool|BatchNormalization|InstanceNormalization|GroupNormalization|LRN|DepthToSpace|SpaceToDepth"
     "|MaxUnpool|MaxRoiPool|Resize|Upsample|GridSample|RoiAlign)"
 )
-ESCAPES = re.compile(r"\x1b\[\d*m")  # colours of onnx2tf's messages
 CONVERTS = ("QUANTIZE", "DEQUANTIZE")
 LOOKS_UP = ("GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")  # rows of a constant in int8 are no activations in int8
 
@@ -175,14 +172,9 @@ def _from_onnx(tf: Any, call: CompileCall) -> Any:
     first, as_is = _layouts(graph, {port.name: port.layout for port in call.input_ports})
     if any(len(_dims(value)) == 4 for value in _inputs(graph)):
         # Those of 3 channels are fed images in its dry run, which it looks for in the working directory.
-        samples.save_images(os.path.join(folder, tensorflow.DRY_RUN_IMAGES), (20, 128, 128, 3))
+        onnx2tf_conversion.save_dry_run_images(folder)
     options = {"keep_ncw_or_nchw_or_ncdhw_input_names": first, "keep_shape_absolutely_input_names": as_is}
-    with _inside(folder):
-        net = importlib.import_module("onnx2tf").convert(
-            input_onnx_file_path=path, output_folder_path=os.path.join(folder, "saved_model"), non_verbose=True,
-            not_use_onnxsim=True, disable_strict_mode=True, disable_model_save=True,
-            **{name: names for name, names in options.items() if names},
-        )  # fmt: skip
+    net = onnx2tf_conversion.converted(path, {name: names for name, names in options.items() if names})
     inputs = _inputs(graph)
     if len(net.inputs) != len(inputs):
         raise RuntimeError(f"onnx2tf made a model of {len(net.inputs)} inputs from a file of {len(inputs)}")
@@ -390,21 +382,3 @@ def _placement(interpreter: Any, plain: bool) -> dict[str, object]:
     if plain:
         return {"requested": 1.0, "nodes": nodes, "fallback": []}
     return {"requested": 1 - len(left) / nodes if nodes else 1.0, "nodes": nodes, "fallback": _counted(left.values())}
-
-
-@contextlib.contextmanager
-def _inside(folder: str) -> Iterator[None]:
-    """In this working directory; where onnx2tf prints what is wrong and exits, an error with what it printed."""
-    before, said = os.getcwd(), io.StringIO()
-    os.chdir(folder)
-    try:
-        with contextlib.redirect_stdout(said):
-            yield
-    except SystemExit as exit_:
-        lines = [line for line in ESCAPES.sub("", said.getvalue()).splitlines() if line.strip()]
-        errors = [line.partition("ERROR:")[2].strip() for line in lines if "ERROR:" in line]
-        # Behind the cause comes what one may try.
-        raise RuntimeError((errors or lines or [f"onnx2tf exited with {exit_.code}"])[0]) from None
-    finally:
-        os.chdir(before)
-        print(said.getvalue())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import io
 import logging
 import os
 import shutil
@@ -13,13 +12,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bench_plugin.adapters.frameworks import onnx2tf_conversion
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import (
     WEIGHTS,
     ExportCall,
     ImportCall,
     ModelCall,
-    Port,
     ReferenceCall,
     RunImportedCall,
     processors,
@@ -44,6 +43,7 @@ ADAPTER = {
     },
     "importers": {"onnx2tf": {"opsets": [7, 28], "opset": 18, "distribution": "onnx2tf"}},
     "default_pairs": [["tf2onnx", "onnx2tf"]],
+    "uses": ["onnx2tf_conversion"],
     "unsupported": [
         # onnx2tf has one module per operator
         {
@@ -80,15 +80,6 @@ SWITCHES = {
 # Above this many bytes of weights tf2onnx is called with large_model, which keeps them out of the graphs that it
 # rewrites.
 LARGE_MODEL_BYTES = 1 << 28
-
-CHANNELS_FIRST = ("NCW", "NCHW", "NCDHW")
-CHANNELS_LAST = ("NWC", "NHWC", "NDHWC")
-# What onnx2tf feeds 4-D inputs of 3 channels in its dry run; it looks for this file in the working directory.
-DRY_RUN_IMAGES = "calibration_image_sample_data_20x128x128x3_float32.npy"
-# How onnx2tf's results are laid out, which is its way and no mistake.
-OUTPUT_LAYOUT = (
-    "onnx2tf: outputs of three to five dimensions come channels last; they are put back as the file declares"
-)
 
 
 class Adapter:
@@ -162,23 +153,19 @@ class Adapter:
     def import_model(self, call: ImportCall) -> Reply:
         """Convert ``model.onnx`` with onnx2tf; the result is kept for :meth:`run_imported`."""
         self.tensorflow()
-        converter = importlib.import_module("onnx2tf")
+        importlib.import_module("onnx2tf")
         call.stage("import")
         self._imported = None
         folder = call.path("onnx2tf")
         os.mkdir(folder)
         path = os.path.join(folder, "model.onnx")
         shutil.copyfile(call.files["model.onnx"], path)  # onnx2tf writes node names into the file that it is given
-        self._declared = _output_shapes(path)
-        samples.save_images(os.path.join(folder, DRY_RUN_IMAGES), (20, 128, 128, 3))
-        options = {key: names for key, names in _layout_options(call.input_ports).items() if names}
-        with _working_directory(folder), _told_why():
-            self._imported = converter.convert(
-                input_onnx_file_path=path, output_folder_path=os.path.join(folder, "saved_model"), non_verbose=True,
-                not_use_onnxsim=True, disable_strict_mode=True, disable_model_save=True, **options,
-            )  # fmt: skip
-        shims = [OUTPUT_LAYOUT] if any(len(shape) > 2 for shape in self._declared) else []
-        shims += [f"{DRY_RUN_IMAGES}: seeded images of the project's own instead of a download"]
+        self._declared = onnx2tf_conversion.output_shapes(path)
+        onnx2tf_conversion.save_dry_run_images(folder)
+        options = onnx2tf_conversion.layout_options(call.input_ports)
+        self._imported = onnx2tf_conversion.converted(path, options)
+        shims = [onnx2tf_conversion.OUTPUT_LAYOUT] if any(len(shape) > 2 for shape in self._declared) else []
+        shims += [f"{onnx2tf_conversion.DRY_RUN_IMAGES}: seeded images of the project's own instead of a download"]
         return Reply(
             {"shims": shims, "notes": [f"{key}={names}" for key, names in options.items()], "switches": SWITCHES}
         )
@@ -195,7 +182,10 @@ class Adapter:
         def run(xs: Arrays) -> Arrays:
             tf = self.tensorflow()
             ys = net([tf.constant(x) for x in xs] if len(xs) > 1 else tf.constant(xs[0]), training=False)
-            return [_as_declared(y.numpy(), shape) for y, shape in zip(tf.nest.flatten(ys), self._declared)]
+            return [
+                onnx2tf_conversion.as_declared(y.numpy(), shape)
+                for y, shape in zip(tf.nest.flatten(ys), self._declared)
+            ]
 
         reply = samples.answered(call, run, given)
         reply.meta["outputs"] = [array.dtype for array in reply.arrays.values()]
@@ -306,38 +296,6 @@ def _by_keras(net: Any, signature: list[Any], opset: int, path: str) -> list[str
     return []
 
 
-def _layout_options(ports: Sequence[Port]) -> dict[str, list[str]]:
-    """onnx2tf's options that keep every input as the file has it; it transposes 3-D to 5-D ones otherwise."""
-    first = [port.name for port in ports if port.layout in CHANNELS_FIRST]
-    last = [port.name for port in ports if port.layout in CHANNELS_LAST]
-    return {
-        "keep_ncw_or_nchw_or_ncdhw_input_names": first,
-        "keep_nwc_or_nhwc_or_ndhwc_input_names": last,
-        "keep_shape_absolutely_input_names": [port.name for port in ports if port.name not in (*first, *last)],
-    }
-
-
-def _output_shapes(path: str) -> list[list[int | None]]:
-    """The shapes of a file's outputs; None for a dimension that is not fixed."""
-    onnx = importlib.import_module("onnx")
-    graph = onnx.load(path, load_external_data=False).graph
-    shapes = (value.type.tensor_type.shape.dim for value in graph.output)
-    return [[dim.dim_value if dim.HasField("dim_value") else None for dim in shape] for shape in shapes]
-
-
-def _as_declared(values: np.ndarray[Any, Any], shape: Sequence[int | None]) -> np.ndarray[Any, Any]:
-    """Channels last put back to where the file declares them; anything else as it is."""
-    import numpy as np
-
-    def fits(found: Sequence[int]) -> bool:
-        return len(found) == len(shape) and all(want in (None, have) for want, have in zip(shape, found))
-
-    if not 3 <= values.ndim <= 5 or fits(values.shape):
-        return values
-    moved = np.moveaxis(values, -1, 1)
-    return np.ascontiguousarray(moved) if fits(moved.shape) else values
-
-
 def apply(net: Any, xs: Sequence[Any]) -> Any:
     """What a Keras model makes of tensors, in inference mode; a single input is given as it is, several as a list."""
     return net(xs[0] if len(xs) == 1 else list(xs), training=False)
@@ -408,27 +366,3 @@ def _log_of(name: str) -> Iterator[list[str]]:
         yield said
     finally:
         logging.getLogger(name).removeHandler(handler)
-
-
-@contextlib.contextmanager
-def _working_directory(folder: str) -> Iterator[None]:
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
-
-
-@contextlib.contextmanager
-def _told_why() -> Iterator[None]:
-    """onnx2tf prints what is wrong and exits: an error with what it printed, instead of the end of the agent."""
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(said):
-            yield
-    except SystemExit as exit_:
-        lines = [line.partition("ERROR:")[2].strip() or line for line in said.getvalue().splitlines() if line.strip()]
-        raise RuntimeError(lines[-1] if lines else f"onnx2tf exited with {exit_.code}") from exit_
-    finally:
-        print(said.getvalue())
