@@ -50,11 +50,11 @@ FILE_TOOLS = ("onnx_check", "onnx_operators", "onnx_float64", "onnx_mutants", "o
 def source_adapters(workspace: Workspace, cell: Cell) -> list[str]:
     """The adapters that make a model, train it, export it, import it, and look at its file."""
     named = (cell.framework, cell.importer_framework)
-    used = [name for name in named if name in workspace.catalog.adapters]
-    model = workspace.models[cell.model]
+    catalog, model = workspace.catalog, workspace.models[cell.model]
+    used = [one for name in named if name in catalog.adapters for one in catalog.used(name)]
     if model.training(cell.framework):
-        used += [model.dataset, f"training_{cell.framework}"]
-    return [*used, *FILE_TOOLS]
+        used += [model.dataset, *catalog.used(f"training_{cell.framework}")]
+    return list(dict.fromkeys([*used, *FILE_TOOLS]))
 
 
 def selected_models(models: Mapping[str, Model], selection: Selection) -> Iterator[Model]:

@@ -1,21 +1,20 @@
-"""Taking an ONNX graph apart: every tensor exposed, parts as files of their own, smaller dimensions."""
+"""Subgraph extraction: intermediate outputs exposed, parts as files of their own, smaller dimensions."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import Call, ExtractCall, OpenCall, Segment, ShrinkCall
+from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
     "name": "onnx_surgery",
     "kind": "tool",
     "toolchain": "onnxruntime",
-    "title": "ONNX graph surgery",
+    "title": "ONNX subgraph extraction",
     "distribution": "onnx",
     "operations": ["open", "extract", "shrink"],
 }
@@ -26,7 +25,8 @@ OPAQUE = ("Sequence", "SplitToSequence", "Optional")
 RANDOM = ("Random", "Bernoulli", "Multinomial")
 SHAPES = ("Shape", "Size")
 INPUTS_TOO = 4  # before this IR version initializers are graph inputs too
-GIVEN = "_given"
+
+Type = tuple[str, tuple[int, ...]]  # dtype and shape
 
 
 class Adapter:
@@ -34,27 +34,26 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("onnx", "numpy")}
+        return versions.installed("onnx", "numpy")
 
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def open(self, call: Call) -> Reply:
-        """``bound.onnx``, the graph to cut, and ``tapped.onnx`` with every node's results as its outputs.
+    def open(self, call: OpenCall) -> Reply:
+        """``bound.onnx``, the graph to extract from, and ``tapped.onnx`` with its intermediate outputs exposed.
 
-        ``meta["binding"]`` fixes symbolic dimensions; without one they stay. ``nodes`` (constants are none) say what
-        they read and write; ``fixed`` are the tensors that no input's values decide; ``taps`` the outputs' order.
+        ``nodes`` (constants are none) say what they read and write; ``fixed`` are the tensors that no input's values
+        decide; ``taps`` the order of the exposed outputs.
         """
         call.stage("build")
         onnx = importlib.import_module("onnx")
         model = onnx.load(call.files["model.onnx"])
         if model.functions:
             model = importlib.import_module("onnx.inliner").inline_local_functions(model)
-        binding: Any = call.meta.get("binding")
-        bound = binding is not None
-        if bound:
-            _bind(model, binding)
-        paths = {name: os.path.join(call.folder, name) for name in ("bound.onnx", "tapped.onnx")}
+        bound = call.binding is not None
+        if call.binding is not None:
+            _bind(model, call.binding)
+        paths = {name: call.path(name) for name in ("bound.onnx", "tapped.onnx")}
         onnx.save(model, paths["bound.onnx"])
         graph = model.graph
         rows, fixed = _described_nodes(graph, bound)
@@ -75,24 +74,18 @@ class Adapter:
         onnx.save(model, paths["tapped.onnx"])
         return Reply(meta, files=paths)
 
-    def extract(self, call: Call) -> Reply:
-        """``part.onnx``: the ``meta["segments"]`` side by side, and ``exact.onnx`` where it has float16 in it.
-
-        A segment names its ``nodes`` by number, the tensors that it is ``given`` and those that are ``fixed`` (old name
-        to new), and its ``outputs``. Arrays ``fix:<name>`` are values of fixed ones; ``types`` are [dtype, shape].
-        """
+    def extract(self, call: ExtractCall) -> Reply:
+        """``part.onnx``: the segments side by side, and ``exact.onnx`` where it has float16 in it."""
         call.stage("build")
         onnx = importlib.import_module("onnx")
         model = onnx.load(call.files["bound.onnx"])
-        segments: Any = call.meta["segments"]
-        types: Any = call.meta["types"]
-        part = _part(onnx, model, segments, types, samples.given_by_name(call, "fix"))
-        path = os.path.join(call.folder, "part.onnx")
+        part = _part(onnx, model, call.segments, call.types, call.fixed)
+        path = call.path("part.onnx")
         onnx.save(part, path)
-        return Reply(_summary(onnx, part), files={"part.onnx": path, **_exact(onnx, part, call.folder)})
+        return Reply(_summary(onnx, part), files={"part.onnx": path, **_exact(onnx, part, call)})
 
-    def shrink(self, call: Call) -> Reply:
-        """The model with every dimension of ``meta["size"]`` cut to ``meta["to"]``; arrays ``in:`` are cut alike.
+    def shrink(self, call: ShrinkCall) -> Reply:
+        """The model with every dimension of one size cut to another; inputs are cut alike.
 
         Wherever the size stands: inputs, initializers, numbers in lists of sizes, and attributes. Whether the result is
         a model at all is for the checker to say: it raises.
@@ -100,16 +93,16 @@ class Adapter:
         call.stage("build")
         onnx = importlib.import_module("onnx")
         model = onnx.load(call.files["part.onnx"])
-        size, to = int(str(call.meta["size"])), int(str(call.meta["to"]))
+        size, to = call.size, call.to
         _shrink(onnx, model, size, to)
         onnx.checker.check_model(onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True))
         arrays = {}
-        for name, values in samples.given_by_name(call).items():
+        for name, values in call.inputs.items():
             cut = tuple(slice(0, to if length == size else None) for length in values.shape[1:])
             arrays[name] = _numbers(values[(slice(None), *cut)], size, to)
-        path = os.path.join(call.folder, "part.onnx")
+        path = call.path("part.onnx")
         onnx.save(model, path)
-        files = {"part.onnx": path, **_exact(onnx, model, call.folder)}
+        files = {"part.onnx": path, **_exact(onnx, model, call)}
         return Reply(_summary(onnx, model), samples.blobs(arrays, "in:"), files)
 
 
@@ -117,12 +110,12 @@ def _numpy() -> Any:
     return importlib.import_module("numpy")
 
 
-def _bind(model: Any, binding: Mapping[str, Any]) -> None:
+def _bind(model: Any, binding: Mapping[str, int]) -> None:
     """Numbers for symbolic dimensions; shapes in between are inferred anew by whoever wants them."""
     for value in (*model.graph.input, *model.graph.output):
         for dim in value.type.tensor_type.shape.dim:
             if not dim.HasField("dim_value"):
-                dim.dim_value = int(binding.get(dim.dim_param, 1))
+                dim.dim_value = binding.get(dim.dim_param, 1)
     for output in model.graph.output:  # what the file says of them may have been true of other sizes only
         output.type.tensor_type.ClearField("shape")
     del model.graph.value_info[:]
@@ -231,7 +224,9 @@ def _sizes(onnx: Any, model: Any) -> set[int]:
     return {size for size in found if size > 1}
 
 
-def _part(onnx: Any, model: Any, segments: Any, types: Any, fixed: Mapping[str, Any]) -> Any:
+def _part(
+    onnx: Any, model: Any, segments: Sequence[Segment], types: Mapping[str, Type], fixed: Mapping[str, Any]
+) -> Any:
     graph = model.graph
     weights = {tensor.name: tensor for tensor in graph.initializer}
     constants = {node.output[0]: node for node in graph.node if node.op_type == "Constant"}
@@ -240,17 +235,17 @@ def _part(onnx: Any, model: Any, segments: Any, types: Any, fixed: Mapping[str, 
     made = onnx.GraphProto(name="part")
     known: set[str] = set()
     for segment in segments:
-        names: dict[str, str] = {**segment["given"], **segment["fixed"]}
-        for old, new in segment["given"].items():
+        names: dict[str, str] = {**segment.given, **segment.fixed}
+        for old, new in segment.given.items():
             if new in known:
                 continue
             known.add(new)
             made.input.append(inputs[old] if old == new and old in inputs else _typed(onnx, new, types[old]))
-        for old, new in segment["fixed"].items():
+        for old, new in segment.fixed.items():
             if new not in known:
                 known.add(new)
                 made.initializer.append(onnx.numpy_helper.from_array(fixed[old], new))
-        for index in segment["nodes"]:
+        for index in segment.nodes:
             node = onnx.NodeProto()
             node.CopyFrom(graph.node[index])
             node.ClearField("doc_string")
@@ -268,7 +263,7 @@ def _part(onnx: Any, model: Any, segments: Any, types: Any, fixed: Mapping[str, 
                     made.node.append(constants[name])
             _rename(node, names)
             made.node.append(node)
-        for name in segment["outputs"]:
+        for name in segment.outputs:
             made.output.append(outputs[name] if name in outputs else _typed(onnx, name, types[name]))
     inside = {name for node in made.node for name in node.output} - {value.name for value in made.output}
     made.value_info.extend(value for value in graph.value_info if value.name in inside)
@@ -298,7 +293,7 @@ def _rename(node: Any, names: Mapping[str, str]) -> None:
             output.name = left.get(output.name, output.name)
 
 
-def _typed(onnx: Any, name: str, described: Any) -> Any:
+def _typed(onnx: Any, name: str, described: Type) -> Any:
     dtype, shape = described
     elem = onnx.helper.np_dtype_to_tensor_dtype(_numpy().dtype(dtype))
     return onnx.helper.make_tensor_value_info(name, elem, shape)
@@ -316,14 +311,14 @@ def _has_half(graph: Any) -> bool:
     return any(inputs) or any(halves) or any(casts)
 
 
-def _exact(onnx: Any, model: Any, folder: str) -> dict[str, str]:
-    """The same with float32 for float16, for truths: its values are those that float16 holds."""
+def _exact(onnx: Any, model: Any, call: Call) -> dict[str, str]:
+    """The same with float32 for float16, for float64 references: its values are those that float16 holds."""
     if not _has_half(model.graph):
         return {}
     wide = onnx.ModelProto()
     wide.CopyFrom(model)
     _widen(onnx, wide.graph)
-    path = os.path.join(folder, "exact.onnx")
+    path = call.path("exact.onnx")
     onnx.save(wide, path)
     return {"exact.onnx": path}
 

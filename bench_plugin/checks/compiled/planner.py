@@ -40,9 +40,9 @@ class CompiledPlanner:
 
     def adapters(self, cell: Cell) -> Sequence[str]:
         """Those of the source, the compiler with what it uses, and the tools that prepare and emulate graphs."""
-        compiler = self._workspace.catalog.compiler(cell.compiler)[0]
-        source = source_adapters(self._workspace, cell)
-        return list(dict.fromkeys([*source, *compiler.uses, compiler.name, *GRAPH_TOOLS]))
+        catalog = self._workspace.catalog
+        compiler = catalog.used(catalog.compiler(cell.compiler)[0].name)
+        return list(dict.fromkeys([*source_adapters(self._workspace, cell), *compiler, *GRAPH_TOOLS]))
 
     def key_parts(self, cell: Cell) -> Mapping[str, Any]:
         """The model, the seed, the table of tolerances, the compiler's options and the calibration."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from bench_plugin.agent.channel import Channel
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.paths import cache_root
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
+from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.memory import resident
 from bench_plugin.reach.processes.nursery import Child, Nursery
 from bench_plugin.reach.processes.zipapp import build_agent
@@ -68,7 +68,7 @@ class AgentPool:
         self,
         environments: Callable[[str], Path],
         folder: Path,
-        adapters: Callable[[str], Sequence[tuple[str, bytes]]],
+        adapters: Callable[[str], Sequence[Source]],
         scratch: Path | None = None,
     ) -> None:
         self._environments = environments

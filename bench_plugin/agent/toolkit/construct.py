@@ -8,17 +8,18 @@ given to the result's ``add`` in turn; ``attribute = true`` takes the object its
 from __future__ import annotations
 
 import importlib
-from typing import Any, Dict, Mapping
+from typing import Any, Dict
 
 from bench_plugin.agent.adapter import InvalidModel
+from bench_plugin.agent.contract import ModelDescription
 
 
-def build(model: Mapping[str, Any]) -> Any:
-    """The object that ``model["spec"]`` declares; ``model["source"]`` is the file of a ``file.py:name`` callable.
+def build(model: ModelDescription) -> Any:
+    """The object that ``model.spec`` declares; ``model.source`` is the file of a ``file.py:name`` callable.
 
     Raises InvalidModel for a name that does not exist.
     """
-    return _made(model["spec"], _Source(str(model.get("source_name", "")), str(model.get("source", ""))))
+    return _made(model.spec, _Source(model.source_name, model.source))
 
 
 class _Source:
