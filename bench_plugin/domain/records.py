@@ -102,8 +102,9 @@ def line_of(text: str, place: Place) -> int:
             here = (*table, *_names(key[1]))
         else:
             continue
-        if len(here) > best and place[: len(here)] == here:
-            best, found = len(here), number
+        common = min(len(here), len(place))
+        if common > best and place[:common] == here[:common]:
+            best, found = common, number
     return found
 
 
