@@ -138,6 +138,13 @@ class Project:
             text, _ = process.communicate(timeout=120)
         return Finished(process.returncode, text, self.rows())
 
+    def finish(self, command: Sequence[str], *, below: str = ".") -> subprocess.CompletedProcess[str]:
+        """A command in the project's folder, or in one below it, to its end."""
+        return subprocess.run(
+            command, cwd=self.folder / below, env=self.environment, text=True, timeout=120, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
     def bench(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """The command ``bench`` in the project's folder."""
         command = [sys.executable, "-m", "bench_plugin.cli.main", *arguments]

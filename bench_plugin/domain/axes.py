@@ -49,14 +49,16 @@ class Axis:
 
 
 AXES: tuple[Axis, ...] = (
-    Axis("check", "kinds of check to run", "checks", marker=False, in_id=""),
+    Axis("check", f"kinds of check: {', '.join(Check)}", "checks", marker=False, in_id=""),
     Axis("model", "models, by name", "models", short=True),
     Axis("framework", "frameworks that models come from", "frameworks", short=True),
     Axis("exporter", "exporters to ONNX", "exporters"),
-    Axis("opset", "versions of ONNX's operator set, whole numbers such as 13,17", "opsets", kind=int, in_id="opset{}"),
+    Axis("opset", "versions of ONNX's operator set, such as 13", "opsets", kind=int, in_id="opset{}"),
     Axis("importer_framework", "the framework that a model is imported into", in_id="to-{}"),
     Axis("importer", "importers from ONNX", "importers"),
-    Axis("compiler", "compilers, with a backend in brackets if need be; all: every compiler", "compilers", short=True),
+    Axis(
+        "compiler", "compilers, with a backend as in onnxruntime[xnnpack]; all: every compiler", "compilers", short=True
+    ),
     Axis("precision", "precisions that are computed in", "precisions", short=True, usual="fp32"),
     Axis("target", "targets that are compiled for", "targets", short=True, usual="local"),
     Axis("graph", "the pre-quantised or pre-converted graph that a compiler is given (qdq, w16 ...)"),

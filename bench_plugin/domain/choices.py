@@ -29,8 +29,11 @@ def hint(value: object, valid: Iterable[object], *, listed: str = "") -> str:
 
 def nearest(value: str, choices: Iterable[str]) -> list[str]:
     """At most five of the choices, the most alike first; capitals do not matter."""
-    lower = {choice.lower(): choice for choice in choices}
-    return [lower[one] for one in difflib.get_close_matches(value.lower(), lower, NEAREST, ALIKE)]
+    lower: dict[str, list[str]] = {}
+    for choice in choices:
+        lower.setdefault(choice.lower(), []).append(choice)
+    found = difflib.get_close_matches(value.lower(), lower, NEAREST, ALIKE)
+    return [choice for one in found for choice in lower[one]][:NEAREST]
 
 
 def _either(names: list[str]) -> str:

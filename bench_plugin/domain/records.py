@@ -26,6 +26,7 @@ KEY = re.compile(r"""^\s*("[^"]*"|'[^']*'|[\w.-]+)\s*=""")
 FIELD = re.compile(r"(?:required|unknown) field `([^`]+)`")
 NOT_BLANK = r"\S"  # a pattern for texts that must say something
 QUOTED = re.compile(r"`([a-z |]+)`")
+OF_KEY = "`key` in "  # how msgspec begins the place of a key that is wrong
 STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.([^.\[\]]+)")
 TYPES = {
     "str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "array": "a list",
@@ -101,8 +102,9 @@ def line_of(text: str, place: Place) -> int:
             here = (*table, *_names(key[1]))
         else:
             continue
-        if len(here) > best and place[: len(here)] == here:
-            best, found = len(here), number
+        common = min(len(here), len(place))
+        if common > best and place[:common] == here[:common]:
+            best, found = common, number
     return found
 
 
@@ -134,7 +136,10 @@ def _indexed(names: tuple[str, ...], counts: Mapping[tuple[str, ...], int]) -> P
 def _explained(data: Any, kind: Any, error: str) -> tuple[Place, str]:
     """Where the data is wrong and why, for a person, from what msgspec says."""
     message, _, path = error.partition(" - at ")
-    place, value, found = _followed(data, kind, path.strip("`").lstrip("$"))
+    of_key = path.startswith(OF_KEY)
+    place, value, found = _followed(data, kind, path.removeprefix(OF_KEY).strip("`").lstrip("$"))
+    if of_key:
+        place, value, found = _wrong_key(place, value, found)
     if field := FIELD.search(message):
         if "required" in message:
             return (*place, field[1]), "missing"
@@ -172,6 +177,19 @@ def _followed(data: Any, kind: Any, path: str) -> tuple[Place, Any, Any]:
         place.append(step)
         data = data[step]
     return tuple(place), data, kind
+
+
+def _wrong_key(place: Place, table: Any, kind: Any) -> tuple[Place, Any, Any]:
+    """Of a table whose keys have a type, the key that does not have it."""
+    keys = next(typing.get_args(part)[0] for part in _alternatives(kind) if typing.get_origin(part) is dict)
+    key = next(key for key in table if not _fits(key, keys))
+    return (*place, key), key, keys
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    """The parts of a union, or the type alone."""
+    kind = _plain(kind)
+    return typing.get_args(kind) if _is_union(kind) else (kind,)
 
 
 def _fits(value: Any, kind: Any) -> bool:

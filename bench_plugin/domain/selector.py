@@ -18,17 +18,13 @@ FIXED: Mapping[str, Any] = {  # axes whose values are known without reading any 
 
 def selector_fields() -> list[tuple[str, Any, Any]]:
     """One optional field per axis, for ``msgspec.defstruct``: None where a row does not speak of it."""
-    return [(axis.name, Annotated[_one_or_more(axis) | None, about(_meaning(axis))], None) for axis in AXES]
+    return [(axis.name, Annotated[_one_or_more(axis) | None, about(axis.help)], None) for axis in AXES]
 
 
 def selector_of(row: Any) -> dict[str, tuple[str, ...]]:
     """The axes that a row names, each with its values as text, in the order of the table of axes."""
     named = {axis.name: getattr(row, axis.name) for axis in AXES}
     return {name: _texts(name, value) for name, value in named.items() if value is not None}
-
-
-def _meaning(axis: Axis) -> str:
-    return f"{axis.help} (one value or a list)"
 
 
 def _one_or_more(axis: Axis) -> Any:

@@ -50,7 +50,7 @@ class ConstructorFile(Record, frozen=True):
     children: Annotated[tuple[Any, ...], about("what is given to add() of the result, one by one")] = ()
     attribute: Annotated[bool, about("take the object itself, without calling it")] = False
     layout: Annotated[str, about("the layout that this framework takes, for the inputs that have one")] = ""
-    takes: Annotated[Literal["", "list"], about("list: the model takes a list of images")] = ""
+    takes: Annotated[Literal["list"] | None, about("list: the model takes a list of images")] = None
     select: Annotated[tuple[str | int, ...], about("the outputs that count, by key or index, in this order")] = ()
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
-
 from bench_plugin.domain.records import Record, about, convert, load, wrong
 
 Texts = tuple[str, ...]
@@ -35,5 +33,4 @@ def read_target(path: Path) -> dict[str, Any]:
     target = convert(data, TargetFile, path=path, text=text)
     if target.name != path.stem:
         raise wrong(path, text, ("name",), f"it is {target.name!r}; it must be that of the file, {path.stem!r}")
-    given: dict[str, Any] = msgspec.to_builtins(target)
-    return {key: value for key, value in given.items() if key in data}
+    return data
