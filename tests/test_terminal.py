@@ -69,7 +69,7 @@ def test_the_grid_and_what_was_written_come_after_everything_of_pytest(finished:
 def test_known_failures_are_counted_and_not_listed(finished: Finished) -> None:
     assert finished.code == 0
     assert "2 xfailed" in finished.text, "pytest's own count holds them"
-    assert "1 known failures: -rx lists them" in finished.text
+    assert "known failures: 1 (-rx lists them)" in finished.text
     assert "the converter loses the model" not in finished.text
     assert "test_own - a reason of the user's own" in finished.text, "the user's own are listed"
 
@@ -83,7 +83,7 @@ def test_rx_lists_them_with_their_keys(known: Project, finished: Finished) -> No
 def test_with_workers_the_end_is_the_same(known: Project, finished: Finished) -> None:
     text = known.run("-ra", "-n", "2").text
     assert "the converter loses the model" not in text
-    assert "1 known failures: -rx lists them" in text
+    assert "known failures: 1 (-rx lists them)" in text
     assert text.splitlines()[-1] == "rows: reports/results.jsonl"
 
 
