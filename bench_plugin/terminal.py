@@ -170,7 +170,7 @@ def _write_counts(terminal: Any, run: Run, pages: Sequence[Page]) -> None:
         f"{sum(entry.cached for entry in computed)} with cached stages, {reused} rows reused"
     )
     if known := known_failures(pages):
-        terminal.write_line(f"{known} known failures: -rx lists them")
+        terminal.write_line(f"known failures: {known} (-rx lists them)")
 
 
 def _shown(path: Path, start: Path) -> str:

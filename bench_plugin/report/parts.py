@@ -12,10 +12,13 @@ from bench_plugin.report.statuses import legend
 FIRST_LINE = 140
 SEEDED = (
     "Weights are not trained: they are drawn from a seed and conditioned, so that the outputs change visibly with the "
-    "inputs and a small mistake in a tool shows. Such weights have no outliers. So the columns of int8 (w8a8, "
-    "w8a8-dyn, w8) say whether a tool computes what the quantised graph says; how many decibels or how much accuracy a "
-    "trained model would lose, they do not say. The columns of bf16 and fp16 say how errors of rounding grow in this "
-    "architecture; a trained model may be better or worse conditioned."
+    "inputs and a small mistake in a tool shows."
+)
+REDUCED = (
+    "Seeded weights have no outliers. So the rows of int8 (w8a8, w8a8-dyn, w8) say whether a tool computes what the "
+    "quantised graph says; how many decibels or how much accuracy a trained model would lose, they do not say. The "
+    "rows of bf16 and fp16 say how errors of rounding grow in this architecture; a trained model may be better or "
+    "worse conditioned."
 )
 TRAINED = "Trained on their dataset, and so an example of what quantisation costs: {models}."
 GIVEN = "ONNX files are used with the weights that they hold: {models}."
@@ -72,19 +75,21 @@ def legend_table(entries: Iterable[Entry], further: Sequence[tuple[str, str]] = 
 
 def how_models_were_made(entries: Iterable[Entry], titles: Mapping[str, str]) -> list[Block]:
     """Which models have seeded weights, which trained ones, and what follows for reduced precisions."""
-    trained: dict[str, None] = {}
+    trained: dict[str, dict[str, None]] = {}
     given: dict[str, None] = {}
-    seeded = False
+    seeded: set[str] = set()  # precisions
     for one in entries:
         name = titles.get(str(one.cell["model"]), str(one.cell["model"]))
         if one.numbers.get("training"):
-            trained[name] = None
+            trained.setdefault(name, {})[str(one.cell["framework"])] = None
         elif one.cell.get("framework") == "onnx":
             given[name] = None
-        else:
-            seeded = seeded or bool(one.key)
+        elif one.key:
+            seeded.add(str(one.cell.get("precision", "fp32")))
     texts = [SEEDED] if seeded else []
-    texts += [TRAINED.format(models=", ".join(trained))] if trained else []
+    texts += [REDUCED] if seeded - {"fp32"} else []
+    named = [f"{name} ({', '.join(frameworks)})" for name, frameworks in trained.items()]
+    texts += [TRAINED.format(models=", ".join(named))] if named else []
     texts += [GIVEN.format(models=", ".join(given))] if given else []
     return [Heading("How the models were made"), *map(Paragraph, texts)] if texts else []
 

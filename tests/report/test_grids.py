@@ -133,3 +133,13 @@ def test_the_summary_counts_every_kind_of_check_by_what_pytest_said() -> None:
 )  # fmt: skip
 def test_rows_of_older_versions_say_what_pytest_said(status: str, expected: object, result: str) -> None:
     assert entry(export(status=status, expected=expected)).result == result
+
+
+def test_a_line_says_who_rounded_and_the_legend_explains_what_is_there() -> None:
+    rows = [equivalence("w8a8"), equivalence("fp32", flags=["loose"])]
+    rows[0]["cell"]["graph"] = "qdq"
+    rows += [equivalence("w8a8"), equivalence("fp16")]
+    grid = compiled.build_grid([header(), *rows])
+    assert [line.text for line in grid.lines] == ["fp32", "fp16", "w8a8 (by the tool)", "w8a8 (qdq)"]
+    shown = [mark for mark, _ in compiled_page._marks(grid)]
+    assert shown == ["(by the tool)", "(qdq), (w16) …", "fast-math"]

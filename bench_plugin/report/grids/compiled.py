@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.compiler_name import CompilerName
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, partial, worst_entry
@@ -13,6 +14,7 @@ from bench_plugin.report.entries import Entry, entry, header_of, heading, latest
 COMPILED_CHECKS = ("equivalence", "quality")
 ORDER = tuple(PRECISIONS)
 LOCAL = "local"
+BY_THE_TOOL = "by the tool"
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,8 @@ def line_of(one: Entry) -> Line:
     source = f"{cell['framework']} ({cell['exporter']})" if cell.get("exporter") else str(cell["framework"])
     precision = str(cell.get("precision", "fp32"))
     graph = str(cell.get("graph", ""))
-    quantiser = graph if graph != precision else ""
-    own = precision.startswith("w") and not graph
-    return Line(str(cell["model"]), source, precision, "own" if own else quantiser)
+    by_the_tool = BY_THE_TOOL if Cell.from_axes(cell).quantiser else ""
+    return Line(str(cell["model"]), source, precision, (graph if graph != precision else "") if graph else by_the_tool)
 
 
 def _columns(entries: Iterable[Entry], compilers: Mapping[str, Any]) -> list[str]:

@@ -41,10 +41,12 @@ MUTANTS = (
 )
 
 
+SHOWN = {"loose": "fast-math", "fast-math": "fast-math", "simulated": "simulated"}  # flags of a row
 MARKS = (
-    ("(own)", "the tool quantises by itself"),
-    ("(qdq), (w16) …", "a pre-quantised or pre-converted model of ours was compiled"),
-    ("loose", "the compiler's default is fast-math, so the tolerance is wider"),
+    ("(by the tool)", "quantised, or converted to float16, by the tool itself"),
+    ("(qdq), (w16) …", "a pre-quantised or pre-converted model was compiled"),
+    ("fast-math", "the compiler's default is fast-math, so the tolerance is wider"),
+    ("simulated", "the artefact computes in floating point what it should compute in integers"),
     ("!", "a known failure passed: pytest failed the cell until its row is removed"),
 )
 
@@ -60,7 +62,7 @@ def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
 def equivalence_page(grid: CompiledGrid) -> Document:
     """The whole page."""
     blocks: list[Block] = [*run_line(grid.header), Paragraph(OPENING), *remarks(grid.partial, *grid.notes)]
-    blocks += [main_table(grid), Heading("Legend"), legend_table(grid.entries, MARKS)]
+    blocks += [main_table(grid), Heading("Legend"), legend_table(grid.entries, _marks(grid))]
     if (quality := quality_table(grid)).rows:
         blocks += [Heading("Quality"), Paragraph(QUALITY), quality]
     blocks += how_models_were_made(grid.entries, grid.titles)
@@ -102,6 +104,12 @@ def quality_table(grid: CompiledGrid) -> Table:
     return Table(_heads(grid), tuple(rows), keys=3)
 
 
+def _marks(grid: CompiledGrid) -> list[tuple[str, str]]:
+    """The marks that the main table has."""
+    text = " ".join(cell.text for row in main_table(grid).rows for cell in row)
+    return [(shown, said) for shown, said in MARKS if any(one in text for one in shown.rstrip(" …").split(", "))]
+
+
 def describe(one: Entry) -> str:
     """A cell in words: check, model, source, compiler, precision, and the target where it is not this machine."""
     line, target = line_of(one), one.cell.get("target", LOCAL)
@@ -126,7 +134,7 @@ def _place(one: Entry | None) -> TableCell:
         text += f" ({number(one.error)})"
     elif ratio is not None:
         text += f" ({ratio:.0f} dB)"
-    marks = [flag for flag in one.flags if flag in ("loose", "simulated") or flag.startswith("bf16 only")]
+    marks = [SHOWN.get(flag, flag) for flag in one.flags if flag in SHOWN or flag.startswith("bf16 only")]
     return TableCell(" ".join([text, *marks, mark(one)]).strip(), one.shown, one.reason)
 
 
@@ -231,7 +239,7 @@ def _costs(grid: CompiledGrid) -> Table:
         rows.append(tuple(TableCell(text) for text in cells))
     heads = (
         "model", "source", "precision", "compiler", "target", "compile s", "artefact MB", "peak MB",
-        "effective: read back / by error", "integer", "on requested backend", "dynamic",
+        "precision: read back / inferred from the error", "integer", "on requested backend", "dynamic",
     )  # fmt: skip
     return Table(heads, tuple(rows))
 
