@@ -11,7 +11,8 @@ from typing import Any
 from bench_plugin.cli.shared.arguments import add_json, add_results, completed_by
 from bench_plugin.cli.shared.names import compilers, failed_keys, importers
 from bench_plugin.cli.shared.output import note, print_json, shown
-from bench_plugin.diagnosis.reduce import Reducer, described, write
+from bench_plugin.diagnosis.reduce import Reducer
+from bench_plugin.diagnosis.reduction_folder import described, write
 from bench_plugin.diagnosis.trials import Trials
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError

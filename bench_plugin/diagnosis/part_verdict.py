@@ -10,7 +10,17 @@ import numpy as np
 
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
-from bench_plugin.compare.operator_rules import FORMATS, Rule, Tensor, Truth, strict, ulp
+from bench_plugin.compare.operator_rules import (
+    COMPOSITE_ULPS,
+    FORMATS,
+    SINGLE,
+    SPREADS,
+    Rule,
+    Tensor,
+    Truth,
+    strict,
+    ulp,
+)
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, compare
 from bench_plugin.diagnosis.parts import Part, Ran
@@ -94,7 +104,9 @@ def _single(name: str, want: Array, have: Array, others: Sequence[Array]) -> Out
         Rule("composite") if _real(want) else Rule("exact"),
     )  # fmt: skip
     peak = float(ulp(np.abs(want[np.isfinite(want)]).max(initial=0.0), FORMATS[kind])) if _real(want) else 0.0
-    reach = 16 * spread + 4 * peak
+    # A float64 output is judged by float64's own rounding; the spread is that of float32's.
+    own = spread * (FORMATS[kind].unit / SINGLE if kind == "float64" else 1.0)
+    reach = SPREADS * own + COMPOSITE_ULPS * peak
     error = distance(have, want, scale_of(want)).max_abs if _real(want) and have.shape == want.shape else None
     wrong = "" if said.passed else _kind(want, have)
     return OutputVerdict(name, wrong, said.reason, error, said.ratio or (0.0 if said.passed else np.inf), reach, reach)

@@ -31,6 +31,7 @@ from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
 from bench_plugin.pipeline.tasks.inputs import stack_names
 from bench_plugin.pipeline.tasks.model_tasks import Tasks
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
+from bench_plugin.reach.environments.toolchain_file import Toolchain
 from bench_plugin.reach.processes.client import AgentFailure, Answer, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
@@ -81,6 +82,11 @@ class Trials:
     def toolchain(self) -> str:
         """Where it works."""
         return self._adapter.toolchain_for(self.cell.framework)
+
+    @property
+    def environment(self) -> Toolchain:
+        """The tool's environment as its files describe it."""
+        return self._workspace.toolchains[self.toolchain]
 
     def python(self) -> Path:
         """The interpreter of the tool's environment."""

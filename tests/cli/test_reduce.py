@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from bench_plugin.diagnosis.failure_signature import normalised
-from bench_plugin.diagnosis.scripts import TEMPLATES, script
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.project import Project, make_project
 
@@ -146,14 +145,6 @@ def test_localising_a_crash_points_to_reduce(broken: Project, tools: Path) -> No
     done = broken.bench("localise", path, "--compiler", "broken")
     assert done.returncode == 3
     assert "bench reduce is for that" in done.stderr
-
-
-@pytest.mark.parametrize("tool", sorted(path.stem for path in TEMPLATES.glob("*.py") if path.stem != "shell"))
-def test_every_script_is_a_whole_one(tool: str) -> None:
-    facts = {"TOOL": tool, "SECONDS": 20, "LIMITS": [(None, None)]}
-    text = script(tool, title='a "title"', said='\\ and """', graph="<>", facts=facts)
-    names = compile(text, "repro.py", "exec").co_names
-    assert {"PACKAGES", "run", "main", "child"} <= set(names)
 
 
 def test_messages_are_compared_without_what_belongs_to_one_graph() -> None:

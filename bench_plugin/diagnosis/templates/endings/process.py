@@ -16,14 +16,9 @@ def main():
         command = [sys.executable, os.path.abspath(__file__), "--child"]
         try:
             done = subprocess.run(
-                command,
-                cwd=folder,
-                timeout=SECONDS,
-                text=True,
-                errors="replace",
-                stdout=subprocess.PIPE,
+                command, cwd=folder, timeout=SECONDS, text=True, errors="replace", stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-            )
+            )  # fmt: skip
             happened, text = ending(done.returncode, done.stdout)
         except subprocess.TimeoutExpired:
             happened, text = "timeout", f"no end after {SECONDS} s"

@@ -4,7 +4,7 @@
 def with_torchvision(torch):
     """Import torchvision; returns the library of declared operators, which lives as long as somebody holds it."""
     try:
-        import torchvision  # noqa: F401
+        import torchvision
     except RuntimeError:
         for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
             del sys.modules[name]
