@@ -13,7 +13,6 @@ from typing import Any, Dict, List, Optional
 from bench_plugin.agent import wire
 from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported, VersionSkew, symptom_of, type_names
 from bench_plugin.agent.channel import Channel, Closed
-from bench_plugin.agent.declaration import declaration_of
 from bench_plugin.agent.measure import PeakMemory, Stopwatch
 from bench_plugin.agent.store import Refused, Store
 
@@ -31,8 +30,7 @@ class Loaded:
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
-        with open(path, encoding="utf-8") as file:
-            self.declaration = declaration_of(file.read())
+        self.declaration: Dict[str, Any] = module.ADAPTER
         self._module = module
         self._instance: Optional[Any] = None
 

@@ -95,6 +95,8 @@ class Backend:
         ports = {"inputs": _ports(row["inputs"]), "outputs": row["outputs"]}
         common = {**self._meta, **ports, "binding": _binding(row["inputs"], arrays)}
         try:
+            if not together and self._roles[1] not in self._held:
+                self._pool.prepare(self._toolchain, role=self._roles[1])
             agent = self._agent(self._roles[1] if together else self._roles[0])
             used = agent.calls > 0
             compiled = self._call(agent, "compile", common, {}, {"model.onnx": path})
