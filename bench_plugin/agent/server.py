@@ -13,7 +13,6 @@ from bench_plugin.agent import modules, wire
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported, VersionSkew, symptom_of, type_names
 from bench_plugin.agent.channel import Channel, Closed
 from bench_plugin.agent.contract import CALLS, Call, Malformed, Place
-from bench_plugin.agent.declaration import declaration_of
 from bench_plugin.agent.measure import PeakMemory, Stopwatch
 from bench_plugin.agent.store import Refused, Store
 
@@ -29,8 +28,7 @@ class Loaded:
 
     def __init__(self, name: str, path: str, module: str) -> None:
         self._module = modules.loaded(module, path)
-        with open(path, encoding="utf-8") as file:
-            self.declaration = declaration_of(file.read())
+        self.declaration: Dict[str, Any] = self._module.ADAPTER
         self.calls: Dict[str, Type[Call]] = {**CALLS, **getattr(self._module, "CALLS", {})}
         for operation in self.declaration.get("operations", ()):
             if operation not in self.calls:

@@ -86,7 +86,10 @@ class CompileRun:
         if self._tasks.in_one_process(cell):
             done, used = self._performed(self._tasks.compile_and_run(cell, subject, limits, calibration=calibration))
             return _joined(done, done), used
-        compiled, used = self._performed(self._tasks.compile(cell, subject, limits, calibration=calibration))
+        task = self._tasks.compile(cell, subject, limits, calibration=calibration)
+        if cell.target == "local":
+            self._prepare((task.toolchain, f"{self._name}-run"))
+        compiled, used = self._performed(task)
         if compiled.failure is not None or cell.target != "local":
             return _joined(compiled, None), used
         try:
@@ -104,6 +107,12 @@ class CompileRun:
             return Done("", {}, {}, {}, failure_of(error, task.stage), {}, 0, cached=False), False
         used = agent.calls > 0
         return perform(agent, task), used
+
+    def _prepare(self, place: tuple[str, str]) -> None:
+        """Start the process that runs beside the first compilation, instead of after it."""
+        if place not in self._held:
+            toolchain, role = place
+            self._pool.prepare(toolchain, role=role)
 
     def _agent(self, place: tuple[str, str]) -> Agent:
         held = self._held.get(place)

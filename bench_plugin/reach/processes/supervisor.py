@@ -105,6 +105,28 @@ class AgentPool:
                 if agent.lost:
                     place.agent = None
 
+    def prepare(self, toolchain: str, *, role: str) -> None:
+        """Start the toolchain's agent of this role beside what goes on, unless it is there; a lease waits for it.
+
+        Why it cannot be started is told by that lease.
+        """
+        with self._lock:
+            place = self._places.setdefault((toolchain, role), _Place())
+        if place.lock.acquire(blocking=False):
+            threading.Thread(target=self._prepared, args=(toolchain, place), name="bench-prepare", daemon=True).start()
+
+    def _prepared(self, toolchain: str, place: _Place) -> None:
+        """Fill a place, whose lock is held and given back here."""
+        try:
+            if place.agent is None:
+                place.agent = self._start(toolchain)
+                if self._closed:
+                    place.agent.close()
+        except BenchError:  # whoever leases it tries again
+            pass
+        finally:
+            place.lock.release()
+
     def busy(self, toolchain: str, role: str = "") -> bool:
         """Whether somebody holds the toolchain's agent."""
         with self._lock:
