@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from bench_plugin.domain.settings import settings_here
 from bench_plugin.pipeline.cache import LIMIT_BYTES, Cache, default_folder
 
 HELP = "show or prune the cache of finished stages"
@@ -17,16 +18,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", choices=("info", "prune"), help="info: what is stored; prune: drop the least recently used"
     )
-    parser.add_argument("--cache", type=Path, help="the folder (default: in the user's cache folder)")
+    parser.add_argument("--cache", type=Path, help="the folder (default: the configured one, else the user's)")
     parser.add_argument(
-        "--keep-gb", type=float, default=LIMIT_BYTES / GB, help="prune: how much may stay (default %(default).0f)"
+        "--keep-gb", type=float, default=LIMIT_BYTES / GB, help="prune: how many GB may stay (default %(default).0f)"
     )
-    parser.add_argument("--older-days", type=float, help="prune: also drop what was not used for so long")
+    parser.add_argument("--older-days", type=float, help="prune: also drop what was not used for so many days")
 
 
 def run(args: argparse.Namespace) -> int:
     """Always 0: an empty cache is a fine cache."""
-    cache = Cache(args.cache or default_folder())
+    cache = Cache(args.cache or settings_here().cache or default_folder())
     if args.what == "prune":
         older = None if args.older_days is None else args.older_days * DAY
         dropped, freed = cache.prune(limit_bytes=int(args.keep_gb * GB), older_seconds=older)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.domain.errors import BenchError
-from bench_plugin.domain.settings import read_settings_file
+from bench_plugin.domain.settings import settings_here
 from bench_plugin.inventory.cases import FILE, index_text
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.cache import Cache, default_folder
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _collected() -> Mapping[str, Any]:
     """The corpus's own descriptions, by name; from the cache where an operator run left it."""
-    settings = read_settings_file(Path.cwd())
+    settings = settings_here()
     workspace = Workspace.load(settings)
     cache = Cache(settings.cache or default_folder(), note=_say)
     pool = AgentPool(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench_plugin.domain.errors import EnvironmentMissing
-from bench_plugin.domain.settings import read_table
+from bench_plugin.domain.settings import settings_here
 from bench_plugin.reach.environments.doctor import examine
 from bench_plugin.reach.environments.locking import make_lock
 from bench_plugin.reach.environments.toolchain_file import Toolchain
@@ -34,9 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do the action; 4 when an environment is missing and cannot be made."""
-    table = read_table(Path.cwd())
-    configured = [Path.cwd() / folder for folder in table.get("toolchains", [])]
-    toolchains = Toolchains([*args.toolchains, *configured])
+    toolchains = Toolchains([*args.toolchains, *settings_here().toolchains])
     if args.action == "sync":
         return _sync(toolchains, args.names or toolchains.names)
     if args.action == "lock":

@@ -12,7 +12,7 @@ from bench_plugin.checks.registry import planners
 from bench_plugin.domain.cell import Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Status
-from bench_plugin.domain.settings import Selection, read_settings_file
+from bench_plugin.domain.settings import Selection, settings_here
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix
 from bench_plugin.results.expectations import Expectation, Expectations, row_text
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what", choices=("check", "update"), help="check: stale rows; update: drop rows that passed, add new ones"
     )
     parser.add_argument(
-        "--results", type=Path, default=Path("reports/results.jsonl"), help="update: the run to learn from"
+        "--results", type=Path, help="update: the run to learn from (default: the configured results file)"
     )
     parser.add_argument("--reason", default="", help="update: why the new failures are known; without it none is added")
     parser.add_argument("--link", default="", help="update: where the failure is reported")
@@ -40,12 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 when nothing is stale (or everything was updated), 1 otherwise."""
-    settings = read_settings_file(Path.cwd())
+    settings = settings_here()
     workspace = Workspace.load(settings)
     expectations = Expectations.load(workspace.expectation_folders)
     if args.what == "check":
         return _check(workspace, expectations)
-    return _update(args, workspace, expectations, read_rows(args.results).rows)
+    return _update(args, workspace, expectations, read_rows(args.results or settings.results).rows)
 
 
 def _check(workspace: Workspace, expectations: Expectations) -> int:

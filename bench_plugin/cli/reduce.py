@@ -8,15 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.cli.repro import find_row
 from bench_plugin.diagnosis.reduce import Reducer, write
 from bench_plugin.diagnosis.trials import Trials
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Symptom
-from bench_plugin.domain.settings import Settings, compiler_options, read_settings_file
+from bench_plugin.domain.settings import Settings, compiler_options, settings_here
 from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.results.rows import read_rows
+from bench_plugin.results.history import find_row
 
 HELP = "shrink a failing cell's model to the fewest nodes that fail alike, with a script for an upstream report"
 CHECKS = (Check.EQUIVALENCE, Check.OPERATOR, Check.IMPORT)
@@ -34,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_cell_arguments(parser: argparse.ArgumentParser) -> None:
     """What names a cell: a row of a results file, or an ONNX file with a tool."""
     parser.add_argument("cell", metavar="CELL", help="a row's 12-hex key or node id, or an ONNX file")
-    parser.add_argument("--results", type=Path, default=Path("reports/results.jsonl"), help="the file to look it up in")
+    parser.add_argument(
+        "--results", type=Path, help="look it up here and in the earlier runs (default: the configured file)"
+    )
     parser.add_argument("--compiler", default="", help="with an ONNX file: the compiler to try it in")
     parser.add_argument("--importer", default="", help="with an ONNX file: the importer to try it in")
     parser.add_argument("--precision", default="fp32", help="with an ONNX file (default %(default)s)")
@@ -67,14 +68,15 @@ def run(args: argparse.Namespace) -> int:
 
 def find_cell(args: argparse.Namespace) -> tuple[Cell, Mapping[str, Any], Settings, Workspace]:
     """The cell, its row (empty for a file), and what it needs. Raises UsageError."""
-    base = read_settings_file(Path.cwd())
+    base = settings_here()
+    args.results = args.results or base.results
     settings = replace(base, results=args.results)
     path = Path(args.cell)
     if path.suffix == ".onnx":
         if not path.is_file():
             raise UsageError(f"{path}: no such file")
         return _of_file(args, path, settings)
-    row = find_row(read_rows(args.results).rows, args.cell, args.results)
+    row = find_row(args.cell, args.results)
     cell = Cell.from_axes(row["cell"])
     if cell.check is Check.PROPERTY:
         example = args.results.parent / "properties"
@@ -95,7 +97,7 @@ def _as_it_ran(settings: Settings, repro: Sequence[str]) -> Settings:
         name, equals, value = str(text).partition("=")
         if equals:
             given.setdefault(name, []).append(value)
-    files = tuple(Path(value) for value in given.get("--bench-model", ()))
+    files = tuple(Path(value) for value in (*given.get("--bench-onnx", ()), *given.get("--bench-model", ())))
     return replace(
         settings,
         selection=replace(settings.selection, onnx_files=files),

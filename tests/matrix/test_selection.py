@@ -17,7 +17,7 @@ WRONG = {
     "--bench-profile=huge": "unknown profile 'huge'; valid are: smoke, quick, published, full",
     "--bench-opsets=x": "'x' is not a list of whole numbers",
     "--bench-jobs=0": "--bench-jobs: 0 is not a positive number",
-    "--bench-model=nothing.onnx": "--bench-model: there is no file",
+    "--bench-onnx=nothing.onnx": "--bench-onnx: there is no file",
 }
 
 
@@ -51,8 +51,8 @@ def test_wrong_files_name_the_file_and_the_key(project: Project) -> None:
     path = project.model("a")
     good = path.read_text()
     for change, message in {
-        good.replace('family = "mlp"', ""): "a.toml: family: a str is needed",
-        "colour = 1\n" + good: "a.toml: colour: unknown key; valid keys are",
+        good.replace('family = "mlp"', ""): "a.toml: family: missing",
+        "colour = 1\n" + good: "a.toml:1: colour: unknown key; valid keys are",
         good.replace('"batch", 8', '"batch", "width"'): "dimension 'width' has no values",
         "not toml": "a.toml: not a TOML file",
     }.items():
@@ -61,7 +61,7 @@ def test_wrong_files_name_the_file_and_the_key(project: Project) -> None:
         assert (finished.code, message in finished.text) == (4, True), finished.text
     path.write_text(good)
     project.write("bench.toml", "colour = 1\n")
-    assert "unknown key 'colour' in the bench_plugin table" in project.run().text
+    assert "bench.toml:1: colour: unknown key; valid keys are adapters, cache" in project.run().text
     project.write("bench.toml", 'adapters = ["nothing.py"]\n')
     assert "nothing.py: cannot read the adapter: No such file" in project.run().text
 
@@ -97,7 +97,7 @@ def test_exclude_needs_a_reason_and_leaves_a_row(project: Project) -> None:
     project.model("b")
     settings = (project.folder / "bench.toml").read_text()
     project.write("bench.toml", settings + '[[exclude]]\nmodel = "b"\n')
-    assert "exclude row 1: a reason is mandatory" in project.run().text
+    assert "exclude[1].reason: missing" in project.run().text
     project.write("bench.toml", settings + '[[exclude]]\nmodel = "b"\nreason = "too slow here"\n')
     finished = project.run()
     assert set(finished.cells()) == {"a"}
