@@ -84,18 +84,15 @@ def read_layers() -> list[list[str]]:
 
 
 def read_room(name: str) -> Room:
-    """Count a room's files. Raises ArchitectureError for a folder with too many."""
+    """A room with its subject and the files that it has."""
     place = ROOT / PACKAGE / name
     if not place.is_dir():
-        return Room(name, _subject(place.with_suffix(".py")), {"": 1})
+        return Room(name, _subject(place.with_suffix(".py")), {f"{name}.py": 1})
     folders = [
         place,
         *(path for path in sorted(place.rglob("*")) if path.is_dir() and (path / "__init__.py").is_file()),
     ]
-    files = {str(folder.relative_to(place)): _count(folder) for folder in folders}
-    for folder, count in files.items():
-        if count > MOST_FILES:
-            raise ArchitectureError(f"{name}/{folder}: {count} files; a folder has at most {MOST_FILES}")
+    files = {str(folder.relative_to(ROOT / PACKAGE)): _count(folder) for folder in folders}
     return Room(name, _subject(place / "__init__.py"), files)
 
 
@@ -120,6 +117,15 @@ def check_direction(rows: Sequence[Sequence[str]], imports: Mapping[str, set[str
                 raise ArchitectureError(f"{room} imports {target}, which does not stand below it")
 
 
+def check_sizes(rooms: Iterable[Room]) -> None:
+    """Raises ArchitectureError for folders with too many files."""
+    crowded = [
+        f"{folder} has {count} files" for room in rooms for folder, count in room.files.items() if count > MOST_FILES
+    ]
+    if crowded:
+        raise ArchitectureError(f"{', '.join(crowded)}; a folder has at most {MOST_FILES}")
+
+
 def without_implied(imports: Mapping[str, set[str]]) -> dict[str, list[str]]:
     """The arrows to draw: those that no path over other rooms stands for."""
 
@@ -132,12 +138,8 @@ def without_implied(imports: Mapping[str, set[str]]) -> dict[str, list[str]]:
     }
 
 
-def draw() -> str:
-    """The picture as SVG. Raises ArchitectureError when the code breaks a rule."""
-    rows = read_layers()
-    names = [name for row in rows for name in row]
-    imports = read_imports(names)
-    check_direction(rows, imports)
+def draw(rows: Sequence[Sequence[str]], imports: Mapping[str, set[str]]) -> str:
+    """The picture as SVG."""
     boxes = {box.room.name: box for number, row in enumerate(rows) for box in _row(number, row)}
     lanes: dict[str, float] = {}
     arrows = [
@@ -166,18 +168,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Draw docs/architecture.svg from what the code imports.")
     parser.add_argument("--check", action="store_true", help="write nothing; end with 1 when the picture is stale")
     arguments = parser.parse_args()
+    rows = read_layers()
+    names = [name for row in rows for name in row]
+    imports = read_imports(names)
     try:
-        picture = draw()
+        check_direction(rows, imports)
+        picture = draw(rows, imports)
+        if not arguments.check:
+            PICTURE.write_text(picture, "utf-8")
+        if not PICTURE.is_file() or PICTURE.read_text("utf-8") != picture:
+            raise ArchitectureError("docs/architecture.svg is stale; run: python docs/draw_architecture.py")
+        check_sizes(map(read_room, names))
     except ArchitectureError as error:
         print(f"draw_architecture: {error}", file=sys.stderr)
         return 1
-    if not arguments.check:
-        PICTURE.write_text(picture, "utf-8")
-        return 0
-    if PICTURE.is_file() and PICTURE.read_text("utf-8") == picture:
-        return 0
-    print("docs/architecture.svg is not that of the code; run: python docs/draw_architecture.py", file=sys.stderr)
-    return 1
+    return 0
 
 
 def _subject(path: Path) -> str:
@@ -224,7 +229,7 @@ def _drawn(box: Box, imported: Sequence[str]) -> str:
     room, inside = box.room, box.x + 12
     files = f"{room.total} file{'s' * (room.total != 1)}"
     said = textwrap.wrap(room.subject, int((box.width - 24) / 6.5), max_lines=2, placeholder=" …")
-    detail = "; ".join(f"{folder}: {count}" for folder, count in room.files.items() if folder not in ("", "."))
+    detail = "; ".join(f"{folder}: {count}" for folder, count in room.files.items() if "/" in folder)
     tip = f"{room.subject}. Imports: {', '.join(imported) or 'nothing of ours'}." + (f" {detail}." if detail else "")
     kind = ' class="far"' if room.name in (FAR_END, "agent") else ""
     lines = [
