@@ -1,4 +1,4 @@
-"""What a kind of check offers: which adapters a cell needs, what it occupies, and how it is carried to its outcome."""
+"""What a kind of check offers: which adapters a cell needs, what it occupies, and how its outcome is computed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Request:
 
 
 class Checker(Protocol):
-    """Carries the cells of one kind of check through their stages; safe to use from several threads."""
+    """Runs the cells of one kind of check; safe to use from several threads."""
 
     checks: frozenset[Check]
 

@@ -51,7 +51,7 @@ class Origins:
         run = CellRun(cell, model, CellLog({}), Judge({}), self._tasks, StageRecorder(self._stages))
         file = run.file()
         if isinstance(file, Failure):
-            raise CannotSay(f"there is no file to cut: {file.stage}: {file.message}")
+            raise CannotSay(f"there is no ONNX file to extract from: {file.stage}: {file.message}")
         inputs = run.inputs(file)
         path = self._graph(run, file, inputs) if cell.graph else file.path
         count = min(SAMPLES, model.samples)

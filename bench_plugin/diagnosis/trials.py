@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.diagnosis.cutting import GRAPHS, Cutter
+from bench_plugin.diagnosis.extraction import GRAPHS, Extractor
 from bench_plugin.diagnosis.parts import CannotSay, Origin, Part, Ran
 from bench_plugin.diagnosis.trial_origin import SAMPLES, Origins, model_of
 from bench_plugin.diagnosis.trial_tools import TrialTools
@@ -52,7 +52,9 @@ class Trials:
         self, settings: Settings, workspace: Workspace, cell: Cell, note: Callable[[str], None], *, seconds: float,
     ) -> None:  # fmt: skip
         if cell.framework != "onnx" and not cell.exporter:
-            raise CannotSay(f"{cell.id}: compiled from the framework's own model, so there is no ONNX graph to cut")
+            raise CannotSay(
+                f"{cell.id}: compiled from the framework's own model, so there is no ONNX graph to extract from"
+            )
         self.cell = cell
         self.seconds = seconds
         self._workspace = workspace
@@ -119,9 +121,9 @@ class Trials:
         )  # fmt: skip
 
     @cached_property
-    def cutter(self) -> Cutter:
+    def extractor(self) -> Extractor:
         """Cuts the cell's graph into parts."""
-        return Cutter(self._tools, self._origin, self._scratch)
+        return Extractor(self._tools, self._origin, self._scratch)
 
     @cached_property
     def _origin(self) -> Origin:

@@ -20,7 +20,7 @@ class Cell:
 
     ``framework`` is where the model comes from, ``importer_framework`` where it is imported to: they differ in
     a cross-framework import. A plain ONNX file has framework ``onnx`` and no exporter. ``graph`` is the ready graph
-    that a compiler is handed at a reduced precision (``qdq``, ``w16`` ...); without one the tool rounds by itself.
+    that a compiler is given at a reduced precision (``qdq``, ``w16`` ...); without one the tool rounds by itself.
     """
 
     check: Check

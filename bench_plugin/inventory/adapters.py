@@ -59,7 +59,7 @@ class Adapter:
 
     @property
     def graphs(self) -> dict[str, tuple[str, ...]]:
-        """Of a compiler: precision -> the graphs that it can be handed (``original``, ``qdq``, ``w16`` ...)."""
+        """Of a compiler: precision -> the graphs that it can be given (``original``, ``qdq``, ``w16`` ...)."""
         rows = self.declaration.get("precisions", {})
         if not isinstance(rows, Mapping):
             rows = {name: ["original"] for name in rows}

@@ -148,7 +148,7 @@ def read_rows(path: Path) -> Rows:
         try:
             row = json.loads(line)
         except ValueError:
-            notes.append(f"{path.name}: line {number} is cut or corrupt and was ignored")
+            notes.append(f"{path.name}: line {number} is incomplete or corrupt and was ignored")
             continue
         if not isinstance(row, dict) or row.get("kind") not in KINDS:
             raise UsageError(f"{path}: line {number} is not a row of a results file")

@@ -9,7 +9,7 @@ The record of it is :class:`bench_plugin.agent.contract.Description`. Its keys::
     command = ["tool", "{model}"]    argv, or a list of argv that run one after another in the folder {output}
     artefact = "model.so"            a glob below {output}, or several; the first match of the first is {artefact}
     timeout = 300                    seconds for each command
-    precisions = { fp32 = ["original"], w8a8 = ["qdq"] }    the graphs that it is handed at each
+    precisions = { fp32 = ["original"], w8a8 = ["qdq"] }    the graphs that it is given at each
     names = { w8a8 = "int8" }        its own words for precisions and targets
     variables = { TOOL_HOME = "{here}" }                    environment variables
     version = { command = ["tool", "--version"], pattern = '(\\d+\\.\\d+)' }

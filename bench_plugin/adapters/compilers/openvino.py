@@ -137,7 +137,7 @@ class Adapter:
 
 
 def _quantises(call: CompileCall) -> bool:
-    """Whether the tool has to quantise by itself: it was handed the model as exported."""
+    """Whether the tool has to quantise by itself: it was given the model as exported."""
     return call.precision == "w8a8" and call.graph == ORIGINAL
 
 

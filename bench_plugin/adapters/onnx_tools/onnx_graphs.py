@@ -52,14 +52,14 @@ class Adapter:
         return Reply({**meta, "output_scales": _output_scales(onnx, model.graph)}, files={"model.onnx": path})
 
     def layers(self, call: LayersCall) -> Reply:
-        """A QDQ graph layer by layer: ``tapped.onnx`` gives every activation's integers, ``cut.onnx`` takes them too.
+        """A QDQ graph layer by layer: ``exposed.onnx`` gives all integers, ``layers.onnx`` takes them too.
 
         ``layers`` names the activations in the order of the outputs.
         """
         call.stage("build")
         onnx = importlib.import_module("onnx")
         given = call.files["model.onnx"]
-        exposed, separate = call.path("tapped.onnx"), call.path("cut.onnx")
+        exposed, separate = call.path("exposed.onnx"), call.path("layers.onnx")
         model, names = _exposed(onnx, _bound(_loaded(onnx, given), call.binding))
         onnx.save(model, exposed)
         apart = _separated(onnx, _bound(_loaded(onnx, given), call.binding))
@@ -68,7 +68,7 @@ class Adapter:
             "layers": names, "inputs": [_described(onnx, value) for value in apart.graph.input],
             "outputs": [_described(onnx, value) for value in apart.graph.output],
         }  # fmt: skip
-        return Reply(meta, files={"tapped.onnx": exposed, "cut.onnx": separate})
+        return Reply(meta, files={"exposed.onnx": exposed, "layers.onnx": separate})
 
 
 def _calibration(call: PrepareCall) -> dict[str, object]:

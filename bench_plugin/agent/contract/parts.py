@@ -155,7 +155,7 @@ class Description(Record):
 
     command: an argv, or a list of them that run one after another.
     artefact: a glob of the files that are kept, or several.
-    precisions: precision to the graphs that the tool is handed.
+    precisions: precision to the graphs that the tool is given.
     path: the file that the description was read from.
     title: what the grid calls the tool.
     toolchain: whose bin folder goes first on PATH.

@@ -34,7 +34,7 @@ def exposed(tasks: Tasks, model: Model, subject: Subject, apart: Done) -> Task:
     inputs = subject.inputs.one_by_one()
     call = CallSpec("evaluate", {"batched": False, "ragged": False, "perturb": None}, inputs.arrays)
     parts = {"file": apart.key, **inputs.parts}
-    files = {"model.onnx": apart.files["tapped.onnx"]}
+    files = {"model.onnx": apart.files["exposed.onnx"]}
     return Task(Stage.REFERENCE, "onnx_float64", (call,), parts, tasks.limits(model, "onnx_float64"), files)
 
 
@@ -49,7 +49,7 @@ def layer_by_layer(subject: Subject, apart: Done, reference: Done, integers: Arr
         return {f"in:{row['name']}": known[row["name"]] for row in described}
 
     inputs = InputSet(arrays, {"integers": reference.key, **own.parts}, batched=False)
-    files = {"model.onnx": apart.files["cut.onnx"]}
+    files = {"model.onnx": apart.files["layers.onnx"]}
     return Subject(f"{apart.key}:cut", files, described, list(apart.meta["layers"]["outputs"]), {}, "", inputs)
 
 

@@ -11,7 +11,7 @@ from bench_plugin.agent.contract import Call, ExtractCall, OpenCall, Segment, Sh
 from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
-    "name": "onnx_surgery",
+    "name": "onnx_subgraphs",
     "kind": "tool",
     "toolchain": "onnxruntime",
     "title": "ONNX subgraph extraction",
@@ -40,7 +40,7 @@ class Adapter:
         """Nothing to forget."""
 
     def open(self, call: OpenCall) -> Reply:
-        """``bound.onnx``, the graph to extract from, and ``tapped.onnx`` with its intermediate outputs exposed.
+        """``bound.onnx``, the graph to extract from, and ``exposed.onnx`` with its intermediate outputs exposed.
 
         ``nodes`` (constants are none) say what they read and write; ``fixed`` are the tensors that no input's values
         decide; ``taps`` the order of the exposed outputs.
@@ -53,14 +53,14 @@ class Adapter:
         bound = call.binding is not None
         if call.binding is not None:
             _bind(model, call.binding)
-        paths = {name: call.path(name) for name in ("bound.onnx", "tapped.onnx")}
+        paths = {name: call.path(name) for name in ("bound.onnx", "exposed.onnx")}
         onnx.save(model, paths["bound.onnx"])
         graph = model.graph
         rows, fixed = _described_nodes(graph, bound)
         types = _types(onnx, model)
         taps = [name for row in rows if not row["opaque"] for name in row["writes"]]
         meta: dict[str, object] = {
-            "nodes": rows, "fixed": sorted(fixed), "taps": taps, "outputs": [value.name for value in graph.output],
+            "nodes": rows, "fixed": sorted(fixed), "exposed": taps, "outputs": [value.name for value in graph.output],
             "inputs": [_row(onnx, value) for value in _inputs(graph)], "types": types,
             "half": _has_half(graph), "ir": model.ir_version,
         }  # fmt: skip
@@ -71,7 +71,7 @@ class Adapter:
             graph.output.append(known.get(name) or onnx.helper.make_tensor_value_info(name, elem, None))
         if _has_half(graph):
             _widen(onnx, graph)
-        onnx.save(model, paths["tapped.onnx"])
+        onnx.save(model, paths["exposed.onnx"])
         return Reply(meta, files=paths)
 
     def extract(self, call: ExtractCall) -> Reply:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-SURGERY, GRAPHS = "onnx_surgery", "onnx_graphs"
+SUBGRAPHS, GRAPHS = "onnx_subgraphs", "onnx_graphs"
 
 
-class Cutter:
+class Extractor:
     """Cuts one file; what it keeps lies in ``folder``."""
 
     def __init__(self, tools: TrialTools, origin: Origin, folder: Path) -> None:
@@ -29,12 +29,12 @@ class Cutter:
         self._folder = folder
 
     def graph(self, *, bound: bool) -> Graph:
-        """The file as a graph to cut, evaluated; ``bound`` fixes symbolic dimensions. Raises CannotSay."""
+        """The file as a graph to extract from, evaluated; ``bound`` fixes symbolic dimensions. Raises CannotSay."""
         origin = self._origin
         meta = {"binding": dict(origin.binding) if bound else None}
-        opened = self._tools.call(SURGERY, "open", meta, {}, {"model.onnx": origin.path})
-        values = self._tools.evaluated(opened.files["tapped.onnx"], origin.arrays)
-        found = dict(zip(opened.meta["taps"], values.values(), strict=True))
+        opened = self._tools.call(SUBGRAPHS, "open", meta, {}, {"model.onnx": origin.path})
+        values = self._tools.evaluated(opened.files["exposed.onnx"], origin.arrays)
+        found = dict(zip(opened.meta["exposed"], values.values(), strict=True))
         types = {**{name: _narrow(x.dtype.name) for name, x in found.items()}, **opened.meta["types"]}
         exact = {**{name.partition(":")[2]: x for name, x in origin.arrays.items()}, **found}
         nodes = tuple(
@@ -90,12 +90,12 @@ class Cutter:
             outputs.append(tuple(made))
         missing = [name for name in given_names.values() if name not in graph.values]
         if missing:
-            raise CannotSay(f"{missing[0]} is no tensor, so the graph cannot be cut there")
+            raise CannotSay(f"{missing[0]} is no tensor, so no subgraph can begin there")
         named = {name for made in outputs for name in made} | set(given_names.values())
         types = {name: [graph.types[name], list(graph.values[name].shape[1:])] for name in named}
         sent = {f"fix:{name}": value for name, value in fixed_names.items()}
         answer = self._tools.call(
-            SURGERY, "extract", {"segments": rows, "types": types}, sent, {"bound.onnx": graph.path}
+            SUBGRAPHS, "extract", {"segments": rows, "types": types}, sent, {"bound.onnx": graph.path}
         )
         arrays = {f"in:{new}": graph.values[old] for new, old in given_names.items()}
         places, start = [], 0
@@ -112,14 +112,14 @@ class Cutter:
         names = list(answer.meta["layers"])
         if not names:
             raise CannotSay("the graph has no quantised layer")
-        tapped = answer.files["tapped.onnx"]
+        tapped = answer.files["exposed.onnx"]
         values = list(self._tools.evaluated(tapped, origin.arrays).values())
         truth = dict(zip(names, values, strict=False))
         known = {f"in:{name}_given": x for name, x in truth.items()} | dict(origin.arrays)
         rows = tuple({**row, "layout": ""} for row in answer.meta["inputs"])
         arrays = {f"in:{row['name']}": known[f"in:{row['name']}"] for row in rows}
         outputs = tuple(answer.meta["outputs"])
-        cut = Part(answer.files["cut.onnx"], answer.files["cut.onnx"], rows, outputs, arrays, {})
+        cut = Part(answer.files["layers.onnx"], answer.files["layers.onnx"], rows, outputs, arrays, {})
         bound = tuple(
             {**row, "shape": [origin.binding.get(dim, dim) for dim in row["shape"]]} for row in origin.described
         )
@@ -131,7 +131,7 @@ class Cutter:
         meta = {"size": size, "to": to}
         layouts = {row["name"]: row.get("layout", "") for row in part.inputs}
         try:
-            answer = self._tools.call(SURGERY, "shrink", meta, part.arrays, {"part.onnx": part.path})
+            answer = self._tools.call(SUBGRAPHS, "shrink", meta, part.arrays, {"part.onnx": part.path})
         except CannotSay:
             return None
         return self._part_of(answer, dict(answer.arrays), layouts, part.segments)
