@@ -1,4 +1,4 @@
-"""Detections: matched per image and class by overlap, order ignored; only stable ones must be found again."""
+"""The verdict on detections, matched per image and class by overlap (docs/numbers.md, "Detections")."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 
 Array = np.ndarray[Any, Any]
 Outputs = Mapping[str, Array]
-ROWS = "#rows"  # beside an output whose length varies: how many of its rows each image has, [N]
-NEARBY = 0.5  # an unmatched detection belongs to an unstable one of the truth when they overlap by this much
-TIE = 1e-3  # of equally overlapping pairs, the one with the nearer scores: a whole score weighs as much as this overlap
+ROWS = "#rows"  # suffix of the output that counts the rows of each of N images, integers [N]
+NEARBY = 0.5  # overlap from which an unmatched detection is taken for an unstable one of the truth
+TIE = 1e-3  # among equal overlaps the nearer scores win: a difference of 1 in score weighs as much as this overlap
 
 
 @dataclass(frozen=True)
 class Detections:
-    """What was found in one image: boxes [R, 4] (x1, y1, x2, y2), labels [R], scores [R], masks [R, H, W] or None."""
+    """The R detections in one image: boxes [R, 4] (x1, y1, x2, y2), labels [R], scores [R], masks [R, H, W] or None.
+
+    Boxes (in the model's own unit) and scores are float64; labels are integers; masks are probabilities from 0 to 1.
+    """
 
     boxes: Array
     labels: Array
@@ -31,7 +34,7 @@ class Detections:
         return len(self.scores)
 
     def only(self, which: Array) -> Detections:
-        """The detections at these indices (or of this mask)."""
+        """The detections at these indices, integers [S], or where a boolean mask [R] is true."""
         return Detections(
             self.boxes[which], self.labels[which], self.scores[which], None if self.masks is None else self.masks[which]
         )
@@ -49,8 +52,10 @@ class _Match:
 
 
 def images(outputs: Outputs, roles: Sequence[str]) -> list[Detections]:
-    """Outputs to detections per image, by role (boxes, labels, scores, masks); padding with labels below 0 is dropped.
+    """The detections of each of the N images. Detections with a label below 0 are padding and are dropped.
 
+    ``roles`` names the outputs by position: boxes, labels, scores, masks. An output is [N, R, ...], or [all rows, ...]
+    with an output ``NAME#rows`` [N] beside it that counts the rows of each image.
     Raises ValueError for outputs that cannot be read as detections.
     """
     plain = [name for name in outputs if not name.endswith(ROWS)]
@@ -81,9 +86,10 @@ def compare_detections(
     truth: Outputs, perturbed: Sequence[Outputs], actual: Outputs, roles: Sequence[str], *, precision: str = "fp32",
     table: Table = DEFAULTS,
 ) -> Comparison:  # fmt: skip
-    """Every stable detection of the truth must be found; what is found beyond must be one of its unstable ones.
+    """The verdict: every stable detection must be found, and every further one must overlap with an unstable one.
 
-    ``perturbed`` are runs of the truth with inputs and weights off by the precision's rounding.
+    ``perturbed`` are runs of the truth with inputs and weights perturbed by the precision's rounding; a detection is
+    stable when all of them find it. For the shapes of the outputs and for ``roles`` see :func:`images`.
     """
     if not perturbed:
         return Comparison(UNVERIFIED, "no perturbed runs: which detections are stable is not known")
@@ -171,7 +177,10 @@ def _matches(mine: Detections, theirs: Detections, undecided: float) -> Iterator
 
 
 def overlaps(a: Array, b: Array) -> Array:
-    """Intersection over union of boxes: [R, 4] and [S, 4] to [R, S]; equal boxes of no area overlap fully."""
+    """Intersection over union of the boxes [R, 4] and [S, 4] (x1, y1, x2, y2), as shares of 1, [R, S].
+
+    Equal boxes overlap fully, also where they have no area.
+    """
     low = np.maximum(a[:, None, :2], b[None, :, :2])
     high = np.minimum(a[:, None, 2:], b[None, :, 2:])
     common = np.clip(high - low, 0, None).prod(axis=2)
@@ -187,7 +196,7 @@ def _areas(boxes: Array) -> Array:
 
 
 def _mask_overlap(mine: Detections, a: int, theirs: Detections, b: int, undecided: float) -> float:
-    """Intersection over union, where the truth's own pixel is not within ``undecided`` of the threshold."""
+    """Intersection over union, over the pixels where ``mine`` is more than ``undecided`` away from 0.5."""
     if mine.masks is None and theirs.masks is None:
         return 1.0
     if mine.masks is None or theirs.masks is None or mine.masks.shape[1:] != theirs.masks.shape[1:]:

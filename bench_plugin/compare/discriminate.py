@@ -1,4 +1,7 @@
-"""Could this model show an error at all? A verdict on a model whose mutants look right proves nothing."""
+"""Whether a model is mutation-sensitive: a verdict on a model whose broken variants pass would prove nothing.
+
+docs/numbers.md, "Could this model show an error?", defines the mutants and the threshold.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,11 @@ Outputs = Mapping[str, Array]
 
 @dataclass(frozen=True)
 class Discrimination:
-    """``table``: variant -> worst E and M over the outputs, and whether the pass rule catches it (``killed``)."""
+    """``enough`` is true for a mutation-sensitive model; else ``reason`` names the variant with the smallest effect.
+
+    ``table`` holds for each variant the largest ``E`` and ``M`` over its outputs, ``ratio`` (E in tolerances, at most
+    1e9) and ``killed`` (whether the pass rule detects it).
+    """
 
     enough: bool
     reason: str
@@ -28,9 +35,10 @@ class Discrimination:
 def discriminate(
     truth: Outputs, mutants: Mapping[str, Outputs], limits: Mapping[str, Tolerance], table: Table = DEFAULTS
 ) -> Discrimination:
-    """Mean output, rows permuted over the inputs, and each mutant must be off by ten tolerances in some output.
+    """Judge whether every variant is off by at least ``table.discrimination`` tolerances, by E, in some output.
 
-    ``truth`` [n, ...] for the n inputs that the mutants ran on.
+    The variants are the mutants, the mean output for every input, and each input with its neighbour's output.
+    ``truth`` and every mutant hold [n, ...] for the n inputs that the mutants ran on; ``limits`` is by output.
     """
     variants: dict[str, Outputs] = {
         "mean output": {name: _mean(t) if _measurable(t) else t for name, t in truth.items()},

@@ -1,4 +1,7 @@
-"""Distances between an output and its truth, over N inputs on axis 0."""
+"""Distances between an output and its truth (docs/numbers.md, "Two distances").
+
+Axis 0 of every array counts the N inputs. All arithmetic is done in float64.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Scale:
-    """What changes over the inputs: norm and root mean square of T - mean over inputs of T."""
+    """How much a truth T changes over the inputs: Euclidean norm and root mean square of T - mean of T over the inputs.
+
+    Both have the unit of T.
+    """
 
     norm: float
     rms: float
@@ -20,7 +26,11 @@ class Scale:
 
 @dataclass(frozen=True)
 class Distance:
-    """E and M as docs/numbers.md defines them, and the figures that people ask for beside them."""
+    """E and M as docs/numbers.md defines them, and three common figures beside them.
+
+    ``E``, ``M``, ``max_rel`` (the largest absolute error over the largest absolute value of the truth) and ``cosine``
+    (of the angle between the flattened arrays) have no unit; ``max_abs`` has the unit of the outputs.
+    """
 
     E: float
     M: float
@@ -30,7 +40,10 @@ class Distance:
 
 
 def scale_of(truth: Array) -> Scale:
-    """Centred over axis 0: against max|T| a constant answer would look almost right, centred it is off by 1."""
+    """The scale of a truth [N, ...] of any real type, centred over the inputs on axis 0.
+
+    In units of max|T| a constant answer would look almost right; in units of the centred norm its E is 1 or more.
+    """
     values = np.asarray(truth, dtype=np.float64)
     centred = values - mean_over_inputs(values)
     norm = float(np.sqrt(np.einsum("i,i->", centred.reshape(-1), centred.reshape(-1))))
@@ -38,7 +51,10 @@ def scale_of(truth: Array) -> Scale:
 
 
 def mean_over_inputs(truth: Array) -> Array:
-    """[1, ...]; of equal numbers exactly that number, where a plain sum may be off by an ulp."""
+    """The mean over the inputs of a truth [N, ...], as float64 [1, ...].
+
+    The mean of N equal numbers is exactly that number; a plain sum divided by N may be off by a unit in the last place.
+    """
     values = np.asarray(truth, dtype=np.float64)
     first = values[:1]
     mean: Array = first + (values - first).mean(axis=0, keepdims=True)
@@ -46,7 +62,10 @@ def mean_over_inputs(truth: Array) -> Array:
 
 
 def distance(actual: Array, truth: Array, scale: Scale) -> Distance:
-    """Distance of ``actual`` from ``truth`` (equal shapes, finite), in units of ``scale``; inf where it is zero."""
+    """Distance of ``actual`` from ``truth``, in units of ``scale``. Both are [N, ...] of equal shape and finite.
+
+    A unit of zero makes the distance infinite, or 0 where there is no error.
+    """
     t = np.asarray(truth, dtype=np.float64).reshape(-1)
     y = np.asarray(actual, dtype=np.float64).reshape(-1)
     error = y - t
@@ -60,9 +79,11 @@ def distance(actual: Array, truth: Array, scale: Scale) -> Distance:
 
 
 def top_agreement(actual: Array, truth: Array, tolerance: float) -> tuple[float | None, float]:
-    """Share of equal argmax over the last axis, where T's margin exceeds twice the tolerance; and the excluded share.
+    """How often the largest element along the last axis is the same one: (agreement, excluded), both shares of 1.
 
-    ``tolerance`` is absolute. Of inputs that are all excluded no agreement can be said: None.
+    ``actual`` and ``truth`` are [N, ..., C] of equal shape. Rows where the largest and the second largest element of
+    the truth are no more than twice ``tolerance`` apart are excluded; ``tolerance`` has the unit of the outputs.
+    The agreement is None where every row is excluded.
     """
     if truth.ndim < 2 or truth.shape[-1] < 2 or truth.size == 0:
         return None, 1.0

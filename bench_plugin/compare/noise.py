@@ -1,4 +1,7 @@
-"""How far right answers are apart: the noise of the claimed precision, measured on the framework's own model."""
+"""The noise of a precision: how far apart right answers are, measured on the framework's own model.
+
+The formulas are those of docs/numbers.md, "Noise" and "The table".
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Noise:
-    """The worst E and M of runs that are right by construction; ``runs`` is how many were measured."""
+    """The worst E and M (without a unit) of runs that are right by construction; ``runs`` counts the measured ones."""
 
     E: float
     M: float
@@ -25,9 +28,10 @@ class Noise:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What E and M may reach; ``ill_conditioned`` where k times the noise exceeds the cap: nothing is proven.
+    """The largest E and M that agree. Neither has a unit.
 
-    ``unreachable`` says why no run could be relied on, where the cap is one that a user tightened; else it is empty.
+    ``ill_conditioned`` is true where k times the noise exceeds the cap, so that a comparison proves nothing.
+    ``unreachable`` is the reason why no run can pass a cap that a user tightened; otherwise it is empty.
     """
 
     E: float
@@ -37,10 +41,11 @@ class Tolerance:
 
 
 def measure_noise(truth: Array, runs: Iterable[Array]) -> Noise:
-    """Each run [n, ...] holds the first n of the truth's [N, ...] inputs; distances are in units of those n inputs.
+    """The noise of one output: ``truth`` is [N, ...], and each run [n, ...] holds its first n <= N inputs.
 
-    A run of fewer than two inputs changes nothing over its inputs, so the whole truth gives its unit. Outputs that are
-    compared exactly, and truths that are not finite, have no noise.
+    Distances are in units of those n inputs. A run of one input has nothing that changes over its inputs, so the whole
+    truth gives its unit. Outputs that are not floating point, and truths that are not finite, have no noise
+    (``runs`` is 0); runs of another shape or with values that are not finite are left out.
     """
     if truth.dtype.kind != "f" or not truth.size or not np.isfinite(truth).all():
         return Noise(0.0, 0.0, 0)
@@ -59,10 +64,11 @@ def measure_noise(truth: Array, runs: Iterable[Array]) -> Noise:
 
 
 def tolerance(noise: Noise, row: Row, strict: Row | None = None, usual: Row | None = None) -> Tolerance:
-    """``E <= min(cap, max(k nu_E, floor))`` and ``M <= max(2 k nu_M, 8 floor)``.
+    """The tolerance of one output: ``E <= min(cap, max(k nu_E, floor))`` and ``M <= max(2 k nu_M, 8 floor)``.
 
-    ``strict`` is the row that a loose one widens: a model is not ill-conditioned because a compiler is fast.
-    ``usual`` is the row without a user's changes: a cap below its cap is a demand that the model's noise must fit.
+    ``strict`` is the row that a fast-math row widens: its k decides whether a model is ill-conditioned, so that a
+    compiler's fast math cannot make one so. ``usual`` is the row without a user's changes: where a user's cap is
+    below its cap and the noise exceeds it, the tolerance is ``unreachable``.
     """
     k = (strict or row).k
     ill_conditioned = k * noise.E > row.cap

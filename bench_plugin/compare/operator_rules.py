@@ -1,7 +1,7 @@
-"""When the result of a single operator is right (docs/numbers.md, "Single operators").
+"""When the result of a single operator is right (docs/operators.md, the table of rules).
 
-Two verdicts stand beside each other: ``strict``, by the kind of operator against a result recomputed in float64, and
-``stock``, the tolerance of ONNX's own test runner against the outputs that its test holds.
+There are two verdicts: ``strict`` compares with a result that was recomputed in float64, by a rule for each kind of
+operator; ``stock`` compares with the outputs that ONNX's test holds, within the tolerance of ONNX's own test runner.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class Tensor(NamedTuple):
-    """An array with the name of its type: bfloat16 comes widened to float32, other types numpy lacks as codes."""
+    """An array [...] of any shape with the name of its ONNX type, such as float32.
+
+    ``values`` has that dtype. bfloat16 is widened to float32; other types that numpy lacks are their integer codes.
+    """
 
     dtype: str
     values: Array
@@ -31,7 +34,9 @@ Value = Union[Tensor, "list[Value]", None]
 
 @dataclass(frozen=True)
 class Rule:
-    """``kind``: movement, exact, ulp, sum, composite or random; ``ulps`` for kind ulp, and if ``loose`` (fast math)."""
+    """``kind`` is movement, exact, ulp, sum, composite or random. Only kind ulp has a limit of its own, in ULP:
+    ``ulps``, and ``loose`` under fast math (0 where fast math changes nothing).
+    """
 
     kind: str
     ulps: float = 0.0
@@ -39,19 +44,23 @@ class Rule:
 
     @property
     def need(self) -> str:
-        """What must be known beside the test's own outputs: ``value``, ``sum``, ``spread`` or nothing."""
+        """The field of :class:`Truth` that the rule needs: "value", "sum", "spread", or "" for none."""
         return {"ulp": "value", "sum": "sum", "composite": "spread"}.get(self.kind, "")
 
     @property
     def text(self) -> str:
-        """The rule in a few characters."""
+        """The rule in a few characters, for messages and tables."""
         names = {"sum": "16 u S", "composite": "16 spread + 4 ULP", "movement": "bitwise", "exact": "equal"}
         return f"{self.ulps:g} ULP" if self.kind == "ulp" else names.get(self.kind, self.kind)
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What was recomputed in float64 for one output: values, the operator's result on absolute values, the spread."""
+    """What was recomputed in float64 for one output [...]; None where it was not.
+
+    ``values`` and ``sums`` (the operator's result on absolute values, S in docs/operators.md) are float64 and have the
+    output's shape. ``spread`` is the largest absolute change of the output when its inputs change by a rounding.
+    """
 
     values: Array | None = None
     sums: Array | None = None
@@ -60,7 +69,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Verdict:
-    """``ratio``: the worst error over its tolerance; ``notes`` are remarks that do not decide."""
+    """``ratio`` is the largest error over its tolerance, None where none was measured; ``notes`` do not decide."""
 
     passed: bool
     reason: str = ""
@@ -69,7 +78,7 @@ class Verdict:
 
 
 class Format(NamedTuple):
-    """A binary format: bits of its fraction, exponent of its smallest normal, its largest value."""
+    """A binary floating-point format: bits of its fraction, exponent of its smallest normal number, largest value."""
 
     fraction: int
     lowest: int
@@ -77,7 +86,7 @@ class Format(NamedTuple):
 
     @property
     def unit(self) -> float:
-        """Half a unit in the last place of 1."""
+        """Half a unit in the last place of 1: the unit roundoff u."""
         return float(2.0 ** -(self.fraction + 1))
 
 
@@ -140,7 +149,10 @@ TRAINING_INPUT = 2  # of Dropout: training_mode, which makes it random
 
 
 def rule_of(operators: Sequence[str], nodes: int, inputs: int) -> Rule:
-    """The rule of a model by its operators: one node has its operator's, several are composite."""
+    """The rule of a model: that of its operator for one node, composite for several.
+
+    ``operators`` are the ONNX operator names of the nodes; ``inputs`` counts the inputs of the model.
+    """
     training = nodes == 1 and operators[0] == "Dropout" and inputs > TRAINING_INPUT
     if training or RANDOM.intersection(operators):
         return Rule("random")
@@ -158,7 +170,7 @@ def rule_of(operators: Sequence[str], nodes: int, inputs: int) -> Rule:
 
 
 def ulp(values: Array, form: Format) -> Array:
-    """The distance between neighbours of the format at each value."""
+    """One ULP at each of ``values`` [...]: the distance to the next number of the format, float64 of the same shape."""
     import numpy as np
 
     _, exponents = np.frexp(values)
@@ -169,7 +181,11 @@ def ulp(values: Array, form: Format) -> Array:
 def strict(
     expected: Sequence[Value], actual: Sequence[Value], truths: Sequence[Truth], rule: Rule, *, loose: bool = False
 ) -> Verdict:
-    """Every output by the rule; an output without a truth in ``truths`` is compared with the test's own."""
+    """The verdict by ``rule`` on every output, matched by position. The shapes [...] are arbitrary, but must be equal.
+
+    ``expected`` are the outputs of the test; where ``truths`` holds float64 values for an output, these are compared
+    with instead. ``loose`` permits the limit of fast math.
+    """
     if len(actual) != len(expected):
         return Verdict(False, f"{len(actual)} outputs, expected {len(expected)}")
     worst: float | None = None
@@ -186,7 +202,10 @@ def strict(
 
 
 def stock(expected: Sequence[Value], actual: Sequence[Value], *, rtol: float, atol: float) -> Verdict:
-    """ONNX's own runner: same types and shapes, |actual - expected| <= atol + rtol |expected|."""
+    """The verdict of ONNX's own runner: equal types and shapes [...], |actual - expected| <= atol + rtol |expected|.
+
+    ``atol`` has the unit of the output, ``rtol`` is a share of 1. For bfloat16 ``rtol`` is at least 2^-6.
+    """
     if len(actual) != len(expected):
         return Verdict(False, f"{len(actual)} outputs, expected {len(expected)}")
     for index, (want, have) in enumerate(zip(expected, actual, strict=True)):
@@ -288,7 +307,7 @@ def _close(want: Tensor, have: Tensor, truth: Truth, rule: Rule, loose: bool, wh
 
 
 def _limits(dtype: str, true: Array, sums: Array, truth: Truth, rule: Rule, loose: bool) -> tuple[Array, Array | None]:
-    """The tolerance of every element, and the one of accumulating in a narrow format itself."""
+    """The tolerance of every element, and the wider one for sums that are accumulated in a narrow format itself."""
     import numpy as np
 
     form = FORMATS[dtype]

@@ -1,4 +1,4 @@
-"""Which precision a result looks like: the emulation whose error is nearest to its own."""
+"""The inferred precision of a result: that of the emulation whose error is nearest to the result's own."""
 
 from __future__ import annotations
 
@@ -14,14 +14,21 @@ Array = np.ndarray[Any, Any]
 
 
 def emulated_errors(truth: Mapping[str, Array], emulated: Mapping[str, Mapping[str, Array]]) -> dict[str, float]:
-    """E of every emulation against the truth's first inputs, the worst over the outputs."""
+    """E of every emulation by name of its precision: the largest over its outputs, inf where one is not finite.
+
+    ``truth`` holds float64 [N, ...], each emulation [n, ...] of the first n <= N inputs, matched by position.
+    """
     return {name: _worst(truth, outputs) for name, outputs in emulated.items()}
 
 
 def effective_by_error(
     truth: Mapping[str, Array], actual: Mapping[str, Array], errors: Mapping[str, float], count: int
 ) -> str:
-    """The nearest emulation by ratio of errors, over the first ``count`` inputs; empty where nothing can be told."""
+    """The precision whose emulation has the nearest E by ratio, or "" where none can be inferred.
+
+    ``truth`` and ``actual`` hold [N, ...]; only their first ``count`` inputs are used, those that ``errors`` (from
+    :func:`emulated_errors`) were measured on. A result at most as wrong as the fp32 emulation is fp32.
+    """
     mine = _worst(truth, {name: values[:count] for name, values in actual.items()})
     usable = {name: error for name, error in errors.items() if 0 < error < math.inf}
     if not usable or not math.isfinite(mine):

@@ -1,4 +1,4 @@
-"""How well a classifier does its task, and whether what a compiler lost of that is more than chance."""
+"""How well a classifier does its task, and whether a compiled model's loss of accuracy is statistically significant."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Drop:
-    """Loss of top-1 accuracy against the reference on the same inputs, as shares of 1.
+    """Loss of top-1 accuracy against the reference on the same inputs, as shares of 1; negative where it is a gain.
 
-    ``lower`` and ``upper`` bound it at 95 % (paired, normal approximation); ``agreement`` is the share of equal
-    answers, ``mcnemar_p`` the exact two-sided test of the answers that only one of the two got right.
+    ``lower`` and ``upper`` are the bounds of its 95 % confidence interval (paired, normal approximation),
+    ``agreement`` is the share of equal answers, and ``mcnemar_p`` is the p-value of McNemar's exact two-sided test.
     """
 
     drop: float
@@ -29,10 +29,11 @@ class Drop:
 
 
 def classification(scores: Array, labels: Array, classes: int) -> dict[str, Any]:
-    """Metrics of ``scores`` [n, classes] against ``labels`` [n].
+    """Metrics of ``scores`` [N, classes], floating point, against ``labels`` [N], integers from 0 to classes - 1.
 
-    ``confusion[i][j]`` counts inputs of class i that were called j; precision and sensitivity per class (0 where a
-    class was never called, or never occurs); ``g_mean`` is the geometric mean of the sensitivities.
+    All metrics are shares of 1, except ``inputs`` and ``confusion``: ``confusion[i][j]`` counts the inputs of class i
+    that were classified as j. Precision and sensitivity are per class, and 0 for a class that was never predicted or
+    never occurs; ``g_mean`` is the geometric mean of the sensitivities.
     """
     answers = scores.argmax(axis=1)
     confusion = np.zeros((classes, classes), dtype=np.int64)
@@ -56,13 +57,16 @@ def classification(scores: Array, labels: Array, classes: int) -> dict[str, Any]
 
 
 def paired_drop(reference: Array, answers: Array, labels: Array) -> Drop:
-    """What ``answers`` [n] lose against ``reference`` [n]: both are class numbers for the same inputs."""
+    """The loss of accuracy of ``answers`` [N] against ``reference`` [N]: predicted classes (integers).
+
+    ``labels`` [N] are the right classes of the same N inputs, N >= 1.
+    """
     before, after = reference == labels, answers == labels
     lost, won = int((before & ~after).sum()), int((~before & after).sum())
     count = len(labels)
     drop = (lost - won) / count
     spread = math.sqrt(max((lost + won) / count - drop**2, 0.0) / count)
-    from scipy import stats  # a second that only those who judge quality have to wait
+    from scipy import stats  # this import takes a second, so only the quality check pays for it
 
     reach = float(stats.norm.ppf(0.5 + CONFIDENCE / 2)) * spread
     p = float(stats.binomtest(lost, lost + won, 0.5).pvalue) if lost + won else 1.0

@@ -1,4 +1,4 @@
-"""Integers against integers: how many steps of its scale a quantised result is off (docs/numbers.md)."""
+"""How many steps of its scale a quantised result is off (docs/numbers.md, "Reduced precision")."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Steps:
-    """Share of elements that are at most one step off, and the largest distance in steps."""
+    """``within`` is the share (of 1) of elements at most one step off, ``largest`` the largest distance in steps."""
 
     within: float
     largest: float
@@ -25,14 +25,20 @@ class Steps:
 
 
 def steps(actual: Array, truth: Array, scale: float = 1.0) -> Steps:
-    """Distance in steps of ``scale``; integers are their own steps. Shapes must be equal, sizes not zero."""
+    """Distance of ``actual`` from ``truth`` in steps of ``scale``; both are [N, ...], of one shape and not empty.
+
+    ``scale`` is the step in the unit of the arrays: 1 for integers, the quantisation scale for dequantised values.
+    """
     off = np.abs(np.asarray(actual, dtype=np.float64) - np.asarray(truth, dtype=np.float64)) / scale
     slack = 1e-3  # float32 arithmetic around whole steps
     return Steps(float((off <= 1 + slack).mean()), float(off.max()), int(off.size))
 
 
 def compare_layers(truth: Mapping[str, Array], actual: Mapping[str, Array], table: Table = DEFAULTS) -> Comparison:
-    """Every layer, fed with the truth's own integers: ``truth`` and ``actual`` [N, ...] by the layer's name."""
+    """The verdict on the layers of a quantised model, each of which got the integers of the truth as its input.
+
+    ``truth`` and ``actual`` hold the integers [N, ...] after each layer, by the layer's name.
+    """
     rows, wrong = [], []
     for name, expected in truth.items():
         if name not in actual or actual[name].shape != expected.shape:
@@ -55,10 +61,12 @@ def compare_stable(
     truth: Mapping[str, Array], perturbed: Sequence[Mapping[str, Array]], actual: Mapping[str, Array],
     scales: Sequence[float | None], table: Table = DEFAULTS,
 ) -> Comparison:  # fmt: skip
-    """End to end, on the inputs whose rounding does not hang on the last bit: [N, ...] each, compared by position.
+    """The verdict end to end, on the stable inputs: those whose rounding does not depend on the last bit.
 
-    An input is stable when no perturbed run moves any of its outputs by half a step. An output that is no
-    dequantisation has no step: there the cap of fp32 takes its place, in units of what the outputs change by.
+    ``truth``, each run of ``perturbed`` and ``actual`` hold floating-point [N, ...] and are matched by position. An
+    input is stable when no perturbed run moves any of its outputs by half a step or more. ``scales`` holds the step of
+    every output, or None for one that is not dequantised: there the fp32 cap times the root mean square of what
+    changes over the inputs takes the place of a step.
     """
     if len(actual) < len(truth):
         return Comparison(MISMATCH, f"{len(actual)} outputs where {len(truth)} are needed", {})
@@ -96,7 +104,11 @@ def _stable(expected: Array, perturbed: Sequence[Array], unit: float) -> Array:
 def killed_in_steps(
     truth: Mapping[str, Array], mutant: Mapping[str, Array], scales: Sequence[float | None], table: Table = DEFAULTS
 ) -> dict[str, Any] | None:
-    """Whether the rule of :func:`compare_stable` would catch a mutant, by position; None where no output has a step."""
+    """Whether the rule of :func:`compare_stable` would detect a mutant; None where no output has a step.
+
+    ``truth`` and ``mutant`` hold [N, ...] and are matched by position with ``scales``. ``killed`` is true where the
+    mutant is detected, ``ratio`` is its largest distance over the permitted one.
+    """
     worst, killed, judged = 0.0, False, False
     for expected, found, scale in zip(truth.values(), mutant.values(), scales, strict=False):
         if scale is None or not expected.size:
@@ -111,7 +123,10 @@ def killed_in_steps(
 
 
 def sqnr(actual: Array, truth: Array) -> float | None:
-    """Signal to quantisation noise in decibels; None where there is no noise or no signal."""
+    """Ratio of signal to quantisation noise in dB, 10 log10(sum T^2 / sum (Y - T)^2), of two arrays of one shape [...].
+
+    None where there is no noise or no signal.
+    """
     t = np.asarray(truth, dtype=np.float64)
     noise = float(np.square(np.asarray(actual, dtype=np.float64) - t).sum())
     signal = float(np.square(t).sum())

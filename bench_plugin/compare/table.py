@@ -1,4 +1,4 @@
-"""The one table of tolerances and thresholds. Every default has its evidence in docs/numbers.md."""
+"""The one table of tolerances and thresholds. docs/numbers.md lists every default with its meaning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 @dataclass(frozen=True)
 class Row:
-    """E may be ``k`` times the noise, at least ``floor``, never above ``cap``."""
+    """The tolerance on E: ``k`` times the noise, at least ``floor``, at most ``cap``. None of the three has a unit."""
 
     k: float
     floor: float
@@ -20,7 +20,9 @@ class Row:
 
 @dataclass(frozen=True)
 class DetectionRow:
-    """What a stable detection must reach: overlap with its match, and distance of the scores."""
+    """What a stable detection needs: the least ``overlap`` of the boxes and of the masks (``mask``), as shares of 1 by
+    intersection over union, and the largest difference in ``score``.
+    """
 
     overlap: float
     score: float
@@ -29,9 +31,12 @@ class DetectionRow:
 
 @dataclass(frozen=True)
 class Table:
-    """All defaults; ``discrimination`` is how many tolerances a mutant must be off, at least.
+    """All tolerances and thresholds, by precision where they depend on it.
 
-    Of a quantised result ``quantised_share`` may be at most one step off, and none more than ``quantised_steps``.
+    ``discrimination`` is the least distance of a mutant, in tolerances on E. ``stable_detections`` is the least number
+    of stable detections over all inputs. Where more than ``excluded_share`` (share of 1) of the rows is excluded, no
+    top agreement is given. Of a quantised result the share ``quantised_share`` must be within one step of its scale,
+    and no element more than ``quantised_steps`` steps off.
     """
 
     rows: Mapping[str, Row] = field(
@@ -56,7 +61,10 @@ class Table:
     quantised_steps: float = 3.0
 
     def row(self, precision: str, *, loose: bool = False) -> Row:
-        """The row of a precision; ``loose`` where fast math or Winograd is declared."""
+        """The row of a precision; ``loose`` where an adapter declares fast math or Winograd.
+
+        Raises KeyError for a precision that the table does not have.
+        """
         return self.rows["fp32-loose" if loose and precision == "fp32" else precision]
 
 

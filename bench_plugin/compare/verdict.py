@@ -1,4 +1,6 @@
-"""The verdict on a run: every output against its truth. Nothing compared, missing or misshapen can ever pass."""
+"""The verdict on a run: every output against its truth. A run with nothing to compare, or with an output that is
+missing or has the wrong shape, never passes.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ LARGEST = {"fp16": 65504.0}
 
 @dataclass(frozen=True)
 class Comparison:
-    """``status`` is agree, mismatch or unverified; ``reason`` one line; ``numbers`` plain data for the row."""
+    """``status`` is agree, mismatch or unverified, ``reason`` is one line, ``notes`` are remarks that do not decide.
+
+    ``numbers`` is plain data for the row: the figures of the worst output and, under ``outputs``, those of each.
+    """
 
     status: str
     reason: str = ""
@@ -46,10 +51,11 @@ def compare(
     loose: bool = False,
     table: Table = DEFAULTS,
 ) -> Comparison:
-    """Compare outputs by position: names are the exporter's to choose, their number and order are not.
+    """Compare outputs by position, because exporters may change names, but not the number or the order.
 
-    ``truth`` [N, ...] in float64 (or integers, which must be exact), ``noise`` by the truth's names. ``loose`` widens
-    the tolerance where fast arithmetic is declared, only for what needs it, and is noted then.
+    ``truth`` and ``actual`` hold [N, ...] arrays over the same N inputs. A float64 truth is compared within the
+    tolerance, integers, booleans and strings exactly; ``noise`` is by the truth's names. ``precision`` is fp32, fp16
+    or bf16. ``loose`` permits the fast-math tolerance; it is used, and noted, only where the run fails without it.
     """
     if loose:
         found = compare(truth, actual, noise, precision=precision, table=table)
