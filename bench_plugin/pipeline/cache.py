@@ -1,4 +1,4 @@
-"""Finished stages, addressed by recipe: metadata, arrays and files, each with its content hash."""
+"""The cache of finished stages by recipe: metadata, arrays and files, each with its content hash."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 LIMIT_BYTES = 20 * 10**9
-SPARED_SECONDS = 6 * 3600.0  # longer than a run lasts, as a rule
+SPARED_SECONDS = 6 * 3600.0  # most runs take less time than this
 RECORD = "record.json"
 CHUNK = 1 << 20
 TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Results of stages; see `bench cache info`.\n"
@@ -33,7 +33,11 @@ TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Results of stages; see `be
 
 @dataclass(frozen=True)
 class Entry:
-    """A finished stage. ``arrays`` are read when they are asked for."""
+    """A finished stage: what it gave, or its ``failure``.
+
+    ``arrays`` have any shapes and dtypes and are read from disk on use; ``seconds`` is by announced stage,
+    ``peak_bytes`` the largest resident memory of its process.
+    """
 
     meta: Mapping[str, Any]
     arrays: Mapping[str, Array]
@@ -44,7 +48,7 @@ class Entry:
 
 
 class LazyArrays(Mapping[str, "Array"]):
-    """Arrays by name, each loaded from its file on use (no pickle)."""
+    """Arrays of any shapes and dtypes by name, each loaded from its .npy file on use, never unpickled."""
 
     def __init__(self, paths: Mapping[str, Path]) -> None:
         self._paths = paths
@@ -64,7 +68,7 @@ class LazyArrays(Mapping[str, "Array"]):
 
 @dataclass(frozen=True)
 class Usage:
-    """What the cache holds: bytes and entries, per stage."""
+    """What the cache holds; ``stages`` gives (bytes, entries) for each stage."""
 
     folder: Path
     bytes: int
@@ -73,12 +77,16 @@ class Usage:
 
 
 def default_folder() -> Path:
-    """The user's cache of stages."""
+    """The user's cache of stages, a folder of the cache root (domain/paths.py)."""
     return cache_root() / "stages"
 
 
 class Cache:
-    """One folder, shared by runs and threads. ``note`` is told once when nothing can be stored any more."""
+    """A cache in one folder that runs and threads may share.
+
+    ``limit_bytes`` is the size that :meth:`close` reduces it to. ``note`` is called with a sentence for the user when
+    an entry is dropped, and once when nothing can be stored any more.
+    """
 
     def __init__(
         self, folder: Path, *, limit_bytes: int = LIMIT_BYTES, note: Callable[[str], None] = lambda text: None
@@ -92,7 +100,7 @@ class Cache:
         self._lock = threading.Lock()
 
     def get(self, key: str) -> Entry | None:
-        """The entry of a recipe; None when there is none. An entry whose content changed is dropped, never used."""
+        """The entry of a recipe, or None. An entry whose content does not have its hashes is dropped and never used."""
         place = self._place(key)
         try:
             record = json.loads((place / RECORD).read_text("utf-8"))
@@ -107,16 +115,18 @@ class Cache:
             return None
         with self._lock:
             self._used.add(key)
-        os.utime(place)  # least recently used goes first
+        os.utime(place)  # the modification time says which entry was used least recently
         return _entry(place, record)
 
     def put(
         self, key: str, *, stage: str, meta: Mapping[str, Any], arrays: Mapping[str, Array], files: Mapping[str, Path],
         failure: Failure | None, seconds: Mapping[str, float], peak_bytes: int,
     ) -> Entry:  # fmt: skip
-        """Store a finished stage and return it as it will be read back; on a full disk it is returned as it is.
+        """Store a finished stage and return it as it will be read back.
 
-        Raises ValueError for a failure that must not be stored (crash, timeout, out-of-memory, harness, board-lost).
+        A full, read-only or forbidden disk ends the storing for this run, and the stage is returned as it was given.
+        Raises ValueError for a failure that must not be stored (crash, timeout, out-of-memory, harness, board-lost),
+        OSError for any other fault of the disk.
         """
         if failure is not None and failure.symptom not in STORABLE_SYMPTOMS:
             raise ValueError(f"a {failure.symptom} depends on more than its recipe and is never stored")
@@ -144,20 +154,20 @@ class Cache:
 
     @contextmanager
     def lock(self, key: str) -> Iterator[None]:
-        """Held while a stage is looked up and made, so that two runs on one cache make it once."""
+        """Hold the lock of a recipe while its stage is looked up and made, so that two runs make it only once."""
         path = self.folder / "locks" / f"{key[:2]}.{key[:16]}"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             file = path.open("a")
         except OSError:
-            yield  # nothing can be stored either: nothing to agree about
+            yield  # nothing can be stored in this folder, so two runs cannot share a result either
             return
         with file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def usage(self) -> Usage:
-        """What is stored, per stage."""
+        """Sizes and numbers of the entries, for each stage."""
         stages: dict[str, tuple[int, int]] = {}
         for place in self._places():
             stage = json.loads((place / RECORD).read_text("utf-8"))["stage"]
@@ -168,10 +178,10 @@ class Cache:
     def prune(
         self, *, limit_bytes: int, older_seconds: float | None = None, spared_seconds: float = 0.0
     ) -> tuple[int, int]:
-        """Drop what is older than ``older_seconds``, then the least recently used until the rest fits.
+        """Drop entries not used for ``older_seconds``, then the least recently used ones until the rest fits the limit.
 
-        Never what this run uses, nor what any run used in the last ``spared_seconds``: another may be reading it.
-        Returns entries and bytes dropped.
+        Entries that this run used, or that any run used in the last ``spared_seconds``, stay: another run may be
+        reading them. Returns (entries, bytes) dropped.
         """
         places = sorted(
             ((place.stat().st_mtime, _size(place), place) for place in self._places()), key=lambda row: row[0]
@@ -190,7 +200,7 @@ class Cache:
         return dropped, freed
 
     def close(self) -> None:
-        """Bring the cache below its cap, if this run made it grow: to look at every entry takes a while."""
+        """Bring the cache below its limit, if this run stored something; otherwise it did not grow."""
         if self._count and self.folder.is_dir() and not self._full and self._used:
             self.prune(limit_bytes=self._limit, spared_seconds=SPARED_SECONDS)
 

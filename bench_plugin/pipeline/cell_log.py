@@ -1,4 +1,4 @@
-"""The log of one cell: what it gathers on its way through the stages, until its outcome is made."""
+"""The cell log: what one cell gathers from its stages until its outcome is made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from bench_plugin.pipeline.stages import Done
 
 
 class CellLog:
-    """Local to one computation of one cell."""
+    """What one computation of one cell gathers; not shared with other threads.
+
+    ``timings`` are seconds by stage, ``peaks`` bytes of resident memory by stage, ``cached`` the stages that came from
+    the cache, ``numbers`` the figures that the row documents (results/numbers.py).
+    """
 
     def __init__(self, versions: Mapping[str, str]) -> None:
         self.timings: dict[str, float] = {}
@@ -27,7 +31,7 @@ class CellLog:
         self.converted = False
 
     def credit(self, name: str, done: Done) -> Done:
-        """Note a stage's seconds, peak memory, cache and repeat under ``name``; returns the stage."""
+        """Add a stage's seconds, peak memory in bytes, use of the cache and retry under ``name``; return it."""
         for stage, seconds in done.seconds.items():
             if stage != "call":
                 self.timings[stage] = round(self.timings.get(stage, 0.0) + seconds, 6)
@@ -42,7 +46,7 @@ class CellLog:
         return done
 
     def note_file(self, described: Mapping[str, Any]) -> None:
-        """What the checker says of the cell's ONNX file, for the row; an objection is a flag."""
+        """Add what onnx's checker says of the cell's ONNX file; an invalid file is flagged with the objection."""
         if not described["valid"]:
             self.flag(f"invalid: {described['objection']}")
         kept = ("ir", "opsets", "custom_domains", "external_data", "nodes", "bytes", "parameters")
@@ -54,9 +58,9 @@ class CellLog:
             self.flags.append(text)
 
     def failed(self, failure: Failure) -> Outcome:
-        """The outcome of a stage that did not finish."""
+        """The outcome of a cell whose stage failed."""
         reason = failure.message or f"{failure.stage} ended with {failure.symptom}"
-        if failure.symptom is Symptom.EXCEPTION and failure.types:  # 'relu6_min' alone says nothing, a KeyError does
+        if failure.symptom is Symptom.EXCEPTION and failure.types:  # the message of a KeyError is only the key
             reason = f"{failure.types[0].rpartition('.')[2]}: {reason}"
         return self.outcome(
             STATUS_OF_SYMPTOM[failure.symptom],
@@ -68,13 +72,13 @@ class CellLog:
         )
 
     def note_comparison(self, comparison: Comparison) -> None:
-        """The numbers and remarks of a comparison."""
+        """Add the numbers and the remarks of a comparison."""
         self.numbers.update(comparison.numbers)
         for note in comparison.notes:
             self.flag(note)
 
     def compared(self, comparison: Comparison) -> Outcome:
-        """The outcome of a comparison that was noted."""
+        """The outcome of a comparison, whose numbers were added before with :meth:`note_comparison`."""
         if comparison.status == AGREE:
             return self.outcome(Status.SUPPORTED)
         if comparison.status == UNVERIFIED:

@@ -18,8 +18,10 @@ from bench_plugin.pipeline.tasks.model_tasks import Tasks, Weights
 
 @dataclass(frozen=True)
 class OnnxFile:
-    """A cell's ONNX file: ``origin`` is the recipe (or content hash) that it is addressed by, ``check`` what onnx's
-    checker says of it, ``weights`` the trained ones that it was exported with.
+    """The ONNX file of a cell.
+
+    ``origin`` is the recipe that made it, or its content hash; ``check`` is the finished stage of onnx's checker;
+    ``weights`` are the trained weights that it was exported with, None for seeded ones.
     """
 
     path: Path
@@ -30,7 +32,7 @@ class OnnxFile:
 
 @dataclass(frozen=True)
 class CellRun:
-    """One computation of one cell. Stages that it obtains are credited to its log: seconds, memory, cache, repeats."""
+    """One computation of one cell. The stages that it obtains are credited to its log: time, memory, cache, retries."""
 
     cell: Cell
     model: Model
@@ -40,15 +42,19 @@ class CellRun:
     recorder: StageRecorder
 
     def obtain(self, name: str, task: Task) -> Done:
-        """Obtain a stage and credit it to the cell as ``name``. Raises EnvironmentMissing."""
+        """Obtain a stage and credit it to the cell as ``name``.
+
+        Raises EnvironmentMissing when its toolchain cannot be installed.
+        """
         return self.log.credit(name, self.recorder.obtain(self.cell, name, task))
 
     def uncredited(self, task: Task) -> Done:
-        """Obtain a stage that another cell is credited with: what it took does not belong to this one."""
+        """Obtain a stage without crediting its time and memory to this cell, because another cell is credited with it.
+        """
         return self.recorder.obtain_for_nobody(task)
 
     def weights(self) -> Weights | Failure | None:
-        """The trained weights of the cell's source; None where weights are seeded."""
+        """The trained weights of the cell's model, None where they are seeded, or why training failed."""
         if not self.model.training(self.cell.framework):
             return None
         dataset = self.obtain("dataset", self.tasks.dataset(self.model))
@@ -61,7 +67,10 @@ class CellRun:
         return Weights(trained.key, trained.files["weights.npz"])
 
     def file(self, source: Cell | None = None) -> OnnxFile | Failure:
-        """The exported (or given) file of the cell, or of ``source`` in its place, with what the checker says of it."""
+        """The ONNX file of the cell, or of ``source`` if given: the user's own file or an exported one.
+
+        It comes with the result of onnx's checker, or it is the failure that prevented it.
+        """
         weights = self.weights()
         if isinstance(weights, Failure):
             return weights
@@ -79,7 +88,7 @@ class CellRun:
         return OnnxFile(path, origin, check, weights)
 
     def inputs(self, file: OnnxFile) -> GeneratedInputs:
-        """The inputs that the cell's file takes."""
+        """The generated inputs of the cell's file, under the file's own names."""
         return self.tasks.inputs(self.model, self.cell.framework, file.check)
 
     def reference(self, file: OnnxFile) -> Task:
@@ -87,13 +96,13 @@ class CellRun:
         return self.tasks.reference(self.model, self.cell.framework, file.weights)
 
     def evaluate(self, path: Path, origin: str, inputs: GeneratedInputs, *, perturbed: int = 0) -> Done:
-        """A file's own function in float64, on these inputs."""
+        """The file at ``path`` evaluated in float64 on these inputs, ``perturbed`` times also with a perturbation."""
         return self.obtain("evaluate", self.tasks.evaluate(path, origin, self.model, inputs, perturbed=perturbed))
 
     def mutants(self, file: OnnxFile, inputs: GeneratedInputs) -> Done:
-        """Outputs of the file's standard mutants."""
+        """The outputs of the file's mutants (docs/numbers.md, "Could this model show an error?")."""
         return self.obtain("mutants", self.tasks.mutants(file.path, file.origin, self.model, inputs))
 
     def failed(self, failure: Failure) -> Outcome:
-        """The outcome of a stage that did not finish."""
+        """The outcome of a cell whose stage failed."""
         return self.log.failed(failure)

@@ -1,8 +1,8 @@
-"""Compile a subject and run what came of it, outside the cache: two processes that are held from subject to subject.
+"""Compile a subject and run its artefact without the cache, in two processes that are reused for the next subject.
 
-Operator cases, generated graphs and parts of a graph come by the hundred and take milliseconds each, so they are not
-stored stage by stage. Models go through the same calls (tasks/compile_tasks.py), the same repeats (retry.py) and the
-same agents, with every stage in the cache (stages.py).
+There are hundreds of operator cases, generated graphs and parts of graphs, of milliseconds each, so their stages are
+not stored. Models use the same calls (tasks/compile_tasks.py), the same retries (retry.py) and the same agents, and
+every stage of theirs is stored (stages.py).
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 
-LOOK_EVERY = 50  # subjects after which an agent's memory is looked at
+LOOK_EVERY = 50  # the agents' memory is measured once in so many subjects
 GROWN = 3  # an agent that holds more than a third of its limit is replaced
 NOTED = ("effective", "placement", "notes", "shims")
 
 
 @dataclass(frozen=True)
 class CompiledRun:
-    """What became of a subject: the stage that ran it, or where it failed.
+    """The result of a subject: the stage that ran it, or its failure; both are None where it was only compiled.
 
-    ``seconds`` per stage; ``peak`` resident bytes; ``meta`` what both calls said of precision and placement.
+    ``seconds`` is by stage, ``peak`` the largest resident memory in bytes, ``meta`` what the compiler and the runtime
+    reported of precision and placement, ``retry`` what the row says of a repeated call.
     """
 
     failure: Failure | None
@@ -42,7 +43,10 @@ class CompiledRun:
 
 
 class CompileRun:
-    """Compiles and runs the subjects of one user of the pool. Not to be used from two threads at once."""
+    """Compiles and runs subjects, one at a time; ``name`` tells its processes from those of other users of the pool.
+
+    It must not be used from two threads at once.
+    """
 
     def __init__(self, pool: AgentPool, tasks: CompileTasks, *, name: str) -> None:
         self._pool = pool
@@ -54,9 +58,9 @@ class CompileRun:
     def run(
         self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None, fresh: bool = False
     ) -> CompiledRun:
-        """Compile the subject as the cell says and run it; for another target than ``local`` compile it only.
+        """Compile the subject as the cell says, and run it if the target is ``local``. ``fresh`` starts new processes.
 
-        Raises EnvironmentMissing. ``fresh`` starts new processes for it.
+        Raises EnvironmentMissing when the compiler's toolchain cannot be installed.
         """
         self._count += 1
         if self._count % LOOK_EVERY == 0:
@@ -70,7 +74,7 @@ class CompileRun:
         return replace(again, retry=repeated(found.failure, again.failure))
 
     def close(self) -> None:
-        """Give the agents back."""
+        """Return the agents to the pool."""
         for place in list(self._held):
             self._release(place)
 
@@ -109,7 +113,7 @@ class CompileRun:
         return perform(agent, task), used
 
     def _prepare(self, place: tuple[str, str]) -> None:
-        """Start the process that runs beside the first compilation, instead of after it."""
+        """Start the process that will run the artefact while the first compilation is at work, not after it."""
         if place not in self._held:
             toolchain, role = place
             self._pool.prepare(toolchain, role=role)

@@ -1,4 +1,4 @@
-"""From recorded arrays to numbers and verdicts: truth and noise of a file, comparison, dynamic shapes, mutants."""
+"""The judge of a cell: from the arrays of its stages to reference, noise, numbers and verdict."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ NOISE_KINDS = ("default", "variant", "perturbed")
 
 @dataclass(frozen=True)
 class ReferenceOutputs:
-    """What a run is compared with: outputs by name ([N, ...] each), where they come from, the noise at fp32.
+    """What a run is compared with: ``outputs`` by name, [N, ...] each over N inputs, float64 unless ``origin`` differs.
 
-    ``second_binding`` are the outputs at the second binding of the symbols; ``end_to_end`` the framework's own float64
-    outputs, for a third number; ``perturbed`` outputs of inputs and weights that are one ulp off, several of them for
-    detections.
+    ``noise`` is by output, that of fp32 unless replaced. ``second_binding`` holds the outputs [...] of one run at the
+    second binding of the symbols; ``end_to_end`` the framework's own float64 outputs [N, ...]; ``perturbed`` outputs
+    [N, ...] of runs with inputs and weights perturbed by one ULP, several of them for detections.
     """
 
     outputs: Mapping[str, Array]
@@ -43,13 +43,13 @@ class ReferenceOutputs:
 
 
 class Judge:
-    """The numerical judgement of one cell, under its tolerances."""
+    """Judges the numbers of one cell. ``overrides`` are the marker's tolerances, ``k``, ``floor`` and ``cap``."""
 
     def __init__(self, overrides: Mapping[str, float]) -> None:
         self._table = with_overrides(**overrides) if overrides else DEFAULTS
 
     def framework_reference(self, model: Model, reference: Done) -> ReferenceOutputs | None:
-        """The framework's own float64 result; None where the framework could not compute in float64."""
+        """The float64 result of the framework itself; None where the framework could not compute in float64."""
         outputs = stack_names(reference.arrays, "truth")
         if not outputs:
             return None
@@ -59,7 +59,7 @@ class Judge:
         return ReferenceOutputs(outputs, origin, _noise(outputs, reference), _second_binding(reference), {})
 
     def file_reference(self, model: Model, evaluated: Done, reference: Done | None) -> ReferenceOutputs:
-        """The file's own function in float64, with the framework's noise where it was measured."""
+        """The file evaluated in float64, with the framework's noise where measured, else that of a perturbed run."""
         outputs = _numbered(evaluated.arrays)
         if reference is not None:
             own = stack_names(reference.arrays, "truth")
@@ -72,16 +72,16 @@ class Judge:
         return ReferenceOutputs(outputs, "file in float64", noise, {}, {})
 
     def single_precision_reference(self, model: Model, reference: Done) -> ReferenceOutputs:
-        """The framework's default run, where nothing can be had in float64."""
+        """The framework's default run in float32, for models that nothing can evaluate in float64."""
         outputs = stack_names(reference.arrays, "default")
         variant = stack_names(reference.arrays, "variant")
         noise = {name: measure_noise(outputs[name], [variant[name]]) for name in outputs if name in variant}
         return ReferenceOutputs(outputs, "framework in float32", noise, {}, {})
 
     def runtime_reference(self, model: Model, ran: Done, reference: Done | None) -> ReferenceOutputs:
-        """onnxruntime's result of the file, where no evaluator takes the file in float64.
+        """onnxruntime's float32 result of the file, for files that cannot be evaluated in float64.
 
-        Which detections are stable is the framework's to say: its perturbed runs are those of the same function.
+        The framework's perturbed runs say which detections are stable, because they compute the same function.
         """
         outputs = _numbered(ran.arrays)
         if model.detections:
@@ -95,13 +95,13 @@ class Judge:
         return ReferenceOutputs(outputs, "onnxruntime in float32", noise, {}, {})
 
     def at_precision(self, expected: ReferenceOutputs, emulated: Done, precision: str) -> ReferenceOutputs:
-        """The truth with the noise that ``precision`` has by emulation, in place of that of float32."""
+        """The same reference with the noise that the emulation of ``precision`` has, in place of that of fp32."""
         runs = _by_position(stack_names(emulated.arrays, precision), expected.outputs)
         noise = {name: measure_noise(expected.outputs[name], [run]) for name, run in runs.items()}
         return replace(expected, noise=noise)
 
     def inferred_precision(self, expected: ReferenceOutputs, emulated: Done, done: Done) -> str:
-        """The emulated precision whose error is nearest to that of a run."""
+        """The inferred precision of a run (compare/precision.py), "" where none can be inferred."""
         kinds = dict.fromkeys(name.split(":")[0] for name in emulated.arrays)
         emulations = {kind: stack_names(emulated.arrays, kind) for kind in kinds}
         count = int(emulated.meta["emulate"]["samples"])
@@ -109,7 +109,7 @@ class Judge:
         return effective_by_error(expected.outputs, _numbered(done.arrays), errors, count)
 
     def approximation(self, expected: ReferenceOutputs, done: Done) -> dict[str, Any]:
-        """How near a run comes to the unrounded model: E and SQNR in decibels, of the worst output."""
+        """How near a run comes to the unrounded model: the largest E and the smallest SQNR (dB) over its outputs."""
         pairs = [(t, y) for t, y in zip(expected.outputs.values(), _numbered(done.arrays).values(), strict=False)]
         usable = [(t, y) for t, y in pairs if t.shape == y.shape and t.dtype.kind == "f" and np.isfinite(y).all()]
         ratios = [ratio for ratio in (sqnr(y, t) for t, y in usable) if ratio is not None]
@@ -119,7 +119,11 @@ class Judge:
     def quantised(
         self, truth: Done, ran: Done, scales: Sequence[float | None], layers: tuple[Mapping[str, Array], Done] | None
     ) -> Comparison:
-        """A quantised graph: layer by layer where the layers could be run, and end to end on stable inputs."""
+        """The verdict on a quantised graph: layer by layer where the layers could be run, and end to end.
+
+        ``truth`` and ``ran`` hold the outputs [N, ...]; ``scales`` has the step of each, or None. ``layers`` are the
+        integers [N, ...] that every layer should give, by its name, and the stage that ran the layers.
+        """
         whole = compare_stable(
             _numbered(truth.arrays), _perturbed(truth), _numbered(ran.arrays), scales, table=self._table
         )
@@ -130,7 +134,7 @@ class Judge:
         apart = compare_layers(expected, actual, table=self._table)
         numbers = {**whole.numbers, **apart.numbers, "truth": "quantised graph in float64, layer by layer"}
         if apart.status == AGREE and whole.status == MISMATCH:
-            if apart.numbers["worst_steps"] == 0:  # every layer is exact, so what is between them is not
+            if apart.numbers["worst_steps"] == 0:  # every layer is exact, so the fault lies between the layers
                 return replace(whole, numbers=numbers)
             return replace(apart, numbers=numbers, notes=(f"single steps add up: {whole.reason}",))
         return replace(apart, numbers=numbers)
@@ -138,7 +142,7 @@ class Judge:
     def compare(
         self, model: Model, expected: ReferenceOutputs, done: Done, *, precision: str = "fp32", loose: bool = False
     ) -> Comparison:
-        """Every output of a run against the truth."""
+        """The verdict on every output of a run; ``loose`` permits the fast-math tolerance."""
         actual = _numbered(done.arrays)
         if model.detections:
             roles = [str(row["name"]) for row in model.outputs]
@@ -150,10 +154,10 @@ class Judge:
         return replace(found, numbers=numbers)
 
     def dynamic(self, expected: ReferenceOutputs, declared: Mapping[str, Any], done: Done) -> str:
-        """``preserved``, ``frozen`` or ``error: ...`` for the second binding; empty for a static model.
+        """``preserved``, ``frozen`` or ``error: ...`` for the second binding of symbols; empty for a static model.
 
-        A second binding is one run, so nothing can be centred over inputs: its largest error is judged in units of
-        what the outputs change by over the inputs of the first.
+        The second binding is a single run and cannot be centred over inputs. So its largest error is measured in
+        units of the root mean square by which the outputs change over the inputs of the first binding.
         """
         if not expected.second_binding:
             return ""
@@ -178,20 +182,21 @@ class Judge:
     def killed_in_steps(
         self, expected: ReferenceOutputs, mutants: Done, scales: Sequence[float | None]
     ) -> dict[str, Any]:
-        """Which mutants the rule of quantised graphs would catch at the outputs."""
+        """For each mutant, whether the rule of quantised graphs would detect it at the outputs, and by how much."""
         outputs, part = _mutants(expected, mutants)
         found = {name: killed_in_steps(part, one, scales, self._table) for name, one in outputs.items()}
         return {name: row for name, row in found.items() if row is not None}
 
     def discrimination(self, expected: ReferenceOutputs, mutants: Done, precision: str = "fp32") -> Discrimination:
-        """Whether this model could show an error at all; mutants ran on the first inputs of the truth."""
+        """Whether the model is mutation-sensitive at ``precision``. Mutants ran on the first inputs of the reference.
+        """
         outputs, part = _mutants(expected, mutants)
         limits = {name: tolerance(noise, self._table.row(precision)) for name, noise in expected.noise.items()}
         return discriminate(part, outputs, limits, self._table)
 
 
 def _mutants(expected: ReferenceOutputs, mutants: Done) -> tuple[dict[str, dict[str, Array]], dict[str, Array]]:
-    """Outputs by mutant, and the truth of the inputs that mutants ran on."""
+    """The outputs by mutant, and the expected outputs for the inputs that the mutants ran on."""
     outputs: dict[str, dict[str, Array]] = {}
     for name, values in mutants.arrays.items():
         mutant, _, output = name.rpartition(":")
@@ -201,7 +206,7 @@ def _mutants(expected: ReferenceOutputs, mutants: Done) -> tuple[dict[str, dict[
 
 
 def _end_to_end(own: Mapping[str, Array], actual: Mapping[str, Array]) -> dict[str, Any]:
-    """E against the framework that the file came from: export and import together."""
+    """E against the framework that the file was exported from: the error of export and import together."""
     pairs = [
         (t, y)
         for t, y in zip(own.values(), actual.values(), strict=False)

@@ -1,4 +1,4 @@
-"""Work ahead: cells are computed in their order by a few threads, while pytest waits for each in turn."""
+"""The scheduler of cells: a few threads compute them ahead, in order, while pytest waits for each in turn."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Need:
     """What a cell occupies while it is computed.
 
     Cells of one ``lane`` need the same agents, so they are computed one after the other. ``memory`` is the declared
-    peak in bytes. ``after`` are cells that must be computed before, whose outcomes it is given. ``brief`` cells take
-    less time than handing them to another thread: while theirs is the only lane, the thread that asks computes them.
+    peak in bytes. ``after`` are the cells that must be computed first; the cell gets their outcomes. ``brief`` cells
+    take less time than a change of threads: while theirs is the only lane, the thread that asks computes them.
     ``ended`` is called after the last cell of the lane.
     """
 
@@ -36,10 +36,11 @@ class Need:
 
 
 class Schedule:
-    """Runs cells, each once. ``compute`` must be safe to call from several threads; ``need`` says what a cell needs.
+    """Computes every cell once, with ``jobs`` threads and ``memory`` bytes for the cells that run at the same time.
 
-    A thread takes the first waiting cell whose lane no other thread is in, whose declared peak fits beside what is
-    running, and whose predecessors are done; when nothing runs, the first cell is admitted whatever it declares.
+    A thread takes the first waiting cell whose lane no other thread works in, whose declared peak fits into the memory
+    that is left, and whose predecessors are done. While nothing runs, the first cell is admitted whatever it declares.
+    ``compute`` must be safe to call from several threads; ``need`` says what a cell needs.
     """
 
     def __init__(self, compute: Compute, need: Callable[[Cell], Need], *, jobs: int, memory: int) -> None:
@@ -52,14 +53,14 @@ class Schedule:
         self._running: dict[Cell, Need] = {}
         self._futures: dict[Cell, Future[Outcome]] = {}
         self._changed = threading.Condition()
-        self._order: dict[Cell, int] = {}  # of the cells that wait: the lowest number comes first
+        self._order: dict[Cell, int] = {}  # of the waiting cells: the lowest number is computed first
         self._first = self._last = 0
         self._planned = False
         self._closed = False
         self._threads: list[threading.Thread] = []
 
     def plan(self, cells: Sequence[Cell]) -> None:
-        """Queue cells in the order given and start working ahead."""
+        """Queue cells in the given order and start to compute them."""
         with self._changed:
             self._planned = True
             for cell in cells:
@@ -69,7 +70,7 @@ class Schedule:
             self._start()
 
     def future(self, cell: Cell) -> Future[Outcome]:
-        """The cell's outcome to come; it is computed next, whether it was planned or not."""
+        """The future outcome of a cell, which is computed next, whether it was planned or not."""
         with self._changed:
             self._put_first(cell)
             future, need = self._futures[cell], self._needs[cell]
@@ -85,7 +86,7 @@ class Schedule:
         return future
 
     def close(self) -> None:
-        """Cancel what waits; threads end with the cell that they are at."""
+        """Cancel the waiting cells; every thread ends after the cell that it computes."""
         with self._changed:
             self._closed = True
             for lane in self._lanes.values():
@@ -99,7 +100,7 @@ class Schedule:
             thread.join(seconds)
 
     def _append(self, cell: Cell) -> None:
-        """Put a cell at the end of its lane, behind those that come before it; the condition is held."""
+        """Put a cell at the end of its lane, behind its predecessors. The caller holds the condition."""
         if cell in self._needs:
             return
         need = self._known(cell)
@@ -110,7 +111,7 @@ class Schedule:
         self._lanes.setdefault(need.lane, deque()).append(cell)
 
     def _put_first(self, cell: Cell) -> None:
-        """Put a cell that waits in front of all others, behind those that come before it; the condition is held."""
+        """Put a waiting cell in front of all others except its predecessors. The caller holds the condition."""
         known = cell in self._needs
         need = self._known(cell)
         if known and cell not in self._order:
@@ -131,7 +132,7 @@ class Schedule:
         return self._needs[cell]
 
     def _taken(self, cell: Cell) -> None:
-        """Move a cell from its lane to the running ones; the condition is held."""
+        """Move a cell from its lane to the running ones. The caller holds the condition."""
         need = self._needs[cell]
         self._lanes[need.lane].remove(cell)
         del self._order[cell]
@@ -171,7 +172,7 @@ class Schedule:
             need.ended()
 
     def _take(self) -> Cell | None:
-        """The first admissible cell, moved to the running ones; the condition is held."""
+        """The first admissible cell, moved to the running ones. The caller holds the condition."""
         used = sum(need.memory for need in self._running.values())
         busy = {need.lane for need in self._running.values()}
         heads = [lane[0] for name, lane in self._lanes.items() if lane and name not in busy]

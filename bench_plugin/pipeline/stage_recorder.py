@@ -1,4 +1,4 @@
-"""Which stage every cell is at: stages are obtained through it, and progress is read from it."""
+"""The stage recorder: cells obtain their stages through it, so it knows the stage that each cell is at."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bench_plugin.pipeline.stages import Done, Stages, Task
 
 
 class StageRecorder:
-    """Shared by all cells of a run; safe to use from several threads."""
+    """Obtains stages and records the current one of every cell of a run; safe to use from several threads."""
 
     def __init__(self, stages: Stages) -> None:
         self._stages = stages
@@ -18,7 +18,10 @@ class StageRecorder:
         return self._at.get(cell, "waiting")
 
     def obtain(self, cell: Cell, name: str, task: Task) -> Done:
-        """Obtain a stage for a cell, which is at ``name`` meanwhile."""
+        """Obtain a stage for a cell; until it is there, the cell's progress is ``name``.
+
+        Raises EnvironmentMissing when the stage's toolchain cannot be installed.
+        """
         self._at[cell] = name
         return self._stages.obtain(task)
 
@@ -27,5 +30,5 @@ class StageRecorder:
         return self._stages.obtain(task)
 
     def finished(self, cell: Cell) -> None:
-        """The cell has its outcome."""
+        """Forget the progress of a cell that has its outcome."""
         self._at.pop(cell, None)

@@ -1,4 +1,4 @@
-"""One stage's result: from this run, from the cache, or from an agent; each made once."""
+"""The stage runner: obtains the result of a stage from this run, the cache or an agent, and makes each only once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CallSpec:
-    """One operation of an agent. ``optional``: its failure is noted in the result instead of failing the stage."""
+    """A call of one operation of an adapter.
+
+    ``arrays`` makes the arrays to send, of any shapes and dtypes. ``prefix`` stands before the names of the results.
+    The failure of an ``optional`` call is a part of the stage's result and does not fail the stage.
+    """
 
     operation: str
     meta: Mapping[str, Any]
@@ -37,12 +41,12 @@ class CallSpec:
 
 @dataclass(frozen=True)
 class Task:
-    """What a stage needs: who does it, with what, and the parts of its recipe.
+    """What a stage needs: the adapter that does it, its calls and files, and the parts of its recipe.
 
-    ``parts`` go into the recipe beside the adapter, the agent and the lock; they must name every input.
-    ``affinity`` equal to the last task's lets the agent keep what it remembers; tasks of different ``role`` are never
-    done by the same process. ``toolchain`` is the adapter's own, unless it works in several.
-    ``refreshed``: made again with ``--bench-refresh``; not what our own tools make of onnx's tests for every compiler.
+    ``parts`` go into the recipe beside the adapter, the agent and the lock, and must name every input.
+    An agent that did a task with the same ``affinity`` is preferred, because it still has the model in memory. Tasks of
+    different ``role`` are never done by the same process. ``toolchain`` is that of the adapter unless it names another.
+    ``refreshed`` is false for stages that ``--bench-refresh`` does not repeat, such as the corpus of ONNX's tests.
     """
 
     stage: Stage
@@ -59,9 +63,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """A finished stage: metadata per operation, arrays, files; or its failure.
+    """A finished stage: metadata by operation, arrays (of any shapes and dtypes) and files by name; or its failure.
 
-    ``seconds`` are the agent's own, per announced stage; ``peak`` in bytes; ``key`` the recipe.
+    ``seconds`` is by announced stage, as the agent measured it; ``peak`` is the largest resident memory in bytes;
+    ``key`` is the recipe; ``retry`` is what the row says of a repeated call.
     """
 
     key: str
@@ -109,7 +114,10 @@ class Stages:
         )  # fmt: skip
 
     def obtain(self, task: Task) -> Done:
-        """The result of a task. Raises EnvironmentMissing when its toolchain cannot be had."""
+        """The result of a task, made now if this run and the cache do not have it.
+
+        Raises EnvironmentMissing when its toolchain cannot be installed.
+        """
         key = self.key(task)
         with self._lock:
             future = self._known.get(key)
@@ -166,7 +174,7 @@ class Stages:
 
 
 def perform(agent: Agent, task: Task, key: str = "") -> Done:
-    """Make the calls of a task in one agent, one after the other; a failure ends it and is part of the result."""
+    """Make the calls of a task in one agent, in order. The first failure ends the task and is in its result."""
     meta: dict[str, Any] = {}
     arrays: dict[str, Any] = {}
     files: dict[str, Path] = {}
@@ -194,7 +202,7 @@ def perform(agent: Agent, task: Task, key: str = "") -> Done:
 
 
 def failure_of(error: AgentFailure, stage: Stage) -> Failure:
-    """What an agent's client raised as a failure of the stage that was announced last."""
+    """An exception of the agent's client as a failure of the stage that was announced last, or else of ``stage``."""
     announced = error.stage
     return Failure(
         stage=Stage(announced) if announced in set(Stage) else stage,

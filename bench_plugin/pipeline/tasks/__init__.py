@@ -1,1 +1,1 @@
-"""Stages as tasks: what an agent is asked for, with which inputs, under which recipe."""
+"""The tasks of stages: which operation of which adapter an agent performs, with which inputs and recipe."""

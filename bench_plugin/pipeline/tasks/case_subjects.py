@@ -1,4 +1,4 @@
-"""Operator cases and generated graphs as subjects of a compiler, and what a run of one gave as comparable values."""
+"""Operator cases and generated graphs as subjects of a compiler, and the outputs of their runs as values to compare."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PORT = {"layout": "", "dtype": "", "shape": []}
 
 
 def of_case(data: CaseData, path: Path) -> Subject:
-    """A case, whose file lies at ``path``, with its inputs as those of a single run."""
+    """The subject of a case whose ONNX file is at ``path``; its inputs [...] are those of a single run."""
     arrays, values = given_arrays(data)
     rows = [{**PORT, **row} for row in data.row["inputs"]]
     inputs = InputSet(lambda: arrays, {}, batched=False, once=True, values=values)
@@ -25,7 +25,7 @@ def of_case(data: CaseData, path: Path) -> Subject:
 
 
 def outputs_of(ran: Done) -> list[Value]:
-    """The outputs of a single run: plain arrays ``out0`` ..., or the values that the reply describes."""
+    """The outputs of a single run: its arrays ``out0``, ``out1`` ... [...], or the values that the reply describes."""
     described = ran.meta["run"].get("values")
     if described is None:
         names = sorted((name for name in ran.arrays if name.startswith("out")), key=lambda name: int(name[3:]))
@@ -43,7 +43,7 @@ def outputs_of(ran: Done) -> list[Value]:
 
 
 def _binding(rows: list[dict[str, Any]], arrays: Mapping[str, Any]) -> dict[str, int]:
-    """The sizes of symbolic dimensions: those of the case's own inputs."""
+    """The sizes of symbolic dimensions, taken from the shapes of the case's inputs."""
     found: dict[str, int] = {}
     for row in rows:
         given = arrays.get(f"in:{row['name']}")

@@ -1,4 +1,4 @@
-"""The one builder of compile and run calls, for models, operators, generated graphs and parts of graphs alike."""
+"""The one builder of compile and run calls, for models, operator cases, generated graphs and parts of graphs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from bench_plugin.reach.processes.client import Limits
 
 
 class CompileTasks:
-    """Makes the tasks of compiled cells; ``threads`` are those of a runtime, ``calibration`` is the method's name."""
+    """Makes the tasks of compiled cells.
+
+    ``threads`` is the number of threads that a runtime may use, ``calibration`` the name of the calibration method.
+    """
 
     def __init__(self, workspace: Workspace, *, threads: int) -> None:
         self._workspace = workspace
@@ -25,14 +28,18 @@ class CompileTasks:
         self.calibration = workspace.calibration
 
     def compile(self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None) -> Task:
-        """The subject as the compiler's artefact."""
+        """The task that compiles the subject; ``calibration`` is needed where the tool quantises (:meth:`quantises`).
+        """
         return self._compiled(cell, subject, limits, [self._compile_call(cell, subject, calibration)], calibration)
 
     def run(
         self, cell: Cell, subject: Subject, compiled: Done, limits: Limits, *, inputs: InputSet | None = None,
         second_binding: bool = False,
     ) -> Task:  # fmt: skip
-        """The artefact, run in another process than the one that compiled it; by default on the subject's inputs."""
+        """The task that runs the artefact, in another process than the one that compiled it.
+
+        It runs on ``inputs``, by default the subject's own, and with ``second_binding`` also on that of the subject.
+        """
         given = inputs or subject.inputs
         calls = self._run_calls(cell, subject, given, second_binding=second_binding)
         return Task(
@@ -44,39 +51,39 @@ class CompileTasks:
         self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None,
         inputs: InputSet | None = None,
     ) -> Task:  # fmt: skip
-        """For compilers without an artefact: one process does both."""
+        """The task that compiles and runs in one process, for compilers without an artefact."""
         given = inputs or subject.inputs
         calls = [self._compile_call(cell, subject, calibration), *self._run_calls(cell, subject, given)]
         task = self._compiled(cell, subject, limits, calls, calibration)
         return replace(task, parts={**task.parts, **given.parts})
 
     def in_one_process(self, cell: Cell) -> bool:
-        """Whether the compiler leaves no artefact, so that the process that compiles must run too."""
+        """Whether the compiler leaves no artefact, so that the process that compiles must also run."""
         adapter, backend = self._workspace.catalog.compiler(cell.compiler)
         return not adapter.declaration.get("artefact", True) or backend in adapter.declaration.get("jit_backends", ())
 
     def quantises(self, cell: Cell) -> bool:
-        """Whether the tool itself quantises activations, and so has to be given a calibration set."""
+        """Whether the tool itself quantises activations, so that it needs a calibration set."""
         return cell.quantiser == "own" and PRECISIONS[cell.precision].quantised
 
     def fast_math(self, cell: Cell) -> bool:
-        """Whether the tool declares fast arithmetic at the cell's precision."""
+        """Whether the tool declares fast math at the cell's precision."""
         return cell.precision in self.adapter(cell).declaration.get("loose", ())
 
     def target(self, cell: Cell) -> dict[str, Any]:
-        """The target's description, ``local`` without further facts."""
+        """The description of the cell's target; for ``local`` only its name."""
         return dict(self._workspace.targets.get(cell.target, {"name": cell.target}))
 
     def adapter(self, cell: Cell) -> Adapter:
-        """The cell's compiler."""
+        """The adapter of the cell's compiler."""
         return self._workspace.catalog.compiler(cell.compiler)[0]
 
     def toolchain(self, cell: Cell) -> str:
-        """Where the cell's compiler works."""
+        """The name of the toolchain in which the cell's compiler works."""
         return self.adapter(cell).toolchain_for(cell.framework)
 
     def settings(self, cell: Cell) -> dict[str, Any]:
-        """What both calls are told of how to compile and run, whatever the subject."""
+        """The fields of the compile and run calls that do not depend on the subject."""
         adapter, backend = self._workspace.catalog.compiler(cell.compiler)
         description = adapter.declaration.get("description")
         return {

@@ -1,4 +1,5 @@
-"""ONNX's backend tests with their models, data and float64 truths: made once by an agent, read case by case."""
+"""The corpus: ONNX's backend tests with models, data and float64 references, made once by an agent (docs/operators.md).
+"""
 
 from __future__ import annotations
 
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 GIB = 2**30
 COLLECTING = Limits(seconds=900.0, memory_bytes=6 * GIB)
 CORPUS, TRUTHS = "onnx_corpus", "onnx_truths"
-NETWORKS = "light"  # a category whose truths take minutes: they are made when one of its cases is asked for
+NETWORKS = "light"  # the references of this category take minutes, so they are made only where one is needed
 
 
 class CorpusFailed(Exception):
-    """The corpus, or what belongs to it, could not be made; ``failure`` says why."""
+    """The corpus, its conversion to an older opset or its float64 references could not be made; ``failure`` says why.
+    """
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -35,7 +37,11 @@ class CorpusFailed(Exception):
 
 @dataclass(frozen=True)
 class CaseData:
-    """One case: ``row`` is its description, ``inputs`` by name, as descriptions that ``reader`` reads."""
+    """One case of the corpus: ``row`` is its description, ``reader`` reads the bytes of its model and data.
+
+    ``truths`` are the float64 references of its outputs, where ``rule`` needs them; ``no_truth`` says why there are
+    none although it does.
+    """
 
     name: str
     row: Mapping[str, Any]
@@ -46,23 +52,23 @@ class CaseData:
 
     @property
     def model(self) -> Any:
-        """The ONNX file's bytes."""
+        """The bytes of the ONNX file."""
         return self.reader.bytes(self.row["model"])
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """Descriptions of the inputs, by name."""
+        """Descriptions of the inputs by name, which ``reader`` reads."""
         names = [port["name"] for port in self.row["inputs"]]
         return dict(zip(names, self.row["sets"][0][0], strict=False))
 
     @property
     def expected(self) -> list[Value]:
-        """What the test holds as its outputs."""
+        """The outputs that the test holds."""
         return [comparable(self.reader, description) for description in self.row["sets"][0][1]]
 
 
 class Pack:
-    """An index and the bytes that it speaks of, from two files."""
+    """The rows of an index file, and a reader of the data file that they refer to."""
 
     def __init__(self, index: Path, data: Path) -> None:
         self.rows: Mapping[str, Any] = json.loads(index.read_bytes())
@@ -74,7 +80,7 @@ class Pack:
 
 
 class Corpus:
-    """Every case as it stands, or rewritten to an older opset."""
+    """All cases, as onnx has them or converted to an older opset."""
 
     def __init__(self, stages: Stages) -> None:
         self._stages = stages
@@ -85,26 +91,29 @@ class Corpus:
 
     @cached_property
     def collected(self) -> Done:
-        """The stage that made the corpus. Raises CorpusFailed."""
+        """The stage that made the corpus. Raises CorpusFailed if it could not be made."""
         call = CallSpec("collect", {})
         return self._made(Task(Stage.BUILD, CORPUS, (call,), {}, COLLECTING, refreshed=False))
 
     @property
     def key(self) -> str:
-        """The recipe of the corpus."""
+        """The recipe of the corpus. Raises CorpusFailed."""
         return self.collected.key
 
     @property
     def rows(self) -> Mapping[str, Any]:
-        """The description of every case, by name."""
+        """The description of every case by name. Raises CorpusFailed."""
         return self._pack(self.collected, "cases").rows
 
     def case(self, name: str) -> CaseData:
-        """A case as onnx has it."""
+        """A case as onnx has it. Raises CorpusFailed, and KeyError for an unknown name."""
         return self._case(name, self.collected)
 
     def converted(self, name: str, opset: int, ir: int) -> CaseData | str:
-        """A case rewritten for a backend that takes at most this opset and IR, or why it cannot be."""
+        """A case converted for a backend that takes at most this opset and IR version, or why it cannot be converted.
+
+        0 stands for no limit. Raises CorpusFailed.
+        """
         place = (opset, ir)
         if place not in self._converted:
             rows = self._pack(self.collected, "cases").rows
@@ -157,7 +166,7 @@ class Corpus:
 
     def _made(self, task: Task) -> Done:
         key = (task.adapter, task.calls[0].operation, str(task.calls[0].meta))
-        if key not in self._failures:  # thousands of cases ask again: a failure is told anew, never raised on and on
+        if key not in self._failures:  # thousands of cases ask again: each gets a new exception, below
             try:
                 done = self._stages.obtain(task)
             except AgentFailure as error:
@@ -174,17 +183,17 @@ def _rule(row: Mapping[str, Any]) -> Rule:
 
 
 def newer(row: Mapping[str, Any], opset: int, ir: int) -> bool:
-    """Whether a case needs a newer opset of the default domain or a newer IR than these; 0 stands for any."""
+    """Whether a case needs a newer opset of the default domain or a newer IR version; 0 stands for no limit."""
     return bool(0 < opset < row["opsets"].get("ai.onnx", 0) or 0 < ir < row["ir"])
 
 
 def comparable(reader: packs.Reader, description: Any) -> Value:
-    """A stored value as comparisons take it."""
+    """A stored value as the comparisons of operators take it: a tensor, a sequence, or None."""
     return tensors(reader.value(description), description)
 
 
 def tensors(value: Any, description: Any) -> Value:
-    """Arrays with the names of their types; bfloat16 widened."""
+    """The arrays [...] of a value with the names of their ONNX types; bfloat16 is widened to float32."""
     if description is None:
         return None
     if isinstance(description, list):
@@ -193,7 +202,7 @@ def tensors(value: Any, description: Any) -> Value:
 
 
 def widened(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
-    """bfloat16 as float32, everything else as it is."""
+    """bfloat16 codes [...], given as unsigned integers, as float32 of the same shape; other types unchanged."""
     import numpy as np
 
     if dtype != "bfloat16":
@@ -207,7 +216,10 @@ def _array(reader: packs.Reader, description: Any) -> Any:
 
 
 def given_arrays(data: CaseData) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A case's inputs for a call: plain arrays, and what ``meta["values"]`` says of the others."""
+    """The inputs of a case for a call: its arrays [...] by name, and the descriptions (``values``) of other inputs.
+
+    Sequences, strings and types that numpy lacks are sent as bytes, arrays of uint8 [bytes], with a description.
+    """
     arrays: dict[str, Any] = {}
     described: dict[str, Any] = {}
     for name, description in data.inputs.items():
@@ -219,7 +231,7 @@ def given_arrays(data: CaseData) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _sent(reader: packs.Reader, description: Any, arrays: dict[str, Any]) -> Any:
-    """Put the bytes of a value among the arrays; returns its description with the numbers of their blobs."""
+    """Add the bytes of a value to ``arrays``; returns its description, which refers to them by number."""
     import numpy as np
 
     if description is None:
@@ -232,6 +244,6 @@ def _sent(reader: packs.Reader, description: Any, arrays: dict[str, Any]) -> Any
 
 
 def needed_kinds(data: CaseData) -> Sequence[str]:
-    """What a backend's adapter must take to be handed this case's inputs and give its outputs."""
+    """The kinds of values that an adapter must support for the inputs and outputs of this case, sorted."""
     inputs, outputs = data.row["sets"][0]
     return sorted({kind for value in (*inputs, *outputs) for kind in packs.kinds(value)})

@@ -1,4 +1,4 @@
-"""The inputs of one ONNX file: generated when they are asked for, under the file's own names and in its layout."""
+"""The generated inputs of one ONNX file, under the file's own names and in its layout."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ DTYPES = (
 
 
 class GeneratedInputs:
-    """Inputs for one file; names and order are the file's.
+    """Inputs for one file, generated on use; names and order are those of the file.
 
-    ``parts`` name them in recipes; ``batched`` says whether the first dimension of every input is the batch;
-    ``described`` are the inputs as an adapter is told them (name, dtype, shape, layout); ``second_binding`` makes one
-    set of inputs at the second binding of the symbols, None for a static model; ``complaint`` says why no inputs can
-    be generated, and is empty where they can.
+    ``parts`` identify them in recipes. ``batched`` says whether the first dimension of every input is the batch.
+    ``described`` is the description that adapters get (name, dtype, shape, layout). ``second_binding`` makes one set
+    of inputs at the second binding of symbols, and is None for a static model. ``complaint`` says why no inputs can be
+    generated, and is empty otherwise.
     """
 
     def __init__(self, model: Model, constructor: Constructor | None, seed: int, declared: Mapping[str, Any]) -> None:
@@ -46,7 +46,7 @@ class GeneratedInputs:
 
     @property
     def binding(self) -> dict[str, int]:
-        """The numbers of the file's symbolic dimensions, under the names that the file gives them, in one sample."""
+        """The sizes of the file's symbolic dimensions in one sample, by the names that the file gives them."""
         found: dict[str, int] = {}
         binding = {**self._model.binding(0), generated.BATCH: 1}
         for row, spec in zip(self._declared["inputs"], self._model.inputs, strict=False):
@@ -55,7 +55,10 @@ class GeneratedInputs:
         return found
 
     def samples(self) -> dict[str, Any]:
-        """N samples per input, [N, ...] each, named ``in:<name>``."""
+        """The model's N samples of every input, [N, ...] of its declared dtype, named ``in:<name>``.
+
+        Raises ValueError where the file's layout does not have the dimensions of the model's.
+        """
         return self._named(generated.samples(self._model, self._seed, self._model.samples, self._layout))
 
     def _second_binding(self) -> dict[str, Any]:
@@ -74,7 +77,7 @@ class GeneratedInputs:
 
 
 def _model_of(model: Model, declared: Mapping[str, Any]) -> Model:
-    """A plain file's inputs as specs: its symbolic dimensions are bound to 1 or 2 for a batch, 8 otherwise."""
+    """The model of a file without a description: a symbolic batch is bound to 1 and 2, other symbols to 8 and 9."""
     symbols: dict[str, tuple[int, ...]] = {}
     specs = []
     for row in declared["inputs"]:

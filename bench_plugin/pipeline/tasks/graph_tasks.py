@@ -1,4 +1,4 @@
-"""Stages that prepare, take apart or emulate a file at a reduced precision, as tasks of our own ONNX tools."""
+"""Tasks of our own ONNX tools that prepare, split or emulate a file at a reduced precision (docs/numbers.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CALIBRATED = "qdq"  # the prepared graph whose scales come from a calibration se
 
 
 def prepared(tasks: Tasks, model: Model, subject: Subject, calibration: InputSet, graph: str, method: str) -> Task:
-    """A pre-quantised or pre-converted file (``graph``: qdq, dynamic, w16, fp16), made from the subject's own."""
+    """The pre-quantised or pre-converted model (``graph``: qdq, dynamic, w16 or fp16) of the subject's file."""
     calibrated = graph == CALIBRATED
     meta = {"graph": graph, "batched": subject.inputs.batched, "calibration_method": method}
     call = CallSpec("prepare", meta, calibration.arrays if calibrated else dict)
@@ -23,14 +23,14 @@ def prepared(tasks: Tasks, model: Model, subject: Subject, calibration: InputSet
 
 
 def layers(tasks: Tasks, model: Model, subject: Subject) -> Task:
-    """A QDQ file taken apart into its layers: one file with every layer side by side, one with all integers exposed."""
+    """A QDQ file split into layers: one file with all layers side by side, and one that exposes all integers."""
     call = CallSpec("layers", {"binding": dict(subject.binding)})
     limits = tasks.limits(model, "onnx_graphs")
     return Task(Stage.BUILD, "onnx_graphs", (call,), {"file": subject.origin}, limits, subject.files)
 
 
 def exposed(tasks: Tasks, model: Model, subject: Subject, apart: Done) -> Task:
-    """Every activation's integers in the float64 evaluation of a QDQ file, sample by sample."""
+    """The integers of every activation in the float64 evaluation of a QDQ file, [N, ...] over N samples."""
     inputs = subject.inputs.one_by_one()
     call = CallSpec("evaluate", {"batched": False, "ragged": False, "perturb": None}, inputs.arrays)
     parts = {"file": apart.key, **inputs.parts}
@@ -39,7 +39,7 @@ def exposed(tasks: Tasks, model: Model, subject: Subject, apart: Done) -> Task:
 
 
 def layer_by_layer(subject: Subject, apart: Done, reference: Done, integers: Arrays) -> Subject:
-    """The layers of a QDQ file as one subject, with the integers of the float64 reference as its inputs."""
+    """The layers of a QDQ file as one subject; its inputs are the ``integers`` [N, ...] of the float64 reference."""
     described = [{**row, "layout": ""} for row in apart.meta["layers"]["inputs"]]
     own = subject.inputs.one_by_one()
 
@@ -54,7 +54,7 @@ def layer_by_layer(subject: Subject, apart: Done, reference: Done, integers: Arr
 
 
 def predict(tasks: Tasks, model: Model, file: OnnxFile, images: InputSet) -> Task:
-    """What the unrounded file says of the test set, in onnxruntime."""
+    """The unrounded file's outputs for the test images, by onnxruntime."""
     call = CallSpec("run", {"batched": True, "ragged": False, "threads": tasks.threads}, images.arrays)
     parts = {"file": file.origin, **images.parts}
     limits = tasks.limits(model, "onnxruntime")
@@ -62,7 +62,7 @@ def predict(tasks: Tasks, model: Model, file: OnnxFile, images: InputSet) -> Tas
 
 
 def emulate(tasks: Tasks, model: Model, subject: Subject) -> Task:
-    """What every precision would do to a file, on its first inputs."""
+    """The file's outputs under the emulation of every precision, on its first inputs."""
     meta = {"batched": subject.inputs.batched, "samples": EMULATED_SAMPLES}
     call = CallSpec("emulate", meta, subject.inputs.arrays)
     parts = {"file": subject.origin, **subject.inputs.parts}

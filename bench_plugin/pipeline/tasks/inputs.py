@@ -1,4 +1,4 @@
-"""Seeded inputs: the same numbers for every framework, in the layout that each declares."""
+"""Seeded inputs of a model: the same numbers for every framework, in the layout that each declares."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ def is_batched(model: Model) -> bool:
 
 
 def samples(model: Model, seed: int, count: int, layout: str = "") -> dict[str, np.ndarray[Any, Any]]:
-    """``count`` distinct samples per input, stacked on axis 0, each at the first binding of the symbols.
+    """``count`` distinct samples of every input by name, at the first binding of the symbols, in its declared dtype.
 
-    A batched input has shape [count, ...] (one sample is [1, ...]); any other [count, *shape].
+    An input of a batched model has the shape [count, ...], where one sample is [1, ...]; any other [count, *shape].
+    The same seed gives the same numbers everywhere. Raises ValueError as :func:`to_layout` does.
     """
     binding = {**model.binding(0), BATCH: 1}
     arrays = {}
@@ -36,7 +37,10 @@ def samples(model: Model, seed: int, count: int, layout: str = "") -> dict[str, 
 
 
 def second_binding(model: Model, seed: int, layout: str = "") -> dict[str, np.ndarray[Any, Any]]:
-    """One set of inputs at the second binding of the symbols, the batch dimension included."""
+    """One set of inputs by name at the second binding of the symbols, which includes the batch: [batch, ...] or [...].
+
+    Raises ValueError as :func:`to_layout` does.
+    """
     binding = model.binding(1)
     return {
         spec.name: to_layout(_generate(spec, seed + 1, spec.bound(binding)), spec.layout, layout, batched=True)
@@ -45,14 +49,22 @@ def second_binding(model: Model, seed: int, layout: str = "") -> dict[str, np.nd
 
 
 def fitted(model: Model, images: np.ndarray[Any, Any], layout: str = "") -> np.ndarray[Any, Any]:
-    """A dataset's images [n, channels, height, width] as the batched model's only input takes them."""
+    """The images [N, channels, height, width] of a dataset as [N, ...], the shape and layout of the model's only input.
+
+    The model must be batched; the dtype stays. Raises ValueError for images of another size, or as
+    :func:`to_layout` does.
+    """
     spec = model.inputs[0]
     values = images.reshape(len(images), *spec.bound({**model.binding(0), BATCH: 1})[1:])
     return to_layout(values, spec.layout, layout, batched=True)
 
 
 def to_layout(values: np.ndarray[Any, Any], have: str, want: str, batched: bool) -> np.ndarray[Any, Any]:
-    """Permute from layout ``have`` to ``want`` (such as NCHW to NHWC), by declaration only."""
+    """Permute ``values`` from layout ``have`` to ``want``, such as NCHW to NHWC; unchanged where either is "".
+
+    ``values`` has the shape [N, ...] with one dimension for each letter of the layout; if not ``batched``, axis 0
+    counts samples and comes before them. Raises ValueError where the layouts do not name the same dimensions.
+    """
     import numpy as np
 
     if not have or not want or have == want:
@@ -60,18 +72,18 @@ def to_layout(values: np.ndarray[Any, Any], have: str, want: str, batched: bool)
     if sorted(have) != sorted(want):
         raise ValueError(f"layouts {have} and {want} do not name the same dimensions")
     order = [have.index(dim) for dim in want]
-    if not batched:  # samples of an unbatched model carry one more axis in front
+    if not batched:  # samples of an unbatched model have one more axis in front
         order = [0, *(index + 1 for index in order)]
     return np.ascontiguousarray(values.transpose(order))
 
 
 def permuted(shape: tuple[int, ...], have: str, want: str) -> tuple[int, ...]:
-    """A shape in layout ``have`` as layout ``want`` orders it."""
+    """A shape of layout ``have`` in the order of layout ``want``; unchanged where either is ""."""
     return tuple(shape[have.index(dim)] for dim in want) if have and want and have != want else shape
 
 
 def describe(model: Model, layout: str = "") -> list[dict[str, Any]]:
-    """The inputs as an adapter is told them, in the given layout."""
+    """The description of the inputs that adapters get: name, dtype, shape and layout of each, in the given layout."""
     rows = []
     for spec in model.inputs:
         shape: list[int | str] = list(spec.shape)
@@ -93,7 +105,7 @@ def _generate(spec: InputSpec, seed: int, shape: tuple[int, ...]) -> np.ndarray[
         return np.asarray(rng.random(shape) * (spec.high or 1), dtype=spec.dtype)
     if spec.values == "image":
         return np.asarray(_images(rng, shape), dtype=spec.dtype)
-    if spec.values == "pixels":  # images in [0, 1], as cameras and files give them
+    if spec.values == "pixels":  # images with values in [0, 1], as from image files
         flat = len(shape) < 3
         side = round(shape[-1] ** 0.5) if flat else 0
         fields = _images(rng, (shape[0], side, side) if flat else shape)
@@ -102,7 +114,9 @@ def _generate(spec: InputSpec, seed: int, shape: tuple[int, ...]) -> np.ndarray[
 
 
 def _images(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Low-frequency fields of varied contrast with a little noise: white noise excites a network unlike any image."""
+    """Low-frequency fields of varied contrast with a little noise, because networks respond to white noise as to no
+    image.
+    """
     import numpy as np
 
     *lead, height, width = shape
@@ -125,5 +139,5 @@ def _interpolation(size: int) -> np.ndarray[Any, Any]:
 
 
 def stack_names(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """The arrays under ``prefix:`` without it, in their order."""
+    """The arrays whose names begin with ``prefix:``, under the rest of their names, in their order."""
     return {name.split(":", 1)[1]: value for name, value in arrays.items() if name.startswith(prefix + ":")}

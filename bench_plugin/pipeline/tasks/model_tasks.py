@@ -1,4 +1,4 @@
-"""The stages of a model as tasks: which operation of which adapter, with which inputs, under which recipe."""
+"""The tasks of a model's stages: dataset, training, reference, export, check, run, evaluation, mutants, import."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 from bench_plugin.reach.processes.client import Limits
 
 NOISE_SAMPLES = 4
-MUTANT_SAMPLES = 2  # a mutant is off by orders of magnitude on any input, or it is not caught at all
+MUTANT_SAMPLES = 2  # a mutant differs by orders of magnitude on any input, or on none, so a few inputs are enough
 GIB = 2**30
 CHECKER = "onnx_check"
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Trained weights: the recipe that they come from, and their file."""
+    """Trained weights: ``key`` is the recipe that made them, ``path`` their file."""
 
     key: str
     path: Path
 
     @property
     def files(self) -> dict[str, Path]:
-        """As a task takes them."""
+        """The file under the name that tasks use."""
         return {"weights.npz": self.path}
 
 
 class Tasks:
-    """Makes the tasks of cells; ``seed`` is that of weights and inputs."""
+    """Makes the tasks of cells. ``seed`` is that of weights and inputs, ``threads`` the number for each runtime."""
 
     def __init__(self, workspace: Workspace, *, seed: int, threads: int) -> None:
         self._workspace = workspace
@@ -45,12 +45,14 @@ class Tasks:
         self.threads = threads
 
     def dataset(self, model: Model) -> Task:
-        """The model's dataset: ``x_train y_train x_test y_test``."""
+        """The dataset of the model: images ``x_train`` and ``x_test`` [N, C, H, W], labels ``y_train`` and ``y_test``
+        [N].
+        """
         limits = self.limits(model, model.dataset)
         return Task(Stage.BUILD, model.dataset, (CallSpec("fetch", {}),), {}, limits)
 
     def train(self, model: Model, framework: str, dataset: Done) -> Task:
-        """The model trained in a framework, as one file of weights."""
+        """The model trained in a framework; the result is one file of weights."""
         constructor = model.constructors[framework]
 
         def arrays() -> dict[str, Any]:
@@ -64,7 +66,9 @@ class Tasks:
         return Task(Stage.BUILD, adapter, (CallSpec("train", meta, arrays),), parts, self.limits(model, adapter))
 
     def reference(self, model: Model, framework: str, weights: Weights | None = None) -> Task:
-        """The float64 reference, default kernels, a variant and a perturbed run, by the framework itself."""
+        """The framework's own outputs: float64 reference, default kernels, a variant and a perturbed run, [N, ...]
+        each.
+        """
         constructor = model.constructors[framework]
 
         def arrays() -> dict[str, Any]:
@@ -85,7 +89,7 @@ class Tasks:
         )  # fmt: skip
 
     def export(self, model: Model, cell: Cell, weights: Weights | None = None) -> Task:
-        """The framework's model as an ONNX file."""
+        """The export of the framework's model to an ONNX file."""
         constructor = model.constructors[cell.framework]
 
         def arrays() -> dict[str, Any]:
@@ -104,11 +108,11 @@ class Tasks:
         )  # fmt: skip
 
     def check(self, file: Path, origin: str, model: Model) -> Task:
-        """What onnx's checker says of the file, and what the file declares."""
+        """The result of onnx's checker on the file, and the inputs and outputs that the file declares."""
         return self._on_file(Stage.CHECK, "onnx_check", "check", file, origin, model, {})
 
     def run(self, file: Path, origin: str, model: Model, inputs: GeneratedInputs) -> Task:
-        """The file in onnxruntime, at both bindings."""
+        """A run of the file in onnxruntime, at both bindings of symbols."""
         meta = {**_shape_of(model, inputs), "threads": self.threads}
         calls = [CallSpec("run", meta, inputs.samples)]
         if inputs.second_binding:
@@ -125,7 +129,7 @@ class Tasks:
         )
 
     def evaluate(self, file: Path, origin: str, model: Model, inputs: GeneratedInputs, *, perturbed: int = 0) -> Task:
-        """The file's own function in float64; ``perturbed`` times also with weights and inputs off by one ulp."""
+        """The file evaluated in float64, and ``perturbed`` times also with weights and inputs off by one ULP."""
         meta = {**_shape_of(model, inputs), "perturb": None}
         calls = [CallSpec("evaluate", meta, inputs.samples)]
         for index in range(perturbed):
@@ -136,7 +140,7 @@ class Tasks:
         return Task(Stage.REFERENCE, "onnx_float64", tuple(calls), parts, limits, {"model.onnx": file}, affinity=origin)
 
     def mutants(self, file: Path, origin: str, model: Model, inputs: GeneratedInputs) -> Task:
-        """Outputs of the file's standard mutants."""
+        """The outputs of the file's mutants on the first MUTANT_SAMPLES inputs."""
         meta = {"batched": inputs.batched, "samples": MUTANT_SAMPLES}
         limits = self.limits(model, "onnx_mutants")
         parts = {"file": origin, **inputs.parts}
@@ -150,7 +154,8 @@ class Tasks:
         )
 
     def import_run(self, file: Path, origin: str, cell: Cell, model: Model, inputs: GeneratedInputs) -> Task:
-        """The file imported into a framework and run there; one task, for the imported model lives in the agent."""
+        """The file imported into a framework and run there: one task, as the imported model exists only in the agent.
+        """
         meta = {"importer": cell.importer, "inputs": inputs.described, "batched": inputs.batched}
         calls = [
             CallSpec("import_model", meta, prefix="import:"),
@@ -163,7 +168,7 @@ class Tasks:
         return Task(Stage.IMPORT, cell.importer_framework, tuple(calls), parts, limits, {"model.onnx": file})
 
     def inputs(self, model: Model, framework: str, check: Done) -> GeneratedInputs:
-        """The inputs that a file takes, under the file's own names and in the layout that it was exported with."""
+        """The generated inputs of a file, under the file's own names and in the layout that it was exported with."""
         return GeneratedInputs(model, model.constructors.get(framework), self.seed, check.meta["check"])
 
     def _on_file(
@@ -173,7 +178,7 @@ class Tasks:
         return Task(stage, adapter, calls, {"file": origin}, self.limits(model, adapter), {"model.onnx": file})
 
     def described(self, model: Model, constructor: Constructor, weights: Weights | None = None) -> dict[str, Any]:
-        """A model as a framework's adapter is told it."""
+        """The description of a model that the adapters of frameworks get."""
         trained = {"trained": weights.key} if weights else {}
         return {
             **trained,
@@ -192,12 +197,13 @@ class Tasks:
         return {"model": model.digest, "samples": model.samples}
 
     def toolchain(self, adapter: str) -> str:
-        """The toolchain of an adapter; that of our own ONNX tools for a plain file, which no framework made."""
+        """The toolchain of an adapter; that of our own ONNX tools for a user's file, which no framework made."""
         catalog = self._workspace.catalog
         return catalog[adapter if adapter in catalog.adapters else CHECKER].toolchain
 
     def need(self, cell: Cell, toolchain: str) -> Need:
-        """What a cell of a model occupies: the toolchain that does most of its work, and the model's memory."""
+        """What a cell of a model occupies: the toolchain that does most of its work, and the model's memory in bytes.
+        """
         return Need(toolchain, int(self._workspace.models[cell.model].memory_gb * GIB))
 
     def limits(self, model: Model, adapter: str) -> Limits:
@@ -207,5 +213,5 @@ class Tasks:
 
 
 def _shape_of(model: Model, inputs: GeneratedInputs) -> dict[str, Any]:
-    """How samples are told apart: along the batch, and whether outputs vary in length."""
+    """How samples are separated: along the batch or not, and whether the length of outputs varies."""
     return {"batched": inputs.batched, "ragged": model.detections}

@@ -1,4 +1,4 @@
-"""What a compiler is given: a file or a framework's own model, with its inputs; and the sets of inputs of a model."""
+"""The subjects of compilers, a file or a framework's own model, and the sets of inputs that they run on."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 
 CALIBRATION_SAMPLES = 64
-CALIBRATION_SEED = 1000  # apart from the inputs that are compared
+CALIBRATION_SEED = 1000  # added to the seed, so that calibration never uses the inputs that are compared
 
 
 @dataclass(frozen=True)
 class InputSet:
-    """Inputs as a subject takes them, made when they are asked for; ``parts`` name them in recipes.
+    """A set of inputs of a subject, generated on use; ``parts`` identify it in recipes.
 
-    ``arrays`` are N samples per input, [N, ...] each, which are run one by one; of a ``batched`` set the first
-    dimension is the batch. ``once``: the arrays are the inputs of a single run. ``values`` describes inputs that are
-    no plain arrays (sequences, strings, types that numpy lacks).
+    ``arrays`` gives N samples of every input, [N, ...] of its dtype, which are run one by one; in a ``batched`` set a
+    sample is [1, ...]. With ``once`` the arrays [...] are the inputs of a single run. ``values`` describes inputs that
+    are not arrays (sequences, strings, types that numpy lacks).
     """
 
     arrays: Callable[[], Arrays]
@@ -40,7 +40,7 @@ class InputSet:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def one_by_one(self) -> InputSet:
-        """Batched samples as samples with a batch of one each: what comes of them is stacked, never joined."""
+        """The same samples [N, 1, ...] with a batch of 1 each, so that outputs are stacked and not concatenated."""
         if not self.batched:
             return self
         parts = {**self.parts, "one_by_one": True}
@@ -49,10 +49,12 @@ class InputSet:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a compiler is given: an ONNX file, or a framework's own model (``files`` then holds at most its weights).
+    """What a compiler gets: an ONNX file, or a framework's own model (``files`` then holds its trained weights, if
+    any).
 
-    ``described`` are its inputs with layouts, ``outputs`` what it declares, ``binding`` the sizes of its symbolic
-    dimensions; ``meta`` is what only a framework needs; ``example`` makes one sample for compilers that trace.
+    ``origin`` identifies it in recipes. ``described`` are its inputs with layouts, ``outputs`` those that it declares,
+    ``binding`` the sizes of its symbolic dimensions. ``second_binding`` makes inputs [...] at other sizes, None for a
+    static model. ``meta`` is what only frameworks need; ``example`` makes one sample [1, ...] for compilers that trace.
     """
 
     origin: str
@@ -68,7 +70,7 @@ class Subject:
 
 
 def of_file(cell: Cell, model: Model, file: OnnxFile, inputs: GeneratedInputs) -> Subject:
-    """An exported (or given) file as a subject."""
+    """The subject of an ONNX file, exported or the user's own."""
     declared = file.check.meta["check"]
     layout = model.constructors[cell.framework].layout if cell.framework in model.constructors else ""
     return Subject(
@@ -78,7 +80,7 @@ def of_file(cell: Cell, model: Model, file: OnnxFile, inputs: GeneratedInputs) -
 
 
 def of_framework(cell: Cell, model: Model, weights: Weights | None, tasks: Tasks) -> Subject:
-    """A framework's own model as a subject."""
+    """The subject of a framework's own model."""
     constructor = model.constructors[cell.framework]
     seed, layout = tasks.seed, constructor.layout
 
@@ -100,7 +102,7 @@ def of_framework(cell: Cell, model: Model, weights: Weights | None, tasks: Tasks
 
 
 def test_set(model: Model, subject: Subject, dataset: Done) -> InputSet:
-    """The dataset's test images as a subject takes them."""
+    """The test images of the dataset as inputs [N, ...] of the subject."""
     name = subject.described[0]["name"]
 
     def arrays() -> Arrays:
@@ -110,7 +112,10 @@ def test_set(model: Model, subject: Subject, dataset: Done) -> InputSet:
 
 
 def calibration_set(model: Model, subject: Subject, dataset: Done | None, *, seed: int, method: str) -> InputSet:
-    """The same set for every compiler: of the training images, or seeded inputs that are not compared."""
+    """The calibration set [CALIBRATION_SAMPLES, ...], the same for every compiler.
+
+    It consists of training images where there is a dataset, else of seeded inputs that are never compared.
+    """
 
     def values() -> list[Any]:
         if dataset is not None:
