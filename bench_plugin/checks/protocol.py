@@ -1,4 +1,4 @@
-"""What a kind of check offers: which adapters a cell needs, what it occupies, and how its outcome is computed."""
+"""The protocol of a kind of check: what a cell occupies, and how its outcome is computed."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from bench_plugin.reach.processes.supervisor import AgentPool
 
 @dataclass(frozen=True)
 class Parts:
-    """What checks are made of, put together once per run (session/engine.py).
+    """What checks work with, put together once per run (session/engine.py).
 
-    ``versions`` are those that a cell's row names; what is in ``closing`` is called at the end of the run.
+    ``versions`` gives the versions that a cell's row names. The functions in ``closing`` are called at the end of the
+    run.
     """
 
     settings: Settings
@@ -44,7 +45,7 @@ class Parts:
 
     @contextmanager
     def cell_run(self, request: Request) -> Iterator[CellRun]:
-        """The run of a cell of a model, with a log and a judge of its own."""
+        """The computation of a model's cell, with its own log and judge."""
         cell = request.cell
         model, log = self.workspace.models[cell.model], CellLog(self.versions(cell))
         try:
@@ -57,8 +58,8 @@ class Parts:
 class Request:
     """A cell to compute.
 
-    ``tolerances`` are those of a tolerance marker; ``known`` the failures that expectations list for it, for checks
-    that search; ``others`` the outcomes of the cells that its Need names.
+    ``tolerances`` are those of the marker ``tolerance``: ``k``, ``floor``, ``cap``. ``known`` are the failures that
+    expectations list for the cell, for checks that search; ``others`` the outcomes of the cells that its Need names.
     """
 
     cell: Cell
@@ -68,12 +69,12 @@ class Request:
 
 
 class Checker(Protocol):
-    """Runs the cells of one kind of check; safe to use from several threads."""
+    """Computes the cells of one kind of check; safe to use from several threads."""
 
     checks: frozenset[Check]
 
     def need(self, cell: Cell) -> Need:
-        """What the cell occupies while it is computed, and which cells come before it."""
+        """What the cell occupies while it is computed, and which cells must be computed before it."""
 
     def run(self, request: Request) -> Outcome:
-        """The cell's outcome, whatever happens to it; a missing environment is one too."""
+        """The outcome of the cell. A failed stage and a missing environment are outcomes too, not exceptions."""

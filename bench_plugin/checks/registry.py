@@ -22,15 +22,15 @@ class PlanModule(Protocol):
 
     @staticmethod
     def planner(workspace: Workspace) -> Planner:
-        """The planner over what the workspace holds."""
+        """The planner for the models, adapters and targets of the workspace."""
 
 
 class CheckModule(Protocol):
-    """``check.py`` of a folder: how a cell is carried through its stages."""
+    """``check.py`` of a folder: how a cell is run through its stages."""
 
     @staticmethod
     def checker(parts: Parts) -> Checker:
-        """The checker made of the parts of a run."""
+        """The checker that works with the parts of a run."""
 
 
 def planners(workspace: Workspace) -> tuple[Planner, ...]:
@@ -40,6 +40,6 @@ def planners(workspace: Workspace) -> tuple[Planner, ...]:
 
 
 def checkers(parts: Parts) -> tuple[Checker, ...]:
-    """The checker of every kind of check; imported when a run has cells to compute."""
+    """The checker of every kind of check. They are imported only when a run has cells to compute."""
     modules = (cast(CheckModule, import_module(f"bench_plugin.checks.{kind}.check")) for kind in KINDS)
     return tuple(module.checker(parts) for module in modules)

@@ -49,8 +49,7 @@ class CellRun:
         return self.log.credit(name, self.recorder.obtain(self.cell, name, task))
 
     def uncredited(self, task: Task) -> Done:
-        """Obtain a stage without crediting its time and memory to this cell, because another cell is credited with it.
-        """
+        """Obtain a stage without crediting it to this cell, because another cell is credited with it."""
         return self.recorder.obtain_for_nobody(task)
 
     def weights(self) -> Weights | Failure | None:

@@ -188,8 +188,7 @@ class Judge:
         return {name: row for name, row in found.items() if row is not None}
 
     def discrimination(self, expected: ReferenceOutputs, mutants: Done, precision: str = "fp32") -> Discrimination:
-        """Whether the model is mutation-sensitive at ``precision``. Mutants ran on the first inputs of the reference.
-        """
+        """Whether the model is mutation-sensitive at ``precision``; mutants ran on its first inputs."""
         outputs, part = _mutants(expected, mutants)
         limits = {name: tolerance(noise, self._table.row(precision)) for name, noise in expected.noise.items()}
         return discriminate(part, outputs, limits, self._table)

@@ -1,1 +1,1 @@
-"""What the checks of compiled models share: compile, deploy, run."""
+"""The common part of the checks of compiled models: compile, deploy, run."""

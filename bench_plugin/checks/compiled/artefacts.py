@@ -1,4 +1,4 @@
-"""What an artefact is made for, read from its bytes."""
+"""The machine that an artefact is built for, read from its bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ MACHINES = {3: "x86", 40: "Arm", 62: "x86-64", 183: "AArch64", 243: "RISC-V"}
 
 
 def elf_machine(path: Path) -> int | None:
-    """The number of the machine that an ELF file is for; None for any other file."""
+    """e_machine of an ELF file, None for any other file (ELF specification, "ELF Header").
+
+    Raises OSError for a file that cannot be read.
+    """
     with path.open("rb") as file:
         head = file.read(20)
     if len(head) < 20 or head[:4] != ELF_MAGIC:
@@ -24,7 +27,7 @@ def elf_machine(path: Path) -> int | None:
 
 
 def described(files: Mapping[str, Path]) -> dict[str, Any]:
-    """Bytes, content hash and, of ELF files, the machine of every file."""
+    """Size in bytes, content hash and, for ELF files, the machine of every file."""
     found: dict[str, Any] = {}
     for name, path in files.items():
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -37,7 +40,7 @@ def described(files: Mapping[str, Path]) -> dict[str, Any]:
 
 
 def wrong_machine(files: Mapping[str, Path], target: Mapping[str, Any]) -> str:
-    """Why the files are not for ``target``; empty when the ELF files among them are, and there is one."""
+    """Why the files are not for ``target``; empty when there are ELF files and all of them are for it."""
     wanted = target.get("elf_machine")
     machines = {name: elf_machine(path) for name, path in files.items()}
     seen = {name: machine for name, machine in machines.items() if machine is not None}

@@ -1,4 +1,4 @@
-"""From a cell to a compiled model: the source, its prepared graph, the artefact, and its run in another process."""
+"""From a cell to a compiled model: its source, the prepared graph, the artefact, and the run in another process."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from bench_plugin.reach.processes.client import Limits
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled model on its way to a verdict.
+    """A compiled model that waits for its verdict.
 
-    ``subject`` is what was compiled, ``original`` the unrounded file that references and emulations come from, ``ran``
-    the run where the process that compiled had to run too.
+    ``subject`` is what was compiled, ``original`` the unrounded file that references and emulations come from. ``ran``
+    is the run of a compiler without an artefact, where the same process compiles and runs; otherwise it is None.
     """
 
     subject: Subject
@@ -41,9 +41,9 @@ Judged = Callable[[CellRun, Compiled], Outcome]
 
 
 class CompiledModels:
-    """What the checks of compiled models share; safe to use from several threads.
+    """Compiles the models of cells and runs their artefacts; safe to use from several threads.
 
-    ``on_test_set``: the artefact is run on the dataset's test images instead of generated inputs.
+    With ``on_test_set`` an artefact runs on the test images of the dataset, not on generated inputs.
     """
 
     def __init__(self, parts: Parts, *, on_test_set: bool = False) -> None:
@@ -54,11 +54,13 @@ class CompiledModels:
         self._on_test_set = on_test_set
 
     def need(self, cell: Cell, *, after: tuple[Cell, ...] = ()) -> Need:
-        """The source's toolchain, the model's memory, and the cells whose outcomes are asked for."""
+        """What a cell occupies: the toolchain of its source, the model's memory, and the cells that must come before
+        it.
+        """
         return replace(self.tasks.need(cell, self.tasks.toolchain(cell.framework)), after=after)
 
     def run(self, request: Request, judged: Judged) -> Outcome:
-        """Compile the cell and have it judged; a missing environment or tool is an outcome too."""
+        """Compile the cell and call ``judged``. Failed stages, missing environments and tools are outcomes."""
         with self._parts.cell_run(request) as run:
             try:
                 if missing := self._missing_tool(run.cell):
@@ -69,7 +71,7 @@ class CompiledModels:
                 return run.log.outcome(Status.NOT_PROVIDED, str(missing_environment))
 
     def ran(self, run: CellRun, found: Compiled) -> Done:
-        """The artefact's outputs."""
+        """The stage that ran the artefact, with its outputs [N, ...] over N inputs."""
         if found.ran is not None:
             return found.ran
         again = not self._on_test_set and keeps_symbols(found.compiled)
@@ -85,7 +87,9 @@ class CompiledModels:
         return ran
 
     def prepared(self, run: CellRun, subject: Subject, calibration: InputSet, graph: str) -> Subject | Failure:
-        """A subject as the pre-quantised or pre-converted model that is called ``graph``."""
+        """The subject as the pre-quantised or pre-converted model ``graph`` (qdq, dynamic, w16 or fp16), or the
+        failure.
+        """
         method = self.compile_tasks.calibration
         done = run.obtain("graph", graph_tasks.prepared(run.tasks, run.model, subject, calibration, graph, method))
         if done.failure:
@@ -98,11 +102,11 @@ class CompiledModels:
         return replace(subject, origin=done.key, files=files, meta={"output_scales": said["output_scales"]})
 
     def limits(self, run: CellRun) -> Limits:
-        """Time and memory of one stage of the cell's compiler."""
+        """The limits of one stage of the cell's compiler, in seconds and bytes."""
         return run.tasks.limits(run.model, self.compile_tasks.adapter(run.cell).name)
 
     def _missing_tool(self, cell: Cell) -> str:
-        """Executables of this machine that the compiler needs: what is not there, and the package that brings it."""
+        """Which executable that the compiler needs is not found, and its package; empty where all are there."""
         target = self.compile_tasks.target(cell)
         for name in self.compile_tasks.adapter(cell).declaration.get("needs", ()):
             cross = name in ("gcc", "g++", "cc") and "gcc" in target
@@ -112,7 +116,7 @@ class CompiledModels:
         return ""
 
     def _compiled(self, run: CellRun) -> Compiled | Outcome:
-        """Export (or build), prepare the graph, compile; and run in the same process what leaves no artefact."""
+        """Export (or build) the source, prepare its graph and compile it; run it where there will be no artefact."""
         cell, model = run.cell, run.model
         file = run.file(None if self._by_file(cell, model) else self._default_export(cell))
         if isinstance(file, Failure):
@@ -137,7 +141,7 @@ class CompiledModels:
         return self._made(run, Compiled(subject, original, file, inputs, *self._obtained(run, subject, calibration)))
 
     def _obtained(self, run: CellRun, subject: Subject, calibration: InputSet | None) -> tuple[Done, Done | None]:
-        """The stage that compiled; and again the same where it had to run too."""
+        """The stage that compiled, and the same stage again where it also ran; otherwise None."""
         limits = self.limits(run)
         if not self.compile_tasks.in_one_process(run.cell):
             task = self.compile_tasks.compile(run.cell, subject, limits, calibration=calibration)
@@ -148,7 +152,7 @@ class CompiledModels:
         return done, done
 
     def _made(self, run: CellRun, found: Compiled) -> Compiled | Outcome:
-        """What was compiled, noted in the log; its outcome where it failed, or is for a target that is not here."""
+        """Log what was compiled. The outcome where compilation failed or the target is not this machine."""
         failure = found.compiled.failure
         if failure:
             run.log.converted = failure.stage is Stage.RUN
@@ -164,11 +168,11 @@ class CompiledModels:
         return subjects.calibration_set(model, subject, dataset, seed=self.tasks.seed, method=method)
 
     def _by_file(self, cell: Cell, model: Model) -> bool:
-        """Whether the compiler reads an ONNX file, not the framework's own model."""
+        """Whether the compiler reads an ONNX file instead of the framework's own model."""
         return bool(cell.exporter) or model.onnx is not None
 
     def _default_export(self, cell: Cell) -> Cell:
-        """The file that references of a framework's own model come from: that of its first exporter."""
+        """The export cell whose file gives the references of a framework's own model: that of its first exporter."""
         adapter = self.workspace.catalog[cell.framework]
         exporter = adapter.default_pairs[0][0] if adapter.default_pairs else next(iter(adapter.exporters))
         return replace(cell, exporter=exporter, opset=adapter.exporters[exporter].opset)
@@ -195,7 +199,7 @@ class CompiledModels:
             log.flag(f"{share:.0%} of the nodes on the requested backend")
 
     def _for_target(self, run: CellRun, compiled: Done) -> Outcome:
-        """What can be said of an artefact that nobody has run: that it is for the machine that it should be for."""
+        """The outcome of an artefact that cannot run here: unverified if it was built for the target's machine."""
         portable = self.compile_tasks.adapter(run.cell).declaration.get("portable")
         if portable or compiled.meta["compile"].get("portable"):
             reason = "not run: compiled, the artefact is the same for every target"
@@ -207,12 +211,12 @@ class CompiledModels:
 
 
 def keeps_symbols(compiled: Done) -> bool:
-    """Whether the artefact takes other sizes of the model's symbolic dimensions than it was compiled with."""
+    """Whether the artefact accepts sizes of symbolic dimensions other than those that it was compiled with."""
     return compiled.meta["compile"].get("dynamic") in (True, "preserved")
 
 
 def _without_file(run: CellRun, failure: Failure) -> Outcome:
-    """A given file that is no model fails its cell; an export that failed has a cell of its own."""
+    """The outcome without a file: a user's file that is not a model fails; a failed export has its own cell."""
     if run.model.onnx is not None:
         return run.failed(failure)
     reason = f"export failed: {failure.symptom} at {failure.stage}: {failure.message}"

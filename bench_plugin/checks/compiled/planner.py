@@ -25,9 +25,10 @@ GRAPH_TOOLS = ("onnx_graphs", "onnx_emulate")
 
 
 class CompiledPlanner:
-    """What small profiles run by themselves is the default compiler on the smallest models; the rest is opt-in.
+    """Plans the cells of compiled models.
 
-    ``by_task`` restricts it to models that are trained for a task, and to the frameworks that they are trained in.
+    Small profiles run only the default compiler on the smallest models by themselves; all else is opt-in. ``by_task``
+    restricts the cells to models that are trained for a task, and to the frameworks that they are trained in.
     """
 
     def __init__(self, workspace: Workspace, *, by_task: bool = False) -> None:
@@ -39,7 +40,9 @@ class CompiledPlanner:
         self._targets = tuple(workspace.targets)
 
     def adapters(self, cell: Cell) -> Sequence[str]:
-        """Those of the source, the compiler with what it uses, and the tools that prepare and emulate graphs."""
+        """The adapters of the source, the compiler with those that it uses, and the tools that prepare and emulate
+        graphs.
+        """
         catalog = self._workspace.catalog
         compiler = catalog.used(catalog.compiler(cell.compiler)[0].name)
         return list(dict.fromkeys([*source_adapters(self._workspace, cell), *compiler, *GRAPH_TOOLS]))
@@ -54,7 +57,7 @@ class CompiledPlanner:
         }  # fmt: skip
 
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
-        """Every combination of a selection; a compiler without a choice of backends has one cell per precision."""
+        """Every combination of a selection. A compiler without a choice of backends has one cell per precision."""
         for model in self._selected(selection):
             for name in self._chosen(selection):
                 compiler, backend = CompilerName.parse(name, self._compilers)
@@ -80,10 +83,10 @@ class CompiledPlanner:
         return list(selection.compilers or (DEFAULT,))
 
     def _sources(self, check: Check, model: Model, compiler: Adapter, selection: Selection) -> Iterator[Planned]:
-        """Where a compiler gets the model from: an exported file, or the framework itself."""
+        """The sources that a compiler gets the model from: exported files, or the framework itself."""
         if model.onnx:
             if self._by_task:
-                return  # nobody knows what a plain file was trained for
+                return  # the task of a user's file is not known
             if ONNX in compiler.takes:
                 yield Cell(check, model.name, ONNX), None
             return
@@ -91,7 +94,7 @@ class CompiledPlanner:
             if selection.frameworks and name not in selection.frameworks:
                 continue
             if self._by_task and not model.training(name):
-                continue  # seeded weights have no quality
+                continue  # a model with seeded weights cannot do a task
             if name in compiler.takes:
                 cell = Cell(check, model.name, name)
                 yield cell, declared_export(cell, model, adapter)

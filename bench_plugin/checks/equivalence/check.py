@@ -1,4 +1,4 @@
-"""Does a compiled model still compute the same function?
+"""The equivalence check: does a compiled model compute the same function as the model that it was made from?
 
 What the numbers are compared with (docs/numbers.md):
 
@@ -32,8 +32,8 @@ from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks
 from bench_plugin.pipeline.tasks.subjects import Subject
 
-PERTURBED_RUNS = 2  # of a quantised graph, to find the inputs whose rounding is stable
-LAYERED = "qdq"  # the pre-quantised models that can be taken apart at their quantisations
+PERTURBED_RUNS = 2  # perturbed runs of a quantised graph, which find the inputs whose rounding is stable
+LAYERED = "qdq"  # the pre-quantised models that can be split at their quantisations
 
 
 class Equivalence:
@@ -45,12 +45,14 @@ class Equivalence:
         self._models = CompiledModels(parts)
 
     def need(self, cell: Cell) -> Need:
-        """What a compiled model occupies; where a precision cannot prove structure, the cell that can comes before."""
+        """What the cell occupies. Where its precision cannot prove the structure, the cell that can must be computed
+        first.
+        """
         prover = PRECISIONS[cell.precision].proven_by
         return self._models.need(cell, after=(replace(cell, precision=prover, graph=""),) if prover else ())
 
     def run(self, request: Request) -> Outcome:
-        """Compute the cell; everything unforeseen is an exception."""
+        """Compute the cell. Failed stages and missing environments are outcomes; only our own faults raise."""
 
         def judged(run: CellRun, found: Compiled) -> Outcome:
             return self._judged(run, found, request.others)
@@ -82,7 +84,7 @@ class Equivalence:
         return self._mutation_sensitive(run, found, plain, others)
 
     def _unrounded(self, run: CellRun, found: Compiled, reference: Done | None) -> ReferenceOutputs | None:
-        """The file's own function in float64; of a framework's own model, the framework's."""
+        """The float64 reference of the unrounded model: of the file, or of a framework's own model by the framework."""
         if not run.cell.exporter and reference is not None:
             return run.judge.framework_reference(run.model, reference)
         evaluated = run.evaluate(
@@ -96,7 +98,7 @@ class Equivalence:
     def _conformance(
         self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, reference: Done | None
     ) -> Comparison:
-        """The run against what the tool was asked to compute: the status of the cell."""
+        """The comparison of the run with what the tool was asked to compute; it decides the status of the cell."""
         precision = PRECISIONS[run.cell.precision]
         if precision.computed:
             return self._computed(run, found, ran, plain)
@@ -107,7 +109,7 @@ class Equivalence:
         return self._quantised(run, found, ran)
 
     def _computed(self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs) -> Comparison:
-        """One floating-point type throughout: the file's own function, with the noise of that type."""
+        """For one floating-point type throughout: compare with the file in float64, with the noise of that type."""
         precision, expected = run.cell.precision, plain
         if PRECISIONS[precision].reduced:
             emulated = self._emulated(run, found)
@@ -118,7 +120,7 @@ class Equivalence:
         return run.judge.compare(run.model, expected, ran, precision=precision, loose=loose)
 
     def _rounded(self, run: CellRun, found: Compiled, ran: Done, reference: Done | None) -> Comparison:
-        """Weights rounded to float16, everything else in float32: the rule of fp32 against the rounded file."""
+        """For weights rounded to float16: compare with the rounded file in float64, by the row of fp32."""
         if not run.cell.exporter and run.model.onnx is None:
             return Comparison(UNVERIFIED, "the tool rounds weights of a graph of its own: nothing says which they are")
         graph: Subject | Failure = found.subject
@@ -136,7 +138,7 @@ class Equivalence:
         return run.judge.compare(run.model, expected, ran, loose=self._models.compile_tasks.fast_math(run.cell))
 
     def _quantised(self, run: CellRun, found: Compiled, ran: Done) -> Comparison:
-        """A pre-quantised model: its own graph in float64, in steps of its scales."""
+        """For a pre-quantised model: compare with its own graph in float64, in steps of its scales."""
         graph = found.subject
         path = graph.files["model.onnx"]
         reference = run.evaluate(path, graph.origin, found.inputs, perturbed=PERTURBED_RUNS)
@@ -147,7 +149,7 @@ class Equivalence:
         return run.judge.quantised(reference, ran, list(graph.meta["output_scales"]), layers)
 
     def _infer_precision(self, run: CellRun, found: Compiled, ran: Done, exact: ReferenceOutputs) -> None:
-        """The effective precision by error, wherever a precision could have been swapped for another."""
+        """Record the precision inferred from the error, where the tool could have replaced the requested one."""
         precision = PRECISIONS[run.cell.precision]
         within = not precision.reduced and run.log.numbers.get("needed", 0.0) <= 1.0
         if within:
@@ -158,13 +160,15 @@ class Equivalence:
                 run.log.placement["effective_by_error"] = run.judge.inferred_precision(exact, emulated, ran)
 
     def _emulated(self, run: CellRun, found: Compiled) -> Done:
-        """What every precision would have made of the file."""
+        """The stage that emulates every precision on the file."""
         return run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, found.original))
 
     def _mutation_sensitive(
         self, run: CellRun, found: Compiled, plain: ReferenceOutputs, others: Mapping[Cell, Outcome]
     ) -> Outcome:
-        """A verdict is worth what it could have caught: the mutants, by the rule of this precision."""
+        """The outcome of a run that agrees: supported only where the mutants are detected by the
+        rule of its precision.
+        """
         precision = PRECISIONS[run.cell.precision]
         mutants = run.mutants(found.file, found.inputs)
         if mutants.failure and precision.computed:
@@ -190,19 +194,19 @@ class Equivalence:
 
 
 def checker(parts: Parts) -> Checker:
-    """What registry.py asks this folder for."""
+    """The checker of this folder, for registry.py."""
     return Equivalence(parts)
 
 
 def _note_others(run: CellRun, others: Mapping[Cell, Outcome]) -> None:
-    """A flag where the cell that should prove the structure did not."""
+    """Flag the cell where the cell that should prove its structure did not."""
     for other, found in others.items():
         if found.status is not Status.SUPPORTED:
             run.log.flag(f"{run.cell.precision} only: {other.precision} is {found.status}")
 
 
 def _with_inferred(run: CellRun, reason: str) -> str:
-    """A mismatch in fp32 whose error is that of another precision says so."""
+    """The reason of a mismatch in fp32, with the other precision that its error points to."""
     inferred = run.log.placement.get("effective_by_error", "")
     swapped = not PRECISIONS[run.cell.precision].reduced and inferred not in ("", run.cell.precision)
     return f"looks like {inferred}: {reason}" if swapped else reason

@@ -1,4 +1,4 @@
-"""A pre-quantised QDQ model layer by layer, compiled by the same tool and fed with the integers of the reference."""
+"""The layers of a pre-quantised QDQ model, compiled by the same tool and run on the integers of the reference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench_plugin.pipeline.tasks.subjects import Arrays, Subject
 def layer_results(run: CellRun, models: CompiledModels, graph: Subject) -> tuple[Arrays, Done] | None:
     """The integers that every layer should give, [N, ...] by name, and the stage that ran the layers.
 
-    None where the graph cannot be taken apart or its layers cannot be run; a flag of the cell says why.
+    None where the graph cannot be split or its layers cannot be run; a flag of the cell says why.
     """
     apart = run.obtain("layers", graph_tasks.layers(run.tasks, run.model, graph))
     if apart.failure or not apart.meta["layers"]["layers"]:

@@ -15,5 +15,5 @@ class EquivalencePlanner(CompiledPlanner):
 
 
 def planner(workspace: Workspace) -> Planner:
-    """What registry.py asks this folder for."""
+    """The planner of this folder, for registry.py."""
     return EquivalencePlanner(workspace)

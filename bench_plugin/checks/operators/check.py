@@ -1,4 +1,4 @@
-"""The check of single operators: every case of ONNX's own tests in every backend, by the rules of its operator.
+"""The check of single operators: cases of ONNX's own tests in a backend, judged by the rules of their operators.
 
 ======================================  =======================================================
 event                                   status
@@ -7,8 +7,8 @@ within the operator's rule              supported
 another value, shape or type            mismatch
 exception, crash, timeout, memory       ERROR
 the tool says "not implemented"         unsupported
-backend older than the opset or IR      version skew; tried again converted, beside the status
-our harness cannot hand it the values   unverified: ``harness: ...``
+backend older than the opset or IR      version skew; the converted case is shown beside it
+our harness does not support the values unverified: ``harness: ...``
 ======================================  =======================================================
 """
 
@@ -39,15 +39,17 @@ from bench_plugin.pipeline.tasks.corpus import CaseData, Corpus, CorpusFailed, n
 from bench_plugin.reach.processes.client import Limits
 from bench_plugin.reach.processes.zipapp import agent_digest
 
-SECONDS = 60.0  # for one stage of one case
-THREADS = 1  # a case is too small for more, and starting a pool of them takes longer than most
+SECONDS = 60.0  # the time limit of one stage of one case
+THREADS = 1  # starting a pool of threads takes longer than most cases
 GIB = 2**30
-CASE_BYTES = GIB  # what the processes of one backend are planned with
+CASE_BYTES = GIB  # memory in bytes that the scheduler plans for the processes of one backend
 
 
 @dataclass
 class _Backend:
-    """One compiler: its processes, what it gave before, and what its adapter declares. ``opset`` 0 stands for any."""
+    """One compiler: its processes, its stored results, and what its adapter declares. ``opset`` and ``ir`` are the
+    newest that it reads, 0 for any.
+    """
 
     compile_run: CompileRun
     stored: StoredRuns
@@ -59,7 +61,7 @@ class _Backend:
 
 
 class Operators:
-    """Carries operator cells through compile, run and compare."""
+    """Runs operator cells through compile, run and compare."""
 
     checks = frozenset({Check.OPERATOR})
 
@@ -72,7 +74,7 @@ class Operators:
         parts.closing.append(self._close)
 
     def need(self, cell: Cell) -> Need:
-        """One compiler's cases come one after the other, in processes of their own."""
+        """All cases of one compiler share a lane, so that they run one after the other in the same processes."""
 
         def ended() -> None:
             self._end(cell.compiler)
@@ -80,7 +82,7 @@ class Operators:
         return Need(f"operators:{cell.compiler}", CASE_BYTES, brief=True, ended=ended)
 
     def run(self, request: Request) -> Outcome:
-        """Compute the cell."""
+        """Compute the cell. A missing environment and a corpus that cannot be made are outcomes."""
         cell, log = request.cell, CellLog(self._parts.versions(request.cell))
         try:
             with self._lock:
@@ -92,14 +94,14 @@ class Operators:
             return log.outcome(Status.UNVERIFIED, f"the corpus could not be made: {error}")
 
     def _end(self, compiler: str) -> None:
-        """All cases of a compiler were run: its processes go, its results are stored."""
+        """End the processes of a compiler whose cases are done, and store its results."""
         backend = self._backends.get(compiler)
         if backend is not None:
             backend.compile_run.close()
             backend.stored.save(self._scratch)
 
     def _close(self) -> None:
-        """Store what was run."""
+        """Store the results of all compilers."""
         for backend in self._backends.values():
             backend.stored.save(self._scratch)
         self._backends.clear()
@@ -107,7 +109,7 @@ class Operators:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _given(self, cell: Cell, backend: _Backend) -> tuple[CaseData, CaseRun | None, str]:
-        """A case, what the backend made of it, and why it is skew; None where it is not even tried."""
+        """A case, its result in the backend (None where it is not tried), and the reason of a version skew, if any."""
         data = self._case(cell.model)
         if set(needed_kinds(data)) - backend.values:
             return data, None, ""
@@ -140,7 +142,7 @@ class Operators:
         return self._judged(backend, data, ran, log)
 
     def _again(self, cell: Cell, backend: _Backend, data: CaseData, ran: CaseRun | None) -> dict[str, Any]:
-        """The verdict on a case rewritten to what the backend takes, as plain data."""
+        """The verdict on the case converted to an opset that the backend reads, as plain data for the row."""
         if ran is None:
             return {"status": "", "reason": str(self._converted(cell, backend))}
         outcome = self._judged(backend, data, ran, CellLog({}))
@@ -148,7 +150,7 @@ class Operators:
         return {"opset": opset, "ir": data.row["ir"], "status": str(outcome.status), "reason": outcome.reason}
 
     def _converted(self, cell: Cell, backend: _Backend) -> CaseData | str:
-        """The case rewritten to what the backend takes, or why it cannot be."""
+        """The case converted to an opset that the backend reads, or why it cannot be converted."""
         if not newer(self._case(cell.model).row, backend.opset, backend.ir):
             return "the adapter does not declare what its tool takes"
         with self._lock:
@@ -237,5 +239,5 @@ class Operators:
 
 
 def checker(parts: Parts) -> Checker:
-    """What registry.py asks this folder for."""
+    """The checker of this folder, for registry.py."""
     return Operators(parts)

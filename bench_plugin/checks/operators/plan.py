@@ -1,4 +1,4 @@
-"""Cells of single operators: every case of ONNX's backend tests x compiler."""
+"""Cells of single operators: case of ONNX's backend tests x compiler."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.case_names import operator_cases
 from bench_plugin.matrix.planner import ONNX, Planned, Planner, elsewhere, operator_compilers
 
-SAMPLED = ("smoke", "quick", "published")  # profiles that take a fixed part of the cases
+SAMPLED = ("smoke", "quick", "published")  # profiles with a fixed sample of the cases
 
 TOOLS = ("onnx_corpus", "onnx_operators", "onnx_float64", "onnx_truths")
 
 
 class OperatorPlanner:
-    """The default compiler unless others are named; cases by the profile, or by ``--bench-cases``."""
+    """The compilers that are named, else the default one; the cases of ``--bench-cases``, else of the profile."""
 
     checks = frozenset({Check.OPERATOR})
 
@@ -28,22 +28,22 @@ class OperatorPlanner:
         self._compilers = workspace.catalog.of_kind("compiler")
 
     def adapters(self, cell: Cell) -> Sequence[str]:
-        """The compiler with what it uses, and our tools that make the cases and their float64 references."""
+        """The compiler with the adapters that it uses, and our tools that make cases and float64 references."""
         catalog = self._workspace.catalog
         return [*catalog.used(catalog.compiler(cell.compiler)[0].name), *TOOLS]
 
     def key_parts(self, cell: Cell) -> Mapping[str, Any]:
-        """The rules of operators and the compiler's options; onnx's lock stands for the cases."""
+        """The rules of operators and the compiler's options. The lock of onnx already covers the cases."""
         workspace = self._workspace
         options = dict(workspace.options.get(workspace.catalog.compiler(cell.compiler)[0].name, {}))
         return {"rules": RULES_HASH, "options": options}
 
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
-        """Compiler by compiler, every case. Raises UsageError for a case that there is not."""
+        """Every case, compiler by compiler. Raises UsageError for a case or a compiler that does not exist."""
         if selection.models and not selection.cases and not self._meant(selection):
-            return  # models were asked for by name, and no case is one of them
+            return  # models were selected by name, and operator cases are not models
         names = operator_compilers(self._compilers, selection)
-        for name in names:  # one compiler after the other: the rows of the first are there while the next work ahead
+        for name in names:  # by compiler, so that the rows of the first are complete while the next ones are computed
             for case in self._selected(selection):
                 cell = Cell(check, case.name, ONNX, compiler=name)
                 declared = elsewhere(cell, selection, "operators")
@@ -61,5 +61,5 @@ class OperatorPlanner:
 
 
 def planner(workspace: Workspace) -> Planner:
-    """What registry.py asks this folder for."""
+    """The planner of this folder, for registry.py."""
     return OperatorPlanner(workspace)

@@ -1,4 +1,7 @@
-"""What one backend gave for operator cases, in one pack: thousands of cache entries would cost more than the cases."""
+"""The stored results of a backend's operator cases, in one pack.
+
+Thousands of cache entries would take more time than the cases themselves.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ DETAIL = 4000
 
 @dataclass(frozen=True)
 class CaseRun:
-    """What a backend made of a case: its outputs, or where it failed. ``seconds`` per stage, ``peak`` in bytes."""
+    """The result of a case in a backend: its outputs [...], or its failure.
+
+    ``seconds`` is by stage, ``peak`` the largest resident memory in bytes, ``cached`` true for an earlier run's result.
+    """
 
     failure: Failure | None
     outputs: list[Value]
@@ -31,17 +37,17 @@ class CaseRun:
 
 
 class StoredRuns:
-    """What one backend gave in earlier runs and in this one, under one recipe."""
+    """The results of one backend under one recipe, of earlier runs and of this one."""
 
     def __init__(self, cache: Cache, key: str, *, refresh: bool) -> None:
         self._cache = cache
         self._key = key
         self._new: dict[str, CaseRun] = {}
-        self._passing: dict[str, CaseRun] = {}  # what depends on more than its recipe lives as long as this run
+        self._passing: dict[str, CaseRun] = {}  # failures that depend on more than the recipe
         self._pack = None if refresh else self._stored()
 
     def get(self, name: str) -> CaseRun | None:
-        """What is known of a case."""
+        """The result of a case, or None where there is none."""
         known = self._new.get(name) or self._passing.get(name)
         if known is not None:
             return known
@@ -53,14 +59,14 @@ class StoredRuns:
         return CaseRun(_failure(row["failure"]), outputs, row["seconds"], row["peak"], row["meta"], cached=True)
 
     def add(self, name: str, ran: CaseRun) -> None:
-        """Remember a result; a crash, a timeout or too much memory is never stored."""
+        """Add a result. A crash, a timeout or an excess of memory is kept for this run only and never stored."""
         if ran.failure is None or ran.failure.symptom in (*STORABLE_SYMPTOMS, Symptom.VERSION_SKEW):
             self._new[name] = ran
         else:
             self._passing[name] = ran
 
     def save(self, folder: Path) -> None:
-        """Store what this run added to what others have stored meanwhile."""
+        """Store the results of this run, together with those that other runs have stored in the meantime."""
         if not self._new:
             return
         with self._cache.lock(self._key):

@@ -1,1 +1,1 @@
-"""Generated graphs in every backend, searched for failures that nobody wrote down."""
+"""Generated graphs in every backend, searched for failures."""

@@ -1,4 +1,4 @@
-"""One generated graph in a compiler: built as ONNX with its float64 truth, compiled, run and judged."""
+"""One generated graph in a compiler: built as ONNX with its float64 reference, compiled, run and judged."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from bench_plugin.reach.processes.client import AgentFailure, Limits
 
 BUILDER = "onnx_build"
 BUILD_ROLE = "properties-build"
-GENERATED = "drawn"  # what the builder calls its case
-SECONDS = 30.0  # for one stage of one example
+GENERATED = "drawn"  # the name that the builder gives its case
+SECONDS = 30.0  # the time limit of one stage of one example
 GIB = 2**30
 
 
 @dataclass(frozen=True)
 class Built:
-    """What the builder made of a graph: the case, or why there is none."""
+    """What the builder made of a graph: the case with the bytes of its model, or in ``tried`` why there is none."""
 
     case: CaseData | None
     model: bytes
@@ -38,7 +38,7 @@ class Built:
 
 
 class Bench:
-    """One compiler with the builder of ONNX files: takes a graph, says what came of it."""
+    """One compiler with the builder of ONNX files. It must be closed after use."""
 
     def __init__(self, parts: Parts, cell: Cell, scratch: Path) -> None:
         workspace, tasks = parts.workspace, parts.compile_tasks
@@ -53,11 +53,14 @@ class Bench:
         self._fast_math = tasks.fast_math(cell)
 
     def close(self) -> None:
-        """Give the compiler's agents back."""
+        """Return the compiler's agents to the pool."""
         self._compile_run.close()
 
     def attempt(self, graph: Graph) -> Tried:
-        """Build the graph, compile it, run it and judge it by its operators' rules."""
+        """Build the graph, compile it, run it and judge it by its operators' rules.
+
+        Raises EnvironmentMissing when a toolchain cannot be installed.
+        """
         built = self.build(graph)
         if built.tried is not None or built.case is None:
             return built.tried or Tried(SILENT)
@@ -88,7 +91,7 @@ class Bench:
             path.unlink(missing_ok=True)
 
     def build(self, graph: Graph) -> Built:
-        """The graph as a case with its float64 truth."""
+        """The graph as a case with its float64 reference."""
         values = {f"in:{one.port.name}": one.values for one in graph.sources}
         rule = rules.rule_of(graph.operators, len(graph.nodes), len(values))
         files: list[Path] = []
@@ -148,8 +151,9 @@ def _has_nan(case: CaseData) -> bool:
 
 
 def _wider(truth: rules.Truth, expected: rules.Value) -> rules.Truth:
-    """Of composites, the spread at least as wide as what float32 itself costs the reference evaluator: rounded inputs
-    say nothing of rounded results in between.
+    """The reference with a spread that is at least the error of the reference evaluator in float32.
+
+    The spread comes from rounded inputs only, but a composite operator rounds intermediate results too.
     """
     if truth.spread is None or truth.values is None or not isinstance(expected, rules.Tensor):
         return truth
@@ -159,7 +163,9 @@ def _wider(truth: rules.Truth, expected: rules.Value) -> rules.Truth:
 
 
 def _short(reason: str) -> str:
-    """A mismatch without its figures: ``NaN in other places``, ``out of 4 ULP``, ``shape [#], expected [#]``."""
+    """The reason of a mismatch without its figures: ``NaN in other places``, ``out of 4 ULP``, ``shape [#], expected
+    [#]``.
+    """
     rest = reason.partition(": ")[2]
     if not rest:
         return reason

@@ -1,4 +1,4 @@
-"""The check of generated graphs: does a compiler compute what the specification says of graphs that nobody wrote.
+"""The check of generated graphs: does a compiler compute what the ONNX specification says.
 
 ===============================================  ========================================
 event                                            status
@@ -50,7 +50,7 @@ PROPERTY_BYTES = 2**30
 
 
 class Properties:
-    """Searches cells. ``run`` is safe to call from several threads, one toolchain at a time."""
+    """Searches the generated graphs of a cell for failures. ``run`` may be called from one thread per toolchain."""
 
     checks = frozenset({Check.PROPERTY})
 
@@ -61,11 +61,11 @@ class Properties:
         self._reports = parts.settings.results.parent / "properties"
 
     def need(self, cell: Cell) -> Need:
-        """The compiler's toolchain, and little memory: the graphs are tiny."""
+        """What the cell occupies: the compiler's toolchain, and little memory, because the graphs are tiny."""
         return Need(self._parts.compile_tasks.toolchain(cell), PROPERTY_BYTES)
 
     def run(self, request: Request) -> Outcome:
-        """Search the cell's graphs for what the compiler does wrong."""
+        """Search the cell's graphs for failures of the compiler. A missing environment is an outcome."""
         cell, log = request.cell, CellLog(self._parts.versions(request.cell))
         if not available():
             return log.outcome(Status.NOT_PROVIDED, "hypothesis is not installed: pip install bench-plugin[test]")
@@ -143,7 +143,7 @@ class Properties:
             log.flag("out of time")
 
     def _new(self, cell: Cell, log: CellLog, report: Report, bench: Bench) -> Outcome:
-        """The smallest example of every new signature in a folder of its own; the first is the cell's outcome."""
+        """Write the smallest example of every new signature to its own folder; the first one is the cell's outcome."""
         rows = []
         for graph, tried in report.found:
             assert tried.signature is not None
@@ -183,7 +183,9 @@ def _shows(tried: Tried, failure: KnownFailure) -> bool:
 
 
 def _write(folder: Path, cell: Cell, graph: Graph, tried: Tried, outcome: Outcome, bench: Bench) -> None:
-    """``model.onnx``, ``inputs.npz`` (with what is expected), ``graph.json``, an expectation's row, the command."""
+    """Write ``model.onnx``, ``inputs.npz`` (with the expected outputs), ``graph.json``, an expectation's row, the
+    command.
+    """
     import numpy as np
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -202,5 +204,5 @@ def _write(folder: Path, cell: Cell, graph: Graph, tried: Tried, outcome: Outcom
 
 
 def checker(parts: Parts) -> Checker:
-    """What registry.py asks this folder for."""
+    """The checker of this folder, for registry.py."""
     return Properties(parts)

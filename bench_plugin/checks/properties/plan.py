@@ -1,4 +1,4 @@
-"""Cells of the property-based search: every operator of the catalogue, and graphs of several, x compiler."""
+"""Cells of the property-based search: operator of the catalogue, or graphs of several, x compiler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_truths")
 
 
 class PropertyPlanner:
-    """The default compiler unless others are named; operators by ``--bench-cases``, or all of them."""
+    """The compilers that are named, else the default one; the operators of ``--bench-cases``, else all of them."""
 
     checks = frozenset({Check.PROPERTY})
 
@@ -27,23 +27,23 @@ class PropertyPlanner:
         self._compilers = workspace.catalog.of_kind("compiler")
 
     def adapters(self, cell: Cell) -> Sequence[str]:
-        """The compiler with what it uses, and our tools that make and evaluate the graphs."""
+        """The compiler with the adapters that it uses, and our tools that build and evaluate the graphs."""
         catalog = self._workspace.catalog
         return [*catalog.used(catalog.compiler(cell.compiler)[0].name), *TOOLS]
 
     def key_parts(self, cell: Cell) -> Mapping[str, Any]:
-        """The rules of operators, the compiler's options, how long is searched, and the source of what is generated."""
+        """The rules of operators, the compiler's options, the search's budget, and the generators' source."""
         workspace = self._workspace
         options = dict(workspace.options.get(workspace.catalog.compiler(cell.compiler)[0].name, {}))
         return {"rules": RULES_HASH, "options": options, "search": workspace.search, "source": source_digest()}
 
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
-        """Operator by operator, each with its compilers. Raises UsageError for one that is not in the catalogue."""
+        """Every operator with its compilers. Raises UsageError for an operator that is not in the catalogue."""
         wanted = selection.cases
         if selection.models and not wanted:
             wanted = tuple(name for name in selection.models if name in NAMES)
             if not wanted:
-                return  # models were asked for by name, and no operator is one of them
+                return  # models were selected by name, and operators are not models
         for name in generated_names(self._workspace.cases, wanted) if wanted else NAMES:
             for compiler in operator_compilers(self._compilers, selection):
                 cell = Cell(check, name, ONNX, compiler=compiler)
@@ -52,5 +52,5 @@ class PropertyPlanner:
 
 
 def planner(workspace: Workspace) -> Planner:
-    """What registry.py asks this folder for."""
+    """The planner of this folder, for registry.py."""
     return PropertyPlanner(workspace)

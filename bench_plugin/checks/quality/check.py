@@ -1,4 +1,4 @@
-"""Does a compiled model still do its task as well as the model that it was made from?"""
+"""The quality check: does a compiled model do its task as well as the model that it was made from?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.tasks import graph_tasks, subjects
 
-MOST_DROP = 0.02  # of top-1, at the lower bound of its paired interval
+MOST_DROP = 0.02  # share of 1 by which top-1 may fall, at the lower bound of the paired confidence interval
 
 
 class Quality:
@@ -23,15 +23,15 @@ class Quality:
         self._models = CompiledModels(parts, on_test_set=True)
 
     def need(self, cell: Cell) -> Need:
-        """What a compiled model occupies."""
+        """What the cell of a compiled model occupies."""
         return self._models.need(cell)
 
     def run(self, request: Request) -> Outcome:
-        """Compute the cell; tolerances have no say in it."""
+        """Compute the cell. Tolerances do not change its verdict."""
         return self._models.run(request, self._judged)
 
     def _judged(self, run: CellRun, found: Compiled) -> Outcome:
-        """Accuracy on the test set; the status says whether it lost more than chance and two points explain."""
+        """Accuracy on the test set: a mismatch if top-1 fell, with 95 % confidence, by more than MOST_DROP."""
         if not run.model.training(run.cell.framework):
             return run.log.outcome(Status.UNVERIFIED, f"{run.model.name} is not trained in {run.cell.framework}")
         ran = self._models.ran(run, found)
@@ -64,5 +64,5 @@ class Quality:
 
 
 def checker(parts: Parts) -> Checker:
-    """What registry.py asks this folder for."""
+    """The checker of this folder, for registry.py."""
     return Quality(parts)

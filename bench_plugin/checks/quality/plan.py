@@ -9,7 +9,7 @@ from bench_plugin.matrix.planner import Planner
 
 
 class QualityPlanner(CompiledPlanner):
-    """Compiled models, compared by how well they do their task."""
+    """Compiled models that are trained for a task, compared by how well they do it."""
 
     checks = frozenset({Check.QUALITY})
 
@@ -18,5 +18,5 @@ class QualityPlanner(CompiledPlanner):
 
 
 def planner(workspace: Workspace) -> Planner:
-    """What registry.py asks this folder for."""
+    """The planner of this folder, for registry.py."""
     return QualityPlanner(workspace)

@@ -1,4 +1,4 @@
-"""The two checks of a round trip, stage by stage: export (and run in onnxruntime), and import (and run there).
+"""The two checks of a round trip: export (and a run in onnxruntime), and import (and a run in the framework).
 
 The truth table that is applied here (docs/architecture.md):
 
@@ -25,12 +25,12 @@ from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 
-# onnxruntime refuses these without having computed anything wrong: another evaluator may decide.
+# onnxruntime refuses these, but computed nothing wrong, so another evaluator may decide.
 REFUSALS = frozenset({Symptom.VERSION_SKEW, Symptom.UNSUPPORTED})
 
 
 class RoundTrip:
-    """Carries export and import cells through their stages. ``run`` is safe to call from several threads."""
+    """Runs export and import cells through their stages. ``run`` is safe to call from several threads."""
 
     checks = frozenset({Check.EXPORT, Check.IMPORT})
 
@@ -42,7 +42,7 @@ class RoundTrip:
         return self._parts.tasks.need(cell, self._parts.tasks.toolchain(cell.importer_framework or cell.framework))
 
     def run(self, request: Request) -> Outcome:
-        """Compute the cell; a missing environment is an outcome too, everything unforeseen an exception."""
+        """Compute the cell. Failed stages and missing environments are outcomes; only our own faults raise."""
         with self._parts.cell_run(request) as run:
             try:
                 return _export(run) if run.cell.check is Check.EXPORT else _import(run)
@@ -51,7 +51,7 @@ class RoundTrip:
 
 
 def checker(parts: Parts) -> Checker:
-    """What registry.py asks this folder for."""
+    """The checker of this folder, for registry.py."""
     return RoundTrip(parts)
 
 
@@ -113,7 +113,7 @@ def _import(run: CellRun) -> Outcome:
 def _export_reference(
     run: CellRun, reference: Done | None, file: OnnxFile, inputs: GeneratedInputs
 ) -> ReferenceOutputs | Outcome:
-    """What an export is compared with: the framework's own float64 result, else that of the file."""
+    """The reference of an export: the framework's own float64 result, else that of the file."""
     if reference is not None:
         expected = run.judge.framework_reference(run.model, reference)
         if expected is not None:
@@ -127,12 +127,15 @@ def _export_reference(
 
 
 def _file_reference(run: CellRun, file: OnnxFile, inputs: GeneratedInputs) -> ReferenceOutputs | None:
-    """The file's own function, so that an export fault is not counted twice; the framework's for a third number."""
+    """The reference of an import: the file in float64, so that a fault of the export is not counted twice.
+
+    The framework's own result is kept beside it for the end-to-end error.
+    """
     reference = None
     if run.model.onnx is None:
         done = run.uncredited(run.reference(file))
         reference = None if done.failure else done
-    if not run.model.detections:  # the evaluator's suppression of boxes takes hours
+    if not run.model.detections:  # the evaluator's NonMaxSuppression takes hours
         evaluated = run.evaluate(file.path, file.origin, inputs, perturbed=int(reference is None))
         if evaluated.failure is None:
             return run.judge.file_reference(run.model, evaluated, reference)
@@ -148,7 +151,9 @@ def _compared(run: CellRun, expected: ReferenceOutputs, done: Done) -> Outcome:
 
 
 def _dynamic(run: CellRun, expected: ReferenceOutputs, file: OnnxFile, done: Done) -> None:
-    """Whether symbolic dimensions survived: judged at the second binding, shown beside the status."""
+    """Record whether symbolic dimensions are preserved, judged at the second binding; the status
+    does not depend on it.
+    """
     text = run.judge.dynamic(expected, file.check.meta["check"], done)
     if text:
         run.log.numbers["dynamic"] = text
@@ -159,7 +164,7 @@ def _dynamic(run: CellRun, expected: ReferenceOutputs, file: OnnxFile, done: Don
 def _mutation_sensitive(
     run: CellRun, expected: ReferenceOutputs, file: OnnxFile, inputs: GeneratedInputs
 ) -> Outcome | None:
-    """The outcome of a model that could not show an error; None where it could."""
+    """The outcome of a model that is not mutation-sensitive; None where it is."""
     if run.model.detections:
         return None
     mutants = run.mutants(file, inputs)

@@ -26,7 +26,7 @@ from bench_plugin.matrix.planner import (
 
 
 class RoundTripPlanner:
-    """Exports of every selected model, and their imports: within a framework, or into the others."""
+    """The exports of every selected model, and their imports into the same framework or into others."""
 
     checks = frozenset({Check.EXPORT, Check.IMPORT})
 
@@ -36,7 +36,7 @@ class RoundTripPlanner:
         self._frameworks = workspace.catalog.of_kind("framework")
 
     def adapters(self, cell: Cell) -> Sequence[str]:
-        """Both frameworks, what trains the model, and our tools on its file."""
+        """The exporting and the importing framework, the adapter that trains the model, and our tools for its file."""
         return source_adapters(self._workspace, cell)
 
     def key_parts(self, cell: Cell) -> Mapping[str, Any]:
@@ -79,7 +79,7 @@ def _exports(model: Model, framework: str, adapter: Adapter | None, selection: S
 
 
 def _takes_imports(adapter: Adapter, export: Cell, selection: Selection) -> bool:
-    """Whether another framework's exports (or plain files) go into this one: asked for, or present in every run."""
+    """Whether another framework's exports (or a user's files) are imported into this one in the selection."""
     if selection.frameworks and (export.framework == ONNX or adapter.name in selection.frameworks):
         return adapter.name in selection.frameworks
     return not adapter.declaration.get("on_request")
@@ -97,8 +97,8 @@ def _exporters(adapter: Adapter, selection: Selection) -> list[str]:
 def _importers(adapter: Adapter, export: Cell, selection: Selection) -> list[str]:
     """Importers of one framework for an exported cell.
 
-    Within a framework the profile's pairs (``full``: all); into another framework only in ``full`` or when an
-    importer was asked for by name; a plain ONNX file goes into every framework.
+    Within a framework these are the pairs of the profile (``full``: all). Another framework's importers are used only
+    in ``full`` or when an importer was selected by name; a user's ONNX file is imported into every framework.
     """
     if selection.importers:
         return [name for name in adapter.importers if name in selection.importers]
@@ -123,5 +123,5 @@ def _refused_axes(cell: Cell) -> Declared | None:
 
 
 def planner(workspace: Workspace) -> Planner:
-    """What registry.py asks this folder for."""
+    """The planner of this folder, for registry.py."""
     return RoundTripPlanner(workspace)

@@ -28,8 +28,7 @@ class CompileTasks:
         self.calibration = workspace.calibration
 
     def compile(self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None) -> Task:
-        """The task that compiles the subject; ``calibration`` is needed where the tool quantises (:meth:`quantises`).
-        """
+        """The task that compiles the subject; ``calibration`` is for tools that quantise (:meth:`quantises`)."""
         return self._compiled(cell, subject, limits, [self._compile_call(cell, subject, calibration)], calibration)
 
     def run(

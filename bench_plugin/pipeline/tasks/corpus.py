@@ -1,5 +1,4 @@
-"""The corpus: ONNX's backend tests with models, data and float64 references, made once by an agent (docs/operators.md).
-"""
+"""The corpus: ONNX's backend tests with models, data and float64 references (docs/operators.md)."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ NETWORKS = "light"  # the references of this category take minutes, so they are 
 
 
 class CorpusFailed(Exception):
-    """The corpus, its conversion to an older opset or its float64 references could not be made; ``failure`` says why.
-    """
+    """The corpus, its conversion or its float64 references could not be made; ``failure`` says why."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)

@@ -154,8 +154,7 @@ class Tasks:
         )
 
     def import_run(self, file: Path, origin: str, cell: Cell, model: Model, inputs: GeneratedInputs) -> Task:
-        """The file imported into a framework and run there: one task, as the imported model exists only in the agent.
-        """
+        """The file imported into a framework and run there, in one task and so in one agent."""
         meta = {"importer": cell.importer, "inputs": inputs.described, "batched": inputs.batched}
         calls = [
             CallSpec("import_model", meta, prefix="import:"),
@@ -202,8 +201,7 @@ class Tasks:
         return catalog[adapter if adapter in catalog.adapters else CHECKER].toolchain
 
     def need(self, cell: Cell, toolchain: str) -> Need:
-        """What a cell of a model occupies: the toolchain that does most of its work, and the model's memory in bytes.
-        """
+        """What a cell of a model occupies: the given toolchain, and the model's memory in bytes."""
         return Need(toolchain, int(self._workspace.models[cell.model].memory_gb * GIB))
 
     def limits(self, model: Model, adapter: str) -> Limits:
