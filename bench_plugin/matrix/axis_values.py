@@ -1,4 +1,4 @@
-"""The valid values of each axis, and what is said of others: on the command line, in markers, in the configuration."""
+"""The valid values of each axis, and the errors for others in options, markers and the configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ BY_PLURAL = {axis.plural: axis for axis in SELECTABLE}
 
 
 class AxisValues:
-    """Checks values of axes against what there is. Every method raises UsageError for the first that is not valid."""
+    """Checks values of axes against the workspace. Every method raises UsageError for the first value that is not
+    valid.
+    """
 
     def __init__(
         self, models: Iterable[str], catalog: Catalog, targets: Iterable[str], checks: Sequence[Check]
@@ -38,7 +40,9 @@ class AxisValues:
         }
 
     def known(self, axis: Axis, values: Sequence[Any]) -> tuple[Any, ...]:
-        """The values of an axis, aliases (``int8``) by their own names."""
+        """The values of an axis, with aliases such as ``int8`` resolved. Raises UsageError for a value that is not
+        valid.
+        """
         if axis.name == "precision":
             values = [ALIASES.get(name, name) for name in values]
         names = [self._compiler(name) for name in values] if axis.name == "compiler" else values
@@ -47,7 +51,10 @@ class AxisValues:
         return tuple(values)
 
     def of_marker(self, keyword: str, given: Any) -> tuple[Any, ...]:
-        """What the marker ``bench`` gives for an axis: a list, or one value alone."""
+        """The values that the marker ``bench`` gives for an axis: a list, or a single value.
+
+        Raises UsageError for a keyword that is no axis, or a value that is not valid.
+        """
         if keyword not in MARKER_AXES:
             raise UsageError(f"marker bench: unknown axis {keyword!r}; valid are {', '.join(MARKER_AXES)}")
         axis = BY_PLURAL[keyword]
@@ -58,7 +65,7 @@ class AxisValues:
         return self.known(axis, values)
 
     def of_rule(self, rule: Rule) -> None:
-        """Every value of an include or exclude row."""
+        """Check every value of an include or exclude row. Raises UsageError for the first that is not valid."""
         for name, values in rule.selector.items():
             try:
                 for value in values:
@@ -69,7 +76,7 @@ class AxisValues:
     def _check_row(self, axis: Axis, value: str) -> None:
         if axis.kind is int and not value.isdigit():
             raise UsageError(f"{axis.name} is {value!r}; it takes whole numbers")
-        if value != ONNX or axis.name != "framework":  # of plain ONNX files
+        if value != ONNX or axis.name != "framework":  # the framework of users' ONNX files
             self._check(axis.name, self._compiler(value) if axis.name == "compiler" else value)
 
     def _check(self, name: str, value: Any) -> None:
@@ -77,7 +84,7 @@ class AxisValues:
             raise unknown(name.replace("_", " "), value, self._valid[name], listed=f"{name}s")
 
     def _compiler(self, text: str) -> str:
-        """The compiler's name without its backend, which is checked."""
+        """The compiler's name without its backend, which is checked too."""
         compiler, backend = CompilerName.parse(text, self._compilers)
         if backend and compiler in self._compilers and backend not in self._compilers[compiler].backends:
             raise unknown(f"backend of {compiler}", backend, self._compilers[compiler].backends)

@@ -1,4 +1,4 @@
-"""What ``--bench-cases`` names: cases of ONNX's backend tests and generated operators."""
+"""The names of ``--bench-cases``: cases of ONNX's backend tests, and operators of the property suite."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from bench_plugin.domain.choices import unknown
 from bench_plugin.generation.catalogue import GRAPHS, OPERATORS
 from bench_plugin.inventory.cases import Case
 
-GENERATED = (*OPERATORS, GRAPHS)  # what the property suite searches
+GENERATED = (*OPERATORS, GRAPHS)  # the cases of the property suite
 WILDCARDS = frozenset("*?[")
 
 
 def operator_cases(cases: Mapping[str, Case], wanted: Sequence[str]) -> list[Case]:
-    """The cases that the texts name, each once; none for a text that speaks of the property suite alone.
+    """The cases that the texts name, each once; a text that names only generated operators gives none.
 
-    An operator stands for the cases that hold it alone, and where there are none, for all that hold it. Raises
-    UsageError for a text that names nothing in either suite.
+    The name of an operator stands for the cases that consist of it, and where there are none, for all that contain it.
+    Raises UsageError for a text that names nothing in either suite.
     """
     _check(cases, wanted)
     return list({case.name: case for text in wanted for case in _named(cases, text)}.values())
@@ -25,7 +25,7 @@ def operator_cases(cases: Mapping[str, Case], wanted: Sequence[str]) -> list[Cas
 
 def generated_names(cases: Callable[[], Mapping[str, Case]], wanted: Sequence[str]) -> list[str]:
     """The operators of the property suite that the texts name. Raises UsageError as :func:`operator_cases` does."""
-    if not set(wanted) <= set(GENERATED):  # the index of cases is only read for texts that may be theirs
+    if not set(wanted) <= set(GENERATED):  # the index of cases is read only for texts that may name one
         _check(cases(), wanted)
     return list(dict.fromkeys(name for text in wanted for name in _matching(GENERATED, text)))
 

@@ -1,4 +1,4 @@
-"""Axes to cells: what a selection asks for, pruned before any pytest item is made."""
+"""The matrix: from a selection of axis values to cells, pruned before any pytest item is made."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from bench_plugin.inventory.models import Model
 from bench_plugin.matrix.axis_values import AxisValues
 from bench_plugin.matrix.planner import Declared, Planned, Planner
 
-NOTHING = ("",)  # an axis on which two selections have no value in common
+NOTHING = ("",)  # the value of an axis on which two selections have nothing in common
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The cells of one check and what was pruned from them."""
+    """The cells of one check, and ``declared`` those that were decided before the run."""
 
     cells: tuple[Cell, ...]
     declared: tuple[Declared, ...]
-    not_asked: str = ""  # why none of its cells was asked for
+    not_asked: str = ""  # why the selection has none of its cells
 
     @property
     def why_empty(self) -> str:
-        """In one line, why there is no cell: what was declared before the run, or that nothing was asked for."""
+        """One line on why there is no cell: all were decided before the run, or the selection has none."""
         if self.not_asked:
             return self.not_asked
         if not self.declared:
@@ -42,7 +42,7 @@ class Plan:
 
 
 class Matrix:
-    """All combinations that a selection asks for. Raises UsageError where a value is not a valid one."""
+    """The cells of a selection. Raises UsageError for a value that is not valid."""
 
     def __init__(
         self,
@@ -75,11 +75,14 @@ class Matrix:
         return [check for check in Check if any(check in planner.checks for planner in self._planners)]
 
     def planner(self, cell: Cell) -> Planner:
-        """The planner that makes cells like this one."""
+        """The planner of the cell's check."""
         return self._by_check[cell.check]
 
     def plan(self, check: Check, narrowed: Mapping[str, Any] | None = None) -> Plan:
-        """The cells of ``check``, narrowed further by a marker's axes (``models=[...]``, ``frameworks=[...]`` ...)."""
+        """The cells of ``check``, narrowed by the axes of a marker (``models=[...]``, ``frameworks=[...]`` ...).
+
+        Raises UsageError for a value that is not valid.
+        """
         asked = self.selection.checks
         if asked and check not in asked:
             return Plan((), (), f"--bench-checks asks for {', '.join(asked)}, this is {check}")
@@ -97,7 +100,7 @@ class Matrix:
         return Plan(cells, tuple(declared for declared in found.values() if declared))
 
     def complete(self) -> list[Cell]:
-        """Every cell of every profile, pruned or not: what expectations may speak of."""
+        """Every cell of every profile, pruned or not: those that expectations may select."""
         everything = Selection(
             profile="full", frameworks=tuple(self.frameworks), models=tuple(self.models), targets=self.targets
         )
@@ -108,7 +111,7 @@ class Matrix:
         return [cell for check, selection in pairs for cell, _ in self._planned(check, selection)]
 
     def profile_cells(self, checks: Sequence[Check]) -> list[Cell]:
-        """Every cell of these checks that the profile would run when nothing else was selected."""
+        """Every cell of these checks that the profile runs when nothing else is selected."""
         whole = Selection(profile=self.selection.profile)
         pairs = [pair for check in checks for pair in self._planned(check, whole)]
         return [cell for cell, declared in pairs if declared is None]
@@ -119,7 +122,7 @@ class Matrix:
                 yield from planner.cells(check, selection)
 
     def _check_rule(self, rule: Rule, *, included: bool) -> None:
-        """Raise UsageError for a row with a value that there is not, or an include row with an axis that follows."""
+        """Raises UsageError for a row with a value that does not exist, or an include row with a derived axis."""
         self._values.of_rule(rule)
         follows = [name for name in rule.selector if included and not BY_NAME[name].plural]
         if follows:
@@ -135,7 +138,7 @@ class Matrix:
         for rule in self.selection.include:
             axes = rule.selector
             if "compiler" not in axes and check not in (Check.EXPORT, Check.IMPORT):
-                continue  # a model that is wanted beside others is not meant for every compiler
+                continue  # an include row for a model must not add that model for every compiler
             if str(check) not in axes.get("check", (str(check),)):
                 continue
             wanted = {axis.plural: tuple(axis.parse(value) for value in axes.get(axis.name, ())) for axis in SELECTABLE}
@@ -151,7 +154,7 @@ def plan_hash(cells: Sequence[Cell]) -> str:
 
 
 def _both(selected: tuple[Any, ...], narrowed: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What both ask for; a selector that matches nothing keeps matching nothing."""
+    """The values that both select; a selector that matches nothing still matches nothing."""
     if not selected or not narrowed:
         return selected or narrowed
     return tuple(value for value in selected if value in narrowed) or NOTHING

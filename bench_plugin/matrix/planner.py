@@ -1,4 +1,4 @@
-"""What planners of checks share: declared cells, the choice of models and frameworks, the values of an axis."""
+"""The protocol of planners, and the functions that they share: the choice of models, frameworks and compilers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench_plugin.inventory.adapters import Adapter
 from bench_plugin.inventory.models import Model
 from bench_plugin.inventory.workspace import Workspace
 
-ONNX = "onnx"  # the framework column of plain ONNX files
+ONNX = "onnx"  # the framework of users' ONNX files
 
 
 @dataclass(frozen=True)
@@ -30,25 +30,25 @@ Planned = tuple[Cell, Declared | None]
 
 
 class Planner(Protocol):
-    """Makes the cells of a few checks; siblings look alike."""
+    """Makes the cells of some kinds of checks."""
 
     checks: frozenset[Check]
 
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
-        """Every cell that the selection asks for, each with the reason why it is not run, if any."""
+        """Every cell of the selection; :class:`Declared` where it is decided before the run. Raises UsageError."""
 
     def adapters(self, cell: Cell) -> Sequence[str]:
-        """The adapters that a cell works with: their sources and locks decide its outcome, their versions its row."""
+        """The adapters that a cell uses. Their sources and locks are a part of its key, their versions of its row."""
 
     def key_parts(self, cell: Cell) -> Mapping[str, Any]:
-        """What decides a cell's outcome beside its axes, its tolerances, adapters and locks, as plain data."""
+        """What else decides the outcome of a cell, beside its axes, tolerances, adapters and locks, as plain data."""
 
 
 FILE_TOOLS = ("onnx_check", "onnx_operators", "onnx_float64", "onnx_mutants", "onnxruntime")
 
 
 def source_adapters(workspace: Workspace, cell: Cell) -> list[str]:
-    """The adapters that make a model, train it, export it, import it, and look at its file."""
+    """The adapters that build, train, export and import a cell's model, and check its file."""
     named = (cell.framework, cell.importer_framework)
     catalog, model = workspace.catalog, workspace.models[cell.model]
     used = [one for name in named if name in catalog.adapters for one in catalog.used(name)]
@@ -67,7 +67,7 @@ def selected_models(models: Mapping[str, Model], selection: Selection) -> Iterat
 def sources(
     model: Model, frameworks: Mapping[str, Adapter], selection: Selection
 ) -> Iterator[tuple[str, Adapter | None]]:
-    """Where a model may come from: the frameworks that were named, or all; a plain file has none."""
+    """The sources of a model: the frameworks that were named, else all of them; a user's file has none."""
     if model.onnx:
         yield ONNX, None
         return
@@ -77,7 +77,7 @@ def sources(
 
 
 def declared_export(cell: Cell, model: Model, adapter: Adapter) -> Declared | None:
-    """Why an export is not even tried: the model has no constructor, the exporter does not write that opset."""
+    """Why an export is not tried, or None: the model has no constructor, or the exporter does not write that opset."""
     if cell.framework not in model.constructors:
         reason = model.missing.get(cell.framework, f"{model.name} has no constructor for {cell.framework}")
         return Declared(cell, Status.NOT_PROVIDED, reason)
@@ -91,10 +91,10 @@ def declared_export(cell: Cell, model: Model, adapter: Adapter) -> Declared | No
 
 
 def operator_compilers(compilers: Mapping[str, Adapter], selection: Selection) -> list[str]:
-    """The compilers that single operators are tried in: those that were named and read ONNX files, or the default one.
+    """The compilers for single operators: those that were named and read ONNX files, else the default one.
 
-    ``all`` are those whose adapter declares ``operators``: their tools take any ONNX file, and none is left out because
-    it runs on request only.
+    ``all`` stands for those whose adapter declares ``operators``, because their tools read any ONNX file. It includes
+    the compilers that otherwise run on request only.
     """
     if ALL in selection.compilers:
         declared = [name for name, adapter in compilers.items() if adapter.declaration.get("operators")]
@@ -104,7 +104,7 @@ def operator_compilers(compilers: Mapping[str, Adapter], selection: Selection) -
 
 
 def elsewhere(cell: Cell, selection: Selection, what: str) -> Declared | None:
-    """Why a cell is not run: a precision or a target was asked for that this check does not have."""
+    """Why a cell is not run, or None: the selection has a precision or a target that its check does not have."""
     changed = cell
     if selection.precisions and "fp32" not in selection.precisions:
         changed = replace(cell, precision=selection.precisions[0])

@@ -1,1 +1,1 @@
-"""What a run leaves: rows, expectations (known failures) and what they make of an outcome."""
+"""The results of a run: rows, expectations (known failures) and how they judge an outcome."""

@@ -12,13 +12,13 @@ from bench_plugin.domain.outcome import Stage, Symptom
 from bench_plugin.domain.records import NOT_BLANK, Record, about
 from bench_plugin.domain.selector import selector_fields
 
-SIGNATURE = ("operators", "message", "example")  # what tells apart the failures of generated graphs
+SIGNATURE = ("operators", "message", "example")  # the keys that distinguish failures of generated graphs
 Texts = tuple[str, ...]
 OneOrMore = str | Texts
 
 
 class _Checked(Record, frozen=True):
-    """What types cannot say of a row."""
+    """The rules for a row that types cannot express."""
 
     def __post_init__(self) -> None:
         """Raises ValueError for a row that would cover every cell, or that names no failure."""
@@ -37,7 +37,7 @@ class _Checked(Record, frozen=True):
 
 
 def texts(value: OneOrMore) -> Texts:
-    """One text or several, as several."""
+    """One text or several as a tuple."""
     return (value,) if isinstance(value, str) else value
 
 

@@ -1,7 +1,8 @@
-"""Known failures: typed rows in ``suites/expectations/*.toml``, and what they make of an outcome.
+"""Expectations: known failures, as typed rows in ``suites/expectations/*.toml``, and how they judge an outcome.
 
-A row names the cells that it speaks of, the stage and symptom that they fail with, why, and for which versions.
-Rows are strict: a cell that fails elsewhere, fails otherwise, or passes, fails the run until the row is corrected.
+A row selects cells and names the stage and symptom that they fail with, the reason, and the versions that it holds for.
+Rows are strict: a cell that fails at another stage, in another way, or passes, fails the run until the row is
+corrected.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from bench_plugin.domain.records import read
 from bench_plugin.domain.selector import selector_of
 from bench_plugin.results.expectation_file import ExpectationFile, texts
 
-OPERATORS = "operators"  # the folder of one file per compiler
+OPERATORS = "operators"  # the folder with one file per compiler
 
 
 class Result(StrEnum):
-    """What pytest says of an item."""
+    """pytest's result of an item."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -35,7 +36,7 @@ class Result(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """pytest's result of a cell, and what the expectation adds to its text."""
+    """pytest's result of a cell, and the sentence that the expectation adds to its text."""
 
     result: Result
     reason: str = ""
@@ -43,10 +44,10 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Expectation:
-    """One row; ``where`` is its file and number, for messages; ``when`` are version requirements that must all hold.
+    """One row; ``when`` are version requirements that must all hold.
 
-    A row of generated graphs (check = "property") has a signature, ``operators`` and ``message`` beside stage and
-    symptom, and an ``example`` that shows it, in a file beside the row's own.
+    A row of generated graphs (check = "property") also has ``operators`` and ``message``, which with stage and symptom
+    are the signature of the failure, and an ``example`` that shows it, a file beside that of the row.
     """
 
     selector: Mapping[str, tuple[str, ...]]
@@ -63,7 +64,7 @@ class Expectation:
 
     @property
     def where(self) -> str:
-        """File and row, as messages name it."""
+        """File and number of the row, for messages."""
         return f"{self.path.name} row {self.number}"
 
     def selects(self, axes: Mapping[str, Any]) -> bool:
@@ -71,12 +72,14 @@ class Expectation:
         return all(str(axes.get(key, "")) in values for key, values in self.selector.items())
 
     def holds(self, versions: Mapping[str, str]) -> bool:
-        """Whether the versions are those that the row speaks of."""
+        """Whether the versions satisfy every requirement of the row."""
         return all(_satisfied(requirement, versions) for requirement in self.when)
 
 
 class OperatorRows:
-    """Rows of operator cases: thousands, in one file per compiler, read when one of its cells is judged."""
+    """The thousands of rows of operator cases, in one file per compiler, which is read when one of
+    its cells is judged.
+    """
 
     def __init__(self, folders: Iterable[Path]) -> None:
         self.paths: dict[str, Path] = {}
@@ -86,12 +89,14 @@ class OperatorRows:
         self._by_case: dict[str, dict[str, list[Expectation]]] = {}
 
     def match(self, axes: Mapping[str, Any], versions: Mapping[str, str]) -> Expectation | None:
-        """The first row of the cell's compiler that names its case."""
+        """The first row of the cell's compiler that names its case and holds for the versions. Raises UsageError as
+        :meth:`of` does.
+        """
         found = self.of(str(axes.get("compiler", ""))).get(str(axes["model"]), ())
         return next((row for row in found if row.selects(axes) and row.holds(versions)), None)
 
     def of(self, compiler: str) -> Mapping[str, list[Expectation]]:
-        """The rows of a compiler, by case. Raises UsageError for a row that names no case."""
+        """The rows of a compiler by case. Raises UsageError for a row that names no case."""
         if compiler not in self._by_case:
             cases = self._by_case[compiler] = {}
             for row in _read(self.paths[compiler]) if compiler in self.paths else ():
@@ -104,7 +109,10 @@ class OperatorRows:
         return self._by_case[compiler]
 
     def stale(self, known: Iterable[tuple[str, str]], locked: Mapping[str, Mapping[str, str]]) -> list[str]:
-        """Cases that are not there, and rows that can never hold; ``known`` are (case, compiler) of the matrix."""
+        """Sentences on rows whose case does not exist or whose versions can never hold.
+
+        ``known`` are the pairs (case, compiler) of the matrix, ``locked`` the versions in each toolchain.
+        """
         cells = set(known)
         found = []
         for compiler in self.paths:
@@ -115,24 +123,27 @@ class OperatorRows:
         return found
 
     def count(self) -> int:
-        """How many rows there are, of every compiler."""
+        """The number of rows of all compilers."""
         return sum(len(self._rows(compiler)) for compiler in self.paths)
 
     def _rows(self, compiler: str) -> list[Expectation]:
-        """Every row once, however many cases it names."""
+        """Every row of a compiler once, even if it names several cases."""
         return list({row.number: row for named in self.of(compiler).values() for row in named}.values())
 
 
 @dataclass(frozen=True)
 class Expectations:
-    """Every row of every folder, in the order of files and rows; those of operators apart."""
+    """All rows of all folders, in the order of files and rows; those of operator cases are kept in ``operators``."""
 
     rows: tuple[Expectation, ...]
     operators: OperatorRows = field(default_factory=lambda: OperatorRows(()))
 
     @staticmethod
     def load(folders: Iterable[Path]) -> Expectations:
-        """Read ``*.toml`` of the folders; raise UsageError that names the file, the row and what would be right."""
+        """Read ``*.toml`` of the folders.
+
+        Raises UsageError for a row that is not valid, with the file, the row and what would be right.
+        """
         places = list(folders)
         rows = tuple(row for folder in places for path in sorted(folder.glob("*.toml")) for row in _read(path))
         return Expectations(rows, OperatorRows(places))
@@ -140,16 +151,18 @@ class Expectations:
     def match(
         self, axes: Mapping[str, Any], versions: Mapping[str, str], signature: Mapping[str, Any] | None = None
     ) -> Expectation | None:
-        """The first row that speaks of the cell at these versions, and of the ``signature`` that it ended with."""
+        """The first row that selects the cell, holds for these versions and, if one is given, has
+        this ``signature``.
+        """
         if axes.get("check") == Check.OPERATOR and (found := self.operators.match(axes, versions)):
             return found
         rows = (row for row in self.rows if row.selects(axes) and row.holds(versions))
         return next((row for row in rows if row.example is None or _signed(row, signature)), None)
 
     def stale(self, cells: Sequence[Mapping[str, Any]], locked: Mapping[str, Mapping[str, str]]) -> list[str]:
-        """What is wrong with rows: they match no cell of the complete matrix, or can never hold for the locks.
+        """Sentences on rows that match no cell of the complete matrix or can never hold for the locked versions.
 
-        ``cells`` are the axes of every declared cell, ``locked`` each toolchain's distributions and versions.
+        ``cells`` are the axes of every declared cell, ``locked`` the versions by distribution in each toolchain.
         """
         found = []
         for row in self.rows:
@@ -163,7 +176,7 @@ class Expectations:
 
 
 def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
-    """The truth table's last column (docs/architecture.md).
+    """pytest's result of an outcome under its expectation, by the last column of the table in docs/architecture.md.
 
     ==============================================  ========
     no row, the outcome failed                      failed
@@ -189,7 +202,7 @@ def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
 
 
 def row_text(axes: Mapping[str, Any], outcome: Outcome, reason: str) -> str:
-    """The row that would cover a failed cell, as TOML, with what was seen as a comment."""
+    """The row that would cover a failed cell, as TOML, with the observed message as a comment."""
     seen = outcome.reason.strip().splitlines()
     lines = ["[[expectation]]"]
     given = {axis.name: axes[axis.name] for axis in AXES if axes.get(axis.name) not in (None, "", 0, axis.usual)}
@@ -224,7 +237,7 @@ def _signed(row: Expectation, signature: Mapping[str, Any] | None) -> bool:
     if signature is None:
         return False
     kind = (str(row.stage), str(row.symptom), row.message)
-    any_operator = row.operators == ("*",)  # the tool does it whatever the operator
+    any_operator = row.operators == ("*",)  # the tool fails so with any operator
     return kind == (signature["stage"], signature["symptom"], signature["message"]) and (
         any_operator or set(row.operators) <= set(signature["operators"])
     )

@@ -1,4 +1,4 @@
-"""What a person reads of a cell that failed: one screen, the cause first, the command to repeat it last."""
+"""The text of a failed cell for a person: one screen, with the cause first and the command to repeat it last."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WIDTH = 160
 
 
 def failure_text(cell: Cell, outcome: Outcome, *, key: str, remark: str = "") -> str:
-    """The text of a failing item; ``remark`` is what an expectation adds."""
+    """The text of a failed pytest item; ``remark`` is the sentence that an expectation adds."""
     lines = [f"{cell.check} {cell.id}", headline(outcome)]
     if remark:
         lines.append(remark)
@@ -39,7 +39,7 @@ def headline(outcome: Outcome) -> str:
 
 
 def numbers_line(numbers: Mapping[str, Any]) -> str:
-    """E and M with their tolerances, as far as they were measured."""
+    """E and M with their tolerances on one line; empty where they were not measured."""
     parts = []
     for name in ("E", "M"):
         if numbers.get(name) is not None:

@@ -1,7 +1,7 @@
-"""Results files of earlier runs: ``history/<run id>.jsonl`` beside the results file, and how a cell is found in them.
+"""The history: results files of earlier runs, ``history/<run id>.jsonl`` beside the results file.
 
-Kept are the last ten runs, and the last run that computed every cell of its profile, however long ago that was: runs
-that were narrowed or ended early do not push it out.
+The last ten runs are kept, and also the last run that computed every cell of its profile, however old it is: runs that
+were narrowed or ended early do not replace it.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.results.rows import read_rows
 
 KEPT = 10
-SHORTEST = 4  # characters of a key or a run id
+SHORTEST = 4  # the fewest characters of a key or a run id that may stand for the whole
 
 
 def new_run_id() -> str:
-    """An id whose order is that of time: UTC date and time, and six random hex digits."""
+    """A run id: UTC date and time and six random hex digits, so that ids sort by time."""
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
 
 
 def folder_of(results: Path) -> Path:
-    """Where the earlier runs of a results file are."""
+    """The folder of the earlier runs of a results file."""
     return results.parent / "history"
 
 
 def run_of_file(path: Path) -> str:
-    """The run id in the first row of a results file; empty when it has none (or none that can be read)."""
+    """The run id in the first row of a results file; empty when there is none or the row cannot be read."""
     try:
         with path.open("rb") as file:
             header = json.loads(file.readline())
@@ -42,9 +42,9 @@ def run_of_file(path: Path) -> str:
 
 
 def archive(path: Path) -> Path:
-    """Move a results file to the history, in one step, and drop what is too old; returns its new path.
+    """Move a results file to the history in one step, drop the runs that are too old, and return its new path.
 
-    A file without a run id, of an older version, gets one from the time of its last change.
+    A file without a run id, from an older version, gets one from the time of its last change. Raises OSError.
     """
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(path.stat().st_mtime))
     kept = folder_of(path) / f"{run_of_file(path) or f'{stamp}-000000'}.jsonl"
@@ -55,14 +55,14 @@ def archive(path: Path) -> Path:
 
 
 def earlier_runs(results: Path) -> list[Path]:
-    """The files of the history, the newest first."""
+    """The files of the history, newest first."""
     return sorted(folder_of(results).glob("*.jsonl"), reverse=True)
 
 
 def find_row(cell: str, results: Path) -> Mapping[str, Any]:
-    """The last row with that key (or a unique beginning of it) or node id, in the newest run that has one.
+    """The last row with that key, unique beginning of a key, or node id, in the newest run that has one.
 
-    Raises UsageError when no run has it, or several keys of a run begin so.
+    Raises UsageError when no run has it, or several keys of a run begin with it.
     """
     counts = []
     for path in _files(results):
@@ -74,9 +74,9 @@ def find_row(cell: str, results: Path) -> Mapping[str, Any]:
 
 
 def find_run(name: str, results: Path) -> Path:
-    """The results file that ``name`` means: a path, or a run id (or a unique beginning of it) beside ``results``.
+    """The results file that ``name`` means: a path, a run id beside ``results``, or a unique beginning of a run id.
 
-    Raises UsageError when there is none, or several.
+    Raises UsageError when there is none, or there are several.
     """
     if Path(name).is_file():
         return Path(name)

@@ -21,9 +21,9 @@ Known = tuple[str, str, str, str]  # stage, symptom, reason, when
 def updated(
     rows: OperatorRows, compiler: str, when: str, results: Iterable[tuple[str, Outcome]]
 ) -> tuple[dict[str, Known], int, int]:
-    """The known failures of a compiler after a run, and how many were added and dropped.
+    """The known failures of a compiler after a run, and the numbers of added and dropped ones.
 
-    Cases that the run did not hold stay as they are; a case that failed otherwise than its row says is written anew.
+    Cases that were not in the run stay as they are; a case that failed in another way than its row says is rewritten.
     """
     known: dict[str, Known] = {}
     for case, found in rows.of(compiler).items():
@@ -44,7 +44,7 @@ def updated(
 
 
 def write(folder: Path, compiler: str, known: Mapping[str, Known]) -> Path:
-    """``operators/<compiler>.toml`` below ``folder``: most frequent reasons first, cases by name."""
+    """Write ``operators/<compiler>.toml`` below ``folder``, with the most frequent reasons first; returns its path."""
     groups: dict[Known, list[str]] = {}
     for case in sorted(known):
         groups.setdefault(known[case], []).append(case)
@@ -62,7 +62,7 @@ def write(folder: Path, compiler: str, known: Mapping[str, Known]) -> Path:
 
 
 def pinned(distribution: str, versions: Mapping[str, Any]) -> str:
-    """The requirement that a row of this version carries."""
+    """The version requirement of a row: the distribution at the version that the run had."""
     return f"{distribution}=={versions[distribution]}" if distribution in versions else ""
 
 

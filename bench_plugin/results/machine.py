@@ -1,4 +1,4 @@
-"""What a run ran on: the machine's facts and the commit of the project."""
+"""Facts about the machine of a run, and the commit of the project."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def machine() -> dict[str, Any]:
-    """What the run ran on."""
+    """This machine's processor, usable cores, memory (``memory_gb``, in GiB), kernel and C library."""
     facts: dict[str, Any] = {
         "architecture": platform.machine(),
         "system": platform.system(),
@@ -41,7 +41,7 @@ def _lines(path: str) -> list[str]:
 
 
 def commit(root: Path) -> str:
-    """What git calls the state of ``root``; empty where git does not know it."""
+    """The commit of ``root`` as ``git describe`` prints it; empty where it is not a git checkout."""
     command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)

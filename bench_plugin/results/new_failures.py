@@ -1,4 +1,4 @@
-"""Failures that no expectation covers, the kinds that they fall into, and the reasons that a person gives for them."""
+"""New failures, which no expectation covers: their kinds, and the reasons that a person gives for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = 100
 
 
 class Kind(NamedTuple):
-    """What failures with one cause have in common: where they show, how, and what is said of them."""
+    """What failures with one cause have in common: stage, symptom and normalised message."""
 
     stage: str
     symptom: str
@@ -37,16 +37,16 @@ class NewFailure:
 
     @cached_property
     def kind(self) -> Kind:
-        """Which failures it is one with."""
+        """The kind that it belongs to."""
         return Kind(str(self.outcome.stage), str(self.outcome.symptom), normalised(self.outcome.reason))
 
     def row_text(self, reason: str) -> str:
-        """The row that covers it, as TOML."""
+        """The expectation row that covers it, as TOML."""
         return row_text(self.axes, self.outcome, reason)
 
 
 def by_kind(new: Sequence[NewFailure]) -> dict[Kind, list[NewFailure]]:
-    """The failures of every kind, in the order in which the kinds were met."""
+    """The failures by kind, in the order in which each kind first occurs."""
     kinds: dict[Kind, list[NewFailure]] = {}
     for one in new:
         kinds.setdefault(one.kind, []).append(one)
@@ -56,11 +56,11 @@ def by_kind(new: Sequence[NewFailure]) -> dict[Kind, list[NewFailure]]:
 def with_reasons(
     new: Sequence[NewFailure], texts: Sequence[str]
 ) -> tuple[list[tuple[NewFailure, str]], list[NewFailure]]:
-    """The failures that have a reason, with it, and those that have none.
+    """The failures with their reasons, and the failures without a reason.
 
-    ``KEY=TEXT`` is the reason of the cell KEY (or a beginning of it that is unique) and, where they have none of their
-    own, of all others of its kind; a plain text is that of the kind that is left. Raises UsageError for a key that no
-    new failure has, a second plain text, and a plain text for several kinds.
+    ``KEY=TEXT`` is the reason of the cell KEY (or a unique beginning of it), and of all others of its kind that have no
+    reason of their own. A plain text is the reason of the one remaining kind. Raises UsageError for a key that no new
+    failure has, for a second plain text, and for a plain text where several kinds remain.
     """
     own: dict[str, str] = {}
     of_kind: dict[Kind, str] = {}

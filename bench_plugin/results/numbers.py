@@ -1,4 +1,4 @@
-"""What ``numbers`` of a row holds for each check: one declared table, which docs/results.md shows as it stands here."""
+"""The keys of ``numbers`` in a row, for each check: one declared table, from which docs/results.md is made."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REDUCED = "all but fp32"
 
 @dataclass(frozen=True)
 class Number:
-    """One key of ``numbers``: which checks have it, at which precisions it is not None, and what it says."""
+    """One key of ``numbers``: the checks that have it, the precisions at which it is not None, and its meaning."""
 
     name: str
     checks: tuple[str, ...]
@@ -94,17 +94,17 @@ NUMBERS = (
 
 
 def complete(check: str, measured: Mapping[str, Any]) -> dict[str, Any]:
-    """``numbers`` of a row: every key that the check has, None where nothing was measured or it does not apply."""
+    """``numbers`` of a row: every key of the check, None where it was not measured or does not apply."""
     return {number.name: None for number in NUMBERS if check in number.checks} | dict(measured)
 
 
 def measured(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """The inverse of :func:`complete`: only what was measured."""
+    """Only the measured numbers: the inverse of :func:`complete`."""
     return {name: value for name, value in numbers.items() if value is not None}
 
 
 def markdown_table() -> str:
-    """The table of docs/results.md."""
+    """The table of all keys, as docs/results.md shows it."""
     lines = ["| key | checks | precisions | content |", "|---|---|---|---|"]
     lines += [f"| `{one.name}` | {', '.join(one.checks)} | {one.precisions} | {one.meaning} |" for one in NUMBERS]
     return "\n".join(lines)

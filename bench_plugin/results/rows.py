@@ -1,4 +1,4 @@
-"""Rows: what a run writes and everything else reads (docs/results.md). One JSON object per line."""
+"""Rows: the results that a run writes and all commands read, one JSON object per line (docs/results.md)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows in the order of the file; ``notes`` are remarks for a person (a cut last line)."""
+    """Rows in the order of the file; ``notes`` are remarks for a person, such as on an incomplete last line."""
 
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ def header_row(
     seeds: Mapping[str, int],
     titles: Mapping[str, Any],
 ) -> Row:
-    """The run: its id, machine, commit, command, locked versions, seeds."""
+    """The row of the run: its id, machine, commit, command, locked versions and seeds."""
     return {
         "schema": SCHEMA,
         "kind": "header",
@@ -57,7 +57,7 @@ def header_row(
 
 
 def plan_row(*, count: int, hash: str, selection: Mapping[str, Any], total: int) -> Row:
-    """How many cells were selected, out of how many that the profile has."""
+    """The row of the plan: how many cells were selected, and how many the profile has."""
     return {
         "schema": SCHEMA,
         "kind": "plan",
@@ -69,7 +69,7 @@ def plan_row(*, count: int, hash: str, selection: Mapping[str, Any], total: int)
 
 
 def declared_row(cell: Mapping[str, Any], *, status: Status, reason: str) -> Row:
-    """A cell that was decided before the run."""
+    """The row of a cell that was decided before the run."""
     return {"schema": SCHEMA, "kind": "declared", "cell": dict(cell), "status": str(status), "reason": reason}
 
 
@@ -77,9 +77,9 @@ def cell_row(
     cell: Mapping[str, Any], outcome: Outcome, *, key: str, nodeid: str, expected: Mapping[str, Any] | None,
     repro: Sequence[str], result: str, settings: Mapping[str, Any],
 ) -> Row:  # fmt: skip
-    """A computed cell with its verdict.
+    """The row of a computed cell with its verdict.
 
-    ``result`` is what pytest says of it: passed, failed, xfailed or skipped; ``settings`` what it was computed with.
+    ``result`` is pytest's: passed, failed, xfailed or skipped; ``settings`` are those that it was computed with.
     """
     return {
         "schema": SCHEMA,
@@ -113,7 +113,7 @@ def cell_row(
 
 
 def outcome_of(row: Mapping[str, Any]) -> Outcome:
-    """The inverse of :func:`cell_row`."""
+    """The outcome in the row of a computed cell, the inverse of :func:`cell_row`."""
     return Outcome(
         status=Status(row["status"]),
         stage=Stage(row["stage"]) if row["stage"] else None,
@@ -136,7 +136,7 @@ def outcome_of(row: Mapping[str, Any]) -> Outcome:
 
 
 def read_rows(path: Path) -> Rows:
-    """Every row of a results file. Raises UsageError for a missing file, a corrupt line, or another schema."""
+    """The rows of a results file. Raises UsageError for a missing file, a corrupt line or another schema version."""
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The writer of a run's rows: one file per run, opened once by however many processes share the run."""
+"""The writer of a run's rows, into one file that all processes of the run share."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from bench_plugin.results.history import archive, run_of_file
 
 
 class ResultsWriter:
-    """Appends rows; the file is made with the first one. Several processes may write to one file.
+    """Appends rows to a file, which is created with the first row. Several processes may write to the same file.
 
-    Without ``resume`` a file that is there moves to the history (:mod:`bench_plugin.results.history`) when the run is
-    opened. A resumed run continues the run of the file: it keeps its id.
+    Without ``resume`` an existing file moves to the history (:mod:`bench_plugin.results.history`) when the run begins.
+    With ``resume`` the run continues that of the file and keeps its id.
     """
 
     def __init__(self, path: Path, *, resume: bool) -> None:
@@ -25,7 +25,10 @@ class ResultsWriter:
         self._file: int | None = None
 
     def begin(self, opener: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write the opening rows, once per ``opener``: of several processes of one run the first does it."""
+        """Write the first rows, once per ``opener``: only the first of several processes of a run writes them.
+
+        Raises OSError as :meth:`append` does.
+        """
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.with_suffix(".run").open("a+") as opened:
             fcntl.flock(opened, fcntl.LOCK_EX)
@@ -44,7 +47,10 @@ class ResultsWriter:
             opened.write(opener)
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """One row, whole or not at all: one write under a lock, behind a line that a killed run may have cut."""
+        """Append one row completely or not at all: in one write, under a lock, on a new line after an incomplete one.
+
+        Raises OSError when the row cannot be written, for instance because the disk is full.
+        """
         data = json.dumps(row, allow_nan=False).encode() + b"\n"
         file = self._open()
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -66,7 +72,7 @@ class ResultsWriter:
 
 
 def opener_of(path: Path) -> str:
-    """What :meth:`ResultsWriter.begin` was last told for a results file; empty when there is none."""
+    """The ``opener`` of the last :meth:`ResultsWriter.begin` for a results file; empty when there is none."""
     try:
         return path.with_suffix(".run").read_text("utf-8")
     except OSError:

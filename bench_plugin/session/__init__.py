@@ -1,1 +1,1 @@
-"""The state of one run; everything is put together here, once."""
+"""The state of one run, which is put together here, once."""

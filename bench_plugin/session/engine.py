@@ -1,4 +1,4 @@
-"""The working part of a run: agents, cache, stages and the schedule over them, put together once."""
+"""The engine of a run: agents, cache, stages and the scheduler, put together once."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Known = Callable[[Cell], Sequence[KnownFailure]]
 
 
 class Engine:
-    """Made in the main thread (the guardian must start before any other thread); ``close`` ends every process.
+    """Computes cells. It must be made in the main thread, because the guardian starts before any other thread.
 
-    ``keys`` say what a cell depends on, ``known`` what expectations know of it.
+    ``close`` ends every process. ``keys`` gives the versions of a cell, ``known`` the failures that expectations list.
     """
 
     def __init__(
@@ -49,7 +49,10 @@ class Engine:
         self._schedule = Schedule(self._compute, self._need, jobs=settings.jobs, memory=_memory())
 
     def tolerances(self, overrides: Mapping[Cell, Mapping[str, float]]) -> None:
-        """The tolerances of cells whose tests carry a marker; must be known before ``plan``. Raises UsageError."""
+        """Set the tolerances of cells whose tests have a marker, before :meth:`plan`.
+
+        Raises UsageError for a name or a value that the marker does not accept.
+        """
         for values in overrides.values():
             try:
                 with_overrides(**values)
@@ -58,20 +61,20 @@ class Engine:
         self._tolerances.update(overrides)
 
     def plan(self, cells: Sequence[Cell]) -> None:
-        """Start working ahead on these cells, in their order."""
+        """Start to compute these cells ahead, in their order."""
         self._needed.expect(self._keys.toolchains(cells))
         self._schedule.plan(cells)
 
     def future(self, cell: Cell) -> Future[Outcome]:
-        """The cell's outcome, computed ahead or now."""
+        """The future outcome of a cell; it is computed next if it is not computed yet."""
         return self._schedule.future(cell)
 
     def progress(self, cell: Cell) -> str:
-        """The stage that the cell is at at this moment."""
+        """The stage that the cell is at now."""
         return self._parts.recorder.progress(cell)
 
     def close(self) -> None:
-        """Cancel what is ahead, end every agent and the guardian."""
+        """Cancel the waiting cells, and end every agent and the guardian."""
         self._schedule.close()
         self._needed.close()
         self._parts.pool.close()
@@ -115,7 +118,7 @@ def _parts(
 
 
 def _memory() -> int:
-    """Memory that may be planned with, in bytes: what the kernel calls available now."""
+    """The memory in bytes that may be planned with: the kernel's MemAvailable (proc(5), /proc/meminfo)."""
     for line in Path("/proc/meminfo").read_text("ascii").splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024

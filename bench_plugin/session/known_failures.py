@@ -1,4 +1,4 @@
-"""What expectations know of a searched cell: failures with the examples that show them."""
+"""The known failures of a searched cell, with the examples that show them, from the expectations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from bench_plugin.results.expectations import Expectations
 
 
 def known_failures(expectations: Expectations, cell: Cell, versions: Mapping[str, str]) -> Iterator[KnownFailure]:
-    """Rows of the cell, and rows of its compiler's other cells. Raises UsageError for an example that is no graph."""
+    """The failures of rows for the cell and for its compiler's other cells.
+
+    Raises UsageError for an example that cannot be read as a graph.
+    """
     for row in expectations.rows:
         if row.example is None or not row.holds(versions):
             continue
@@ -23,7 +26,7 @@ def known_failures(expectations: Expectations, cell: Cell, versions: Mapping[str
             continue
         signature = Signature(str(row.stage), str(row.symptom), row.operators, row.message)
         example = _example(row.where, row.example)
-        # What a tool does with any operator is tried again in the cell of the example's operator only.
+        # A failure with any operator is tried again only in the cell of its example's operator.
         replayed = own and (ANY not in row.operators or cell.model in example.operators)
         yield KnownFailure(signature, example, row.where, own, replayed)
 

@@ -1,4 +1,4 @@
-"""Keys of rows: what decides a cell's outcome, as 12 hexadecimal digits."""
+"""Keys of rows: hashes of all that decides a cell's outcome, 12 hexadecimal digits each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench_plugin.reach.processes.zipapp import agent_digest
 
 
 class RowKeys:
-    """Makes them; the part that all cells with the same adapters share is made once."""
+    """Makes the keys. The part that all cells with the same adapters share is computed once."""
 
     def __init__(self, workspace: Workspace, matrix: Matrix) -> None:
         self._workspace = workspace
@@ -21,7 +21,7 @@ class RowKeys:
         self._versions: dict[tuple[str, ...], Mapping[str, str]] = {}
 
     def key(self, cell: Cell, tolerances: Mapping[str, float]) -> str:
-        """The key of a cell: its axes, its tolerances, and all that its planner, adapters and locks decide."""
+        """The key of a cell, from its axes, its tolerances, its planner's parts, its adapters and their locks."""
         planner = self._matrix.planner(cell)
         return recipe(
             stage="cell", cell=cell.axes(), tolerances=dict(tolerances), tools=self._tools_of(planner.adapters(cell)),
@@ -29,7 +29,7 @@ class RowKeys:
         )[:12]  # fmt: skip
 
     def versions(self, cell: Cell) -> Mapping[str, str]:
-        """Locked versions of the distributions that the cell's row names."""
+        """The locked versions of the distributions that the cell's row names."""
         adapters = self._matrix.planner(cell).adapters(cell)
         place = (*adapters, cell.framework, cell.exporter, cell.importer)
         if place not in self._versions:
@@ -37,7 +37,7 @@ class RowKeys:
         return self._versions[place]
 
     def toolchains(self, cells: Iterable[Cell]) -> Iterator[str]:
-        """The toolchains that cells use, in the order of use."""
+        """The toolchains that the cells use, in the order of use."""
         for cell in cells:
             for name in self._matrix.planner(cell).adapters(cell):
                 yield self._workspace.catalog[name].toolchain_for(cell.framework)

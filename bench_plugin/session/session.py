@@ -1,4 +1,4 @@
-"""The state of one pytest session, made once: settings, matrix, engine, rows."""
+"""The state of one pytest session: settings, matrix, engine and rows."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from bench_plugin.session.row_keys import RowKeys
 
 
 class Progress(Protocol):
-    """Tells a person of a cell that takes long; ``seconds`` lie between two times that it is told of it."""
+    """Tells a person about a cell that takes long, once in ``seconds`` seconds."""
 
     seconds: float
 
     def waiting(self) -> AbstractContextManager[object]:
-        """Around the wait for one cell."""
+        """The context in which one cell is waited for."""
 
     def say(self, cell: str, stage: str, seconds: float) -> None:
-        """The cell, the stage that it is at, and for how many seconds it has been waited for."""
+        """Tell that ``cell`` is at ``stage`` and has been waited for ``seconds`` seconds."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A cell that has its verdict: the outcome, what the expectations make of it, and the texts for a person."""
+    """A cell with its verdict: the outcome, pytest's result under the expectations, and the text for a person."""
 
     cell: Cell
     key: str
@@ -60,10 +60,9 @@ class Judged:
 
 
 class Run:
-    """One session's state. The engine, and with it every process, starts when the cells are known.
+    """The state of one session. The engine, and with it every process, starts when the cells are known.
 
-    ``worker`` is the id that pytest-xdist gives a run, in its workers; each of them computes the cells that it is
-    given.
+    ``worker`` is the run id that pytest-xdist gives to its workers, each of which computes its own cells.
     """
 
     def __init__(self, settings: Settings, *, worker: str, command: Sequence[str], note: Callable[[str], None]) -> None:
@@ -88,12 +87,12 @@ class Run:
 
     @cached_property
     def engine(self) -> Engine:
-        """Agents, cache and pipeline; made in the main thread, on first use."""
+        """The engine, made on first use, which must be in the main thread."""
         return Engine(self.settings, self.workspace, self.note, keys=self._keys, known=self._known_failures)
 
     @cached_property
     def writer(self) -> ResultsWriter:
-        """Where rows go; an existing file moves to the history, unless it is resumed."""
+        """The writer of the rows. An existing file moves to the history, unless it is resumed."""
         return ResultsWriter(self.settings.results, resume=self.settings.resume)
 
     @cached_property
@@ -107,13 +106,17 @@ class Run:
         return {row["key"]: row for row in rows.rows if row["kind"] == "cell"}
 
     def plan(self, check: Check, narrowed: Mapping[str, Sequence[str]]) -> Plan:
-        """The cells of one marked test; what was pruned is remembered for the results."""
+        """The cells of one marked test; the pruned ones are kept for the results. Raises UsageError."""
         plan = self.matrix.plan(check, narrowed)
         self.declared.update({row.cell: row for row in plan.declared})
         return plan
 
     def begin(self, cells: Mapping[Cell, Mapping[str, float]]) -> None:
-        """All selected cells are known: write header, plan and declared rows, and start working ahead."""
+        """Write the header, the plan and the declared rows, and start to compute the selected cells.
+
+        ``cells`` gives the tolerances of each cell's marker. Raises UsageError for a tolerance or a path that is not
+        valid.
+        """
         if not cells:
             return
         self._make_folders()
@@ -126,7 +129,7 @@ class Run:
             self.engine.plan(ahead)
 
     def verdict(self, cell: Cell, *, nodeid: str, progress: Progress) -> Judged:
-        """Compute the cell, or wait for it; judge it and append its row."""
+        """Compute the cell or wait for it, judge it by the expectations and append its row."""
         key = self._key(cell)
         row = self.stored.get(key)
         outcome = outcome_of(row) if row else self._wait(cell, progress)
@@ -146,7 +149,7 @@ class Run:
             self.engine.close()
 
     def _make_folders(self) -> None:
-        """Where rows and stages go. Raises UsageError for a path that cannot be made, before any cell is computed."""
+        """Make the folders of rows and stages. Raises UsageError for a path that cannot be made."""
         results, cache = self.settings.results, self.settings.cache
         if results.is_dir():
             raise UsageError(f"--bench-results: {results} is a folder; name a file in it")
@@ -158,7 +161,7 @@ class Run:
         return self._keys.key(cell, self._overrides.get(cell, {}))
 
     def _known_failures(self, cell: Cell) -> Sequence[KnownFailure]:
-        """What expectations list for a cell that is searched; nothing for all others."""
+        """The failures that expectations list for a cell that is searched; empty for all others."""
         if cell.check is not Check.PROPERTY:
             return ()
         return tuple(known_failures(self.expectations, cell, self._keys.versions(cell)))
@@ -211,12 +214,12 @@ def _finished(future: Future[Outcome], seconds: float) -> bool:
         future.result(timeout=seconds)
     except TimeoutError:
         return future.done()
-    except Exception:  # the caller asks for the result again and gets the error with its own traceback
+    except Exception:  # the caller asks for the result again and raises the error with its own traceback
         return True
     return True
 
 
 def command_line() -> list[str]:
-    """The command that started this process, for the header."""
+    """The command that started this process, for the header row."""
     name = Path(sys.argv[0]).name
     return ["pytest" if name == "__main__.py" else name, *sys.argv[1:]]  # python -m pytest
