@@ -1,1 +1,1 @@
-"""What there is: models, adapters, targets, boards, operator cases, and the workspace that holds them."""
+"""The inventory: models, adapters, targets, boards, operator cases, and the workspace that holds them."""

@@ -1,4 +1,4 @@
-"""What adapters declare, read from their files without running them."""
+"""The declarations of adapters, read from their files without running them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ from bench_plugin.reach.processes.client import Source
 
 BUILT_IN = Path(__file__).parent.parent / "adapters"
 ENTRY_POINTS = "bench_plugin.adapters"
-COMMAND = "command"  # the adapter of compilers that are described, not written
+COMMAND = "command"  # the adapter of all compilers that a file describes
 
 
 @dataclass(frozen=True)
 class Converter:
-    """An exporter or importer as its adapter declares it; ``opsets`` is the inclusive range that it takes."""
+    """An exporter or importer as its adapter declares it; ``opsets`` is the range that it supports,
+    both ends included.
+    """
 
     name: str
     opset: int
@@ -54,12 +56,12 @@ class Adapter:
     uses: tuple[str, ...] = ()
 
     def toolchain_for(self, framework: str) -> str:
-        """The toolchain that it works in, which for some follows the framework that a model comes from."""
+        """The toolchain that it works in, which may depend on the framework that a model comes from."""
         return str(self.declaration.get("toolchains", {}).get(framework, self.toolchain))
 
     @property
     def graphs(self) -> dict[str, tuple[str, ...]]:
-        """Of a compiler: precision -> the graphs that it can be given (``original``, ``qdq``, ``w16`` ...)."""
+        """For a compiler: the graphs that it can compile at each precision (``original``, ``qdq``, ``w16`` ...)."""
         rows = self.declaration.get("precisions", {})
         if not isinstance(rows, Mapping):
             rows = {name: ["original"] for name in rows}
@@ -67,22 +69,25 @@ class Adapter:
 
     @property
     def takes(self) -> tuple[str, ...]:
-        """Of a compiler: what it compiles from, ``onnx`` or names of frameworks."""
+        """For a compiler: what it compiles from, ``onnx`` or names of frameworks."""
         return tuple(self.declaration.get("takes", ["onnx"]))
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Of a compiler: the targets that it compiles for."""
+        """For a compiler: the targets that it compiles for."""
         return tuple(self.declaration.get("targets", ["local"]))
 
     @property
     def backends(self) -> tuple[str, ...]:
-        """Of a compiler: its backends, the first is the default; empty where it has no choice."""
+        """For a compiler: its backends, the default first; empty where there is no choice."""
         return tuple(self.declaration.get("backends", ()))
 
 
 class Catalog:
-    """Every adapter by name: built in, from entry points, from configured paths (which may replace a built-in one)."""
+    """All adapters by name: built-in ones, then those of entry points and configured paths, which may replace others.
+
+    Raises UsageError for an adapter that cannot be read.
+    """
 
     def __init__(self, paths: Sequence[Path] = ()) -> None:
         self.adapters: dict[str, Adapter] = {}
@@ -112,7 +117,7 @@ class Catalog:
         return self[base], backend
 
     def describe(self, path: Path) -> None:
-        """Add the compiler that a file describes, as ``command[<name>]``. Raises UsageError where it is wrong."""
+        """Add the compiler of a description, as ``command[<name>]``. Raises UsageError if it is not valid."""
         base = self[COMMAND]
         text, said = load(path)
         convert(said, CommandFile, path=path, text=text)
@@ -131,33 +136,35 @@ class Catalog:
         )  # fmt: skip
 
     def of_kind(self, kind: str) -> dict[str, Adapter]:
-        """The adapters of one kind, by name, in a stable order."""
+        """The adapters of one kind by name, in a stable order."""
         named = (name for name in sorted(self.adapters) if name != COMMAND)
         return {name: self.adapters[name] for name in named if self.adapters[name].kind == kind}
 
     def sources(self, name: str) -> list[Source]:
-        """The files that an agent needs for an adapter, as they were when this run began: recipes name their hashes.
+        """The files that an agent needs for an adapter: those of the adapters that it uses first, then its own.
 
-        Those of the adapters that it uses come first, then its own.
+        They are as they were when this run began, because recipes contain their hashes.
         """
         return [Source(one, self[one].text, self.module(one)) for one in self.used(name)]
 
     def module(self, name: str) -> str:
-        """The dotted name that an adapter is imported by: where it lies for a built-in one or what replaces that."""
+        """The dotted name by which other adapters import it; one that replaces a built-in adapter
+        has that one's name.
+        """
         base = CompilerName.parse(name)[0] if self[name].path == self.adapters[COMMAND].path else name
         return self._modules.get(base, modules.own(name))
 
     def used(self, name: str) -> list[str]:
-        """The adapters that one works with, in the order that they are loaded in, itself last."""
+        """The adapters that one uses, in the order in which they are loaded, and itself last."""
         before = [one for used in self[name].uses for one in self.used(used)]
         return list(dict.fromkeys([*before, name]))
 
 
 def read_adapter(path: Path) -> Adapter:
-    """Read the ``ADAPTER`` literal of ``path``; raise UsageError that names the file and the key."""
+    """Read the ``ADAPTER`` literal of ``path``. Raises UsageError that names the file and the key."""
     try:
         source = path.read_bytes()
-        own = BUILT_IN in path.parents  # parsed whole by our own tests: at every start that took 0.1 s
+        own = BUILT_IN in path.parents  # our own tests check these; to do so at every start takes 0.1 s
         declaration = declaration_of(source.decode(), checked=not own)
     except OSError as error:
         raise UsageError(f"{path}: cannot read the adapter: {error.strerror}") from error

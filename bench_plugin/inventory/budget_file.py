@@ -1,4 +1,6 @@
-"""``fixtures/operators/budgets.toml``: how long operator cases may take, which benchmarks/operator_costs.py checks."""
+"""The file of budgets, ``fixtures/operators/budgets.toml``: seconds per operator case, for
+benchmarks/operator_costs.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONNX's backend tests as axes: which there are and what operators they hold, without their models and data.
+"""The index of ONNX's backend tests: their names and operators, without their models and data.
 
 ``fixtures/operators/corpus.csv`` is generated from the locked onnx (``bench corpus update``), so that cells can be
 planned without any environment.
@@ -18,13 +18,15 @@ from bench_plugin.domain.errors import UsageError
 
 FILE = "corpus.csv"
 COLUMNS = ("name", "category", "nodes", "ir", "opset", "operators")
-PER_OPERATOR = 2  # cases of the sample that hold one operator alone
-EVERY = 16  # of the rest of the sample: one case in so many
+PER_OPERATOR = 2  # cases in the sample for each operator, of those that consist of it
+EVERY = 16  # the sample has one case in so many of the rest
 
 
 @dataclass(frozen=True)
 class Case:
-    """One test of ONNX's: ``opset`` is that of the default domain, 0 where it has none."""
+    """One of ONNX's tests: ``nodes`` counts its nodes, ``ir`` is its IR version, ``opset`` that of the default domain
+    or 0.
+    """
 
     name: str
     category: str
@@ -36,7 +38,7 @@ class Case:
 
 @cache
 def read_cases(path: Path) -> Mapping[str, Case]:
-    """The index of the corpus. Raises UsageError for a file that is not one."""
+    """The index of the corpus by name of the case. Raises UsageError for a file that is not an index."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
@@ -52,7 +54,7 @@ def read_cases(path: Path) -> Mapping[str, Case]:
 
 
 def index_text(cases: Mapping[str, Mapping[str, Any]]) -> str:
-    """The index of a collected corpus, as ``bench corpus update`` writes it."""
+    """The text of the index of a collected corpus, as ``bench corpus update`` writes it."""
     lines = [",".join(COLUMNS)]
     for name, row in cases.items():
         opset = row["opsets"].get("ai.onnx", 0)
@@ -62,7 +64,7 @@ def index_text(cases: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def sample(cases: Iterable[Case]) -> list[Case]:
-    """A fixed part of the cases that holds every operator: some of each alone, and one in so many of the rest."""
+    """The fixed sample of the cases, with every operator: some cases of each alone, and a share of all others."""
     ordered = sorted(cases, key=lambda case: hashlib.sha256(case.name.encode()).digest())
     alone: dict[str, int] = {}
     chosen: dict[str, Case] = {}
@@ -74,7 +76,7 @@ def sample(cases: Iterable[Case]) -> list[Case]:
         elif number % EVERY == 0 and case.category != "light":
             chosen[case.name] = case
     covered = {name for case in chosen.values() for name in case.operators}
-    for case in ordered:  # operators that are only found beside others
+    for case in ordered:  # operators that occur only together with others
         if not covered.issuperset(case.operators):
             covered.update(case.operators)
             chosen[case.name] = case
@@ -82,7 +84,7 @@ def sample(cases: Iterable[Case]) -> list[Case]:
 
 
 def find_index(folders: Sequence[Path]) -> Path:
-    """The index nearest to the user. Raises UsageError where there is none."""
+    """The first index in the folders. Raises UsageError where there is none."""
     for folder in folders:
         if (folder / FILE).is_file():
             return folder / FILE

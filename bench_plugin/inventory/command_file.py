@@ -1,6 +1,6 @@
-"""The file of a compiler that is described, ``fixtures/compilers/<name>.toml``: its keys and what they mean.
+"""The file of a described compiler, ``fixtures/compilers/<name>.toml``: its keys, their types, and what they mean.
 
-What the keys make happen, and the placeholders in their texts, are explained in adapters/compilers/command.py.
+The effect of the keys, and the placeholders in their texts, are explained in adapters/compilers/command.py.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class UnsupportedRecord(Record, frozen=True):
     operation: Annotated[str, about("the operation that raises it (default: any)")] = ""
 
     def __post_init__(self) -> None:
-        """The pattern is a regular expression. Raises ValueError."""
+        """Raises ValueError for a pattern that is not a regular expression."""
         try:
             re.compile(self.pattern)
         except re.error as error:

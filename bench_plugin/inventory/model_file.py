@@ -30,7 +30,7 @@ class InputSpec(Record, frozen=True):
     high: Annotated[int, about("of tokens: the number that all are below", ge=0)] = 0
 
     def bound(self, binding: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape with every symbol replaced by its number."""
+        """The shape with every symbol replaced by its number. Raises KeyError for a symbol without one."""
         return tuple(binding[d] if isinstance(d, str) else d for d in self.shape)
 
 
@@ -94,7 +94,7 @@ class ModelFile(Record, frozen=True):
     notes: Annotated[str, about("remarks for readers")] = ""
 
     def __post_init__(self) -> None:
-        """Every symbolic dimension has values. Raises ValueError."""
+        """Raises ValueError for a symbolic dimension without values."""
         for spec in self.inputs:
             for dim in spec.shape:
                 if isinstance(dim, str) and dim not in self.symbols:

@@ -16,10 +16,10 @@ __all__ = ["Constructor", "InputSpec", "Model", "load_model", "load_models"]
 
 @dataclass(frozen=True)
 class Constructor:
-    """How one framework makes the model: a callable with arguments, as plain data for the agent.
+    """How one framework builds the model: a callable with arguments, as plain data for the agent.
 
-    ``source`` is the text of the file that defines the callable, when it is not an installed module's.
-    ``layout`` is what this framework's model takes for the inputs that declare a layout.
+    ``source`` is the text of the file that defines the callable, unless that belongs to an installed module.
+    ``layout`` is the order of dimensions (such as NHWC) of this framework, for the inputs that declare a layout.
     """
 
     framework: str
@@ -31,7 +31,10 @@ class Constructor:
 
 @dataclass(frozen=True)
 class Model:
-    """An architecture with a name, its input specs and one constructor per framework; or a plain ONNX file."""
+    """An architecture with its inputs and one constructor per framework, or a user's ONNX file.
+
+    ``samples`` is the number N of inputs, ``seconds`` the limit of one stage, ``memory_gb`` the peak memory in GiB.
+    """
 
     name: str
     title: str
@@ -57,26 +60,26 @@ class Model:
 
     @property
     def dataset(self) -> str:
-        """The dataset that it is trained and judged on; empty where its weights are seeded."""
+        """The dataset that it is trained and tested on; empty where its weights are seeded."""
         return str(self.extra.get("dataset", ""))
 
     def training(self, framework: str) -> Mapping[str, Any]:
-        """How it is trained in a framework (epochs, batch, rate); empty where its weights are seeded."""
+        """How it is trained in a framework (epochs, batch in images, learning rate); empty where weights are seeded."""
         row: Mapping[str, Any] = self.extra.get("training", {})
         return row if framework in row.get("frameworks", ()) else {}
 
     @property
     def detections(self) -> bool:
-        """Whether outputs are detections, compared by matching instead of by norm."""
+        """Whether its outputs are detections, which are compared by matching instead of by norm."""
         return self.task in {"detection", "instance-segmentation"}
 
     def binding(self, index: int) -> dict[str, int]:
-        """The ``index``-th value of every symbol (the last one where a symbol has fewer)."""
+        """The ``index``-th value of every symbol, or its last one where a symbol has fewer."""
         return {name: values[min(index, len(values) - 1)] for name, values in self.symbols.items()}
 
     @property
     def bindings(self) -> int:
-        """How many different bindings the symbols offer; 1 for a static model."""
+        """The number of different bindings of the symbols; 1 for a static model."""
         return max((len(values) for values in self.symbols.values()), default=1)
 
 
@@ -101,9 +104,9 @@ def load_model(path: Path) -> Model:
 
 
 def load_models(folders: Sequence[Path], note: Callable[[str], None] = lambda text: None) -> dict[str, Model]:
-    """Every ``*.toml`` of the folders by name; a name in an earlier folder hides the same name in a later one.
+    """The models of ``*.toml`` in the folders by name; an earlier folder hides the same name in a later one.
 
-    ``note`` is told of each model that is hidden.
+    ``note`` is called with a sentence for each hidden model. Raises UsageError as :func:`load_model` does.
     """
     models: dict[str, Model] = {}
     files: dict[str, Path] = {}
@@ -120,7 +123,7 @@ def load_models(folders: Sequence[Path], note: Callable[[str], None] = lambda te
 def _constructor(
     path: Path, text: str, framework: str, row: Mapping[str, Any], inputs: Sequence[InputSpec]
 ) -> Constructor:
-    """A constructor with the text of its own Python file, where it names one."""
+    """A constructor with the text of its Python file, if it names one."""
     layout = row.get("layout", next((spec.layout for spec in inputs if spec.layout), ""))
     name, colon, _ = row["callable"].partition(":")
     if not (colon and name.endswith(".py")):

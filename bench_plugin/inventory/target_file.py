@@ -28,7 +28,10 @@ class TargetFile(Record, frozen=True):
 
 
 def read_target(path: Path) -> dict[str, Any]:
-    """A target as plain data, with the keys that its file has. Raises UsageError that names the file and the line."""
+    """A target as plain data, with the keys of its file.
+
+    Raises UsageError, with the file and the line, for a file that cannot be read or is not valid.
+    """
     text, data = load(path)
     target = convert(data, TargetFile, path=path, text=text)
     if target.name != path.stem:

@@ -1,4 +1,4 @@
-"""What a run works with, all of it data: models, adapters, toolchains, targets, expectation folders."""
+"""The workspace of a run: models, adapters, toolchains, targets and expectation folders, all of them data."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from bench_plugin.inventory.models import Model, load_models
 from bench_plugin.inventory.target_file import read_target
 from bench_plugin.reach.environments.toolchains import Toolchains
 
-COPIES = 6  # of a file's weights, at most, while its truth is computed in float64
+COPIES = 6  # how many times the bytes of its weights a file takes at most while it is evaluated in float64
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """Loaded once per run; nothing in it runs a framework."""
+    """The data of a run, loaded once and without running a framework; ``notes`` are remarks for a person."""
 
     models: Mapping[str, Model]
     catalog: Catalog
@@ -42,7 +42,7 @@ class Workspace:
 
     @staticmethod
     def load(settings: Settings) -> Workspace:
-        """Read every file that the settings point to. Raises UsageError for the first that is wrong."""
+        """Read every file that the settings point to. Raises UsageError for the first that is not valid."""
         notes: list[str] = []
         models = load_models([*settings.models, *places.folders("fixtures/models", settings.root)], notes.append)
         for path in settings.selection.onnx_files:
@@ -75,11 +75,11 @@ class Workspace:
         )
 
     def cases(self) -> Mapping[str, Case]:
-        """ONNX's backend tests by name; read when they are first asked for."""
+        """ONNX's backend tests by name, read on first use. Raises UsageError where there is no valid index."""
         return read_cases(find_index(self.operator_folders))
 
     def versions(self, adapters: Iterable[str], cell: Cell) -> dict[str, str]:
-        """Locked versions of the distributions of a cell's adapters, and of its exporter and importer."""
+        """The locked versions of the distributions of a cell's adapters, its exporter and its importer."""
         found: dict[str, str] = {}
         for name in adapters:
             adapter = self.catalog[name]
@@ -93,12 +93,12 @@ class Workspace:
         return found
 
     def locked_versions(self) -> dict[str, Mapping[str, str]]:
-        """Every toolchain's lock: distribution -> version."""
+        """The locked versions by distribution, for each toolchain."""
         names: Sequence[str] = sorted({adapter.toolchain for adapter in self.catalog.adapters.values()})
         return {name: self.toolchains.locked_versions(name) for name in names}
 
     def titles(self) -> dict[str, Any]:
-        """How grids call frameworks, compilers and models: title and version; and what compilers declare."""
+        """Titles and versions of frameworks, compilers and models for grids, and what compilers declare."""
         frameworks = {}
         for name, adapter in self.catalog.of_kind("framework").items():
             version = self.toolchains.locked_versions(adapter.toolchain).get(adapter.distribution, "")
@@ -135,11 +135,11 @@ def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -
 
 
 def _content(path: Path) -> tuple[str, int]:
-    """What a file and the weights beside it are addressed by, and their bytes; nothing is held in memory."""
+    """The content hash of a file with its external weights, and their size in bytes; read in chunks."""
     try:
         beside = [path.parent / location for location in external.locations(str(path))]
     except InvalidModel:
-        beside = []  # the check says so
+        beside = []  # the check reports it
     digests, size = [], 0
     for one in (path, *(one for one in beside if one.is_file())):
         with one.open("rb") as file:
@@ -149,7 +149,9 @@ def _content(path: Path) -> tuple[str, int]:
 
 
 def plain_model(path: Path) -> Model:
-    """A model that is just an ONNX file; its inputs are read by an agent when a cell runs."""
+    """The model of a user's ONNX file; an agent reads its inputs when a cell runs. Raises OSError for an unreadable
+    file.
+    """
     digest, size = _content(path)
     return Model(
         name=path.stem,

@@ -1,1 +1,1 @@
-"""The way from the pytest process to the agents: toolchains, processes, files."""
+"""The way from the pytest process to the agents: toolchains and processes."""

@@ -1,17 +1,17 @@
-"""How much room a folder takes on the disk."""
+"""The disk space of a folder."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-BLOCK = 512  # st_blocks counts these, whatever the file system's own block is
+BLOCK = 512  # bytes in one unit of st_blocks, whatever the block size of the file system is (stat(2))
 
 
 def disk_bytes(folder: Path) -> int:
-    """Bytes that the files below a folder occupy; a file with several names in it counts once, links are not followed.
+    """Bytes that the files below a folder occupy on the disk. Hard links count once; symbolic links are not followed.
 
-    A file that disappears meanwhile counts nothing.
+    A file that disappears in the meantime counts 0.
     """
     seen: set[tuple[int, int]] = set()
     total = 0

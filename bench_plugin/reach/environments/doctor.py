@@ -1,4 +1,4 @@
-"""What is missing before the toolchains can work, and how to fix it."""
+"""The check of what toolchains need: what is missing and how to fix it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOM_NEEDED = 6 * GIB
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; ``text`` says what was found and, unless ``fine``, how to fix it."""
+    """The result of one check; ``text`` says what was found and, unless it is ``fine``, how to fix it."""
 
     subject: str
     fine: bool
@@ -28,7 +28,7 @@ class Finding:
 
 
 def examine(toolchains: Toolchains) -> Iterator[Finding]:
-    """Look at uv, the cache folder, the registry and every toolchain; nothing is installed."""
+    """Check uv, the cache folder, the registry and every toolchain, without installing anything."""
     yield _uv()
     yield _cache(cache_root())
     everything_ready = all(toolchains.ready(name) for name in toolchains.names)

@@ -1,4 +1,4 @@
-"""Make a toolchain's lock from its requirements: hashed, without hosts, for the interpreter that it will run on."""
+"""Make the lock of a toolchain from its requirements: with hashes, without hosts, for its interpreter."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bench_plugin.reach.environments.uv import run_uv, uv_environment
 
 
 def make_lock(toolchains: Toolchains, name: str, *, upgrade: bool = False) -> Mapping[str, tuple[str, str]]:
-    """Write ``<name>.lock`` anew; returns what changed, distribution -> (version before, version now).
+    """Write ``<name>.lock`` and return the changes: (version before, version now) by distribution.
 
     Pins of the present lock are kept where the requirements allow it, unless ``upgrade``. Raises EnvironmentMissing
-    when the registry cannot be asked, UsageError when the requirements bring in what a toolchain may not hold.
+    when the registry cannot be reached, UsageError when the requirements bring in a forbidden distribution.
     """
     toolchain = toolchains[name]
     before = toolchain.locked_versions if toolchain.lock_path.exists() else {}

@@ -1,4 +1,4 @@
-"""The toolchains that a run needs: once one of them has to be made, the others are made beside the first cells."""
+"""The toolchains that a run needs: once one has to be made, the others are made while the first cells run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.reach.environments.toolchains import Toolchains
 
-SIDE_BY_SIDE = 2  # unpacking keeps more than one core busy already
+SIDE_BY_SIDE = 2  # unpacking one already keeps more than one core busy
 
 
 class NeededToolchains:
-    """Interpreters of toolchains. ``note`` is called with a line of text before and after one is made.
+    """Gives the interpreters of toolchains. ``note`` is called with a line of text before and after one is made.
 
-    Nothing is made while every cell's results are stored: the first toolchain that is asked for and is not there
-    starts the making of all that were expected, in the order in which they were expected.
+    Nothing is made while the results of all cells are stored. The first toolchain that is requested and missing starts
+    the making of all expected ones, in their order.
     """
 
     def __init__(self, toolchains: Toolchains, note: Callable[[str], None]) -> None:
@@ -29,17 +29,17 @@ class NeededToolchains:
         self._lock = threading.Lock()
 
     def expect(self, names: Iterable[str]) -> None:
-        """These will be needed, in this order; they are read when the first has to be made."""
+        """Expect these toolchains, in this order; the names are read when the first one has to be made."""
         self._expected = names
 
     def python(self, name: str) -> Path:
-        """The interpreter of a toolchain, which is made if need be. Raises EnvironmentMissing."""
+        """The interpreter of a toolchain, which is made if it is missing. Raises EnvironmentMissing if it cannot be."""
         if not self._toolchains.ready(name):
             self._begin()
         return self._toolchains.ensure(name, progress=self._note)
 
     def close(self) -> None:
-        """Stop what is being made; of that nothing is left."""
+        """Stop the making of toolchains and remove the incomplete ones."""
         with self._lock:
             self._waiting.clear()
         self._toolchains.cancel()
@@ -60,7 +60,7 @@ class NeededToolchains:
         while (name := self._next()) is not None:
             try:
                 self._toolchains.ensure(name, progress=self._note)
-            except BenchError:  # the cell that needs it meets the same error and says so
+            except BenchError:  # the cell that needs it gets the same error and reports it
                 continue
 
     def _next(self) -> str | None:

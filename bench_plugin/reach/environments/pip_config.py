@@ -1,4 +1,4 @@
-"""What pip was told about the package registry, read without pip: configuration files, then PIP_ variables."""
+"""pip's configuration of the package registry, read without pip: configuration files, then PIP_ variables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench_plugin.domain.errors import UsageError
 
 @dataclass(frozen=True)
 class PipConfig:
-    """pip's settings that say where distributions come from; empty where nothing was said."""
+    """pip's settings of where distributions come from; empty where they are not set."""
 
     index_url: str = ""
     extra_index_urls: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class PipConfig:
 
 
 def read_pip_config(environment: Mapping[str, str]) -> PipConfig:
-    """What ``pip install`` would be configured with under ``environment``, in pip's own order of precedence."""
+    """The configuration of ``pip install`` under these environment variables, in pip's own order of precedence."""
     settings: dict[str, str] = {}
     for path in _files(environment):
         settings.update(_settings(path))

@@ -1,4 +1,4 @@
-"""A toolchain as data: ``<name>.toml`` says what it is for and made from, ``<name>.lock`` pins it with hashes."""
+"""The files of a toolchain: ``<name>.toml`` describes it and its requirements, ``<name>.lock`` pins it with hashes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ToolchainFile(Record, frozen=True):
     no_deps: Annotated[bool, about("install the lock alone, whatever distributions ask for")] = False
 
     def __post_init__(self) -> None:
-        """What a toolchain without an interpreter of its own needs. Raises ValueError."""
+        """Raises ValueError for a key that is missing, or that does not go with the user's own interpreter."""
         if not self.python and not self.interpreter:
             raise ValueError("interpreter is missing")
         if not self.python and self.requirements is None:
@@ -58,11 +58,11 @@ class ToolchainFile(Record, frozen=True):
 class Toolchain:
     """An isolated Python environment, as its two files describe it.
 
-    ``interpreter`` is a version range; ``memory_gb`` the resident size that its agent may reach, in GiB; ``tools``
-    the executables that it needs from the system; ``no_deps`` says that the lock alone is installed, whatever the
-    distributions' own metadata asks for; ``requirements`` and ``overrides`` are what the lock is made from.
-    ``python`` is the interpreter of an environment that the user keeps: it is used as it is, and what is installed in
-    it stands in for a lock.
+    ``interpreter`` is a range of Python versions, ``memory_gb`` the limit of its agent's resident memory in GiB, and
+    ``tools`` are the executables that it needs from the system. The lock is made from ``requirements`` and
+    ``overrides``; with ``no_deps`` only the lock is installed, whatever the metadata of distributions requires.
+    ``python`` is the interpreter of an environment that the user maintains: it is used unchanged, and the
+    distributions installed in it take the place of a lock.
     """
 
     name: str
@@ -84,8 +84,9 @@ class Toolchain:
 
     @cached_property
     def lock_text(self) -> str:
-        """The lock file's text, or that of what the user's own environment holds. Raises UsageError when there is
-        none.
+        """The text of the lock, or the distributions of the user's own environment in the same form.
+
+        Raises UsageError when there is no lock.
         """
         if self.python is not None:
             return _installed(self.python)
@@ -98,17 +99,19 @@ class Toolchain:
 
     @cached_property
     def locked_versions(self) -> dict[str, str]:
-        """Every pinned distribution, name in lower case with dashes -> version."""
+        """The version of every pinned distribution, by its name in lower case with dashes."""
         return {normal(name): version for name, version in PIN.findall(self.lock_text)}
 
     @cached_property
     def lock_hash(self) -> str:
-        """64 hex digits over all that decides what is installed: the lock, the interpreter range, the options."""
+        """SHA-256 of all that decides what is installed (lock, interpreter range, options), 64 hex digits."""
         options = json.dumps([self.interpreter, self.no_deps])
         return hashlib.sha256(f"{options}\n{self.lock_text}".encode()).hexdigest()
 
     def check_lock(self) -> None:
-        """Raises UsageError for a lock with CUDA packages, a place to install from, or other pins than the toml's."""
+        """Raises UsageError for a lock with CUDA packages, with a source to install from, or that disagrees with the
+        toml.
+        """
         for number, line in enumerate(self.lock_text.splitlines(), 1):
             where = f"{self.lock_path}:{number}"
             if normal(line).startswith("nvidia-"):
@@ -121,10 +124,10 @@ class Toolchain:
             raise UsageError(disagreement)
 
     def disagreement(self) -> str:
-        """Which pin of the lock is not what the toml asks for, and what to do about it; empty when they agree.
+        """Which pin of the lock is not what the toml requires, and how to fix it; empty when they agree.
 
-        An override speaks only of distributions that the lock holds: most of them leave one out. An environment that
-        the user keeps has no lock to disagree with.
+        An override concerns only distributions in the lock, because most overrides exclude one. An environment that
+        the user maintains has no lock to disagree with.
         """
         if self.python is not None:
             return ""
@@ -144,7 +147,7 @@ class Toolchain:
 
 
 def normal(name: str) -> str:
-    """A distribution's name as package indexes compare it."""
+    """The name of a distribution as package indexes compare it (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -170,12 +173,14 @@ def _check_requirement(path: Path, key: str, text: str) -> None:
 
 
 def _own_python(path: Path, text: str) -> Path:
-    """``host`` is the interpreter that runs pytest; anything else a path, relative to the toml."""
+    """The user's interpreter: ``host`` stands for the one that runs pytest, anything else is a path relative to the
+    toml.
+    """
     return Path(sys.executable) if text == HOST else path.parent / Path(text).expanduser()
 
 
 def _installed(python: Path) -> str:
-    """``name==version`` of every distribution beside an interpreter, read from its site-packages without running it."""
+    """``name==version`` of every distribution of an interpreter, read from its site-packages without running it."""
     folders = sorted(python.parent.parent.glob("lib*/python*/site-packages/*.dist-info"))
     pins = {folder.name.removesuffix(".dist-info").partition("-")[::2] for folder in folders}
     return "".join(f"{name}=={version}\n" for name, version in sorted(pins))

@@ -1,4 +1,4 @@
-"""The toolchains of a run: made by uv on first use, immutable afterwards, shared by every checkout of the user."""
+"""The toolchains of a run: made by uv on first use, not changed afterwards, shared by all checkouts of a user."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def _silent(text: str) -> None:
 
 
 class Toolchains:
-    """Every known toolchain; ``folders`` are searched before the plugin's own."""
+    """All known toolchains; ``folders`` are searched before the plugin's own.
+
+    Raises UsageError for a folder that does not exist or a file that is not valid.
+    """
 
     def __init__(self, folders: Sequence[Path] = (), *, root: Path | None = None) -> None:
         self._root = root or cache_root() / "toolchains"
@@ -56,36 +59,36 @@ class Toolchains:
         return self._toolchains[name]
 
     def lock_hash(self, name: str) -> str:
-        """64 hex digits over all that decides what is installed: a part of every key, so a run asks before it starts.
+        """SHA-256 of all that decides what is installed, 64 hex digits; a part of every row's key.
 
-        Raises UsageError when the lock and its toml disagree.
+        Raises UsageError when the lock and its toml disagree, or there is no such toolchain.
         """
         self._check_agreement(name)
         return self[name].lock_hash
 
     def locked_versions(self, name: str) -> dict[str, str]:
-        """Distribution -> version, as the lock pins them."""
+        """The locked versions by distribution. Raises UsageError as :meth:`lock_hash` does."""
         return dict(self[name].locked_versions)
 
     def memory_gb(self, name: str) -> float:
-        """The resident size that an agent of this toolchain may reach, in GiB."""
+        """The limit of resident memory for an agent of this toolchain, in GiB."""
         return self[name].memory_gb
 
     def folder(self, name: str) -> Path:
-        """Where the environment of this lock stands, or will stand."""
+        """The folder of the environment that this lock gives, whether it exists or not."""
         own = self[name].python
         return own.parent.parent if own is not None else self._root / f"{name}-{self[name].lock_hash[:12]}"
 
     def ready(self, name: str) -> bool:
-        """Whether the environment is there, with its interpreter."""
+        """Whether the environment and its interpreter exist."""
         return (self[name].python or _python(self.folder(name))).exists()
 
     def ensure(self, name: str, progress: Callable[[str], None] = _silent) -> Path:
-        """The Python executable of a toolchain, which is made when it is not there.
+        """The Python executable of a toolchain, which is made if it is missing.
 
-        ``progress`` is called with a line of text before and after the making. Raises EnvironmentMissing when it
-        cannot be made (registry off, interpreter or system tool absent, a hash that differs, disk full), UsageError
-        when the lock and its toml disagree.
+        ``progress`` is called with a line of text before and after that. Raises EnvironmentMissing when it cannot be
+        made (registry not reachable, interpreter or system tool missing, wrong hash, disk full), UsageError when the
+        lock and its toml disagree.
         """
         toolchain, folder = self[name], self.folder(name)
         python = toolchain.python or _python(folder)
@@ -116,7 +119,7 @@ class Toolchains:
         return python
 
     def cancel(self) -> None:
-        """End what is being made, now and from now on; whoever waits for it gets EnvironmentMissing."""
+        """End the making of toolchains, now and later; callers that wait get EnvironmentMissing."""
         self._cancelled = True
         for process in list(self._running):
             process.kill()
@@ -130,9 +133,9 @@ class Toolchains:
             )
 
     def interpreter(self, name: str) -> Path:
-        """The interpreter that a toolchain is made with: the running one when it fits, else one that uv finds.
+        """The interpreter that a toolchain is made with: the running one if it fits, else one that uv finds.
 
-        Raises EnvironmentMissing that says how to get one.
+        Raises EnvironmentMissing, with the way to get one, where there is none.
         """
         wanted = self[name].interpreter
         running = ".".join(str(part) for part in sys.version_info[:3])
@@ -150,7 +153,7 @@ class Toolchains:
             ) from error
 
     def _check_agreement(self, name: str) -> None:
-        """Look once per run whether the lock is what the toml asks for."""
+        """Check once per run that lock and toml agree. Raises UsageError where they do not."""
         if name not in self._agreeing:
             disagreement = self[name].disagreement()
             if disagreement:
@@ -181,7 +184,7 @@ class Toolchains:
         if toolchain.no_deps:
             install.append("--no-deps")
         if "torch" in toolchain.locked_versions and "UV_FIND_LINKS" not in uv_environment(os.environ):
-            # The backend option would redirect torch's whole family; the lock takes only torch itself from there.
+            # The option for torch's backend would redirect all its packages; the lock takes only torch from there.
             only_torch = python.parents[1] / "torch.lock"
             only_torch.write_text(_part(toolchain.lock_text, "torch"), "utf-8")
             self._uv([*install, "--no-deps", "--torch-backend=cpu", "-r", str(only_torch)])
@@ -189,7 +192,7 @@ class Toolchains:
         self._uv([*install, "-r", str(toolchain.lock_path.resolve())])
 
     def _uv(self, arguments: Sequence[str]) -> None:
-        """Run uv such that ``cancel`` ends it."""
+        """Run uv so that ``cancel`` can end it."""
         processes: list[subprocess.Popen[str]] = []
 
         def started(process: subprocess.Popen[str]) -> None:
@@ -222,7 +225,7 @@ def _part(lock: str, name: str) -> str:
 
 @contextmanager
 def _lock(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold an exclusive lock between processes and threads; ``waiting`` is called when somebody else has it."""
+    """Hold a lock that excludes other processes and threads; ``waiting`` is called where another one holds it."""
     with path.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

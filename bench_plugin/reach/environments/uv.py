@@ -1,7 +1,7 @@
-"""Run uv: found through its package, told what pip's configuration says about the registry.
+"""Run uv, which is found through its package and gets pip's configuration of the registry.
 
-``python -m bench_plugin.reach.environments.uv ARGUMENTS`` does that from a clone in which nothing is installed yet;
-it needs the standard library and the package uv (README, "Start").
+``python -m bench_plugin.reach.environments.uv ARGUMENTS`` runs it in a clone in which nothing is installed yet; it
+needs the standard library and the package uv (README, "Start").
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DRAWN = "×╰├─▶│ "
 
 
 class UvFailed(EnvironmentMissing):
-    """uv ended with an error; the message is its first useful line, ``output`` all that it wrote."""
+    """uv ended with an error: the message is its first useful line, ``output`` is all that it wrote."""
 
     def __init__(self, message: str, output: str) -> None:
         super().__init__(message)
@@ -39,10 +39,10 @@ def uv_binary() -> Path:
 
 
 def uv_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """``environment`` for uv, with the registry, wheel folders and certificate that only pip was told of.
+    """The environment variables for uv, with the registry, wheel folders and certificate of pip's configuration.
 
-    What uv itself was told (UV_DEFAULT_INDEX, UV_FIND_LINKS, SSL_CERT_FILE, ...) is never overruled. Hashes are
-    required of every installation, so a file may come from any of the indexes.
+    uv's own settings (UV_DEFAULT_INDEX, UV_FIND_LINKS, SSL_CERT_FILE ...) have precedence. Every installation requires
+    hashes, so a file may come from any of the indexes.
     """
     found = {key: value for key, value in environment.items() if key not in {"VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME"}}
     pip = read_pip_config(environment)
@@ -60,12 +60,12 @@ def uv_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _no_index(environment: Mapping[str, str]) -> bool:
-    """Whether pip was told to use wheel folders alone; uv knows that as an option only."""
+    """Whether pip is configured to use wheel folders only, for which uv has an option but no variable."""
     return read_pip_config(environment).no_index and not any(name in environment for name in INDEX_VARIABLES)
 
 
 def uv_command(arguments: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    """The command line for ``arguments``. Raises EnvironmentMissing when uv is absent."""
+    """uv's command line for ``arguments``. Raises EnvironmentMissing when uv is not installed."""
     command = [str(uv_binary()), *arguments]
     return [*command, "--no-index"] if arguments[:1] == ["pip"] and _no_index(environment) else command
 
@@ -77,11 +77,10 @@ def run_uv(
     seconds: float = 3600,
     started: Callable[[subprocess.Popen[str]], None] = lambda process: None,
 ) -> str:
-    """Run uv with ``arguments`` in ``folder``; returns its standard output.
+    """Run uv with ``arguments`` in ``folder``, for at most ``seconds``, and return its standard output.
 
-    ``started`` is called with the process, which somebody else may kill.
-
-    Raises UvFailed with the first useful line of what uv wrote, or EnvironmentMissing when uv is absent.
+    ``started`` is called with the process, so that another thread can end it. Raises UvFailed when uv fails,
+    EnvironmentMissing when it is not installed.
     """
     command = [*uv_command(arguments, os.environ), "--color", "never", "--no-progress"]
     with subprocess.Popen(
@@ -102,7 +101,7 @@ def run_uv(
             raise UvFailed(
                 f"uv {arguments[0]} did not finish in {seconds:.0f} s; is the package registry reachable?", ""
             ) from error
-        except BaseException:  # Ctrl-C: uv ends with who waits for it
+        except BaseException:  # Ctrl-C: uv ends together with the process that waits for it
             process.kill()
             raise
     if process.returncode != 0:
@@ -113,7 +112,7 @@ def run_uv(
 
 
 def first_useful_line(text: str) -> str:
-    """What uv says was wrong, in one line: its error with the innermost cause, or its diagnosis joined."""
+    """uv's error in one line: the error with its innermost cause, or the lines of its diagnosis joined."""
     lines = [line.strip() for line in text.split("hint:")[0].splitlines() if line.strip()]
     diagnosis = next((index for index, line in enumerate(lines) if line.startswith("×")), None)
     if diagnosis is not None:
@@ -125,7 +124,7 @@ def first_useful_line(text: str) -> str:
 
 
 def main() -> None:
-    """Become uv, with the arguments of this process."""
+    """Replace this process by uv, with the same arguments."""
     try:
         command = uv_command(sys.argv[1:], os.environ)
         os.execve(command[0], command, uv_environment(os.environ))

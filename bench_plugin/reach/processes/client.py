@@ -1,4 +1,4 @@
-"""One agent, seen from the host: typed answers, typed failures, deadlines and memory limits."""
+"""The host's client of one agent: typed answers and failures, deadlines and memory limits (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -32,14 +32,16 @@ LOG_BYTES = 32 * 1024
 
 @dataclass(frozen=True)
 class Limits:
-    """``seconds`` from the start of the stage that the agent announced last; resident bytes of its process tree."""
+    """``seconds`` for each stage that the agent announces, and ``memory_bytes`` of resident memory
+    of its process tree.
+    """
 
     seconds: float
     memory_bytes: int
 
 
 class Source(NamedTuple):
-    """An adapter's file as an agent is sent it; ``module`` is the dotted name that other adapters import it by."""
+    """The file of an adapter for an agent; ``module`` is the dotted name by which other adapters import it."""
 
     name: str
     text: bytes
@@ -48,7 +50,10 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a call gave: ``seconds`` per announced stage and for the whole ``call``, the peak resident bytes."""
+    """The result of a call: metadata, arrays of any shapes and dtypes by name, and files.
+
+    ``seconds`` is by announced stage, and under ``call`` for the whole; ``peak_bytes`` is resident memory.
+    """
 
     meta: Mapping[str, Any]
     arrays: Arrays
@@ -59,7 +64,7 @@ class Answer:
 
 
 class AgentFailure(BenchError):
-    """A call that did not finish; ``symptom`` is one of core's symptoms, ``stage`` the last one announced."""
+    """A call that did not finish; ``symptom`` is a value of domain/outcome.py, ``stage`` the last one announced."""
 
     def __init__(
         self, symptom: str, message: str, *, stage: str | None = None, detail: str = "", log: str = "",
@@ -76,7 +81,7 @@ class AgentFailure(BenchError):
 
 
 class Process(Protocol):
-    """What carries an agent: a process of this machine, or a board (which has no process to ask)."""
+    """What an agent runs in: a process of this machine, or a board, which has no process to ask."""
 
     shares_files: bool
 
@@ -84,15 +89,18 @@ class Process(Protocol):
         """Resident bytes of the process tree; 0 where it cannot be asked."""
 
     def kill(self) -> int | None:
-        """End it; the status as of waitpid, None where there is none."""
+        """End it; returns its status as of waitpid(2), None where there is none."""
 
     def ended(self) -> int | None:
-        """The status as of waitpid when it ended by itself within a moment, else None."""
+        """Its status as of waitpid(2) if it ends by itself within a moment, else None."""
 
 
 @dataclass
 class Agent:
-    """A connected agent. Not to be used from two threads at once."""
+    """A connected agent. It must not be used from two threads at once.
+
+    ``calls`` counts the calls that it finished; ``lost`` is true once its connection ended.
+    """
 
     channel: Channel
     process: Process
@@ -116,7 +124,10 @@ class Agent:
         self, adapter: str, operation: str, meta: Mapping[str, Any], *, arrays: Arrays | None = None,
         files: Mapping[str, Path] | None = None, limits: Limits,
     ) -> Answer:  # fmt: skip
-        """Run one operation of an adapter. Raises AgentFailure."""
+        """Run one operation of an adapter; ``arrays`` have any shapes and dtypes.
+
+        Raises AgentFailure when the operation fails, exceeds the limits, or the agent is lost.
+        """
         began = time.monotonic()
         self._load(adapter, limits)
         self.memory_limit = limits.memory_bytes
@@ -138,26 +149,26 @@ class Agent:
         return Answer(gave, received, fetched, seconds, peak, str(self.log))
 
     def versions(self, adapter: str, limits: Limits) -> dict[str, str]:
-        """Versions of the distributions that an adapter works with, as installed."""
+        """The installed versions of the distributions that an adapter uses. Raises AgentFailure."""
         self._load(adapter, limits)
         return dict(self._ask(wire.VERSIONS, {"adapter": adapter}, limits).meta["versions"])
 
     def reset(self, limits: Limits) -> None:
-        """Let every adapter drop what it remembers."""
+        """Let every adapter drop the objects that it keeps between calls. Raises AgentFailure."""
         self._ask(wire.RESET, {}, limits)
 
     def resident(self) -> int:
-        """Resident bytes of the agent's process tree at this moment."""
+        """Resident bytes of the agent's process tree now."""
         return self.process.resident()
 
     def close(self) -> None:
-        """End the agent, whatever it is doing."""
+        """End the agent, also in the middle of a call."""
         self.lost = True
         self.process.kill()
         self.channel.close()
 
     def _load(self, adapter: str, limits: Limits) -> None:
-        """Send the adapter and those that it uses, unless the agent has them as they are."""
+        """Send the adapter and those that it uses, unless the agent has the same ones."""
         for name, text, module in self.adapters(adapter):
             digest = hashlib.sha256(text).hexdigest()
             if self._loaded.get(name) != digest:
@@ -174,7 +185,7 @@ class Agent:
         return {"sha256": digest}
 
     def _fetch(self, name: str, path: str, limits: Limits) -> Path:
-        """Move a result file out of the agent's folder, which does not outlive the agent."""
+        """Move a result file out of the agent's folder, which is removed with the agent."""
         self.results.mkdir(parents=True, exist_ok=True)
         target = self.results / f"{os.urandom(8).hex()}-{Path(name).name}"
         if self.process.shares_files:
@@ -241,7 +252,7 @@ class Agent:
         )  # fmt: skip
 
     def _gone(self, stage: str | None, within: bool) -> AgentFailure:
-        """The connection ended: by a signal, by an exit, or within a frame."""
+        """The failure of a connection that ended: by a signal, by an exit, or in the middle of a frame."""
         status = self.process.ended()
         where = f" in stage {stage}" if stage else ""
         if status is not None and os.WIFSIGNALED(status):
@@ -276,13 +287,16 @@ class _Watch:
 
 
 def first_line(text: str) -> str:
-    """The first line that is not blank, bounded."""
+    """The first line that is not blank, cut to a bounded length."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= MESSAGE else line[: MESSAGE - 1] + "…"
 
 
 def connect_tcp(host: str, port: int, token: bytes, seconds: float = START_SECONDS) -> Channel:
-    """A channel to an agent that listens; the token is proven, never sent. Raises OSError, wire.WireError, Closed."""
+    """A channel to an agent that listens on a port; the token is proven, but never sent.
+
+    ``seconds`` limits the connection. Raises OSError, wire.WireError or Closed when it cannot be made.
+    """
     from bench_plugin.agent.tokens import authenticate
 
     connection = socket.create_connection((host, port), seconds)

@@ -1,7 +1,7 @@
-"""The parent of all agents: a small process that outlives pytest just long enough to leave nothing behind.
+"""The guardian: the parent process of all agents, which cleans up after pytest has ended.
 
-Started by the main thread before any other thread. It is a child subreaper, so whatever an agent orphans becomes
-its child; at end-of-file on its socket (pytest is gone, however it ended) it kills every agent, its descendants and
+The main thread starts it before any other thread. It is a child subreaper, so the orphans of an agent become its
+children; at end-of-file on its socket (pytest is gone, however it ended) it kills every agent, its descendants and
 every orphan, removes the scratch folder, and ends. Run as a script: it imports the standard library only.
 
 Requests are JSON objects, one per packet (SOCK_SEQPACKET): ``{"do": "spawn", "id", "argv", "env", "cwd"}`` with two
@@ -40,11 +40,11 @@ class Guardian:
         self._wake, self._woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def run(self) -> None:
-        """Serve until end-of-file, then leave nothing."""
+        """Serve requests until end-of-file, then kill all agents and remove the scratch folder."""
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         for number in {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, *_ignored()}:
             # A terminal's Ctrl-C is pytest's to handle. A handler ends at exec; SIG_IGN would be the agents' for life,
-            # also where it was handed down: nohup ignores SIGHUP, a shell's background jobs SIGINT and SIGQUIT.
+            # also where it was inherited: nohup ignores SIGHUP, a shell's background jobs SIGINT and SIGQUIT.
             signal.signal(number, lambda number, frame: None)
         signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
@@ -107,7 +107,7 @@ class Guardian:
         self._kill_marked(mark)
 
     def _kill_marked(self, mark: str) -> None:
-        """Orphans of one agent: they carry its mark in their environment, whatever session they are in."""
+        """Kill the orphans of one agent, which have its mark in their environment, whatever their session."""
         for _ in range(ROUNDS):
             found = [pid for pid in descendants(os.getpid()) if pid not in self._agents and _mark_of(pid) == mark]
             if not found:
@@ -121,7 +121,7 @@ class Guardian:
             if not found:
                 break
             _kill_all(found)
-            time.sleep(PAUSE)  # never a blocking wait: a child that was orphaned just now is not killed yet
+            time.sleep(PAUSE)  # never a blocking wait: a process that was orphaned a moment ago is not killed yet
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _tell(self, answer: dict[str, object]) -> None:
@@ -132,12 +132,12 @@ class Guardian:
 
 
 def _ignored() -> list[int]:
-    """The signals that this process ignores: Python's own choice (SIGPIPE) and what its parent handed down."""
+    """The signals that this process ignores: SIGPIPE by Python, and those that its parent had ignored."""
     return [number for number in signal.valid_signals() if signal.getsignal(number) is signal.SIG_IGN]
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Every living process below ``pid``, by the parents that /proc names."""
+    """Every running process below ``pid``, by the parents in /proc (proc(5))."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():

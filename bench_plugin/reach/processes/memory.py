@@ -1,4 +1,4 @@
-"""Resident memory of a process and everything below it, from /proc."""
+"""The resident memory of a process and its descendants, from /proc."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SPAWN_SECONDS = 30.0
 
 @dataclass
 class Child:
-    """A spawned agent; ``status`` is that of waitpid once ``ended`` is set, None where the guardian went first."""
+    """A spawned agent; ``status`` is that of waitpid(2) once ``ended`` is set, None if the guardian ended first."""
 
     id: str
     pid: int = 0
@@ -32,7 +32,7 @@ class Child:
 
 
 class Nursery:
-    """Starts the guardian. Make it in the main thread, before any other thread."""
+    """Starts the guardian and asks it for agents. It must be made in the main thread, before any other thread."""
 
     def __init__(self, scratch: Path) -> None:
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -51,7 +51,7 @@ class Nursery:
     def spawn(
         self, argv: Sequence[str], environment: Mapping[str, str], folder: Path, channel: socket.socket, log: Path
     ) -> Child:
-        """Start a process; ``{fd}`` in ``argv`` becomes the number of its end of ``channel``, which is closed here.
+        """Start a process; ``{fd}`` in ``argv`` becomes the descriptor of its end of ``channel``, which is closed here.
 
         Raises BenchError when it cannot be started.
         """
@@ -77,14 +77,14 @@ class Nursery:
             try:
                 self._connection.send(json.dumps({"do": "kill", "id": child.id}).encode())
             except OSError:
-                return  # the guardian is gone, and with it every agent
+                return  # the guardian has ended, and with it every agent
             child.ended.wait(SPAWN_SECONDS)
 
     def close(self) -> None:
         """End every agent and the guardian, and wait for it."""
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_WR)
-        self._listener.join(SPAWN_SECONDS)  # until the guardian's end is closed: no polling
+        self._listener.join(SPAWN_SECONDS)  # returns when the guardian closes its end, without polling
         if self._listener.is_alive():
             self._guardian.kill()
         self._guardian.wait()

@@ -1,4 +1,4 @@
-"""Agents that live from cell to cell: one per toolchain, leased, and replaced when they are lost or have grown."""
+"""The pool of agents, long-running worker processes: leased, and replaced when lost or grown."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from bench_plugin.reach.processes.nursery import Child, Nursery
 from bench_plugin.reach.processes.zipapp import build_agent
 
 RESET = Limits(seconds=60.0, memory_bytes=0)
-GROWN = 3  # an agent that holds more than a third of its limit after a lease is replaced
+GROWN = 3  # an agent with more than a third of its memory limit after a lease is replaced
 ENDED_SECONDS = 2.0
-# Threads that spin while they wait for work steal the cores of the agents beside: measured, a convolution network took
-# 1.9 s instead of 0.3 s beside one other. Whoever takes times asks for more than this.
+# Threads that spin while they wait for work take the cores of other agents: measured, a convolutional network took
+# 1.9 s instead of 0.3 s beside one other agent. Measurements of time ask for more threads.
 WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "OPENBLAS_THREAD_TIMEOUT": "4"}
 DROPPED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
 
@@ -43,18 +43,18 @@ class LocalProcess:
         return resident(self._child.pid)
 
     def kill(self) -> int | None:
-        """Kill it with its descendants and orphans."""
+        """Kill it with its descendants and orphans; returns its status as of waitpid(2)."""
         self._nursery.kill(self._child)
         return self._child.status
 
     def ended(self) -> int | None:
-        """Its status when it ends within a moment."""
+        """Its status as of waitpid(2) if it ends within a moment, else None."""
         return self._child.status if self._child.ended.wait(ENDED_SECONDS) else None
 
 
 @dataclass
 class _Place:
-    """One toolchain's agent, and who holds it."""
+    """The agent of one toolchain and role, with the lock of whoever leases it."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     agent: Agent | None = None
@@ -62,7 +62,10 @@ class _Place:
 
 
 class AgentPool:
-    """Make it in the main thread: it starts the guardian. ``environments`` gives a toolchain's Python executable."""
+    """Starts and leases agents. It must be made in the main thread, because it starts the guardian.
+
+    ``environments`` gives the Python executable of a toolchain.
+    """
 
     def __init__(
         self,
@@ -85,11 +88,11 @@ class AgentPool:
 
     @contextmanager
     def lease(self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "") -> Iterator[Agent]:
-        """The toolchain's agent, exclusively; ``fresh`` starts a new one, equal ``affinity`` keeps what it remembers.
+        """Lease the toolchain's agent exclusively; ``fresh`` starts a new one.
 
-        Agents of different ``role`` are different processes: what one compiled, another runs.
-
-        Raises EnvironmentMissing when the toolchain cannot be made, AgentFailure when the agent does not start.
+        An agent keeps its models in memory for leases with the same ``affinity`` and drops them for another. Agents of
+        different ``role`` are different processes, so that an artefact runs in another one than compiled it.
+        Raises EnvironmentMissing when the toolchain cannot be installed, AgentFailure when the agent does not start.
         """
         with self._lock:
             place = self._places.setdefault((toolchain, role), _Place())
@@ -106,9 +109,9 @@ class AgentPool:
                     place.agent = None
 
     def prepare(self, toolchain: str, *, role: str) -> None:
-        """Start the toolchain's agent of this role beside what goes on, unless it is there; a lease waits for it.
+        """Start the toolchain's agent of this role in the background, unless it runs; a lease waits for it.
 
-        Why it cannot be started is told by that lease.
+        If it cannot be started, the lease raises the error.
         """
         with self._lock:
             place = self._places.setdefault((toolchain, role), _Place())
@@ -116,31 +119,31 @@ class AgentPool:
             threading.Thread(target=self._prepared, args=(toolchain, place), name="bench-prepare", daemon=True).start()
 
     def _prepared(self, toolchain: str, place: _Place) -> None:
-        """Fill a place, whose lock is held and given back here."""
+        """Start the agent of a place; the caller holds its lock, which is released here."""
         try:
             if place.agent is None:
                 place.agent = self._start(toolchain)
                 if self._closed:
                     place.agent.close()
-        except BenchError:  # whoever leases it tries again
+        except BenchError:  # the lease tries again
             pass
         finally:
             place.lock.release()
 
     def busy(self, toolchain: str, role: str = "") -> bool:
-        """Whether somebody holds the toolchain's agent."""
+        """Whether the toolchain's agent is leased."""
         with self._lock:
             place = self._places.get((toolchain, role))
         return place is not None and place.lock.locked()
 
     def close(self) -> None:
-        """End every agent, the guardian, and with it the scratch folder."""
+        """End every agent and the guardian, which removes the scratch folder."""
         self._closed = True
         self._nursery.close()
         with self._lock:
             places = list(self._places.values())
         for place in places:
-            if place.lock.acquire(blocking=False):  # whoever holds one closes it when it finds the agent gone
+            if place.lock.acquire(blocking=False):  # the holder of the lease closes it when it finds the agent gone
                 if place.agent is not None:
                     place.agent.close()
                     place.agent = None
@@ -154,7 +157,7 @@ class AgentPool:
         if place.agent is not None and (not affinity or affinity != place.affinity) and place.agent.calls:
             try:
                 place.agent.reset(RESET)
-            except AgentFailure:  # a failed reset says nothing of the next cell: it gets a new agent
+            except AgentFailure:  # a failed reset is no result of the next cell, which gets a new agent
                 place.agent.close()
                 place.agent = None
         if place.agent is None:

@@ -1,4 +1,4 @@
-"""The agent as one file: a zip of ``bench_plugin.agent`` for any Python 3.8, the same bytes for the same source."""
+"""The agent as one file: a zip of ``bench_plugin.agent`` for Python 3.8 or later, reproducible byte for byte."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def agent_digest() -> str:
 
 
 def build_agent(folder: Path) -> Path:
-    """``agent-<digest>.pyz`` in ``folder``; made when it is not there, by atomic rename."""
+    """The path of ``agent-<digest>.pyz`` in ``folder``, which is made, by an atomic rename, if it is missing."""
     path = folder / f"agent-{agent_digest()[:16]}.pyz"
     if path.exists():
         return path
