@@ -1,1 +1,1 @@
-"""What everything else speaks of: cells, axes, outcomes, precisions, settings, errors, paths."""
+"""The terms of all other rooms: cells, axes, outcomes, precisions, settings, errors, paths."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Check(StrEnum):
-    """What is asked of a combination."""
+    """The kinds of checks."""
 
     EXPORT = "export"
     IMPORT = "import"
@@ -40,11 +40,11 @@ class Axis:
 
     @property
     def option(self) -> str:
-        """The long spelling of its command-line option, which no other plugin can take."""
+        """The long name of its command-line option, which cannot collide with that of another plugin."""
         return f"--bench-{self.plural}"
 
     def parse(self, text: str) -> str | int:
-        """A value as the command line or a row spells it. Raises ValueError for text that is not a whole number."""
+        """A value from the text of an option or a row. Raises ValueError for text that is not a whole number."""
         return self.kind(text)
 
 
@@ -67,7 +67,7 @@ BY_NAME = {axis.name: axis for axis in AXES}
 AXIS_KEYS = tuple(BY_NAME)
 SELECTABLE = tuple(axis for axis in AXES if axis.plural)
 MARKER_AXES = tuple(axis.plural for axis in SELECTABLE if axis.marker)
-# Operator and property cells name their case on the axis of models; it has an option of its own.
+# Operator and property cells have their case on the axis of models, but an option of their own for it.
 CASES = Axis(
     "model",
     "cases of the operator and property suites: a case's name, a wildcard such as 'test_relu*', or an operator such as "
@@ -81,6 +81,6 @@ READING_ORDER = (*(axis for axis in AXES if axis.name not in ("graph", "target")
 
 
 def id_text(shown: Callable[[Axis], str]) -> str:
-    """The parts of an id, joined by dashes; ``shown`` gives an axis's value, empty where the id leaves it out."""
+    """The parts of an id, joined by dashes; ``shown`` gives the value of an axis, or "" if the id leaves it out."""
     parts = ((axis, shown(axis)) for axis in READING_ORDER if axis.in_id)
     return "-".join(axis.in_id.format(value) for axis, value in parts if value)

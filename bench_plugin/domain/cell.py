@@ -1,4 +1,4 @@
-"""One combination on the axes for one model and one check."""
+"""The cell: one combination of values on the axes, for one check."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["Cell", "Check"]
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """A frozen point of the matrix; an axis that the check does not have is the empty string (or opset 0).
+    """A point of the matrix. An axis that its check does not have is the empty string, or opset 0.
 
-    ``framework`` is where the model comes from, ``importer_framework`` where it is imported to: they differ in
-    a cross-framework import. A plain ONNX file has framework ``onnx`` and no exporter. ``graph`` is the ready graph
-    that a compiler is given at a reduced precision (``qdq``, ``w16`` ...); without one the tool rounds by itself.
+    ``framework`` is the source of the model, ``importer_framework`` the one that imports it; they differ in an import
+    from another framework. A user's ONNX file has the framework ``onnx`` and no exporter. ``graph`` is the
+    pre-quantised or pre-converted graph at a reduced precision (``qdq``, ``w16`` ...); without one the tool rounds.
     """
 
     check: Check
@@ -41,28 +41,28 @@ class Cell:
 
     @property
     def quantiser(self) -> str:
-        """Who makes the numbers of a reduced precision: ``qdq`` or another prepared graph, or the tool: ``own``."""
+        """What rounds to the reduced precision: ``qdq`` or another prepared graph, or ``own`` for the tool itself."""
         if self.graph:
             return self.graph
         return "" if PRECISIONS[self.precision].computed else "own"
 
     @property
     def id(self) -> str:
-        """Readable and stable: what stands between the brackets of the pytest node id."""
+        """The readable and stable id of the cell, which pytest shows in the brackets of the node id."""
         return re.sub(r"[^A-Za-z0-9_.+-]", "_", id_text(self._in_id))
 
     def _in_id(self, axis: Axis) -> str:
-        """An axis's value as an id shows it: what is usual is left out."""
+        """The value of an axis as an id shows it; the usual value is left out."""
         value = str(getattr(self, axis.name) or "")
         if axis.name == "graph":
-            own = "own" if self.compiler and self.precision.startswith("w") else ""  # the tool rounds by itself
+            own = "own" if self.compiler and self.precision.startswith("w") else ""  # the tool itself rounds
             value = value or own
             return "" if value == self.precision else value
         return "" if value == axis.usual else value
 
     @staticmethod
     def from_axes(axes: Mapping[str, Any]) -> Cell:
-        """The inverse of :meth:`axes`, for rows read back."""
+        """The inverse of :meth:`axes`, for the axes in a row. Raises ValueError for an unknown check."""
         return Cell(**{**axes, "check": Check(axes["check"])})
 
 

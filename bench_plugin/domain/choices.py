@@ -1,4 +1,4 @@
-"""What a message says of a value that is not one of those that are valid: all of a few, the nearest of many."""
+"""Messages for a value that is not valid: they list all valid values if these are few, else the nearest ones."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 from bench_plugin.domain.errors import UsageError
 
-FEW = 20  # so many values stand in a message; of more, the nearest
+FEW = 20  # the most values that a message lists; of more it names the nearest
 NEAREST = 5
-ALIKE = 0.6  # how alike the nearest must be at least, from 0 to 1
+ALIKE = 0.6  # the least similarity of the nearest, a share of 1 (difflib)
 
 
 def unknown(what: str, value: object, valid: Iterable[object], *, listed: str = "") -> UsageError:
-    """The error for a value that is none of ``valid``; ``listed`` is the kind that ``bench list`` prints them as."""
+    """The error for a value that is not in ``valid``; ``listed`` is the kind under which ``bench list`` prints them."""
     return UsageError(f"unknown {what} {str(value)!r}; {hint(value, valid, listed=listed)}")
 
 
@@ -28,7 +28,7 @@ def hint(value: object, valid: Iterable[object], *, listed: str = "") -> str:
 
 
 def nearest(value: str, choices: Iterable[str]) -> list[str]:
-    """At most five of the choices, the most alike first; capitals do not matter."""
+    """At most five of the choices, the most similar first, without regard to capitals."""
     lower: dict[str, list[str]] = {}
     for choice in choices:
         lower.setdefault(choice.lower(), []).append(choice)

@@ -10,14 +10,14 @@ DEFAULT = "onnxruntime"
 
 
 class CompilerName(NamedTuple):
-    """The adapter's name, and the backend where one was chosen."""
+    """The name of the adapter, and that of the backend or ""."""
 
     compiler: str
     backend: str
 
     @staticmethod
     def parse(text: str, known: Container[str] = ()) -> CompilerName:
-        """Split at the bracket, unless the whole text is the name of a ``known`` compiler (a described command)."""
+        """Split at the bracket, unless the whole text is a ``known`` compiler, such as a described command."""
         if text in known:
             return CompilerName(text, "")
         compiler, _, backend = text.partition("[")

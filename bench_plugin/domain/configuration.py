@@ -15,7 +15,7 @@ from bench_plugin.domain.settings import MOST_SEED, Calibration, Profile
 
 OWN, PROJECT = "bench.toml", "pyproject.toml"
 TABLE = ("tool", "bench_plugin")
-MISSPELT = ("bench-plugin", "bench")  # what people write for the table's name
+MISSPELT = ("bench-plugin", "bench")  # other spellings of the table's name
 REASON = ("reason", Annotated[str, about("why, in a sentence; it stands in the results", pattern=NOT_BLANK)])
 RuleRow: Any = msgspec.defstruct("RuleRow", [REASON, *selector_fields()], bases=(Record,), frozen=True)
 RuleRow.__doc__ = "An include or exclude row: which cells, by their axes, and why."
@@ -46,7 +46,7 @@ KEYS = tuple(one.encode_name for one in msgspec.structs.fields(ConfigurationFile
 
 
 def read_configuration(root: Path) -> tuple[Path, ConfigurationFile]:
-    """The configuration of a project's folder, and the file that it stands in; defaults where there is none.
+    """The file of a project's configuration, and the configuration; defaults where there is no file.
 
     Raises UsageError for a file that is not TOML, for an unknown or misplaced key, for a value that is not valid, and
     for a folder with two configurations.
@@ -87,7 +87,7 @@ def _table_of(path: Path) -> tuple[str, Any] | None:
 
 
 def _right(key: str, value: Any) -> str:
-    """Where a misplaced key belongs."""
+    """The place where a misplaced key belongs."""
     if key == TABLE[1]:
         return "[tool.bench_plugin]"
     rows = isinstance(value, list) and value and isinstance(value[0], Mapping)

@@ -1,4 +1,4 @@
-"""The errors that a person can fix, each with its exit code."""
+"""The errors that a user can fix, each with its exit code."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ class UsageError(BenchError):
 
 
 class EnvironmentMissing(BenchError):
-    """A toolchain, interpreter or tool is absent: the message says how to get it."""
+    """A toolchain, interpreter or tool is missing: the message says how to get it."""
 
     exit_code = 4

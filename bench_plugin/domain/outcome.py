@@ -1,4 +1,4 @@
-"""What happened to one cell: stage, symptom, status, numbers. Made once, never edited."""
+"""The outcome of one cell: stage, symptom, status and numbers. It is made once and never changed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Stage(StrEnum):
 
 
 class Symptom(StrEnum):
-    """How a stage went wrong."""
+    """How a stage failed."""
 
     EXCEPTION = "exception"
     UNSUPPORTED = "unsupported"
@@ -40,7 +40,7 @@ class Symptom(StrEnum):
 
 
 class Status(StrEnum):
-    """What the grid says of a cell, spelled as the published vocabulary spells it."""
+    """What the grid shows for a cell, in the spelling of the published vocabulary (docs/vocabulary.md)."""
 
     SUPPORTED = "supported"
     MISMATCH = "mismatch"
@@ -66,7 +66,7 @@ STATUS_OF_SYMPTOM: Mapping[Symptom, Status] = {
     Symptom.BOARD_LOST: Status.BOARD_LOST,
 }
 
-# Failures of a stage that depend on its recipe alone, and so may be stored in the cache.
+# Failures of a stage that depend only on its recipe, so that they may be stored in the cache.
 STORABLE_SYMPTOMS = frozenset({Symptom.EXCEPTION, Symptom.UNSUPPORTED, Symptom.INVALID_MODEL})
 
 
@@ -74,9 +74,9 @@ STORABLE_SYMPTOMS = frozenset({Symptom.EXCEPTION, Symptom.UNSUPPORTED, Symptom.I
 class Failure:
     """A stage that did not finish.
 
-    ``message`` is the first useful line of the real cause; ``detail`` the whole text (traceback), bounded
-    by whoever made it; ``log`` the path of the agent's log; ``types`` the class names of a remote exception,
-    most derived first.
+    ``message`` is the first useful line of the real cause, ``detail`` the whole text, such as a traceback, already cut
+    to a bounded length. ``log`` is the path of the agent's log, ``signal`` the number of a signal that ended the agent.
+    ``types`` are the class names of the agent's exception, most derived first.
     """
 
     stage: Stage
@@ -90,11 +90,12 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The verdict on one cell, before expectations are looked at.
+    """The verdict on one cell, before expectations are applied.
 
     ``converted`` says that the conversion itself succeeded, ``verified`` that numbers were compared and agree.
-    ``timings`` are seconds per stage, ``numbers`` what the comparison measured, ``versions`` distribution
-    name -> version, ``artefacts`` name -> content hash and size, ``placement`` what ran where.
+    ``timings`` are seconds and ``peaks`` bytes of resident memory by stage; ``numbers`` are those of
+    results/numbers.py. ``versions`` is by distribution, ``artefacts`` gives content hash and size in bytes by name, and
+    ``placement`` says which part ran where.
     """
 
     status: Status
@@ -117,12 +118,12 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Whether pytest's item fails unless an expectation covers the outcome."""
+        """Whether the pytest item fails unless an expectation covers the outcome."""
         return self.status in {Status.MISMATCH, Status.ERROR, Status.UNSUPPORTED}
 
 
 def normalised(reason: str) -> str:
-    """A reason without what differs from case to case: paths, quoted names, numbers; its first line, bounded."""
+    """The first line of a reason, cut to a bounded length, without paths, quoted names and numbers."""
     line = reason.strip().splitlines()[0] if reason.strip() else "no reason was given"
     line = re.sub(r"/\S+\.onnx", "FILE", line)
     line = re.sub(r"'[^']*'|\"[^\"]*\"", "'...'", line)

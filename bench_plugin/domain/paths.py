@@ -1,4 +1,4 @@
-"""Where data lies: the user's own folders, then the checkout, then the wheel's data; and the cache folder."""
+"""The folders of data (the user's own, then the checkout's, then the wheel's) and of the cache."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def folders(kind: str, root: Path) -> list[Path]:
 
 
 def make_folder(folder: Path, option: str) -> None:
-    """Make the folder that an option or a key of the configuration names. Raises UsageError where that cannot be."""
+    """Make the folder that an option or a configuration key names. Raises UsageError where it cannot be made."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -31,7 +31,7 @@ def make_folder(folder: Path, option: str) -> None:
 
 
 def cache_root() -> Path:
-    """The folder that toolchains and results of stages are kept in: BENCH_CACHE, else below the user's cache folder."""
+    """The folder of toolchains and stages: $BENCH_CACHE, else below the user's cache folder (XDG Base Directory)."""
     own = os.environ.get("BENCH_CACHE")
     if own:
         return Path(own).absolute()
@@ -40,7 +40,7 @@ def cache_root() -> Path:
 
 
 def scratch_folder(name: str) -> Path:
-    """A new folder for files that do not outlive the run, below the cache folder; whoever asks for it removes it."""
+    """A new folder for temporary files of the run, below the cache folder; the caller must remove it."""
     base = cache_root() / "scratch"
     base.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=base))

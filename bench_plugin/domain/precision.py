@@ -1,4 +1,4 @@
-"""What is computed in: a record per precision, with a short name."""
+"""Precisions: the types that a model is computed in, one record with a short name for each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class Precision:
-    """Types of weights, activations and accumulation, of inputs and outputs, and how integers are scaled."""
+    """The types of weights, activations, accumulation, inputs and outputs, and how integers are scaled."""
 
     name: str
     weights: str
@@ -19,31 +19,33 @@ class Precision:
     scheme: str = ""
     granularity: str = ""
     calibration: str = ""
-    proven_by: str = ""  # the precision whose cell has to show that the structure is right, where this one cannot
+    proven_by: str = ""  # the precision whose cell must prove that the structure is right, where this one cannot
 
     @property
     def computed(self) -> bool:
-        """Whether weights and activations have one floating-point type: noise and tolerance are those of that type."""
+        """Whether weights and activations have the same floating-point type, which then gives noise and tolerance."""
         return self.weights == self.activations
 
     @property
     def tolerance_row(self) -> str:
-        """The row of the table of tolerances (compare/table.py) that results in floating point are held to."""
+        """The row of the table of tolerances (compare/table.py) for results in floating point."""
         return self.name if self.computed else "fp32"
 
     @property
     def reduced(self) -> bool:
-        """Whether anything is narrower than float32: the unrounded model is then only approximated."""
+        """Whether any type is narrower than float32, so that the unrounded model is only approximated."""
         return self.weights != "float32"
 
     @property
     def quantised(self) -> bool:
-        """Whether weights are integers: results are judged in steps of their scales."""
+        """Whether weights are integers, so that results are judged in steps of their scales."""
         return self.weights == "int8"
 
     @property
     def rounds_weights(self) -> bool:
-        """Whether weights alone are rounded to a narrower float: the rules are those of fp32 on the rounded file."""
+        """Whether only weights are rounded to a narrower float, so that the rounded file is judged by the rules of
+        fp32.
+        """
         return not self.computed and not self.quantised
 
 
@@ -63,5 +65,5 @@ PRECISIONS: Mapping[str, Precision] = MappingProxyType(
         )
     }
 )
-ORIGINAL = "original"  # the graph as it was exported, with float32 weights
+ORIGINAL = "original"  # the exported graph, with float32 weights
 ALIASES: Mapping[str, str] = MappingProxyType({"int8": "w8a8"})

@@ -1,4 +1,4 @@
-"""What a result depends on, as one hash: the address of a stage in the cache."""
+"""Recipes: one hash of all that a stage's result depends on, which is its address in the cache."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def recipe(*, stage: str, **parts: Any) -> str:
-    """SHA-256 of the canonical JSON of all parts, 64 hex digits. Parts must be plain data."""
+    """SHA-256 of the canonical JSON of all parts, 64 hex digits. Raises TypeError for parts that are not plain data."""
     text = json.dumps({"stage": stage, **parts}, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -1,6 +1,6 @@
-"""Typed records of the files that people write, checked by msgspec: the one description of their keys and values.
+"""Typed records of the files that users write, checked by msgspec: the one description of their keys and values.
 
-A file's type is a :class:`Record`. The code uses it, :func:`read` fills it and says what is wrong where,
+A file's type is a :class:`Record`. The code uses it, :func:`read` fills it or reports the error and its place,
 ``bench schema`` makes a JSON Schema from it, and docs/configuration.md lists its keys.
 """
 
@@ -24,7 +24,7 @@ Place = tuple[str | int, ...]  # keys and indices that lead to a value, such as 
 HEADER = re.compile(r"^\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
 KEY = re.compile(r"""^\s*("[^"]*"|'[^']*'|[\w.-]+)\s*=""")
 FIELD = re.compile(r"(?:required|unknown) field `([^`]+)`")
-NOT_BLANK = r"\S"  # a pattern for texts that must say something
+NOT_BLANK = r"\S"  # a pattern for texts that must not be blank
 QUOTED = re.compile(r"`([a-z |]+)`")
 OF_KEY = "`key` in "  # how msgspec begins the place of a key that is wrong
 STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.([^.\[\]]+)")
@@ -35,19 +35,21 @@ TYPES = {
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of the types that describe files; ``__post_init__`` of one raises ValueError for what types cannot say."""
+    """Base of the types that describe files. ``__post_init__`` raises ValueError for rules that
+    types cannot express.
+    """
 
 
 R = TypeVar("R", bound=Record)
 
 
 def about(description: str, **limits: Any) -> msgspec.Meta:
-    """What a key means, with its unit where it has one, and the limits of its values (``ge``, ``pattern`` ...)."""
+    """The meaning of a key, with its unit if it has one, and the limits of its values (``ge``, ``pattern`` ...)."""
     return msgspec.Meta(description=description, **limits)
 
 
 def load(path: Path) -> tuple[str, dict[str, Any]]:
-    """The text of a TOML file and its data. Raises UsageError for a file that cannot be read as one."""
+    """The text of a TOML file and its data. Raises UsageError for a file that cannot be read or is not TOML."""
     try:
         text = path.read_bytes().decode("utf-8")
         return text, tomllib.loads(text)
@@ -58,13 +60,13 @@ def load(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def read(path: Path, kind: type[R]) -> R:
-    """The record that a TOML file holds. Raises UsageError with the file, the line, the key and what would be right."""
+    """The record in a TOML file. Raises UsageError with the file, the line, the key and what would be right."""
     text, data = load(path)
     return convert(data, kind, path=path, text=text)
 
 
 def convert(data: Any, kind: type[R], *, path: Path, text: str = "", below: Place = ()) -> R:
-    """Data of a file as a record; ``below`` is where in the file it stands. Raises UsageError as :func:`read` does."""
+    """Data of a file as a record; ``below`` is its place in the file. Raises UsageError as :func:`read` does."""
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
@@ -80,14 +82,14 @@ def wrong(path: Path, text: str, place: Place, message: str) -> UsageError:
 
 
 def key_text(place: Place) -> str:
-    """A place as people write it: ``inputs[1].dtype``, counted from 1."""
+    """A place as messages show it: ``inputs[1].dtype``, with indices from 1."""
     text = "".join(f"[{step + 1}]" if isinstance(step, int) else f".{step}" for step in place)
     return text.removeprefix(".")
 
 
 def line_of(text: str, place: Place) -> int:
-    """The line that a key of a TOML text stands in, from 1: that of the nearest table or key above it that has one; 0
-    for none.
+    """The line of a key in a TOML text, from 1: its own, or that of the nearest table above it; 0
+    where there is none.
     """
     best, found = 0, 0
     table: Place = ()
@@ -109,7 +111,7 @@ def line_of(text: str, place: Place) -> int:
 
 
 def values_of(kind: Any) -> tuple[str, ...]:
-    """The valid values of a type that has a fixed set of them; empty for any other."""
+    """The valid values of a type with a fixed set of them; empty for any other type."""
     kind = _plain(kind)
     if typing.get_origin(kind) is typing.Literal:
         return tuple(str(one) for one in typing.get_args(kind))
@@ -124,7 +126,7 @@ def _names(text: str) -> Sequence[str]:
 
 
 def _indexed(names: tuple[str, ...], counts: Mapping[tuple[str, ...], int]) -> Place:
-    """Names of a table with the index of each array of tables on the way."""
+    """The names of a table, with the index in every array of tables on the way."""
     place: list[str | int] = []
     for length, name in enumerate(names, 1):
         place.append(name)
@@ -134,7 +136,7 @@ def _indexed(names: tuple[str, ...], counts: Mapping[tuple[str, ...], int]) -> P
 
 
 def _explained(data: Any, kind: Any, error: str) -> tuple[Place, str]:
-    """Where the data is wrong and why, for a person, from what msgspec says."""
+    """The place of an error in the data and its reason, from msgspec's message."""
     message, _, path = error.partition(" - at ")
     of_key = path.startswith(OF_KEY)
     place, value, found = _followed(data, kind, path.removeprefix(OF_KEY).strip("`").lstrip("$"))
@@ -157,7 +159,7 @@ def _explained(data: Any, kind: Any, error: str) -> tuple[Place, str]:
 
 
 def _followed(data: Any, kind: Any, path: str) -> tuple[Place, Any, Any]:
-    """The place that msgspec names, the value there and its type; ``[...]`` stands for a key that is looked for."""
+    """The place that msgspec names, the value there and its type; msgspec writes ``[...]`` for any key."""
     place: list[str | int] = []
     for index, name in STEP.findall(path):
         kind = _plain(kind)
@@ -180,7 +182,7 @@ def _followed(data: Any, kind: Any, path: str) -> tuple[Place, Any, Any]:
 
 
 def _wrong_key(place: Place, table: Any, kind: Any) -> tuple[Place, Any, Any]:
-    """Of a table whose keys have a type, the key that does not have it."""
+    """The key of a table that is not of the type of its keys."""
     keys = next(typing.get_args(part)[0] for part in _alternatives(kind) if typing.get_origin(part) is dict)
     key = next(key for key in table if not _fits(key, keys))
     return (*place, key), key, keys
@@ -214,7 +216,7 @@ def _is_union(kind: Any) -> bool:
 
 
 def _item(kind: Any) -> Any:
-    """The type of a list's items, of a union its list's."""
+    """The type of the items of a list, or of the list in a union."""
     kind = _plain(kind)
     if _is_union(kind):
         return next((found for part in typing.get_args(kind) if (found := _item(part)) is not None), None)
@@ -222,7 +224,7 @@ def _item(kind: Any) -> Any:
 
 
 def _record(kind: Any) -> Any:
-    """The record in a type: itself, or one part of a union."""
+    """The record in a type: the type itself, or one part of a union."""
     kind = _plain(kind)
     if _is_union(kind):
         return next((found for part in typing.get_args(kind) if (found := _record(part)) is not None), None)

@@ -1,4 +1,4 @@
-"""Selectors: rows of files that name cells by their axes, each axis with one value or a list of them."""
+"""Selectors: rows of files that select cells by their axes, each axis with one value or a list."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from bench_plugin.domain.precision import ALIASES, PRECISIONS
 from bench_plugin.domain.records import about
 
 _literal: Any = Literal  # values that are only known when the program runs
-FIXED: Mapping[str, Any] = {  # axes whose values are known without reading any file
+FIXED: Mapping[str, Any] = {  # axes with values that are known without reading any file
     "check": Check,
     "precision": _literal[(*PRECISIONS, *ALIASES)],
 }
 
 
 def selector_fields() -> list[tuple[str, Any, Any]]:
-    """One optional field per axis, for ``msgspec.defstruct``: None where a row does not speak of it."""
+    """One optional field per axis, for ``msgspec.defstruct``: None where a row does not name the axis."""
     return [(axis.name, Annotated[_one_or_more(axis) | None, about(axis.help)], None) for axis in AXES]
 
 

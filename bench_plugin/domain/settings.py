@@ -1,4 +1,4 @@
-"""Configuration of a run: what the file and the command line say, in one frozen object."""
+"""The settings of a run, from the configuration file and the command line, in one frozen object."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Calibration = Literal["minmax", "entropy", "percentile"]
 Search = Literal["quick", "nightly"]
 PROFILES, CALIBRATIONS, SEARCHES = get_args(Profile), get_args(Calibration), get_args(Search)
 DEFAULT_RESULTS = Path("reports/results.jsonl")
-MOST_SEED = 2**32 - 1  # what every framework takes
-OF_CELLS = ("seed", "threads", "calibration", "search")  # what decides how a cell is computed, beside files and options
+MOST_SEED = 2**32 - 1  # the largest seed that every framework accepts
+OF_CELLS = ("seed", "threads", "calibration", "search")  # these change how a cell is computed
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Selection:
-    """What was asked for on each axis; an empty tuple means what the profile says."""
+    """The selected values of each axis; an empty tuple stands for those of the profile."""
 
     profile: str = "quick"
     frameworks: tuple[str, ...] = ()
@@ -53,7 +53,10 @@ class Selection:
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that a run is configured by; made once, in the pytest process."""
+    """The settings of a run, made once, in the pytest process.
+
+    ``jobs`` counts cells at the same time, ``threads`` those of each runtime (0: one for each core).
+    """
 
     root: Path
     selection: Selection = field(default_factory=Selection)
@@ -73,13 +76,13 @@ class Settings:
     expectations: tuple[Path, ...] = ()
 
     def of_cells(self) -> dict[str, Any]:
-        """What decides how a cell is computed, as plain data for its row."""
+        """The settings that decide how a cell is computed, as plain data for its row."""
         options = {compiler: dict(chosen) for compiler, chosen in self.options.items()}
         files = [str(path) for path in self.selection.onnx_files]
         return {**{name: getattr(self, name) for name in OF_CELLS}, "options": options, "onnx_files": files}
 
     def as_computed(self, row: Mapping[str, Any]) -> Settings:
-        """These settings with those that a row's cell was computed with. Raises UsageError for a row without them."""
+        """These settings, changed to those of a row's cell. Raises UsageError for a row without them."""
         said = row.get("settings")
         if said is None:
             raise UsageError(
@@ -93,8 +96,10 @@ class Settings:
 
 
 def read_settings_file(root: Path) -> Settings:
-    """The settings of the configuration file in ``root``, defaults where it says nothing: what a run and every command
-    start from. Relative paths in it are relative to its folder. Raises UsageError for a file that is wrong.
+    """The settings of the configuration file in ``root``, with which a run and every command start.
+
+    Missing keys have defaults; relative paths are relative to the folder of the file. Raises UsageError for a file that
+    is not valid.
     """
     from bench_plugin.domain.configuration import read_configuration
 
@@ -117,21 +122,22 @@ def read_settings_file(root: Path) -> Settings:
 
 
 def settings_here() -> Settings:
-    """The settings of the project that the user stands in: the nearest folder upwards that has a configuration, else
-    the current one. Raises UsageError for a file that is wrong.
+    """The settings of the user's project: of the nearest folder upwards with a configuration, else the current folder.
+
+    Raises UsageError for a file that is not valid.
     """
     here = Path.cwd()
     return read_settings_file(next((folder for folder in (here, *here.parents) if configured(folder)), here))
 
 
 def configured(root: Path) -> bool:
-    """Whether there is a configuration below ``root``, without reading it as TOML."""
+    """Whether the folder ``root`` has a configuration, without parsing it as TOML."""
     project = root / "pyproject.toml"
     return (root / "bench.toml").is_file() or (project.is_file() and "tool.bench_plugin" in project.read_text("utf-8"))
 
 
 def compiler_options(texts: Iterable[str]) -> dict[str, dict[str, str]]:
-    """``compiler.name=value`` texts as compiler -> name -> value; the names are checked when adapters are known.
+    """Texts ``compiler.name=value`` as values by compiler and name, which are checked once the adapters are known.
 
     Raises UsageError for a text of another form.
     """
@@ -156,5 +162,5 @@ def _rules(path: Path, key: str, rows: Iterable[Any]) -> tuple[Rule, ...]:
 
 
 def _below(root: Path, name: str) -> Path:
-    """A path of the file: relative to the file's folder, ``~`` is the user's home."""
+    """A path in the file: relative to the file's folder, with ``~`` for the user's home."""
     return root / Path(name).expanduser()

@@ -1,1 +1,1 @@
-"""Graphs for property-based tests: what is generated, as plain data."""
+"""Generated graphs for property-based tests, as plain data."""

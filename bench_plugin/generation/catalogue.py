@@ -1,7 +1,7 @@
-"""The operators that are generated: types, ranks, attributes, shape rules, and the edge values that mean something.
+"""The catalogue of generated operators: types, ranks, attributes, shape rules, and meaningful edge values.
 
-``family`` names the rule by which operands and results are shaped (``strategies.FAMILIES``). ``edges`` says how far
-an operator's values may go:
+``family`` names the rule by which operands and results are shaped (``strategies.FAMILIES``). ``edges`` says which
+values an operator may get:
 
 ========  ===============================================================================
 mild      values around 0 and 1, both zeros
@@ -10,8 +10,8 @@ infinite  and both infinities
 ieee      and NaN
 ========  ===============================================================================
 
-Steps (``steps``) have jumps: what is an ulp off may come out altogether different, so that in a graph of several nodes
-they are applied to inputs only.
+Operators with ``steps`` are not continuous: an error of one ULP may change the result completely. So in a graph of
+several nodes they are applied only to inputs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-FLOATS = ("float32",)  # the check is one of fp32
+FLOATS = ("float32",)  # the check is one of fp32 only
 INTEGERS = ("int32", "int64", "int8", "uint8")
 SIGNED = ("int32", "int64", "int8")
 NUMBERS = (*FLOATS, *INTEGERS)
@@ -51,8 +51,8 @@ FLAG = Choice((0, 1))
 
 @dataclass(frozen=True)
 class Operator:
-    """One row. ``low`` and ``high`` bound the plain values of float operands, ``result`` is the type of the result
-    where it is not that of the operands, ``least`` the smallest size of a dimension.
+    """One row. ``low`` and ``high`` bound the plain values of float operands, ``result`` is the type of the result if
+    it differs from that of the operands, ``least`` is the smallest size of a dimension.
     """
 
     name: str
@@ -141,7 +141,7 @@ def _rows() -> list[Operator]:
         Operator("Where", "where", ANY, edges="ieee"),
         Operator("Clip", "clip", NUMBERS, edges="infinite"),
         Operator("Cast", "cast", ANY, edges="mild", steps=True),
-        # Axes that go.
+        # Operators that remove axes.
         *(
             Operator(name, "reduce", FLOATS, keep, edges="mild", least=1)
             for name in ("ReduceL1", "ReduceL2", "ReduceMean", "ReduceSumSquare", "ReduceLogSumExp")
@@ -155,7 +155,7 @@ def _rows() -> list[Operator]:
         Operator("ArgMin", "arg", WIDE, arg, ranks=(1, 4), result="int64", edges="infinite", least=1, steps=True),
         Operator("CumSum", "cumsum", WIDE, {"exclusive": FLAG, "reverse": FLAG}, ranks=(1, 4), edges="mild"),
         Operator("TopK", "topk", WIDE, {"largest": FLAG}, ranks=(1, 3), edges="mild", least=1, steps=True),
-        # Elements that move.
+        # Operators that move elements.
         Operator("Transpose", "transpose", ANY, edges="ieee"),
         Operator("Reshape", "reshape", ANY, edges="ieee"),
         Operator("Flatten", "flatten", ANY, ranks=(1, 4), edges="ieee"),
@@ -191,7 +191,7 @@ def _rows() -> list[Operator]:
         Operator("LpPool", "pool", FLOATS, {"p": Choice((2, 1))}, edges="mild", least=1),
         Operator("GlobalAveragePool", "global_pool", FLOATS, ranks=(3, 4), edges="mild", least=1),
         Operator("GlobalMaxPool", "global_pool", FLOATS, ranks=(3, 4), edges="infinite", least=1),
-        # Several steps in one.
+        # Composite operators.
         Operator("Softmax", "along", FLOATS, ranks=(1, 4), edges="mild"),
         Operator("LogSoftmax", "along", FLOATS, ranks=(1, 4), edges="mild"),
         Operator("Hardmax", "along", FLOATS, ranks=(1, 4), edges="mild", least=1, steps=True),
@@ -208,6 +208,6 @@ def _rows() -> list[Operator]:
 
 
 OPERATORS: Mapping[str, Operator] = {row.name: row for row in _rows()}
-# Where the extremes of int64 are generated; elsewhere they are those of int32, which many a tool narrows all of it to.
+# Only these get the extremes of int64; others get those of int32, to which many tools narrow every int64.
 WIDEST = ("Identity", "Equal", "Transpose", "Cast")
-GRAPHS = "dag"  # the name of the cells that draw graphs of several nodes
+GRAPHS = "dag"  # the name of the cells with graphs of several nodes

@@ -1,4 +1,4 @@
-"""Edge values: what of a type is near 0 and 1, extreme, infinite or not a number."""
+"""Edge values of a type: near 0 and 1, extreme, infinite, or not a number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ LEVELS = ("none", "mild", "finite", "infinite", "ieee")
 
 
 def edge_values(dtype: str, level: str, low: float, high: float) -> list[Any]:
-    """Edge values of a type, the plainest first; those around 1 only where the operator's bounds allow them."""
+    """Edge values of a type as scalars, the simplest first; ``level`` is one of ``edges`` in catalogue.py.
+
+    Values around 1 are included only where the operator's bounds ``low`` and ``high`` permit them.
+    """
     reach = LEVELS.index(level)
     if dtype == "bool" or not reach:
         return []

@@ -1,4 +1,4 @@
-"""An ONNX graph as plain data: what is generated, sent to an agent, written beside a finding, and read back."""
+"""An ONNX graph as plain data, which is generated, sent to an agent, written beside a finding, and read back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-OPSET, IR = 17, 8  # what every compiler of the catalogue takes
+OPSET, IR = 17, 8  # every compiler of the operator suite supports these
 SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -31,7 +31,10 @@ class Port:
 
 @dataclass(frozen=True)
 class Source:
-    """A value that is given: an input of the graph, or a ``constant`` in it (an initializer)."""
+    """A value from outside the nodes: an input of the graph, or, if ``constant``, an initializer.
+
+    ``values`` has the shape [...] and the dtype of ``port``.
+    """
 
     port: Port
     constant: bool
@@ -40,7 +43,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Node:
-    """One operator; an empty name among ``inputs`` is one that was left out."""
+    """One node; an empty name among ``inputs`` is an optional input that is left out."""
 
     operator: str
     inputs: tuple[str, ...]
@@ -50,7 +53,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes in topological order, the values that they are given, and those that they give."""
+    """Nodes in topological order, the values that they get from outside, and the outputs."""
 
     nodes: tuple[Node, ...]
     sources: tuple[Source, ...]
@@ -63,11 +66,11 @@ class Graph:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything, values included."""
+        """SHA-256 of the graph and its values."""
         return hashlib.sha256(json.dumps(self.plain(), sort_keys=True).encode()).hexdigest()
 
     def structure(self) -> dict[str, Any]:
-        """Everything but the values."""
+        """The graph without the values of its sources, as plain data."""
         return {
             "opset": OPSET,
             "ir": IR,
@@ -83,7 +86,7 @@ class Graph:
         }  # fmt: skip
 
     def plain(self) -> dict[str, Any]:
-        """Everything as JSON has it; numbers that are not finite as text."""
+        """The graph as plain data for JSON; numbers that are not finite are text."""
         values = {one.port.name: [_number(value) for value in one.values.reshape(-1).tolist()] for one in self.sources}
         return {**self.structure(), "values": values}
 
@@ -104,7 +107,7 @@ class Graph:
 
 
 def read_graph(plain: Mapping[str, Any]) -> Graph:
-    """The inverse of :meth:`Graph.plain`."""
+    """The inverse of :meth:`Graph.plain`. Raises KeyError, TypeError or ValueError for data of another form."""
     import numpy as np
 
     sources = []
@@ -123,7 +126,10 @@ def read_graph(plain: Mapping[str, Any]) -> Graph:
 
 
 def filled(dtype: str, shape: Sequence[int], low: float, high: float, seed: int, edges: Sequence[Any]) -> Array:
-    """Values between ``low`` and ``high``: a ramp for seed 0, else drawn by it; ``edges`` are (place, value) pairs."""
+    """An array [*shape] of ``dtype`` with values from ``low`` to ``high``: a ramp for seed 0, else random by the seed.
+
+    ``edges`` are pairs (place, value), whose places count the elements in C order.
+    """
     import numpy as np
 
     size = math.prod(shape)

@@ -1,4 +1,4 @@
-"""The search: generated graphs are tried one after the other, failures are told apart by signature, and shrunk.
+"""The search: generated graphs are tried in turn, and failures are distinguished by signature and shrunk.
 
 Importing this module needs no hypothesis; :func:`search` does.
 """
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 MESSAGE = 160
 ROUNDS = 8
-ANY = "*"  # in the place of a signature's operators: the tool does it whatever the operator
+ANY = "*"  # stands for the operators of a signature: the tool fails so with any operator
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long one cell is searched: ``single`` and ``joined`` are examples of one operator and of several."""
+    """The budget of one cell: ``single`` examples of one operator, ``joined`` of several, and ``seconds`` at most."""
 
     single: int
     joined: int
@@ -43,7 +43,7 @@ EFFORTS: Mapping[str, Effort] = {
 
 @dataclass(frozen=True)
 class Signature:
-    """What makes two failures of a compiler one: where, how, in which operators, with which message."""
+    """What identifies a failure of a compiler: stage, symptom, operators and normalised message."""
 
     stage: str
     symptom: str
@@ -57,17 +57,17 @@ class Signature:
 
     @property
     def digest(self) -> str:
-        """8 hex digits."""
+        """A hash of it, 8 hex digits."""
         return hashlib.sha256(repr((*self.kind, self.operators)).encode()).hexdigest()[:8]
 
     def plain(self) -> dict[str, Any]:
-        """As rows hold it."""
+        """Plain data, as rows contain it."""
         return {
             "stage": self.stage, "symptom": self.symptom, "operators": list(self.operators), "message": self.message,
         }  # fmt: skip
 
     def covers(self, other: Signature) -> bool:
-        """Whether a failure of several operators is this one in their midst; ``*`` stands for any operator."""
+        """Whether ``other`` is this failure among further operators; ``*`` stands for any operator."""
         known = ANY in self.operators or set(self.operators) <= set(other.operators)
         return self.kind == other.kind and known
 
@@ -76,8 +76,8 @@ class Signature:
 class KnownFailure:
     """A failure that an expectation lists; ``where`` names its row, ``example`` is the graph that shows it.
 
-    ``own`` rows are the cell's, others those of the compiler's other cells, which are not new here either. The example
-    of a ``replayed`` one is tried first, to see whether the failure still shows.
+    ``own`` is true for rows of the cell, false for rows of the compiler's other cells, which are not new either. The
+    examples of ``replayed`` failures are tried first, to see whether they still fail.
     """
 
     signature: Signature
@@ -88,7 +88,7 @@ class KnownFailure:
 
 
 def normalised(text: str) -> str:
-    """The first line of a message without what differs from graph to graph: numbers, names, places."""
+    """The first line of a message without the numbers, names and places that differ from graph to graph."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     line = re.sub(r"(/[\w.+-]+){2,}", "PATH", line)
     line = re.sub(r"0x[0-9a-fA-F]+", "#", line)
@@ -103,8 +103,8 @@ AGREED, REFUSED, SILENT, INVALID, FAILED = "agreed", "refused", "silent", "inval
 
 @dataclass(frozen=True)
 class Tried:
-    """One example: ``refused`` by the tool, ``silent`` where nothing says what it should give, ``invalid`` if it is not
-    a graph, ``failed`` with a signature.
+    """The result of one example: ``agreed``, ``refused`` by the tool, ``silent`` without a reference, ``invalid`` as a
+    graph, or ``failed`` with a signature.
     """
 
     result: str
@@ -115,7 +115,7 @@ class Tried:
 
 @dataclass
 class Report:
-    """What a search did: examples by result, and the minimal graph of each new signature."""
+    """The result of a search: examples by result, and the smallest graph of each new signature; ``seconds`` it took."""
 
     counts: dict[str, int] = field(default_factory=dict)
     found: list[tuple[Graph, Tried]] = field(default_factory=list)
@@ -127,7 +127,7 @@ class Report:
     out_of_time: bool = False
 
     def note(self, tried: Tried) -> None:
-        """Count an example that was not tried before."""
+        """Count a new example."""
         self.counts[tried.result] = self.counts.get(tried.result, 0) + 1
         self.first.setdefault(tried.result, tried.reason)
 
@@ -141,10 +141,10 @@ def search(
     strategy: SearchStrategy[Graph], attempt: Callable[[Graph], Tried], known: Callable[[Tried], bool],
     effort: Effort, *, examples: int, database: Path,
 ) -> Report:  # fmt: skip
-    """Try ``examples`` graphs; failures with a signature that is not known are shrunk, each kind by itself.
+    """Try ``examples`` graphs, and shrink failures with a new signature, each kind by itself.
 
-    What was tried once is not tried again, so that a result that changes from run to run cannot confuse the search;
-    when the time is over nothing new is tried.
+    No graph is tried twice, so that a result that changes from run to run cannot confuse the search. After
+    ``effort.seconds`` no new graph is tried. Raises what ``attempt`` raises.
     """
     from hypothesis import HealthCheck, Verbosity, given, seed, settings
     from hypothesis.database import DirectoryBasedExampleDatabase
@@ -192,9 +192,8 @@ def search(
     run = chosen(given(strategy)(tried))
     if report.seed is not None:
         run = seed(report.seed)(run)
-    for _ in range(
-        ROUNDS
-    ):  # hypothesis stops soon after a failure: what it has shrunk is stepped over in another round
+    # hypothesis stops soon after a failure, so another round passes over the failures that are shrunk.
+    for _ in range(ROUNDS):
         try:
             run()
         except Finding:
@@ -208,7 +207,7 @@ def search(
         if done == set(latest):
             break
         done = set(latest)
-    # Each round ends with the smallest graph of each kind, run once more; unless it was broken off.
+    # Each round, unless it is interrupted, ends with another run of the smallest graph of each kind.
     best = smallest if report.out_of_time else latest
     report.found = [best[kind] for kind in sorted(best)]
     report.seconds = round(time.monotonic() - began, 3)
@@ -220,8 +219,8 @@ def _size(graph: Graph) -> tuple[int, int, int]:
 
 
 class OutOfTime(BaseException):
-    """Ends a search at once: hypothesis takes no exception of this kind for a failure of the test."""
+    """Ends a search at once. hypothesis does not treat an exception of this kind as a failure of the test."""
 
 
 class Finding(Exception):
-    """A graph with a new signature; every kind has a class of its own, which is what hypothesis tells bugs apart by."""
+    """A graph with a new signature. Every kind gets its own class, by which hypothesis distinguishes failures."""

@@ -1,7 +1,7 @@
 """A graph that is being generated: sizes, values, attributes and nodes. Needs hypothesis.
 
-Everything is generated so that it shrinks to what is plain: few nodes, low ranks, small sizes, no attributes, a ramp of
-values without edge values.
+Everything shrinks to the simplest graph: few nodes, low ranks, small sizes, no attributes, and a ramp of values without
+edge values.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from bench_plugin.generation.edges import edge_values
 from bench_plugin.generation.graphs import Graph, Node, Port, Source, filled
 
 SIZES = (1, 2, 3, 4, 5)
-ELEMENTS = 120  # of one tensor
+ELEMENTS = 120  # the most elements of one tensor
 SEEDS = 2**16
-EDGES = 3  # edge values in one tensor
+EDGES = 3  # the most edge values in one tensor
 Shape = tuple[int, ...]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
 class Sketch:
-    """A graph that is being generated. ``joined``: later nodes take results of earlier ones, values stay moderate."""
+    """A graph that is being generated. If ``joined``, nodes use results of earlier ones, and values stay moderate."""
 
     def __init__(self, draw: Draw, *, joined: bool) -> None:
-        self.draw = draw  # for strategies that no method here stands for
+        self.draw = draw  # for strategies without a method of this class
         self._joined = joined
         self._nodes: list[Node] = []
         self._sources: list[Source] = []
         self._results: list[Port] = []
 
     def graph(self) -> Graph:
-        """The finished graph; its outputs are the results that nothing takes."""
+        """The finished graph; its outputs are the results that no node uses."""
         taken = {name for node in self._nodes for name in node.inputs}
         outputs = [port for port in self._results if port.name not in taken]
         return Graph(tuple(self._nodes), tuple(self._sources), tuple(outputs))
@@ -46,7 +46,7 @@ class Sketch:
         return self.draw(st.sampled_from(values))
 
     def number(self, low: int, high: int) -> int:
-        """A whole number between the bounds."""
+        """A whole number between the bounds, both included."""
         return int(self.draw(st.integers(low, high)))
 
     def flag(self) -> bool:
@@ -54,7 +54,7 @@ class Sketch:
         return bool(self.draw(st.booleans()))
 
     def shape(self, ranks: tuple[int, int], least: int = 0) -> Shape:
-        """A shape; sizes of 0 where ``least`` allows it."""
+        """A shape with a rank from ``ranks`` (both bounds included) and sizes of at least ``least``."""
         sizes = SIZES if least else (*SIZES, 0)
         drawn: list[int] = self.draw(st.lists(st.sampled_from(sizes), min_size=ranks[0], max_size=ranks[1]))
         while math.prod(drawn) > ELEMENTS:
@@ -62,7 +62,7 @@ class Sketch:
         return tuple(drawn)
 
     def source(self, row: Operator, dtype: str, shape: Shape, *, constant: bool | None = None) -> Port:
-        """A new value by the operator's bounds; some of its elements are edge values."""
+        """A new value of this type and shape, within the operator's bounds; some of its elements are edge values."""
         low, high = row.low, row.high
         kind = np.dtype(dtype).kind
         if kind == "u":
@@ -83,11 +83,11 @@ class Sketch:
         return self._given(filled(dtype, shape, low, high, seed, edges), dtype, constant=inside)
 
     def literal(self, values: Any, dtype: str = "int64", *, constant: bool = True) -> Port:
-        """A value that is given exactly, such as axes."""
+        """A new value with exactly these elements (a scalar, or lists of any shape), such as axes."""
         return self._given(np.array(values, dtype=dtype), dtype, constant=constant)
 
     def operand(self, row: Operator, ranks: tuple[int, int] | None = None) -> Port:
-        """The operator's first operand: a result that is there already, where it fits, or a new input."""
+        """The operator's first operand: an earlier result if one fits, else a new input."""
         bounds = ranks or row.ranks
         there = self.earlier(row, bounds)
         if there is not None:
@@ -96,7 +96,7 @@ class Sketch:
         return self.source(row, dtype, self.shape(bounds, row.least), constant=False)
 
     def earlier(self, row: Operator, ranks: tuple[int, int]) -> Port | None:
-        """A result that is there already and that the operator can take, if any."""
+        """An earlier result that the operator accepts, or None."""
         if not self._joined or row.steps:
             return None
         low, high = ranks
@@ -109,19 +109,19 @@ class Sketch:
         return self.among(fits) if fits else None
 
     def axis(self, rank: int) -> int:
-        """An axis of a rank, counted from either end."""
+        """An axis of a tensor of this rank, counted from either end."""
         chosen = self.number(0, rank - 1)
         return chosen - rank if self.flag() else chosen
 
     def axes(self, rank: int, least: int = 0) -> list[int]:
-        """Distinct axes of a rank."""
+        """At least ``least`` distinct axes of a tensor of this rank."""
         if not rank:
             return []
         drawn = self.draw(st.lists(st.integers(0, rank - 1), min_size=least, max_size=rank, unique=True))
         return [axis - rank if self.flag() else axis for axis in drawn]
 
     def node(self, row: Operator, inputs: Sequence[Port | None], *results: tuple[str, Shape], **more: Any) -> None:
-        """Add the operator with the row's attributes and ``more``."""
+        """Add a node of the operator, with attributes of its row and ``more``; ``results`` are types and shapes."""
         attributes = {name: value for name, value in more.items() if value is not None}
         for name, rule in row.attributes.items():
             if not rule.required and not self.flag():
@@ -141,4 +141,4 @@ class Sketch:
         return port
 
 
-Family = Callable[[Sketch, Operator], None]  # draws the operands of an operator and adds it
+Family = Callable[[Sketch, Operator], None]  # generates the operands of an operator and adds its node

@@ -1,4 +1,4 @@
-"""Draws valid graphs by the catalogue: one operator, or two to eight of them after each other. Needs hypothesis."""
+"""Strategies of valid graphs by the catalogue: of one operator, or of two to eight in sequence. Needs hypothesis."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ FAMILIES: Mapping[str, Family] = {
 
 
 def single(name: str) -> st.SearchStrategy[Graph]:
-    """Graphs of the one operator."""
+    """Graphs of one operator. Raises KeyError for a name that is not in the catalogue."""
     return st.composite(lambda draw: _drawn(draw, [OPERATORS[name]]))()
 
 
 def graphs(names: Sequence[str] = tuple(OPERATORS)) -> st.SearchStrategy[Graph]:
-    """Graphs of several of the operators, each of which takes what is there already where it can."""
+    """Graphs of two to eight of the operators, each of which uses earlier results where it can."""
     rows = [OPERATORS[name] for name in names]
     return st.lists(st.sampled_from(rows), min_size=NODES[0], max_size=NODES[1]).flatmap(
         lambda chosen: st.composite(lambda draw: _drawn(draw, chosen))()

@@ -1,4 +1,4 @@
-"""Shapes that are broadcast against each other."""
+"""Shapes that broadcast against each other (ONNX, "Multidirectional Broadcasting")."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from bench_plugin.generation.sketch import ELEMENTS, SIZES, Shape, Sketch
 
 
 def broadcastable(sketch: Sketch, shape: Shape) -> Shape:
-    """A shape that is broadcast to ``shape``: leading dimensions left out, others 1."""
+    """A shape that broadcasts to ``shape``: leading dimensions are left out, others are 1."""
     kept = shape[sketch.number(0, len(shape)) if shape else 0 :]
     return tuple(1 if sketch.flag() else size for size in kept)
 
 
 def broadcast(*shapes: Shape) -> Shape:
-    """The shape that the shapes are broadcast to."""
+    """The shape to which all these shapes broadcast."""
     return tuple(int(size) for size in np.broadcast_shapes(*shapes))
 
 
 def second(sketch: Sketch, row: Operator, first: Port) -> Port:
-    """Another operand of the first's type that is broadcast with it: of a smaller shape, or a larger one."""
+    """Another operand of the first one's type, of a smaller or larger shape that broadcasts with it."""
     if sketch.flag():
         shape = broadcastable(sketch, first.shape)
     else:

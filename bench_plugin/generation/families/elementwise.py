@@ -1,4 +1,4 @@
-"""Operators that take their operands element by element."""
+"""Operators that compute element by element."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench_plugin.generation.catalogue import Operator
 from bench_plugin.generation.families.broadcasting import broadcast, broadcastable, second
 from bench_plugin.generation.sketch import Family, Sketch
 
-TYPE_CODES = {"float32": 1, "int32": 6, "int64": 7, "bool": 9, "float64": 11, "uint8": 2}  # of onnx's TensorProto
+TYPE_CODES = {"float32": 1, "int32": 6, "int64": 7, "bool": 9, "float64": 11, "uint8": 2}  # TensorProto.DataType
 
 
 def _map(sketch: Sketch, row: Operator) -> None:

@@ -1,4 +1,4 @@
-"""Operators that take places as an operand; negative places count from the end."""
+"""Operators with an operand of indices; negative indices count from the end."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _one_hot(sketch: Sketch, row: Operator) -> None:
     dtype = sketch.among(row.types)
     depth = sketch.number(1, 4)
     shape = sketch.shape(row.ranks)
-    x = sketch.literal(_indices(sketch, depth + 1, shape), dtype, constant=False)  # beyond the depth: all are off
+    x = sketch.literal(_indices(sketch, depth + 1, shape), dtype, constant=False)  # depth: the row is all off
     kind = sketch.among(("float32", "int64"))
     axis = sketch.number(-len(shape) - 1, len(shape)) if sketch.flag() else None
     place = (-1 if axis is None else axis) % (len(shape) + 1)

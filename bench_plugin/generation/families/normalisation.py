@@ -1,4 +1,4 @@
-"""Operators that relate each element to others of its tensor: softmax and normalisations."""
+"""Softmax and normalisations, which relate each element to others of its tensor."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ def _matmul(sketch: Sketch, row: Operator) -> None:
     x = sketch.operand(row, (1, 4))
     inner, columns = x.shape[-1], sketch.among((*SIZES, 0))
     batch = broadcastable(sketch, x.shape[:-2])
-    # Not a vector without elements: ONNX Runtime then gives what lies in memory (docs/findings.md), which is not the
-    # same twice, and no row of expectations could hold it.
+    # Not an empty vector: ONNX Runtime then returns uninitialised memory (docs/findings.md), which differs from run to
+    # run, so that no row of expectations could describe it.
     shape = (inner,) if inner and sketch.flag() else (*batch, inner, columns)
     other = sketch.source(row, x.dtype, shape)
     found = np.matmul(np.empty(x.shape), np.empty(shape)).shape

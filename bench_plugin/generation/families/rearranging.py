@@ -1,4 +1,4 @@
-"""Operators that join, cut, pad, repeat, turn round or mask tensors."""
+"""Operators that concatenate, slice, pad, repeat, reverse or mask tensors."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _slice(sketch: Sketch, row: Operator) -> None:
 
 
 def _sliced(size: int, start: int, end: int, step: int) -> range:
-    """The places that Slice takes: negative bounds count from the end once, and bounds are clamped."""
+    """The places that Slice takes: negative bounds count from the end, and bounds are clamped."""
     start += size if start < 0 else 0
     end += size if end < 0 else 0
     if step > 0:

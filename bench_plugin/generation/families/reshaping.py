@@ -1,4 +1,4 @@
-"""Operators that give the same elements another shape, and those that tell of a shape."""
+"""Operators that change the shape of a tensor, and those that return it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _reshape(sketch: Sketch, row: Operator) -> None:
     text = list(shape)
     allow = None
     if 0 in shape:
-        allow = 1 if sketch.flag() else None  # without it a 0 says "as the input has it", which here is the same
+        allow = 1 if sketch.flag() else None  # without it a 0 copies the dimension of the input, which is the same here
     elif shape and sketch.flag():
         text[sketch.number(0, len(shape) - 1)] = -1
     elif shape and x.shape and shape[0] == x.shape[0] and sketch.flag():

@@ -1,4 +1,4 @@
-"""Operators on images [N, C, ...]: windows that move over them, pooling, resizing."""
+"""Operators on images [N, C, ...]: convolution, pooling and resizing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench_plugin.generation.sketch import Family, Shape, Sketch
 
 
 def _window(sketch: Sketch, size: Sequence[int], *, plain: bool = False) -> tuple[dict[str, Any], Shape]:
-    """kernel_shape, strides, pads and dilations that fit ``size``, and what comes out."""
+    """kernel_shape, strides, pads and dilations that fit spatial ``size``, and the spatial shape of the result."""
     kernel = [sketch.number(1, min(3, extent)) for extent in size]
     strides = [sketch.among((1, 2)) for _ in size]
     dilations = [1 if plain or 2 * (k - 1) + 1 > extent else sketch.among((1, 2))
@@ -30,7 +30,7 @@ def _window(sketch: Sketch, size: Sequence[int], *, plain: bool = False) -> tupl
 
 
 def _image(sketch: Sketch, row: Operator, depth: int, spatial: Shape) -> Port:
-    """An operand [N, C, ...]: a result that is there already, whatever its channels, or a new input with ``depth``."""
+    """An operand [N, C, ...]: an earlier result with any C, else a new input with C = ``depth``."""
     there = sketch.earlier(row, (3, 4))
     if there is not None:
         return there
