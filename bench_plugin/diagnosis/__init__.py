@@ -1,1 +1,1 @@
-"""Why a cell failed: localise, reduce, and stand-alone scripts that show a defect with the tool alone."""
+"""The diagnosis of a failed cell: localise, reduce, and scripts that show a defect with the tool alone."""

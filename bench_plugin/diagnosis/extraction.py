@@ -1,4 +1,4 @@
-"""Cuts a cell's graph: into parts side by side, layer by layer, to smaller dimensions."""
+"""Subgraph extraction from a cell's graph: segments side by side, layers, and smaller dimensions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUBGRAPHS, GRAPHS = "onnx_subgraphs", "onnx_graphs"
 
 
 class Extractor:
-    """Cuts one file; what it keeps lies in ``folder``."""
+    """Extracts parts of one file; their files are in ``folder``."""
 
     def __init__(self, tools: TrialTools, origin: Origin, folder: Path) -> None:
         self._tools = tools
@@ -29,7 +29,10 @@ class Extractor:
         self._folder = folder
 
     def graph(self, *, bound: bool) -> Graph:
-        """The file as a graph to extract from, evaluated; ``bound`` fixes symbolic dimensions. Raises CannotSay."""
+        """The evaluated file as a graph to extract from; ``bound`` replaces symbolic dimensions by sizes.
+
+        Raises CannotSay where the file cannot be evaluated.
+        """
         origin = self._origin
         meta = {"binding": dict(origin.binding) if bound else None}
         opened = self._tools.call(SUBGRAPHS, "open", meta, {}, {"model.onnx": origin.path})
@@ -50,9 +53,10 @@ class Extractor:
         )  # fmt: skip
 
     def part(self, graph: Graph, segments: Sequence[Sequence[int]], *, expose: bool = False) -> Part:
-        """Segments (positions in ``graph.nodes``) side by side, each fed with the truth's tensors.
+        """Segments (positions in ``graph.nodes``) side by side in one file, with tensors of the reference as inputs.
 
-        ``expose`` makes every tensor that is made in a segment an output of it.
+        ``expose`` makes every tensor that a segment computes an output. Raises CannotSay where extraction fails or the
+        segments have no output.
         """
         makers = graph.makers
         position = {place: number for number, segment in enumerate(segments) for place in segment}
@@ -106,7 +110,10 @@ class Extractor:
         return self._part_of(answer, arrays, layouts, tuple(places))
 
     def layers(self) -> tuple[Part, Part, dict[str, Array]]:
-        """A QDQ graph layer by layer, the same with every layer's integers as outputs, and the truth's integers."""
+        """A QDQ graph split into layers, the same with the integers of every layer exposed, and the expected integers.
+
+        The integers are [N, ...] over N samples, by name. Raises CannotSay where the graph cannot be split.
+        """
         origin = self._origin
         answer = self._tools.call(GRAPHS, "layers", {"binding": dict(origin.binding)}, {}, {"model.onnx": origin.path})
         names = list(answer.meta["layers"])
@@ -127,7 +134,7 @@ class Extractor:
         return cut, Part(tapped, tapped, bound, whole, origin.arrays, {}), truth
 
     def smaller(self, part: Part, size: int, to: int) -> Part | None:
-        """The part with a dimension shrunk; None where that is no model any more."""
+        """The part with every dimension of ``size`` reduced to ``to``; None where that is not a valid model."""
         meta = {"size": size, "to": to}
         layouts = {row["name"]: row.get("layout", "") for row in part.inputs}
         try:
@@ -137,7 +144,7 @@ class Extractor:
         return self._part_of(answer, dict(answer.arrays), layouts, part.segments)
 
     def discard(self, part: Part) -> None:
-        """Remove a part's files."""
+        """Remove the files of a part."""
         for path in {part.path, part.exact}:
             path.unlink(missing_ok=True)
 

@@ -1,8 +1,8 @@
-"""Which nodes of a cell's graph compute wrongly: each fed with the truth's own tensors, as the compiler compiles it.
+"""The localisation of an error: which nodes of a cell's graph the compiler computes wrongly.
 
-The graph is divided into segments that stand side by side in one file; those that are wrong are divided in two, so a
-graph of 200 nodes takes some ten compilations. A segment that is wrong while its halves are right is wrong as a whole:
-what the compiler makes of the nodes together is not what they say.
+Every node gets the tensors of the float64 reference as inputs. The graph is divided into segments side by side in one
+file, and wrong segments are divided in two, so that a graph of 200 nodes takes about ten compilations. A segment that
+is wrong although its halves are right is wrong as a whole: the compiler changes the function where it joins the nodes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHOWN_OPERATORS = 6
 
 @dataclass(frozen=True)
 class Place:
-    """A node or several: the worst of its outputs. ``error`` is E (or steps), ``ratio`` in units of what is allowed."""
+    """A node or several, with the error of the worst output: ``error`` is E (or steps), ``ratio`` is in tolerances."""
 
     name: str
     operators: tuple[str, ...]
@@ -35,16 +35,17 @@ class Place:
 
     @property
     def what(self) -> str:
-        """Its operators in a few words."""
+        """Its operators in a few words, for tables."""
         more = len(self.operators) - SHOWN_OPERATORS
         return ", ".join(self.operators[:SHOWN_OPERATORS]) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass
 class Localised:
-    """``guilty``: the smallest segments that are wrong; ``ranking``: every node by local error, the worst first.
+    """The result: ``guilty`` are the smallest wrong segments, ``ranking`` all nodes by local error, the worst first.
 
-    ``profile``: every tensor's error end to end, in the order of the graph. ``unit`` is that of the errors.
+    ``profile`` has the end-to-end error of every tensor in the order of the graph. ``unit`` is that of the errors, E or
+    steps.
     """
 
     unit: str
@@ -57,7 +58,7 @@ class Localised:
 
 
 class Localiser:
-    """Localises one cell's error."""
+    """Localises the error of one cell."""
 
     def __init__(self, trials: Trials, note: Callable[[str], None]) -> None:
         self._trials = trials
@@ -65,7 +66,7 @@ class Localiser:
         self._found = Localised("E")
 
     def localise(self) -> Localised:
-        """Profile, bisection and ranking. Raises CannotSay when the cell does not get as far as numbers."""
+        """Profile, bisection and ranking. Raises CannotSay when the cell fails before there are numbers."""
         whole = self._trials.origin()
         ran = self._run(whole)
         if isinstance(ran.failure, Failure):
@@ -109,7 +110,7 @@ class Localiser:
             for segment, place in waiting:
                 own = [(half, places[tuple(half)]) for half in _halves(segment)]
                 bad = [(half, found) for half, found in own if found is not None and found.wrong]
-                if not bad:  # both halves are right: it is what becomes of them together
+                if not bad:  # both halves are right, so the fault lies in their combination
                     self._found.guilty.append(place)
                 for half, found in bad:
                     if len(half) > 1:
@@ -125,7 +126,7 @@ class Localiser:
         self._found.ranking = sorted(places, key=lambda place: (-place.ratio, -(place.error or 0.0)))
 
     def _wrong(self, graph: Graph, segments: Sequence[Sequence[int]]) -> list[Place | None]:
-        """The verdict on each segment; all in one file, or one by one where that file fails."""
+        """The verdict on each segment, None where it is right: all in one file, or one by one where that file fails."""
         try:
             part = self._trials.extractor.part(graph, segments)
             ran = self._run(part)
@@ -169,7 +170,7 @@ class Localiser:
         return found
 
     def _layers(self, graph: Graph) -> None:
-        """A QDQ graph by its quantised layers: their integers in steps of the output's scale."""
+        """Localise in a QDQ graph by its quantised layers, whose integers are compared in steps."""
         self._found.unit = "steps"
         layers, exposed, reference = self._trials.extractor.layers()
         makers = graph.makers
@@ -210,7 +211,7 @@ def _in_steps(name: str, operators: Sequence[str], want: Any, have: Any) -> Plac
 
 
 def _layer_operators(graph: Graph, makers: dict[str, int], name: str) -> list[str]:
-    """What is computed in front of a quantisation, back to the dequantisations before it."""
+    """The operators of a layer: those between its quantisation and the dequantisations before it."""
     found: list[str] = []
     waiting = list(graph.nodes[makers[name]].reads[:1]) if name in makers else []
     while waiting:

@@ -1,4 +1,4 @@
-"""Whether a part of a graph computes what it should: the rules of whole models, or of an operator on one input."""
+"""The verdict on a part of a graph: by the rules of whole models, or for one sample by those of operators."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ NOISE_RUNS = 2
 
 @dataclass(frozen=True)
 class OutputVerdict:
-    """One output of a part. ``ratio`` is its error in tolerances; ``limit`` and ``rms`` what it may be off by."""
+    """The verdict on one output. ``ratio`` is its error in tolerances; ``limit`` is the permitted error of an element,
+    ``rms`` the permitted root mean square, both in the unit of the output.
+    """
 
     name: str
     wrong: str  # "" | shape | type | NaN | Inf | values
@@ -46,16 +48,18 @@ class OutputVerdict:
 
 
 def judged(trials: Trials, part: Part, ran: Ran) -> list[OutputVerdict]:
-    """Every output of a part that ran, against its own float64 on the same inputs."""
+    """The verdict on every output [N, ...] of a part that ran, compared with its float64 reference
+    on the same inputs.
+    """
     truth = trials.truth(part)
     actual = dict(zip(truth, ran.outputs, strict=False))
     if len(actual) < len(truth):
         return [OutputVerdict("", "shape", f"{len(actual)} of {len(truth)} outputs came", None, np.inf, 0.0, 0.0)]
     precision = PRECISIONS[trials.cell.precision].tolerance_row
-    with np.errstate(all="ignore"):  # truths that are not finite are said so, not computed with
+    with np.errstate(all="ignore"):  # a reference that is not finite is reported and not computed with
         found = _verdicts(trials, truth, actual, None, precision)
         if not any(one.wrong for one in found):
-            return found  # right within the smallest tolerance there is: the noise, which is costly, decides nothing
+            return found  # right within the smallest tolerance, so the noise need not be measured
         if PRECISIONS[precision].reduced:
             runs = [trials.emulated(part)]
         else:
@@ -95,7 +99,7 @@ def _several(name: str, want: Array, have: Array, noise: Noise, precision: str, 
 
 
 def _single(name: str, want: Array, have: Array, others: Sequence[Array]) -> OutputVerdict:
-    """One input alone cannot be centred: the rule of composite operators."""
+    """The verdict on a single sample, which cannot be centred over inputs: by the rule of composite operators."""
     kind = have.dtype.name if have.dtype.name in FORMATS else "float32"
     spread = max((float(np.abs(other - want).max(initial=0.0)) for other in others), default=0.0) if _real(want) else 0
     expected = Tensor(have.dtype.name if _real(want) and have.dtype.kind == "f" else want.dtype.name, want)
@@ -104,7 +108,7 @@ def _single(name: str, want: Array, have: Array, others: Sequence[Array]) -> Out
         Rule("composite") if _real(want) else Rule("exact"),
     )  # fmt: skip
     peak = float(ulp(np.abs(want[np.isfinite(want)]).max(initial=0.0), FORMATS[kind])) if _real(want) else 0.0
-    # A float64 output is judged by float64's own rounding; the spread is that of float32's.
+    # A float64 output is judged by the rounding of float64, but the spread is that of float32.
     own = spread * (FORMATS[kind].unit / SINGLE if kind == "float64" else 1.0)
     reach = SPREADS * own + COMPOSITE_ULPS * peak
     error = distance(have, want, scale_of(want)).max_abs if _real(want) and have.shape == want.shape else None

@@ -1,4 +1,4 @@
-"""A cell's graph, parts of it that are files of their own, and what became of them when they were tried."""
+"""The graph of a cell, its parts, which are files of their own, and the results of their trials."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class CannotSay(BenchError):
-    """There is no graph to extract from, or no defect to look for."""
+    """The diagnosis is not possible: there is no graph to extract from, or no defect to look for."""
 
     exit_code = 3
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the graph; constants are none. ``index`` is its number in the file."""
+    """A node of the graph that is not a constant. ``index`` is its number in the file."""
 
     index: int
     operator: str
@@ -35,7 +35,11 @@ class Node:
 
 @dataclass(frozen=True)
 class Graph:
-    """A file whose subgraphs can be extracted: nodes in order, and every tensor's value as the file's types hold it."""
+    """A file whose subgraphs can be extracted: nodes in topological order, and the value of every tensor.
+
+    ``values`` are [N, ...] over N inputs in the types of the file, ``exact`` the same tensors in float64; ``fixed``
+    names the constants.
+    """
 
     path: Path
     nodes: tuple[Node, ...]
@@ -48,20 +52,24 @@ class Graph:
 
     @property
     def names(self) -> frozenset[str]:
-        """What a message may call parts of the graph by."""
+        """The names of nodes and tensors that messages may contain."""
         return frozenset({*self.types, *self.values, *(node.name for node in self.nodes)}) | frozenset(
             name for node in self.nodes for name in node.reads
         )
 
     @property
     def makers(self) -> dict[str, int]:
-        """The position in ``nodes`` of every tensor's node."""
+        """The position in ``nodes`` of the node that writes each tensor."""
         return {name: place for place, node in enumerate(self.nodes) for name in node.writes}
 
 
 @dataclass(frozen=True)
 class Part:
-    """A file of its own with its inputs [N, ...]; ``segments`` are the outputs' positions, by segment."""
+    """A part of the graph as a file of its own, with its inputs ``arrays`` [N, ...] over N samples.
+
+    ``path`` is compiled and ``exact`` gives its float64 reference. ``segments`` are the positions of the outputs of
+    each segment.
+    """
 
     path: Path
     exact: Path
@@ -74,7 +82,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of a part: its outputs [N, ...], or where it failed."""
+    """The result of a trial: the outputs [N, ...] of a part over N samples, or its failure; ``seconds`` it took."""
 
     failure: Failure | None
     outputs: tuple[Array, ...] = ()
@@ -83,7 +91,7 @@ class Ran:
 
 @dataclass
 class Origin:
-    """The file as the cell's tool was given it, and its inputs."""
+    """The file that the cell's tool got, and its inputs ``arrays`` [N, ...] over N samples."""
 
     path: Path
     described: list[dict[str, Any]]

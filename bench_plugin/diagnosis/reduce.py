@@ -1,8 +1,8 @@
-"""From a failing cell to the fewest nodes that fail in the same way: delta debugging over the graph's nodes.
+"""The reduction of a failing cell to the fewest nodes that fail in the same way: delta debugging over its graph.
 
-A part is fed with the truth's tensors, so any set of nodes is a model that can be tried. What counts as the same:
-stage and symptom, the kind and normalised message of an exception, the signal of a crash, and of a mismatch whether it
-is the shape, the type, NaN or the values.
+A part gets the tensors of the float64 reference as inputs, so any set of nodes is a model that can be tried. A failure
+is the same if stage and symptom are, and the type and normalised message of an exception, the signal of a crash, or
+what is wrong in a mismatch: shape, type, NaN or values.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from bench_plugin.domain.outcome import Failure, Stage, Symptom
 
 SMALLEST = (1, 2, 3, 4)
 HANG_SECONDS = 20.0
-PATIENCE = 10.0  # how many times as long as the whole model a part may take
+PATIENCE = 10.0  # a part may take so many times as long as the whole model
 
 
 @dataclass(frozen=True)
 class Defect:
-    """What a part shows: a failure, or outputs that are wrong."""
+    """The defect of a part: a failure, or wrong outputs."""
 
     failure: Failure | None = None
     wrong: tuple[OutputVerdict, ...] = ()
 
     @property
     def stage(self) -> Stage:
-        """Where it shows."""
+        """The stage at which it occurs."""
         return self.failure.stage if self.failure else Stage.COMPARE
 
     @property
     def symptom(self) -> Symptom:
-        """How it shows."""
+        """The symptom of it."""
         return self.failure.symptom if self.failure else Symptom.MISMATCH
 
     @property
     def text(self) -> str:
-        """In one line."""
+        """The defect in one line."""
         if self.failure:
             kind = self.failure.types[0].rpartition(".")[2] + ": " if self.failure.types else ""
             return f"{self.stage}: {self.symptom}: {kind}{self.failure.message}"
@@ -49,12 +49,12 @@ class Defect:
         return f"{self.stage}: mismatch: {first.name}: {first.reason}"
 
     def of_outputs(self, other: Defect | None) -> bool:
-        """Whether no output is wrong that was not so in the other; always so for failures."""
+        """Whether every wrong output is wrong in the other too; always true for failures."""
         wrong = {(one.name, one.wrong) for one in self.wrong}
         return not wrong or (other is not None and wrong <= {(one.name, one.wrong) for one in other.wrong})
 
     def same(self, other: Defect | None, names: Collection[str] = ()) -> bool:
-        """Whether the other is this defect; ``names`` are those of the graph, which messages may differ in."""
+        """Whether the other is the same defect; ``names`` are those of the graph, in which messages may differ."""
         if other is None or (self.failure is None) is not (other.failure is None):
             return False
         if self.failure and other.failure:
@@ -64,7 +64,10 @@ class Defect:
 
 @dataclass
 class Reduction:
-    """What came of it: ``nodes`` of how many, the smallest part, its defect, and the files that were written."""
+    """The result: the smallest part, its defect, its number of ``nodes`` and that of the whole graph (``of``).
+
+    ``trials`` counts the parts that were tried, ``seconds`` is the time that it took.
+    """
 
     defect: Defect
     part: Part
@@ -76,7 +79,9 @@ class Reduction:
 
 
 class Reducer:
-    """Reduces one cell; ``most`` trials and ``budget`` seconds at most, then it keeps the smallest so far."""
+    """Reduces one cell, in at most ``most`` trials and ``budget`` seconds; then the smallest part
+    so far is the result.
+    """
 
     def __init__(self, trials: Trials, note: Callable[[str], None], *, most: int, budget: float) -> None:
         self._trials = trials
@@ -90,7 +95,7 @@ class Reducer:
         self._names: frozenset[str] = frozenset()
 
     def reduce(self, stage: str, symptom: str) -> Reduction:
-        """Reduce the defect of the cell. Raises CannotSay when it does not show outside of its cell."""
+        """Reduce the defect of the cell. Raises CannotSay when it does not occur outside the cell."""
         whole = self._trials.origin()
         defect = self._shown(whole, stage, symptom)
         if defect is None:
@@ -109,7 +114,7 @@ class Reducer:
         )  # fmt: skip
 
     def _shown(self, whole: Part, stage: str, symptom: str) -> Defect | None:
-        """The defect of the whole file; a mismatch is judged once the file is a part."""
+        """The defect of the whole file. A mismatch is judged later, when the file is a part."""
         ran = self._trials.run(whole, fresh=True)
         self._count += 1
         if symptom == Symptom.MISMATCH:
@@ -130,7 +135,7 @@ class Reducer:
         self._trials.seconds = min(self._trials.seconds, max(HANG_SECONDS, PATIENCE * ran.seconds))
 
     def _start(self, whole: Part, defect: Defect) -> tuple[Graph, list[int], Part]:
-        """The graph, with sizes for its symbols unless the defect is gone with them."""
+        """The graph, its nodes and its part, with symbols bound to sizes unless that hides the defect."""
         symbolic = any(not isinstance(dim, int) for row in whole.inputs for dim in row["shape"])
         for bound in (True, False) if symbolic else (True,):
             graph = self._trials.extractor.graph(bound=bound)
@@ -147,7 +152,9 @@ class Reducer:
         raise CannotSay("the defect is gone when the graph is rewritten without its names and shapes")
 
     def _window(self, graph: Graph, nodes: list[int], defect: Defect) -> list[int]:
-        """The shortest beginning that shows it, without as much of its own beginning as can be spared."""
+        """The shortest run of consecutive nodes that shows the defect: first the end is shortened,
+        then the beginning.
+        """
         low, high = 1, len(nodes)
         while low < high:
             middle = (low + high) // 2
@@ -166,7 +173,7 @@ class Reducer:
         return nodes[low:high]
 
     def _minimal(self, graph: Graph, nodes: list[int], defect: Defect) -> list[int]:
-        """Zeller's ddmin: ever smaller chunks, kept alone or left out."""
+        """The fewest nodes that show the defect, by ddmin (Zeller and Hildebrandt, 2002)."""
         pieces = 2
         while len(nodes) > 1:
             size = -(-len(nodes) // pieces)
@@ -213,7 +220,7 @@ class Reducer:
         return over
 
     def _shrunk(self, part: Part, defect: Defect) -> Part:
-        """Smaller dimensions, the largest first, as long as the defect stays."""
+        """The part with smaller dimensions, the largest first, as far as the defect stays."""
         before = self._defect(part)
         for size in part.described["sizes"]:
             for to in (number for number in SMALLEST if number < size):
@@ -235,7 +242,7 @@ class Reducer:
         return Defect(ran.failure) if ran.failure else self._wrong(part, ran)
 
     def _valid(self, part: Part) -> bool:
-        """Whether the reference can compute it, and something comes out: else a defect would prove nothing."""
+        """Whether the float64 reference can be computed and is not empty; otherwise a defect would prove nothing."""
         try:
             return all(values.size for values in self._trials.truth(part).values())
         except CannotSay:

@@ -1,4 +1,4 @@
-"""What a reduction leaves in its folder: the model, one sample, the expected outputs, and a script that shows it."""
+"""The folder of a reduction: the model, one sample, the expected outputs, and a script that shows the defect."""
 
 from __future__ import annotations
 
@@ -22,14 +22,18 @@ from bench_plugin.reach.environments.toolchain_file import normal
 
 
 class Allowed(NamedTuple):
-    """How far an output may be off, in its own units: one element, and the root of the mean square; None: any far."""
+    """The permitted error of an output, in its own unit: of its worst element, and its root mean square. None: no
+    limit.
+    """
 
     largest: float | None
     rms: float | None
 
 
 def write(trials: Trials, cell: Cell, found: Reduction, folder: Path) -> list[str]:
-    """``model.onnx``, ``inputs.npz``, ``expected.npz`` and ``repro.py``; and whether the script says what it should."""
+    """Write ``model.onnx``, ``inputs.npz``, ``expected.npz`` and ``repro.py``; returns notes on a
+    trial of the script.
+    """
     import numpy as np
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -72,7 +76,7 @@ def _script(
 
 
 def described(trials: Trials, cell: Cell, found: Reduction) -> dict[str, Any]:
-    """What ``reduction.json`` holds: plain data on the defect, its nodes and the search."""
+    """The content of ``reduction.json``: plain data on the defect, its nodes and the search."""
     defect = found.defect
     return {
         "cell": cell.axes(), "defect": defect.text, "detail": defect.failure.detail if defect.failure else "",
@@ -83,20 +87,20 @@ def described(trials: Trials, cell: Cell, found: Reduction) -> dict[str, Any]:
 
 
 def _as_seen(defect: Defect) -> Symptom:
-    """In a script every refusal of a tool is an exception."""
+    """The symptom that the script shows, where every refusal of a tool is an exception."""
     plain = (Symptom.CRASH, Symptom.TIMEOUT, Symptom.MISMATCH)
     return defect.symptom if defect.symptom in plain else Symptom.EXCEPTION
 
 
 def _limits(verdict: OutputVerdict | None) -> Allowed:
-    """What an output may be off by; nothing is asked of one that was right."""
+    """The permitted error of an output; there is no limit for one that was right."""
     if verdict is None:
         return Allowed(None, None)
     return Allowed(verdict.limit if isfinite(verdict.limit) else 0.0, verdict.rms if isfinite(verdict.rms) else 0.0)
 
 
 def _says(defect: Defect) -> str:
-    """The longest run of plain words of an exception's message: what a script must find to have met the same one."""
+    """The longest run of plain words in an exception's message, by which a script recognises the same exception."""
     if defect.failure is None or _as_seen(defect) is not Symptom.EXCEPTION:
         return ""
     chunks = re.split(r"['\"`\\]|\S*[\d/]\S*|\n", defect.failure.message)
@@ -106,14 +110,16 @@ def _says(defect: Defect) -> str:
 
 
 def _sample(trials: Trials, found: Reduction) -> tuple[dict[str, Any], list[Allowed], list[Any]]:
-    """The one sample that shows it best, what its outputs may be off by, and what they should be."""
+    """The sample [1, ...] that shows the defect best, the permitted errors of its outputs, and
+    their expected values.
+    """
     import numpy as np
 
     part = found.part
     arrays = {name.partition(":")[2]: values for name, values in part.arrays.items()}
     try:
         truth = trials.truth(part)
-    except CannotSay as error:  # a crash is a crash without numbers too
+    except CannotSay as error:  # a crash needs no numbers
         found.notes.append(f"no expected outputs: {error}")
         return {name: values[0] for name, values in arrays.items()}, [], []
     count = len(next(iter(truth.values())))
@@ -132,7 +138,7 @@ def _sample(trials: Trials, found: Reduction) -> tuple[dict[str, Any], list[Allo
 
 
 def _tried(trials: Trials, folder: Path, found: Reduction) -> list[str]:
-    """Run the script once in the tool's environment: what it says belongs beside it."""
+    """Run the script once in the tool's environment and return notes on what it printed."""
     command = [str(trials.python()), "-I", "repro.py"]
     allowed = 2 * trials.seconds + 60
     try:

@@ -1,7 +1,7 @@
-"""``repro.py``: shows a defect with the tool itself and numpy; put together from the files in ``templates``.
+"""The script ``repro.py``, which shows a defect with only the tool and numpy, made from the files in ``templates``.
 
-There is one template per tool, with its function ``run``; ``templates/shared`` holds what several of them need, and
-``templates/endings`` what is done with the outcome. None of these is ever imported.
+There is one template per tool, with its function ``run``. ``templates/shared`` has the code that several of them need,
+``templates/endings`` the code that judges the outcome. None of these is ever imported.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Any
 from bench_plugin.domain.outcome import Symptom
 
 TEMPLATES = Path(__file__).parent / "templates"
-ALWAYS = "versions"  # the shared part of every script
+ALWAYS = "versions"  # the shared code of every script
 WIDTH = 110
 NOTES = {"OUTPUTS": "largest, rms: the error against float64 that one element and all together may have; None: any"}
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What the script runs with: Python's version range, exact versions, and uv's overrides of what packages ask for.
+    """The environment of a script: the range of Python versions, exact versions, and overrides for uv.
 
-    ``versions`` are those that the defect was seen with: the tool's own packages, onnx and numpy.
+    ``versions`` are those with which the defect was observed: of the tool's own packages, onnx and numpy.
     """
 
     python: str
@@ -34,8 +34,8 @@ class Needs:
     overrides: Sequence[str] = ()
 
     def header(self) -> str:
-        """The script's metadata as PEP 723 has it, which ``uv run`` and ``pipx run`` read; it names no index."""
-        # A local version such as +cpu is one index's own; the public one is the same release.
+        """The script's metadata (PEP 723), which ``uv run`` and ``pipx run`` read; it names no index."""
+        # A local version such as +cpu exists in one index only; the public version is the same release.
         pins = [f"{name}=={version.partition('+')[0]}" for name, version in self.versions.items()]
         lines = [f'requires-python = "{self.python}"', f"dependencies = {_list(pins)}"]
         if self.overrides:
@@ -46,7 +46,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class Template:
-    """How a tool is called: what it is, the distributions that it needs, the shared parts that it uses, its code."""
+    """How a tool is called: its title, the distributions and the shared code that it needs, and its own code."""
 
     title: str
     packages: tuple[str, ...]
@@ -56,19 +56,21 @@ class Template:
 
 
 def has_template(tool: str) -> bool:
-    """Whether a script can be written for the tool."""
+    """Whether there is a template for the tool."""
     return (TEMPLATES / f"{tool}.py").is_file()
 
 
 def packages(tool: str) -> tuple[str, ...]:
-    """The distributions that a tool's script needs, numpy included."""
+    """The distributions that the script of a tool needs, numpy included."""
     return (*_read(f"{tool}.py").packages, "numpy")
 
 
 def script(
     tool: str, symptom: Symptom, *, title: str, said: str, graph: str, needs: Needs, facts: Mapping[str, Any]
 ) -> str:
-    """The script's text. ``said`` is what is wrong; ``facts`` are names in upper case, it gets those it uses."""
+    """The text of the script. ``said`` describes the defect. Of ``facts``, names in upper case, it defines those it
+    uses.
+    """
     template = _read(f"{tool}.py")
     ending = _read(f"endings/{'mismatch' if symptom is Symptom.MISMATCH else 'process'}.py")
     parts = [_read(f"shared/{name}.py") for name in (*template.shared, ALWAYS)]

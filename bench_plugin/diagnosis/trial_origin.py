@@ -1,4 +1,4 @@
-"""The file that a cell's tool was given, made again: exported, of reduced precision, or an operator case."""
+"""The file that a cell's tool got, made again: an export, its reduced precision, or an operator case."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SAMPLES = 4
 
 
 def model_of(workspace: Workspace, cell: Cell) -> Model:
-    """The model that the cell is of. Raises UsageError."""
+    """The model of the cell. Raises UsageError for a model that is not in the workspace."""
     if cell.check is Check.OPERATOR:
-        return plain_model(Path(__file__))  # a case has no model; only its limits are asked
+        return plain_model(Path(__file__))  # a case has no model; only the limits of this one are used
     try:
         return workspace.models[cell.model]
     except KeyError:
@@ -35,7 +35,7 @@ def model_of(workspace: Workspace, cell: Cell) -> Model:
 
 
 class Origins:
-    """Makes it with the stages of a run; what is no stage's file lies in ``folder``."""
+    """Makes the file with the stages of a run; files that no stage made are in ``folder``."""
 
     def __init__(self, stages: Stages, tasks: Tasks, calibration: str, folder: Path) -> None:
         self._stages = stages
@@ -44,7 +44,7 @@ class Origins:
         self._folder = folder
 
     def of(self, cell: Cell, model: Model) -> Origin:
-        """The cell's file with its inputs. Raises CannotSay."""
+        """The cell's file with its inputs [N, ...]. Raises CannotSay where it cannot be made."""
         return self._operator_case(cell.model) if cell.check is Check.OPERATOR else self._prepared(cell, model)
 
     def _prepared(self, cell: Cell, model: Model) -> Origin:
@@ -63,7 +63,7 @@ class Origins:
         return Origin(path, [dict(row) for row in inputs.described], outputs, inputs.binding, arrays)
 
     def _graph(self, run: CellRun, file: OnnxFile, inputs: GeneratedInputs) -> Path:
-        """The graph of reduced precision that the compiler was given."""
+        """The graph of reduced precision that the compiler got. Raises CannotSay."""
         cell, model = run.cell, run.model
         subject = subjects.of_file(cell, model, file, inputs)
         dataset = run.uncredited(self._tasks.dataset(model)) if model.dataset else None

@@ -1,4 +1,4 @@
-"""Our own tools beside the one on trial: float64 references, subgraph extraction, graphs of reduced precision."""
+"""Our own tools for trials: float64 references, subgraph extraction, graphs of reduced precision."""
 
 from __future__ import annotations
 
@@ -12,19 +12,23 @@ from bench_plugin.reach.processes.client import AgentFailure, Answer, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 EVALUATOR = "onnx_float64"
-SECONDS = 600.0  # the tools are ours and not on trial
+SECONDS = 600.0  # the limit in seconds of our own tools, which are not on trial
 GIB = 2**30
 
 
 class TrialTools:
-    """Calls them in agents of the pool."""
+    """Calls our own tools in agents of the pool."""
 
     def __init__(self, workspace: Workspace, pool: AgentPool) -> None:
         self._workspace = workspace
         self._pool = pool
 
     def evaluated(self, path: Path, arrays: Mapping[str, Any], perturb: int | None = None) -> dict[str, Any]:
-        """The graph's outputs in float64. Raises CannotSay, as ``call`` does."""
+        """The outputs [N, ...] of a graph in float64 for the inputs [N, ...], by name. Raises CannotSay as :meth:`call`
+        does.
+
+        ``perturb`` is the seed of a perturbation of inputs and weights by one ULP.
+        """
         if not arrays:
             raise CannotSay("the graph has no inputs, so there is nothing to evaluate it on")
         meta = {"batched": False, "ragged": False, "perturb": perturb}
@@ -35,7 +39,7 @@ class TrialTools:
         self, adapter: str, operation: str, meta: Mapping[str, Any], arrays: Mapping[str, Any],
         files: Mapping[str, Path],
     ) -> Answer:  # fmt: skip
-        """What a tool's operation gives. Raises CannotSay where it cannot."""
+        """The answer of one operation. Raises CannotSay where it fails."""
         limits = Limits(SECONDS, self.limit(adapter))
         toolchain = self._workspace.catalog[adapter].toolchain
         try:
@@ -45,5 +49,5 @@ class TrialTools:
             raise CannotSay(f"{adapter} cannot {operation} this graph: {error.message}") from error
 
     def limit(self, adapter: str) -> int:
-        """How many bytes an adapter may take."""
+        """The memory limit of an adapter in bytes."""
         return int(self._workspace.toolchains.memory_gb(self._workspace.catalog[adapter].toolchain) * GIB)

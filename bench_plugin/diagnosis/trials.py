@@ -1,6 +1,6 @@
-"""A cell's ONNX graph and parts of it, compiled and run as the cell was: what reducing and localising stand on.
+"""Trials: a cell's ONNX graph and parts of it, compiled and run as the cell was.
 
-Nothing of it is cached: a trial is one of hundreds, and costs at most its own agent.
+Reduction and localisation make hundreds of trials. They are not cached, and a crash costs only the agent of its trial.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ CHECKER = "onnx_check"
 
 
 class Trials:
-    """Opens one cell's graph and tries parts of it. Made in the main thread; ``close`` ends every process."""
+    """Tries parts of one cell's graph. It must be made in the main thread; ``close`` ends every process.
+
+    Raises CannotSay for a cell without a graph.
+    """
 
     def __init__(
         self, settings: Settings, workspace: Workspace, cell: Cell, note: Callable[[str], None], *, seconds: float,
@@ -77,17 +80,17 @@ class Trials:
 
     @property
     def tool(self) -> str:
-        """The compiler or importer on trial."""
+        """The name of the compiler or importer on trial."""
         return self.cell.importer or self._adapter.name
 
     @property
     def toolchain(self) -> str:
-        """Where it works."""
+        """The name of the tool's toolchain."""
         return self._adapter.toolchain_for(self.cell.framework)
 
     @property
     def environment(self) -> Toolchain:
-        """The tool's environment as its files describe it."""
+        """The tool's toolchain as its files describe it."""
         return self._workspace.toolchains[self.toolchain]
 
     def python(self) -> Path:
@@ -95,25 +98,25 @@ class Trials:
         return self._workspace.toolchains.ensure(self.toolchain, progress=self._note)
 
     def options(self) -> dict[str, Any]:
-        """What a script has to know of how the tool was called."""
+        """The settings with which the tool was called, for scripts."""
         if self.cell.importer:
             return {}
         meta = self._compile_tasks.settings(self.cell)
         return {name: meta[name] for name in ("precision", "graph", "backend", "options", "target")}
 
     def versions(self) -> dict[str, str]:
-        """The locked versions of the tool with what it uses, and of onnx."""
+        """The locked versions of the tool, of the distributions that it uses, and of onnx."""
         adapters = [*self._workspace.catalog.used(self._adapter.name), CHECKER]
         return self._workspace.versions(adapters, self.cell)
 
     def close(self) -> None:
-        """End every agent and remove what the trials left."""
+        """End every agent and remove the files of the trials."""
         self._pool.close()
         self._cache.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def origin(self) -> Part:
-        """The cell's file as it stands with its inputs, one by one. Raises CannotSay."""
+        """The whole file of the cell with its inputs [N, ...], one by one. Raises CannotSay where it cannot be made."""
         origin = self._origin
         return Part(
             origin.path, origin.path, tuple(origin.described), tuple(origin.outputs), origin.arrays,
@@ -122,7 +125,7 @@ class Trials:
 
     @cached_property
     def extractor(self) -> Extractor:
-        """Cuts the cell's graph into parts."""
+        """The extractor of parts of the cell's graph."""
         return Extractor(self._tools, self._origin, self._scratch)
 
     @cached_property
@@ -132,7 +135,10 @@ class Trials:
         )
 
     def run(self, part: Part, *, fresh: bool = False, seconds: float | None = None) -> Ran:
-        """The part through the tool, as the cell went through it."""
+        """Compile and run the part with the settings of the cell, in at most ``seconds`` per stage.
+
+        ``fresh`` starts new processes. Raises EnvironmentMissing.
+        """
         limits = Limits(seconds or self.seconds, self._tools.limit(self._adapter.name))
         try:
             if self.cell.importer:
@@ -142,18 +148,18 @@ class Trials:
             return Ran(failure_of(error, Stage.IMPORT if self.cell.importer else Stage.COMPILE))
 
     def truth(self, part: Part, perturb: int | None = None) -> dict[str, Array]:
-        """What the part computes in float64, by the names of its outputs."""
+        """The float64 outputs [N, ...] of the part, by name. Raises CannotSay where they cannot be computed."""
         exact = part.exact
         if (
             PRECISIONS[self.cell.precision].rounds_weights and not self.cell.graph
-        ):  # the tool rounds by itself: so does its truth
+        ):  # the tool rounds by itself, and so does its reference
             meta = {"graph": self.cell.precision, "batched": False, "calibration_method": "minmax"}
             exact = self._tools.call(GRAPHS, "prepare", meta, {}, {"model.onnx": exact}).files["model.onnx"]
         found = self._tools.evaluated(exact, _widened(part.arrays), perturb)
         return dict(zip((str(row["name"]) for row in part.outputs), found.values(), strict=True))
 
     def emulated(self, part: Part) -> dict[str, Array]:
-        """The part's outputs as they would be in the cell's precision."""
+        """The outputs [N, ...] of the part under the emulation of the cell's precision, by name. Raises CannotSay."""
         meta = {"batched": False, "samples": SAMPLES}
         answer = self._tools.call("onnx_emulate", "emulate", meta, _widened(part.arrays), {"model.onnx": part.exact})
         found = stack_names(answer.arrays, self.cell.precision)
