@@ -38,14 +38,14 @@ def _listen(address: str, token: bytes, folder: str) -> None:
     while True:
         connection, _ = listener.accept()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # a pulled cable frees the agent in the end
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # a lost peer frees the agent
         with connection:
             channel = Channel(connection)
             if admit(channel, token):
                 channel.settimeout(None)
                 try:
                     Server(channel, folder).serve()
-                except OSError as error:  # the peer is gone in the middle of an answer: wait for the next one
+                except OSError as error:  # the peer ended the connection during an answer, so wait for the next one
                     print("connection lost: %s" % error, flush=True)
 
 

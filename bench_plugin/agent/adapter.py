@@ -1,4 +1,4 @@
-"""What adapters give back, and the errors that carry a symptom of their own; contract/ is what they are given."""
+"""The replies of adapters, and the errors with a symptom of their own. The calls are those of contract/."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ class Unsupported(Exception):
 
 
 class InvalidModel(Exception):
-    """The given model is not a valid one."""
+    """The model of a call is not valid."""
 
 
 class VersionSkew(Exception):
-    """The tool is older than the model's opset or IR."""
+    """The tool is older than the opset or IR version of the model."""
 
 
 class NotProvided(Exception):
-    """Something that the adapter needs is not on this machine, such as a target's compiler: not the tool's fault."""
+    """Something that the adapter needs is missing on this machine, such as a target's compiler: no
+    fault of the tool.
+    """
 
 
 class Reply:
-    """What an operation returns; ``files`` maps names to paths below the call's folder."""
+    """The result of an operation: metadata, blobs by name, and ``files``, names with paths below the call's folder."""
 
     def __init__(
         self,
@@ -40,8 +42,8 @@ class Reply:
 
 
 def symptom_of(error: BaseException) -> str:
-    """The symptom that an exception of an adapter stands for; its own one where it has the attribute ``symptom``."""
-    own = getattr(error, "symptom", "")  # a tool's own process that was ended from outside
+    """The symptom of an adapter's exception: its attribute ``symptom``, or one that follows from its type."""
+    own = getattr(error, "symptom", "")  # a signal ended the tool's own process
     if own in ("timeout", "crash"):
         return str(own)
     if isinstance(error, Unsupported):
@@ -54,5 +56,5 @@ def symptom_of(error: BaseException) -> str:
 
 
 def type_names(error: BaseException) -> List[str]:
-    """Names of the exception's classes, most derived first."""
+    """The names of the exception's classes, most derived first."""
     return [kind.__module__ + "." + kind.__qualname__ for kind in type(error).__mro__ if kind is not object]

@@ -1,4 +1,4 @@
-"""Between numpy arrays and blobs; numpy is imported when it is needed, a board without it does without."""
+"""Conversion between numpy arrays and blobs. numpy is imported on use, because a board may lack it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def to_numpy(array: Array) -> np.ndarray[Any, Any]:
-    """A view of the blob; types that numpy lacks come as unsigned integers of the same width, int4 as bytes."""
+    """A view of the blob as a numpy array of its shape [...].
+
+    Types that numpy lacks are unsigned integers of the same width; int4 is uint8 [bytes], two values in each.
+    """
     import numpy as np
 
     plain = {"bfloat16": "uint16", "int4": "uint8", "uint4": "uint8", "float8e4m3fn": "uint8", "float8e5m2": "uint8"}
@@ -21,7 +24,7 @@ def to_numpy(array: Array) -> np.ndarray[Any, Any]:
 
 
 def from_numpy(values: np.ndarray[Any, Any]) -> Array:
-    """A blob of a numpy array, without a copy where it is contiguous already."""
+    """A blob of a numpy array of any shape [...], without a copy if it is contiguous and little-endian."""
     import numpy as np
 
     values = np.asarray(values)

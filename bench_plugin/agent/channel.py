@@ -1,4 +1,4 @@
-"""Frames over a connected stream socket: whole or not at all."""
+"""A channel of frames over a connected stream socket; a frame arrives completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IOV_MAX = 1000
 
 
 class Closed(Exception):
-    """The other side ended the connection; ``within`` says whether a frame was cut."""
+    """The other side ended the connection; ``within`` says whether it ended in the middle of a frame."""
 
     def __init__(self, within: bool) -> None:
         super().__init__("the connection ended within a frame" if within else "the connection ended")
@@ -21,23 +21,26 @@ class Closed(Exception):
 
 
 class Channel:
-    """Sends and receives frames; a timeout of the socket raises socket.timeout from either."""
+    """Sends and receives frames. Both raise socket.timeout when the other side takes too long."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
 
     def fileno(self) -> int:
-        """The descriptor, for select."""
+        """The descriptor of the socket, for select."""
         return self._connection.fileno()
 
     def settimeout(self, seconds: Optional[float]) -> None:
-        """How long one receive or send may wait for the other side."""
+        """Limit the time in seconds that one send or receive waits for the other side; None for no limit."""
         self._connection.settimeout(seconds)
 
     def send(
         self, kind: int, call: int, meta: Optional[Dict[str, Any]] = None, arrays: Sequence[wire.Array] = ()
     ) -> None:
-        """Send one frame. Raises OSError when the connection is gone, WireError when the frame is out of bounds."""
+        """Send one frame, with blobs of any shape [...].
+
+        Raises OSError when the connection has ended, WireError when the frame exceeds the bounds of wire.py.
+        """
         pending = [memoryview(part).cast("B") for part in wire.encode(kind, call, meta, arrays)]
         while pending:
             sent = self._connection.sendmsg(pending[:IOV_MAX])
@@ -47,9 +50,9 @@ class Channel:
                 pending[0] = pending[0][sent:]
 
     def receive(self, seconds: Optional[float] = None, most: int = wire.MAX_BYTES) -> wire.Frame:
-        """Receive one frame, of at most ``most`` bytes, all of it within ``seconds``.
+        """Receive one frame of at most ``most`` bytes, completely within ``seconds``.
 
-        Raises Closed, WireError, socket.timeout.
+        Raises Closed when the connection ends, WireError for bytes that are not a frame, socket.timeout.
         """
         until = None if seconds is None else time.monotonic() + seconds
         head = wire.decode_header(self._exactly(wire.HEADER.size, until, first=True))
@@ -65,7 +68,7 @@ class Channel:
         self._connection.close()
 
     def _exactly(self, size: int, until: Optional[float], first: bool = False) -> bytearray:
-        # Memory is taken as bytes arrive, so that a header alone cannot make the reader allocate gigabytes.
+        # Memory is allocated as bytes arrive, so that a header alone cannot make the reader allocate gigabytes.
         data = bytearray(min(size, CHUNK))
         done = 0
         while done < size:

@@ -1,4 +1,4 @@
-"""What an adapter says of itself: the ADAPTER literal of its file, read without running it."""
+"""The declaration of an adapter: the ADAPTER literal of its file, read without running it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import ast
 import re
 from typing import Any, Dict
 
-HEAD = re.compile(r"\A.*?^ADAPTER\b.*?^\}$", re.MULTILINE | re.DOTALL)  # of a file, up to the end of the literal
+HEAD = re.compile(r"\A.*?^ADAPTER\b.*?^\}$", re.MULTILINE | re.DOTALL)  # up to the end of the literal
 
 
 def declaration_of(source: str, *, checked: bool = True) -> Dict[str, Any]:
-    """The literal's value; of a file that is not ``checked``, what follows the literal is not looked at.
+    """The value of the literal. If not ``checked``, the rest of the file after the literal is not parsed.
 
     Raises SyntaxError for a file that is not Python, ValueError for one without a literal.
     """

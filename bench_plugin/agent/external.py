@@ -1,6 +1,6 @@
-"""Weights that an ONNX file keeps in files beside it: their names, found without onnx and without reading a weight.
+"""External weights of an ONNX file, in files beside it: their names, found without onnx and without reading weights.
 
-The numbers of fields are those of ``onnx.proto``; what is no protobuf has no such files.
+The numbers of fields are those of ``onnx.proto``. A file that is not a protobuf message has no external weights.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Dict, Iterator, List, Mapping, Tuple, Union
 
 from bench_plugin.agent.adapter import InvalidModel
 
-PREFIX = "external/"  # what such a file is called among those of a call
+PREFIX = "external/"  # the prefix of the names of such files in a call
 MODEL = "model.onnx"
 KEY, VALUE, EXTERNAL = 1, 2, 13
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
-# Which fields of a message hold messages that can lead to a tensor, and what they are.
+# The fields of each message that contain messages which can lead to a tensor, with the types of these.
 LEADS = {
     "model": {7: "graph", 25: "function"},
     "function": {7: "node"},
@@ -26,13 +26,13 @@ LEADS = {
     "sparse": {1: "tensor", 2: "tensor"},
 }  # fmt: skip
 
-Field = Tuple[int, int, int]  # number, and where its bytes begin and end
+Field = Tuple[int, int, int]  # the number of a field, and the places where its bytes begin and end
 
 
 def locations(path: str) -> List[str]:
-    """Paths of the external files, relative to the folder of ``path``, each once. Raises OSError.
+    """Paths of the external files, relative to the folder of ``path``, each once.
 
-    Raises InvalidModel for one that leads out of that folder.
+    Raises OSError for a file that cannot be read, InvalidModel for a path that leads out of that folder.
     """
     with open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
@@ -46,13 +46,13 @@ def locations(path: str) -> List[str]:
 
 
 def sources(path: str) -> Dict[str, str]:
-    """The file and those beside it, by their names in a call. Raises InvalidModel, OSError."""
+    """The file and its external files, by their names in a call. Raises as :func:`locations` does."""
     folder = os.path.dirname(path)
     return {MODEL: path, **{PREFIX + location: os.path.join(folder, location) for location in locations(path)}}
 
 
 def artefact(path: str, folder: str) -> Dict[str, str]:
-    """Copies of the file and of those beside it below ``folder``, as files of a reply."""
+    """Copies of the file and its external files below ``folder``, for a reply. Raises as :func:`locations` does."""
     files = {}
     for name, source in sources(path).items():
         files[name] = os.path.join(folder, name)
@@ -62,7 +62,7 @@ def artefact(path: str, folder: str) -> Dict[str, str]:
 
 
 def placed(files: Mapping[str, str], folder: str) -> str:
-    """The path of ``model.onnx`` with its external files beside it, in a place below ``folder`` if need be."""
+    """The path of ``model.onnx`` with its external files beside it; they are put below ``folder`` where needed."""
     beside = {name[len(PREFIX) :]: path for name, path in files.items() if name.startswith(PREFIX)}
     if not beside:
         return files[MODEL]
@@ -75,7 +75,7 @@ def placed(files: Mapping[str, str], folder: str) -> str:
 
 
 def _linked(path: str, target: str) -> None:
-    """Hard, for onnxruntime does not follow a link that leads out of the model's folder; a copy on another disk."""
+    """Make a hard link, because onnxruntime follows no symbolic link out of the model's folder; else a copy."""
     try:
         os.link(path, target)
     except OSError:
@@ -94,7 +94,7 @@ def _locations(data: mmap.mmap, start: int, end: int, kind: str) -> Iterator[str
 
 
 def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[Field]:
-    """The length-delimited fields of a message; ends where the bytes are no message."""
+    """The length-delimited fields of a protobuf message; ends at bytes that are not a field."""
     at: Union[int, None] = start
     while at is not None and at < end:
         tag, at = _varint(data, at, end)
@@ -116,7 +116,7 @@ def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[Field]:
 
 
 def _varint(data: mmap.mmap, at: int, end: int) -> Tuple[int, Union[int, None]]:
-    """A number and where it ends; None where it does not."""
+    """A variable-length number (protobuf) and its end; None in place of one that does not end."""
     value = shift = 0
     while at < end and shift < 64:
         byte = data[at]

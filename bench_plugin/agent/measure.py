@@ -1,4 +1,4 @@
-"""Time and memory, taken where the work is done."""
+"""Measurement of time and memory, in the process that does the work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 class PeakMemory:
-    """The peak resident size of this process since ``reset``, in bytes; 0 where the kernel does not tell."""
+    """The peak of resident memory of this process since ``reset``, in bytes; 0 where the kernel does not report it."""
 
     def reset(self) -> None:
         """Start a new peak (Linux: proc(5), ``clear_refs``, value 5)."""
@@ -17,7 +17,7 @@ class PeakMemory:
             return  # a kernel without it reports the peak since the start of the process
 
     def read(self) -> int:
-        """VmHWM in bytes."""
+        """The peak in bytes (proc(5), VmHWM)."""
         try:
             with open("/proc/self/status") as file:
                 for line in file:

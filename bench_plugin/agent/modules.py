@@ -1,6 +1,6 @@
-"""Adapters as modules: each under its dotted name, so that one imports another by a plain import.
+"""Adapters as modules, each under its dotted name, so that one can import another by a plain import.
 
-Their packages are empty: what was not sent cannot be imported, whatever lies on this machine's disk.
+Their packages are empty, so only files that were sent can be imported, whatever is on this machine's disk.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def own(name: str) -> str:
 
 
 def loaded(module: str, path: str) -> ModuleType:
-    """The file as the module of that dotted name, run once more if it was there before. Raises what the file raises."""
+    """The file as the module of that dotted name; an earlier one is replaced. Raises what the file raises."""
     spec = importlib.util.spec_from_file_location(module, path)
     if spec is None or spec.loader is None:
         raise ImportError("%s cannot be loaded" % path)
@@ -32,7 +32,7 @@ def loaded(module: str, path: str) -> ModuleType:
 
 
 def _package(name: str) -> ModuleType:
-    """A package by its dotted name, with its parents; an empty one where there is none in this process."""
+    """The package of that dotted name, with its parents; those that this process lacks are made empty."""
     if name in sys.modules:
         return sys.modules[name]
     package = sys.modules[name] = ModuleType(name)

@@ -1,8 +1,8 @@
-"""Many values in one file, without pickle: raw bytes one after the other, and JSON that says what lies where.
+"""Packs: many values in one file without pickle, as raw bytes in sequence, and JSON with their places.
 
-A value is a tensor (numpy), a list of values (a sequence), or None (an empty optional). A description is plain data:
-``{"d": dtype, "s": shape, "o": offset, "n": bytes}`` for a tensor, a list of descriptions, or None. Strings are stored
-as JSON in UTF-8. The same descriptions carry values over the wire, where ``o`` is the number of a blob.
+A value is a tensor (a numpy array [...]), a list of values (a sequence), or None (an empty optional). A description is
+plain data: ``{"d": dtype, "s": shape, "o": offset, "n": bytes}`` for a tensor, a list of descriptions, or None. Strings
+are stored as JSON in UTF-8. The same descriptions are used on the wire, where ``o`` is the number of a blob.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Raw = np.ndarray[Any, Any]
 
 STRING = "str"
-VALUE = "value:"  # what blobs of a structured value are called in a call
+VALUE = "value:"  # the prefix of blobs of described values in a call
 # What numpy itself can hold, and every adapter takes as it is; all else is declared by an adapter that takes it.
 PLAIN = frozenset(
     ["bool", "float16", "float32", "float64", "complex64", "complex128"]
@@ -29,12 +29,12 @@ ALIGNMENT = 64
 
 
 def dtype_of(values: Any) -> str:
-    """The name of an array's element type; ``str`` for strings."""
+    """The name of the element type of an array [...]; ``str`` for strings."""
     return STRING if values.dtype.kind in "OUS" else str(values.dtype.name)
 
 
 def raw_of(values: Any) -> Raw:
-    """The bytes of an array; strings as JSON."""
+    """The bytes of an array [...] in C order, little-endian; strings as JSON."""
     import numpy as np
 
     if dtype_of(values) == STRING:
@@ -45,7 +45,10 @@ def raw_of(values: Any) -> Raw:
 
 
 def tensor_of(dtype: str, shape: Sequence[int], raw: Any, codes: bool = False) -> Any:
-    """The inverse of :func:`raw_of`; types that numpy lacks need ml_dtypes, unless their ``codes`` are enough."""
+    """The array of ``shape`` with these bytes, the inverse of :func:`raw_of`.
+
+    Types that numpy lacks come as their integer codes if ``codes``; otherwise they need ml_dtypes.
+    """
     import numpy as np
 
     if dtype == STRING:
@@ -62,7 +65,7 @@ def tensor_of(dtype: str, shape: Sequence[int], raw: Any, codes: bool = False) -
 
 
 def kinds(description: Any) -> Tuple[str, ...]:
-    """What an adapter must take to be handed this value, beyond plain tensors: ``sequence``, ``optional``, dtypes."""
+    """What an adapter must support for this value beside plain tensors: ``sequence``, ``optional``, dtypes."""
     if description is None:
         return ("optional",)
     if isinstance(description, list):
@@ -86,7 +89,7 @@ class Writer:
         return {"d": dtype_of(value), "s": list(value.shape), **self.add_bytes(raw.data)}
 
     def add_bytes(self, data: Any) -> Dict[str, int]:
-        """Write bytes as they are; returns where they lie."""
+        """Write bytes unchanged; returns their place."""
         self._file.write(b"\0" * (-self._file.tell() % ALIGNMENT))
         place = {"o": self._file.tell(), "n": len(data)}
         self._file.write(data)
@@ -94,18 +97,18 @@ class Writer:
 
 
 class Reader:
-    """Values of a file's content, by their descriptions."""
+    """Reads values from the content of a file by their descriptions; ``codes`` as in :func:`tensor_of`."""
 
     def __init__(self, content: Any, codes: bool = False) -> None:
         self._content = memoryview(content)
         self._codes = codes
 
     def bytes(self, place: Mapping[str, Any]) -> Any:
-        """What was written by ``add_bytes``."""
+        """The bytes at a place that ``add_bytes`` returned."""
         return self._content[place["o"] : place["o"] + place["n"]]
 
     def value(self, description: Any) -> Any:
-        """The value of a description."""
+        """The value with this description: an array [...], a list, or None."""
         if description is None:
             return None
         if isinstance(description, list):
@@ -114,7 +117,7 @@ class Reader:
 
 
 def blobs_of(values: Sequence[Any], prefix: str = VALUE) -> Tuple[List[Any], Dict[str, Array]]:
-    """Descriptions and blobs of values for a call or a reply."""
+    """Descriptions of values, and their blobs, uint8 [bytes] with names from ``prefix``, for a call or a reply."""
     blobs: Dict[str, Array] = {}
 
     def add(value: Any) -> Any:
@@ -130,7 +133,7 @@ def blobs_of(values: Sequence[Any], prefix: str = VALUE) -> Tuple[List[Any], Dic
 
 
 def read(described: Mapping[str, Any], arrays: Mapping[str, Array]) -> Dict[str, Any]:
-    """The inverse of :func:`blobs_of`: values by name, from their descriptions and the blobs of a call."""
+    """Values by name, arrays [...], lists or None, from descriptions and the blobs of a call: see :func:`blobs_of`."""
 
     def value_of(description: Any) -> Any:
         if description is None:
@@ -144,7 +147,9 @@ def read(described: Mapping[str, Any], arrays: Mapping[str, Array]) -> Dict[str,
 
 
 def reply(values: Sequence[Any]) -> Tuple[Dict[str, Any], Dict[str, Array]]:
-    """Metadata and blobs of outputs: ``out0`` ... where all are plain arrays, else described in ``values``."""
+    """Metadata and blobs of the outputs of one run: ``out0`` ... [...] if all are plain arrays,
+    else with descriptions.
+    """
     import numpy as np
 
     arrays = [np.asarray(value) if isinstance(value, np.generic) else value for value in values]

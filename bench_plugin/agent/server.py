@@ -1,4 +1,4 @@
-"""The agent's loop: one connection, one request at a time, answered in order."""
+"""The server of an agent: it answers the requests of one connection in order, one at a time."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Loaded:
 
     @property
     def instance(self) -> Any:
-        """The adapter's one instance."""
+        """The only instance of the adapter, made on first use."""
         if self._instance is None:
             self._instance = self._module.Adapter()
         return self._instance
 
     def reset(self) -> None:
-        """Drop what the adapter remembers, if it was ever called."""
+        """Let the adapter drop the objects that it keeps between calls, if it was ever called."""
         if self._instance is not None:
             self._instance.reset()
 
@@ -62,21 +62,24 @@ class Server:
         self._stage = ""
 
     def serve(self) -> None:
-        """Answer requests until ``bye``, the end of the connection or bytes that are no frame. Raises OSError."""
+        """Answer requests until ``bye``, the end of the connection, or bytes that are not a frame.
+
+        Raises OSError when an answer cannot be sent.
+        """
         self._channel.send(wire.HELLO, 0, self._about())
         while True:
             try:
                 frame = self._channel.receive()
             except Closed:
                 return
-            except wire.WireError as error:  # where the next frame begins is not known any more
+            except wire.WireError as error:  # the beginning of the next frame is not known any more
                 self._report(0, error)
                 return
             if frame.kind == wire.BYE:
                 return
             try:
                 self._answer(frame)
-            except Exception as error:  # whatever an adapter raises belongs to the host
+            except Exception as error:  # the host gets whatever an adapter raises
                 self._report(frame.call, error)
 
     def _answer(self, frame: wire.Frame) -> None:
@@ -146,7 +149,9 @@ class Server:
         self._channel.send(wire.RESULT, frame.call, answer, list(reply.arrays.values()))
 
     def _given(self, place: Dict[str, str]) -> str:
-        """A file that was given: a path on a shared file system, or the digest of content that was put."""
+        """The path of a file of a call, which is given as a path on a shared file system or as the digest of stored
+        content.
+        """
         return place["path"] if "path" in place else self._store.path(place["sha256"])
 
     def _report(self, call: int, error: Exception) -> None:
@@ -169,7 +174,7 @@ class Server:
 
 
 def _message(error: BaseException) -> str:
-    """What a person reads first: the cause that an exception names, where it is a converter's own and not ours."""
+    """The message of an exception: that of its cause, where the cause is an error of the tool and not ours."""
     while error.__cause__ is not None and not isinstance(error, (Unsupported, InvalidModel, VersionSkew)):
         error = error.__cause__
     text = ANSI.sub("", str(error)).strip()
@@ -177,7 +182,7 @@ def _message(error: BaseException) -> str:
 
 
 def _traceback(error: BaseException) -> str:
-    """The traceback from the adapter on: the agent's own frames say nothing of the cause."""
+    """The traceback from the adapter on, without the agent's own frames, which say nothing about the cause."""
     cause = error.__cause__ if isinstance(error, Unsupported) and error.__cause__ is not None else error
     frames = cause.__traceback__
     while frames is not None and frames.tb_next is not None and frames.tb_frame.f_globals.get("__name__") == __name__:
@@ -186,7 +191,7 @@ def _traceback(error: BaseException) -> str:
 
 
 def bounded(text: str, most: int) -> str:
-    """The head and the tail of a text that is longer than ``most`` characters."""
+    """A text, of which only the beginning and the end are left if it is longer than ``most`` characters."""
     if len(text) <= most:
         return text
     half = most // 2

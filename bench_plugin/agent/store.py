@@ -1,4 +1,4 @@
-"""The agent's own folder: adapters and blobs by content, scratch folders of calls. Nothing is written outside of it."""
+"""The store of an agent: one folder with adapters and blobs by content and the scratch folders of calls."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Refused(Exception):
-    """A request that would leave the folder, or whose content is not what it is called."""
+    """A request for a path outside the folder, or with content that does not have its digest."""
 
 
 class Store:
-    """Files below one folder."""
+    """Files below one folder; nothing is written outside it."""
 
     def __init__(self, folder: str) -> None:
         self.folder = os.path.realpath(folder)
         os.makedirs(os.path.join(self.folder, "store"), exist_ok=True)
 
     def put(self, digest: str, data: bytes, suffix: str = "") -> str:
-        """Keep ``data`` under its SHA-256; returns the path. Raises Refused where they differ."""
+        """Store ``data`` under its SHA-256 and return the path. Raises Refused where the two do not agree."""
         path = self.path(digest, suffix)
         if hashlib.sha256(data).hexdigest() != digest:
             raise Refused("the content does not have the digest %s" % digest)
@@ -33,26 +33,28 @@ class Store:
         return path
 
     def path(self, digest: str, suffix: str = "") -> str:
-        """Where the content of this digest is, or will be."""
+        """The path of the content with this digest, whether it exists or not. Raises Refused for a text that is no
+        digest.
+        """
         if not DIGEST.fullmatch(digest):
             raise Refused("%r is not a SHA-256 in hexadecimal" % digest)
         return os.path.join(self.folder, "store", digest + suffix)
 
     def has(self, digest: str) -> bool:
-        """Whether the content is here."""
+        """Whether the content with this digest is stored. Raises Refused as :meth:`path` does."""
         return os.path.exists(self.path(digest))
 
     def scratch(self) -> str:
-        """An empty folder for one call; what the call before left there is gone."""
+        """An empty folder for one call; the files of the call before are removed."""
         folder = os.path.join(self.folder, "call")
         os.makedirs(folder, exist_ok=True)
-        if os.listdir(folder):  # one that is empty is used again: thousands of folders take seconds to remove
+        if os.listdir(folder):  # an empty one is used again, because to remove thousands of folders takes seconds
             shutil.rmtree(folder)
             os.makedirs(folder)
         return folder
 
     def below(self, path: str) -> str:
-        """The real path of a result file. Raises Refused when it is outside of the folder or absent."""
+        """The real path of a result file. Raises Refused when it is outside the folder or does not exist."""
         real = os.path.realpath(path if os.path.isabs(path) else os.path.join(self.folder, path))
         if not real.startswith(self.folder + os.sep):
             raise Refused("%s is outside of the agent's folder" % path)

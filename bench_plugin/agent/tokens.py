@@ -1,4 +1,4 @@
-"""Who may speak to an agent over a network: an HMAC challenge over a shared token, which never travels."""
+"""Authentication of connections over a network: an HMAC challenge with a shared token that is never sent (RFC 2104)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import socket
 from bench_plugin.agent import wire
 from bench_plugin.agent.channel import Channel, Closed
 
-SECONDS = 10.0  # a peer that has proven nothing yet is given so long, and so few bytes
+SECONDS = 10.0  # limits for a peer before it is authenticated
 BYTES = 4096
 
 
 def answer_to(token: bytes, nonce: bytes) -> bytes:
-    """HMAC-SHA-256 of the nonce under the token."""
+    """HMAC-SHA-256 of the nonce with the token as its key, 32 bytes."""
     return hmac.new(token, nonce, hashlib.sha256).digest()
 
 
 def admit(channel: Channel, token: bytes) -> bool:
-    """The agent's side: send a fresh nonce, take the connection only with the right answer to it."""
+    """The agent's side: send a fresh nonce; returns whether the answer to it is right."""
     nonce = os.urandom(32)
     channel.settimeout(SECONDS)
     try:
@@ -36,7 +36,10 @@ def admit(channel: Channel, token: bytes) -> bool:
 
 
 def authenticate(channel: Channel, token: bytes) -> None:
-    """The host's side: answer the agent's challenge. Raises WireError when there is none, Closed, OSError."""
+    """The host's side: answer the agent's challenge.
+
+    Raises WireError when there is no challenge, Closed or OSError when the connection ends.
+    """
     frame = channel.receive(SECONDS, BYTES)
     if frame.kind != wire.CHALLENGE or not frame.arrays:
         raise wire.WireError("the agent sent %s instead of a challenge" % wire.KINDS[frame.kind])

@@ -1,4 +1,4 @@
-"""Frames: what host and agent say to each other, byte by byte (docs/protocol.md).
+"""The wire: frames between host and agent, byte by byte (docs/protocol.md).
 
 A frame is, little-endian: a fixed header of 32 bytes, one descriptor of 48 bytes per blob, the metadata as UTF-8 JSON
 (may be empty), the raw blobs. Nothing is executed or unpickled; every size is bounded before memory is taken.
@@ -43,11 +43,11 @@ Buffer = Union[bytes, bytearray, memoryview]
 
 
 class WireError(Exception):
-    """A frame that is not one, or is larger than the bounds."""
+    """Bytes that are not a frame, or a frame that exceeds the bounds."""
 
 
 class Array(NamedTuple):
-    """A blob with its type: ``data`` are the elements in C order, little-endian."""
+    """A blob: elements of type ``dtype`` and ``shape`` [...], in C order and little-endian."""
 
     dtype: str
     shape: Tuple[int, ...]
@@ -55,7 +55,7 @@ class Array(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """One message."""
+    """One message; ``call`` is the number of the call that it belongs to."""
 
     kind: int
     call: int
@@ -64,7 +64,7 @@ class Frame(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A checked header."""
+    """A checked header; ``total`` counts the bytes after it."""
 
     kind: int
     call: int
@@ -74,7 +74,7 @@ class Head(NamedTuple):
 
 
 def nbytes(dtype: str, shape: Sequence[int]) -> int:
-    """Bytes that elements of this type and shape take, rounded up to a whole byte."""
+    """The size in bytes of elements of this type and shape, rounded up to a whole byte."""
     count = 1
     for dim in shape:
         count *= dim
@@ -82,7 +82,10 @@ def nbytes(dtype: str, shape: Sequence[int]) -> int:
 
 
 def encode(kind: int, call: int, meta: Optional[Dict[str, Any]] = None, arrays: Sequence[Array] = ()) -> List[Buffer]:
-    """The buffers of a frame, to be sent in turn; blobs are not copied. Raises WireError where a bound is passed."""
+    """The buffers of a frame with ``arrays`` of any shape [...], to be sent in turn; blobs are not copied.
+
+    Raises WireError where a bound is exceeded.
+    """
     text = json.dumps(meta, separators=(",", ":"), allow_nan=True).encode() if meta else b""
     if len(text) > MAX_META:
         raise WireError("metadata of %d bytes, at most %d can be sent" % (len(text), MAX_META))
@@ -100,7 +103,7 @@ def encode(kind: int, call: int, meta: Optional[Dict[str, Any]] = None, arrays: 
 
 
 def decode_header(data: Buffer) -> Head:
-    """Check a header. Raises WireError that says what is wrong with it."""
+    """Check a header. Raises WireError for one that is not valid."""
     if len(data) != HEADER.size:
         raise WireError("a header of %d bytes, %d are needed" % (len(data), HEADER.size))
     magic, version, kind, _, call, meta_bytes, blobs, _, _, total = HEADER.unpack(data)
@@ -120,7 +123,7 @@ def decode_header(data: Buffer) -> Head:
 
 
 def decode_descriptors(data: Buffer, head: Head) -> List[Tuple[str, Tuple[int, ...], int]]:
-    """Types, shapes and byte counts of the blobs. Raises WireError where they do not fit together."""
+    """The type, shape and size in bytes of every blob. Raises WireError where they do not agree."""
     if len(data) != head.blobs * DESCRIPTOR.size:
         raise WireError("%d bytes of descriptors, %d are needed" % (len(data), head.blobs * DESCRIPTOR.size))
     found = []
@@ -143,7 +146,7 @@ def decode_descriptors(data: Buffer, head: Head) -> List[Tuple[str, Tuple[int, .
 
 
 def decode_meta(data: Buffer) -> Dict[str, Any]:
-    """The metadata object; empty bytes are an empty object. Raises WireError when it is not one."""
+    """The metadata; empty bytes are an empty object. Raises WireError for bytes that are not a JSON object."""
     if not len(data):
         return {}
     try:

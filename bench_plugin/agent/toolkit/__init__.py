@@ -1,1 +1,1 @@
-"""What adapters share: samples, seeded weights, models from declarations, versions, and programs that they start."""
+"""Functions that adapters share: samples, seeded weights, models from declarations, versions, and programs."""

@@ -1,8 +1,8 @@
-"""Weights that let a network show its errors, the same for every framework.
+"""Seeded weights that make a network sensitive to errors, the same for every framework (docs/numbers.md).
 
-Freshly initialised networks shrink their outputs to nothing or blow them up, and hide every mistake. BatchNorm scales
-are drawn from N(1, 0.1) and shifts from N(0, 0.1), biases that are all equal from N(0, 0.05), and the statistics of
-every BatchNorm are those of one pass over seeded images.
+Freshly initialised networks shrink their outputs to almost nothing or let them grow without bound, which hides errors.
+So BatchNorm scales are drawn from N(1, 0.1) and shifts from N(0, 0.1), biases that are all equal from N(0, 0.05), and
+the statistics of every BatchNorm are those of one pass over seeded images.
 """
 
 from __future__ import annotations
@@ -23,29 +23,35 @@ ULP = 2.0**-24  # half a unit in the last place of float32
 
 
 class Weights:
-    """Seeded draws, one stream per parameter name: they do not depend on the order of parameters."""
+    """Seeded weights, from one random stream per parameter name, so that the order of parameters does not matter.
+
+    Every method returns an array of the shape [...] and dtype of ``like``.
+    """
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
     def scale(self, name: str, like: Values) -> Values:
-        """A BatchNorm scale."""
+        """A BatchNorm scale, from N(1, 0.1)."""
         return self._normal(name, like, 1.0, SCALE_SPREAD)
 
     def shift(self, name: str, like: Values) -> Values:
-        """A BatchNorm shift."""
+        """A BatchNorm shift, from N(0, 0.1)."""
         return self._normal(name, like, 0.0, SHIFT_SPREAD)
 
     def bias(self, name: str, like: Values) -> Values:
-        """A bias: what it is, or drawn where every element is equal (equal ones are merged by exporters)."""
+        """A bias: ``like`` itself, or from N(0, 0.05) if all its elements are equal, because exporters merge equal
+        ones.
+        """
         if like.size and not (like == like.reshape(-1)[0]).all():
             return like
         drawn: Values = self._normal(name, like, 0.0, BIAS_SPREAD)
         return drawn + like
 
     def kernel(self, name: str, like: Values) -> Values:
-        """The kernel of a layer in front of a ReLU, inputs on all axes but the last: variance 2 / inputs (He et al.
-        2015).
+        """The kernel [..., outputs] of a layer before a ReLU, with variance 2 / inputs (He et al., 2015).
+
+        Its inputs are the product of all axes but the last.
         """
         inputs = like.size // like.shape[-1]
         return self._normal(name, like, 0.0, float((2.0 / inputs) ** 0.5))
@@ -59,7 +65,7 @@ class Weights:
 
 
 class Perturbation:
-    """Values times (1 +- 2^-24), signs seeded: what rounding to float32 may do to them."""
+    """Multiplies values by (1 +- 2^-24) with seeded signs, as rounding to float32 may change them."""
 
     def __init__(self, seed: int) -> None:
         import numpy as np
@@ -70,6 +76,6 @@ class Perturbation:
         if values.dtype.kind != "f":
             return values
         signs = self._rng.integers(0, 2, values.shape, dtype="int8") * 2 - 1
-        reach = 2 * ULP if values.dtype.name == "float32" else ULP  # less would be rounded away again
+        reach = 2 * ULP if values.dtype.name == "float32" else ULP  # a smaller one would be lost when rounded
         off: Values = (values * (1.0 + signs * reach)).astype(values.dtype)
         return off

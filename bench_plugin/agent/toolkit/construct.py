@@ -1,8 +1,8 @@
-"""A model from a declaration: callables with arguments, nested as deep as the declaration says.
+"""Build a model from a declaration: nested tables of callables with arguments.
 
-A table with ``callable`` is called: ``positional`` and ``arguments`` may hold further such tables; ``children`` are
-given to the result's ``add`` in turn; ``attribute = true`` takes the object itself without a call. TOML has no null:
-``none = [names]`` are keywords that are None, ``{ null = true }`` stands for None anywhere else.
+A table with ``callable`` is a call: ``positional`` and ``arguments`` may contain further such tables, ``children`` are
+passed to ``add`` of the result one by one, and ``attribute = true`` takes the object itself without a call. TOML has no
+null: ``none = [names]`` are keywords that are None, ``{ null = true }`` stands for None anywhere else.
 """
 
 from __future__ import annotations

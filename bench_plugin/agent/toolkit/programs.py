@@ -1,4 +1,4 @@
-"""Programs that an adapter starts: found on PATH, run to their end, their output as text."""
+"""Programs that an adapter runs: found on PATH, run to their end, with their output as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench_plugin.agent.adapter import Unsupported
 
 
 class Finished(NamedTuple):
-    """A program that ended: its status (negative: the number of the signal that ended it) and what it printed."""
+    """A program that ended: its status (negative for the number of a signal that ended it) and its output."""
 
     status: int
     text: str
@@ -20,7 +20,7 @@ class Finished(NamedTuple):
 def executable(name: str, package: str = "", *others: str) -> str:
     """The path of the first of ``name`` and ``others`` that is on PATH.
 
-    Raises Unsupported, which names the package to install (that of the same name where ``package`` is empty).
+    Raises Unsupported where none is; it names the package to install, ``package`` or that of the same name.
     """
     for one in (name, *others):
         path = shutil.which(one)
@@ -30,9 +30,10 @@ def executable(name: str, package: str = "", *others: str) -> str:
 
 
 def run(argv: Sequence[str], folder: Optional[str] = None, variables: Optional[Mapping[str, str]] = None) -> Finished:
-    """Run it in ``folder``, which then takes its temporary files too; standard error joins standard output.
+    """Run a program in ``folder``, which is also its folder of temporary files; both its outputs are joined.
 
-    It stays in the agent's process group, so that it ends with the agent, and speaks the language that is read here.
+    It stays in the process group of the agent, so that it ends with the agent, and its messages are English.
+    Raises OSError where it cannot be started.
     """
     environment = {**os.environ, "LC_ALL": "C", **({"TMPDIR": folder} if folder else {}), **(variables or {})}
     done = subprocess.run(

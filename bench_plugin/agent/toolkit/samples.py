@@ -1,4 +1,4 @@
-"""Inputs and outputs of many samples: run one at a time, joined afterwards; and seeded images."""
+"""Samples: run a model on N samples one at a time and join the outputs; and seeded images."""
 
 from __future__ import annotations
 
@@ -15,25 +15,28 @@ if TYPE_CHECKING:
 
     Arrays = List[np.ndarray[Any, Any]]
 
-Values = List[Any]  # arrays; where a tool takes them, also lists (sequences) and None (empty optionals)
+Values = List[Any]  # arrays, and for some tools also lists (sequences) and None (empty optionals)
 Run = Callable[[Values], Values]
 
-ROWS = "#rows"  # beside an output whose length varies: how many of its rows each sample has, [N]
+ROWS = "#rows"  # suffix of the array that counts the rows of each of N samples, int64 [N]
 
 
 def answered(
     call: Union[RunCall, RunImportedCall], run: Run, inputs: Sequence[Any], meta: Optional[Mapping[str, object]] = None
 ) -> Reply:
-    """The reply to a call that runs a model: outputs ``out0``, ``out1`` ..., and ``meta``.
+    """The reply to a call that runs a model: outputs ``out0``, ``out1`` ... [N, ...], and ``meta``.
 
-    ``run`` takes the inputs of one sample and returns its outputs; ``inputs`` are the call's, in the order that ``run``
-    takes them.
+    ``run`` takes the inputs of one sample and returns its outputs. ``inputs`` are those of the call, [N, ...] over N
+    samples (or [...] for a single run), in the order of ``run``'s. Raises what ``run`` raises.
     """
     return reply(call, results(call, run, inputs), meta)
 
 
 def results(call: Union[RunCall, RunImportedCall], run: Run, inputs: Sequence[Any]) -> List[Values]:
-    """Outputs of each of N samples; of one run where the call says ``once``, or where the model takes nothing."""
+    """The outputs of each of N samples, from ``inputs`` [N, ...].
+
+    If the call says ``once`` or the model has no inputs, there is one run, whose ``inputs`` and outputs are [...].
+    """
     if _at_once(call):
         return [run(list(inputs))]
     return one_by_one(run, inputs, call.batched)
@@ -42,7 +45,10 @@ def results(call: Union[RunCall, RunImportedCall], run: Run, inputs: Sequence[An
 def reply(
     call: Union[RunCall, RunImportedCall], outputs: Sequence[Values], meta: Optional[Mapping[str, object]] = None
 ) -> Reply:
-    """The reply with what :func:`results` gave, for whoever looks at it in between."""
+    """The reply with the ``outputs`` of :func:`results`, joined to [N, ...] over N samples; [...] for a single run.
+
+    An adapter that inspects the outputs calls the two instead of :func:`answered`.
+    """
     if _at_once(call):
         described, arrays = packs.reply(outputs[0])
         return Reply({**(meta or {}), **described}, arrays)
@@ -55,30 +61,37 @@ def _at_once(call: Union[RunCall, RunImportedCall]) -> bool:
 
 
 def one_by_one(run: Run, inputs: Sequence[Any], batched: bool) -> List[Values]:
-    """Outputs of each of N samples: batch-1 slices of batched inputs, ``x[i]`` of others."""
+    """The outputs of each of N samples, from inputs [N, ...]: ``run`` gets [1, ...] if ``batched``, else [...]."""
     return [run([x[i : i + 1] if batched else x[i] for x in inputs]) for i in range(len(inputs[0]))]
 
 
 def feeds(arrays: Mapping[str, Any], batched: bool) -> Iterator[Dict[str, Any]]:
-    """N samples one after another, each as a model takes it, by name; none where there are no arrays."""
+    """Each of the N samples of ``arrays`` [N, ...] by name: as [1, ...] if ``batched``, else as [...].
+
+    Without arrays there are no samples.
+    """
     for index in range(min((len(values) for values in arrays.values()), default=0)):
         yield {name: x[index : index + 1] if batched else x[index] for name, x in arrays.items()}
 
 
 def computed_in(dtypes: Iterable[str]) -> str:
-    """The precision that outputs were computed in, by numpy's names of their types; "" for several, or for none."""
+    """The precision (fp32 or bf16) of outputs with these dtypes, numpy's names; "" if they differ or are others."""
     named = {"float32": "fp32", "bfloat16": "bf16"}
     computed = sorted({named[dtype] for dtype in dtypes if dtype in named})
     return computed[0] if len(computed) == 1 else ""
 
 
 def doubled(values: Any) -> Any:
-    """Floating point numbers as float64, anything else as it is."""
+    """An array [...] of floating-point numbers as float64 of the same shape; any other array unchanged."""
     return values.astype("float64") if values.dtype.kind == "f" else values
 
 
 def joined(outputs: Sequence[Arrays], names: Sequence[str], batched: bool, ragged: bool = False) -> Dict[str, Any]:
-    """N samples' outputs by name as [N, ...]; ``ragged`` ones are concatenated, with their lengths in ``name#rows``."""
+    """The outputs of N samples by name as [N, ...].
+
+    ``outputs`` has for each sample its outputs, [1, ...] if ``batched``, else [...]. ``ragged`` ones are concatenated
+    to [all rows, ...], with the number of rows of each sample in ``name#rows``, int64 [N].
+    """
     import numpy as np
 
     found: Dict[str, Any] = {}
@@ -95,17 +108,17 @@ def joined(outputs: Sequence[Arrays], names: Sequence[str], batched: bool, ragge
 
 
 def numbered(count: int) -> List[str]:
-    """Names of outputs that have none: out0, out1 ..."""
+    """Names for outputs without names: out0, out1 ..."""
     return ["out%d" % index for index in range(count)]
 
 
 def blobs(arrays: Mapping[str, Any], prefix: str = "") -> Dict[str, Array]:
-    """Arrays for a reply, under ``prefix``."""
+    """numpy arrays of any shape [...] as blobs for a reply, with ``prefix`` before their names."""
     return {prefix + name: from_numpy(values) for name, values in arrays.items()}
 
 
 def images(seed: int, shape: Sequence[int]) -> np.ndarray[Any, Any]:
-    """Low-frequency float32 fields [n, channels, height, width] of varied contrast with a little noise."""
+    """Seeded images, float32 of ``shape`` [N, channels, height, width]: smooth fields of varied contrast, and noise."""
     import numpy as np
 
     rng = np.random.default_rng([seed, 0x1A6E])
@@ -122,7 +135,10 @@ def images(seed: int, shape: Sequence[int]) -> np.ndarray[Any, Any]:
 
 
 def save_images(path: str, shape: Sequence[int]) -> None:
-    """Seeded images in [0, 1], channels last, as an .npy file."""
+    """Write seeded images, float32 in [0, 1] of ``shape`` [N, height, width, channels], as an .npy file.
+
+    Raises OSError where the file cannot be written.
+    """
     import numpy as np
 
     count, height, width, channels = shape

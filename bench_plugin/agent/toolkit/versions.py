@@ -1,4 +1,4 @@
-"""Versions of installed distributions, as an adapter reports them."""
+"""Versions of installed distributions, for an adapter's reports."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Dict
 
 
 def installed(*names: str) -> Dict[str, str]:
-    """The version of each distribution. Raises importlib.metadata.PackageNotFoundError where one is absent."""
+    """The version of each distribution. Raises importlib.metadata.PackageNotFoundError where one is not installed."""
     return {name: importlib.metadata.version(name) for name in names}
 
 
 def found(*names: str) -> Dict[str, str]:
-    """The versions of those distributions that are installed: an adapter works in several toolchains."""
+    """The versions of those distributions that are installed, for an adapter that works in several toolchains."""
     versions = {}
     for name in names:
         try:
