@@ -117,7 +117,7 @@ class Reader:
 
 
 def blobs_of(values: Sequence[Any], prefix: str = VALUE) -> Tuple[List[Any], Dict[str, Array]]:
-    """Descriptions of values, and their blobs, uint8 [bytes] with names from ``prefix``, for a call or a reply."""
+    """Descriptions of ``values`` (arrays [...], lists, None), and their blobs, named from ``prefix``, for the wire."""
     blobs: Dict[str, Array] = {}
 
     def add(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """The contract between host and adapters: one record per operation, read from the frame once, before the adapter.
 
-Host and agent use the same records: the host writes ``CompileCall(...).meta()``, the agent reads it back. CALLS says
-which record an operation takes; an adapter with operations of its own names their records in a CALLS of its own.
+Host and agent use the same records: the host writes ``CompileCall(...).meta()`` and the agent reads it back. CALLS maps
+each operation to its record; an adapter with further operations maps these in a CALLS of its own.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _RECORDS: Tuple[Type[Call], ...] = (
     EvaluateCall, MutateCall, EmulateCall, PrepareCall, LayersCall, OpenCall, ExtractCall, ShrinkCall, CollectCall,
     ConvertCall, BuildGraphCall,
 )  # fmt: skip
-CALLS: Dict[str, Type[Call]] = {kind.operation: kind for kind in _RECORDS}  # operation to the record that it takes
+CALLS: Dict[str, Type[Call]] = {kind.operation: kind for kind in _RECORDS}  # the record of each operation
 
 __all__ = [
     "CALIBRATION", "CALLS", "FIXED", "INPUTS", "ORIGINAL", "QDQ", "SECOND_BINDING", "WEIGHTS", "BuildGraphCall", "Call",

@@ -1,4 +1,4 @@
-"""What every call has: files, arrays and a folder beside its fields, and the stage that it announces."""
+"""The base of all calls: files, arrays and a folder beside the fields, and the announcement of stages."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound="Call")
 
-INPUTS, SECOND_BINDING, CALIBRATION, FIXED = "in", "alt", "calib", "fix"  # prefixes of arrays on the wire
+INPUTS, SECOND_BINDING, CALIBRATION, FIXED = "in", "alt", "calib", "fix"  # prefixes of the names of arrays on the wire
 
 
 def processors() -> int:
-    """How many processors this machine has: the threads that a tool uses where a call does not say how many."""
+    """The number of processors of this machine, which is the default number of threads of a tool."""
     return os.cpu_count() or 1
 
 
 def named_arrays(kind: str, arrays: Mapping[str, Any]) -> Dict[str, Any]:
-    """Arrays by the names of inputs, under the names that they have on the wire; ``kind`` is one of the four."""
+    """``arrays`` [...] by the names of inputs, under their names on the wire; ``kind`` is one of the four prefixes."""
     return {"%s:%s" % (kind, name): values for name, values in arrays.items()}
 
 
 class Files(Dict[str, str]):
-    """Paths by the names of files. One that is missing is an error of whoever made the call."""
+    """Paths by the names of files. A missing one is an error in the call."""
 
     def __missing__(self, name: str) -> str:
         raise Malformed("file %r is missing; there are %s" % (name, ", ".join(sorted(self)) or "none"))
 
 
 class Place:
-    """Where a call is carried out: a scratch folder, the files and arrays that came along, and who hears of stages."""
+    """The place of a call: its scratch folder, files and arrays, and the function that is told about stages."""
 
     def __init__(
         self, folder: str, files: Mapping[str, str], arrays: Mapping[str, Array], announce: Callable[[str], None]
@@ -49,7 +49,7 @@ class Place:
 
 
 def _unheard(stage: str) -> None:
-    """Nobody listens where a call is only described."""
+    """Ignore a stage, for calls that are only described."""
 
 
 NOWHERE = Place("", {}, {}, _unheard)
@@ -58,21 +58,21 @@ NOWHERE = Place("", {}, {}, _unheard)
 class Call(Record):
     """One request to an adapter: fields from the metadata, with arrays, files and a folder beside them.
 
-    ``files`` are never written to; result files must lie below ``folder``, which is emptied when the next call begins.
+    ``files`` must not be changed; result files must be below ``folder``, which is emptied when the next call begins.
     """
 
     operation: ClassVar[str] = ""
     _place: ClassVar[Place] = NOWHERE
 
     def at(self: C, place: Place) -> C:
-        """The same call, carried out at ``place``."""
+        """The same call at ``place``."""
         found = copy.copy(self)
         object.__setattr__(found, "_place", place)
         return found
 
     @property
     def place(self) -> Place:
-        """Where the call is carried out, for a call of another adapter that is made on the way."""
+        """The place of the call, for a call of another adapter from inside this one."""
         return self._place
 
     @property
@@ -82,30 +82,30 @@ class Call(Record):
 
     @property
     def files(self) -> Files:
-        """Readable paths by the names of files, such as ``model.onnx``."""
+        """Paths of the call's files by name, such as ``model.onnx``."""
         return self._place.files
 
     @property
     def inputs(self) -> Arrays:
-        """Inputs by name, in their order.
+        """Inputs by name, in their order, of the dtypes that the model declares.
 
-        N samples as [N, ...]; where a call says ``once``, tensors as the model takes them.
+        They are N samples as [N, ...]; if the call says ``once``, they are [...] as the model takes them.
         """
         return self._given(INPUTS)
 
     def path(self, name: str) -> str:
-        """Where a result file of that name belongs."""
+        """The path for a result file of that name."""
         return os.path.join(self.folder, name)
 
     def stage(self, name: str) -> None:
-        """Tell the host that a stage begins now: the deadline counts from here.
+        """Tell the host that a stage begins now, from which its time limit counts.
 
-        Stages are build, reference, export, check, import, compile and run.
+        The stages are build, reference, export, check, import, compile and run.
         """
         self._place.announce(name)
 
     def named(self, names: Sequence[str]) -> Arrays:
-        """Those of the inputs that ``names`` has, in its order."""
+        """The inputs with these names [N, ...], in the order of ``names``. Raises KeyError for a missing one."""
         given = self.inputs
         return {name: given[name] for name in names if name in given}
 
@@ -125,5 +125,5 @@ class Call(Record):
 
 
 def one_sample(inputs: Mapping[str, Any], batched: bool) -> List[Any]:
-    """The first of N samples as a model takes it: a batch of one, or without a batch where ``batched`` is false."""
+    """The first of the N samples of ``inputs`` [N, ...]: [1, ...] if ``batched``, else [...]."""
     return [values[:1] if batched else values[0] for values in inputs.values()]

@@ -1,4 +1,4 @@
-"""Calls of compilers: compile, and run the artefact."""
+"""The calls of compilers: compile, and run the artefact."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ ORIGINAL, QDQ = "original", "qdq"
 
 @dataclass(frozen=True)
 class CompilerCall(Call):
-    """What compiling and running share.
+    """The fields that compile and run share.
 
-    batched: samples are rows of a batch; else a sample has no batch dimension, or one of its own.
+    batched: a sample is [1, ...], a batch of one; else it has no batch dimension, or one of its own.
     precision: fp32, bf16, fp16, w16, w8, w8a8 ...; one of those that ADAPTER declares.
     graph: the file that is compiled: ``original`` as it was exported, else pre-quantised or pre-converted (``qdq``,
         ``dynamic``, ``w16``, ``fp16``).
-    target: the machine that is compiled for.
+    target: the machine to compile for.
     backend: one of those that ADAPTER declares; empty where it declares none.
-    options: the tool's options that ADAPTER declares, each with the value that was chosen.
-    threads: how many threads the tool may use; all processors where the call does not say.
+    options: the tool's options that ADAPTER declares, each with its selected value.
+    threads: the number of threads that the tool may use; that of the processors if the call does not say.
     input_ports: inputs of the model, in its order, with their layouts.
     output_ports: outputs of the model, in its order.
     binding: sizes of symbolic dimensions.
     calibration_method: minmax, entropy or percentile.
-    framework: whose model it is, where no ONNX file is compiled.
-    model: the framework's own model, where no ONNX file is compiled.
-    seed: of the framework's own model.
-    description: of a command-line compiler.
+    framework: the framework of ``model``; empty where an ONNX file is compiled.
+    model: the framework's own model; None where an ONNX file is compiled.
+    seed: the seed of the framework's own model.
+    description: the description of a command-line compiler.
     """
 
     batched: bool = False
@@ -58,13 +58,13 @@ class CompilerCall(Call):
     description: Optional[Description] = None
 
     def option(self, name: str, default: str) -> str:
-        """The value that was chosen for an option of the tool, ``default`` where none was."""
+        """The selected value of an option of the tool, or ``default``."""
         return self.options.get(name, default)
 
 
 @dataclass(frozen=True)
 class CompileCall(CompilerCall):
-    """Compile ``model.onnx``, or a framework's own model; the inputs then are one example.
+    """Compile ``model.onnx``, or a framework's own model, whose inputs are one example [1, ...].
 
     The reply's files are the artefact. Its metadata may say ``effective`` (the precision that was computed in),
     ``integer`` (integer or simulated), ``portable``, ``dynamic``, ``placement``, ``switches``, ``notes`` and ``shims``.
@@ -79,17 +79,17 @@ class CompileCall(CompilerCall):
 
     @property
     def calibration(self) -> Arrays:
-        """Calibration inputs by name, [N, ...]; empty where nothing is to be calibrated."""
+        """The calibration inputs by name, [N, ...] over N samples; empty where none are needed."""
         return self._given(CALIBRATION)
 
     @property
     def example(self) -> List[np.ndarray[Any, Any]]:
-        """One sample as the model takes it; empty where a file is compiled."""
+        """One sample, [1, ...] if ``batched``, else [...]; empty where a file is compiled."""
         return one_sample(self.inputs, self.batched)
 
     @property
     def of_model(self) -> ModelCall:
-        """The framework's own model. Raises Malformed where the call is about a file."""
+        """The call for the framework's own model. Raises Malformed for a call that compiles a file."""
         if self.model is None:
             raise Malformed("%s: field 'model' is missing; expected ModelDescription" % self.operation)
         return ModelCall(self.model, self.seed, self.batched).at(self.place)
@@ -97,12 +97,12 @@ class CompileCall(CompilerCall):
 
 @dataclass(frozen=True)
 class RunCall(CompilerCall):
-    """Run the artefact, whose files have the names that compiling gave them; outputs are ``out0``, ``out1`` ...
+    """Run the artefact, whose files have the names from compilation; outputs are ``out0``, ``out1`` ... [N, ...].
 
     ragged: the number of rows of an output differs from sample to sample.
-    once: the inputs are tensors as the model takes them, to be run once (operator cases, a second binding of symbols);
-        else there are N samples, each run for itself.
-    values: descriptions of inputs that are no plain tensors, see :mod:`bench_plugin.agent.packs`.
+    once: the inputs are [...] as the model takes them, for a single run (operator cases, a second binding of symbols);
+        else they are [N, ...], and each of the N samples is run alone.
+    values: descriptions of inputs that are not plain tensors, see :mod:`bench_plugin.agent.packs`.
     """
 
     operation = "run"
@@ -113,7 +113,9 @@ class RunCall(CompilerCall):
 
     @property
     def inputs(self) -> Dict[str, Any]:
-        """Inputs by name: arrays, and lists or None where a value is a sequence or an empty optional."""
+        """Inputs by name: arrays [N, ...] (or [...] for a single run), lists for sequences, None
+        for empty optionals.
+        """
         found: Dict[str, Any] = dict(super().inputs)
         if self.values:
             from bench_plugin.agent import packs

@@ -1,4 +1,4 @@
-"""The contract as Markdown, written from the types themselves: what each kind of adapter implements, field by field."""
+"""The contract as Markdown, made from its types: the methods of each kind of adapter, and the fields of each call."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PARTS: List[Type[Record]] = [Port, Target, ModelDescription, Training]
 
 
 def describe() -> str:
-    """Every kind of adapter with its methods, every call with its fields, and what calls are made of, as Markdown."""
+    """Every kind of adapter with its methods, every call with its fields, and the parts of calls, as Markdown."""
     lines: List[str] = []
     for kind, calls in KINDS.items():
         lines += _heading("## " + kind.__name__, kind)
@@ -53,7 +53,7 @@ def describe() -> str:
 
 
 def documented(kind: type) -> Dict[str, str]:
-    """What the docstrings of a record and of its bases say of each field: lines ``name: text``, at the left edge."""
+    """The meaning of each field, from lines ``name: text`` in the docstrings of a record and its bases."""
     found: Dict[str, str] = {}
     for base in reversed(kind.__mro__):
         name = ""
@@ -92,7 +92,7 @@ def _heading(heading: str, kind: type) -> List[str]:
 
 
 def _properties(kind: type, apart_from: type = object) -> List[str]:
-    """The properties and methods of a class, and of its bases that are not those of ``apart_from``."""
+    """The properties and methods of a class and its bases, except those of ``apart_from``."""
     known = set(apart_from.__mro__)
     found: Dict[str, str] = {}
     for base in reversed([one for one in kind.__mro__ if one not in known and one is not Record]):

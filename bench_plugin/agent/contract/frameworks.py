@@ -1,4 +1,4 @@
-"""Calls of frameworks, of training and of datasets."""
+"""The calls of frameworks, of training and of datasets."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ WEIGHTS = "weights.npz"
 
 @dataclass(frozen=True)
 class ModelCall(Call):
-    """A framework's own model, whatever is to be done with it. ``weights.npz`` holds its weights where it is trained.
+    """The fields of all calls for a framework's own model. The file ``weights.npz`` has its weights if it is trained.
 
-    model: how it is constructed.
-    seed: of weights that are not trained.
-    batched: samples are rows of a batch; else a sample has no batch dimension, or one of its own.
+    model: the declaration of its constructor.
+    seed: the seed of weights that are not trained.
+    batched: a sample is [1, ...], a batch of one; else it has no batch dimension, or one of its own.
     """
 
     model: ModelDescription
@@ -35,22 +35,23 @@ class ModelCall(Call):
 
     @property
     def identity(self) -> str:
-        """The same for two calls that construct the same model with the same weights: SHA-256 in hexadecimal."""
+        """SHA-256 in hexadecimal, equal for calls that construct the same model with the same weights."""
         return hashlib.sha256(json.dumps([self.model.meta(), self.seed], sort_keys=True).encode()).hexdigest()
 
     @property
     def example(self) -> List[np.ndarray[Any, Any]]:
-        """One sample as the model takes it, in the order of its inputs."""
+        """One sample, [1, ...] if ``batched``, else [...], in the order of the model's inputs."""
         return one_sample(self.inputs, self.batched)
 
 
 @dataclass(frozen=True)
 class ReferenceCall(ModelCall):
-    """What the model computes: in float64, by default kernels, by other kernels, and in float64 off by an ulp.
+    """Outputs of the model in float64, by default kernels, by other kernels, and in float64 perturbed by one ULP.
 
-    The reply's arrays are ``default:<output>``, ``truth:``, ``variant:``, ``perturbed:`` and ``alt:`` [N, ...].
+    The reply's arrays are ``truth:<output>`` (float64), ``default:``, ``variant:`` and ``perturbed:``, [N, ...] each,
+    and ``alt:`` [...] for the second binding.
 
-    noise_samples: how many of the samples the variant and the perturbed run take.
+    noise_samples: the number of samples for the variant and the perturbed run.
     """
 
     operation = "reference"
@@ -59,17 +60,17 @@ class ReferenceCall(ModelCall):
 
     @property
     def second_binding(self) -> Arrays:
-        """Inputs by name for the second binding of symbolic dimensions, as the model takes them; empty without one."""
+        """Inputs [...] by name for the second binding of symbolic dimensions; empty for a static model."""
         return self._given(SECOND_BINDING)
 
 
 @dataclass(frozen=True)
 class ExportCall(ModelCall):
-    """The model as ``model.onnx``; the inputs are one example.
+    """Export the model to ``model.onnx``; the inputs are one example.
 
     exporter: one of those that ADAPTER declares.
-    opset: of ONNX's own operators.
-    dynamic: symbolic dimensions stay symbolic; else every dimension is the example's.
+    opset: the version of ONNX's default domain.
+    dynamic: symbolic dimensions stay symbolic; else they get the sizes of the example.
     """
 
     operation = "export"
@@ -81,7 +82,7 @@ class ExportCall(ModelCall):
 
 @dataclass(frozen=True)
 class ImportCall(Call):
-    """``model.onnx`` as a model of the framework, which is kept for the RunImportedCall that follows.
+    """Import ``model.onnx`` into the framework, and keep the model for the RunImportedCall that follows.
 
     importer: one of those that ADAPTER declares.
     input_ports: the file's inputs.
@@ -97,11 +98,11 @@ class ImportCall(Call):
 
 @dataclass(frozen=True)
 class RunImportedCall(Call):
-    """Outputs ``out0``, ``out1`` ... of the model that was imported by the call before.
+    """Outputs ``out0``, ``out1`` ... [N, ...] of the model that the call before imported.
 
     batched: samples are rows of a batch.
     ragged: the number of rows of an output differs from sample to sample.
-    once: the inputs are tensors as the model takes them, to be run once (such as a second binding of symbols).
+    once: the inputs are [...] as the model takes them, for a single run (such as a second binding of symbols).
     """
 
     operation = "run_imported"
@@ -113,9 +114,9 @@ class RunImportedCall(Call):
 
 @dataclass(frozen=True)
 class TrainCall(ModelCall):
-    """The model trained on the call's only input [n, ...], as ``weights.npz``.
+    """Train the model on the call's only input [N, ...] and write ``weights.npz``.
 
-    training: for how long, and how.
+    training: the length of the training and its parameters.
     """
 
     operation = "train"
@@ -124,12 +125,12 @@ class TrainCall(ModelCall):
 
     @property
     def labels(self) -> np.ndarray[Any, Any]:
-        """The classes of the images, int64 [n]."""
+        """The classes of the images, int64 [N]."""
         return self._array("labels")
 
 
 @dataclass(frozen=True)
 class FetchCall(Call):
-    """A dataset as arrays ``x_train y_train x_test y_test``: images float32 [n, ...] in [0, 1], classes int64 [n]."""
+    """A dataset as arrays ``x_train y_train x_test y_test``: images float32 [N, ...] in [0, 1], classes int64 [N]."""
 
     operation = "fetch"

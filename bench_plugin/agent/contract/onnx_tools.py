@@ -1,4 +1,4 @@
-"""Calls of the tools that read, write, evaluate and take apart ONNX files."""
+"""The calls of the tools that check, evaluate, change and split ONNX files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckCall(Call):
-    """What onnx's checker says of ``model.onnx``, and what the file declares of itself."""
+    """Check ``model.onnx`` with onnx's checker, and read what the file declares."""
 
     operation = "check"
 
 
 @dataclass(frozen=True)
 class EvaluateCall(Call):
-    """Outputs ``out0``, ``out1`` ... of ``model.onnx`` in float64: the file's float64 reference.
+    """Outputs ``out0``, ``out1`` ... [N, ...] of ``model.onnx`` in float64: the file's float64 reference.
 
     batched: samples are rows of a batch.
     ragged: the number of rows of an output differs from sample to sample.
-    perturb: a seed; weights and inputs are then off by (1 +- 2^-24). None: as they are.
-    samples: how many of the samples are run; None for all.
+    perturb: the seed of a perturbation of weights and inputs by (1 +- 2^-24); None for no perturbation.
+    samples: the number of samples to run; None for all.
     """
 
     operation = "evaluate"
@@ -42,19 +42,19 @@ class EvaluateCall(Call):
 class EvaluateCasesCall(Call):
     """The float64 references of operator cases (``cases.json``, ``cases.bin``) as ``truths.json`` and ``truths.bin``.
 
-    needs: name of a case to what its rule needs beside the values: ``value``, ``sum`` or ``spread``.
+    needs: for the name of each case, what its rule needs: ``value``, ``sum`` or ``spread``.
     """
 
-    operation = "evaluate"  # of the adapter onnx_truths
+    operation = "evaluate"  # an operation of the adapter onnx_truths
 
     needs: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class MutateCall(Call):
-    """Outputs ``<mutant>:out0`` ... [n, ...] of every standard mutant of ``model.onnx``.
+    """Outputs ``<mutant>:out0`` ... [n, ...] of every mutant of ``model.onnx`` for the first n samples.
 
-    samples: how many of the samples are run.
+    samples: the number n of samples to run.
     batched: samples are rows of a batch.
     """
 
@@ -66,9 +66,10 @@ class MutateCall(Call):
 
 @dataclass(frozen=True)
 class EmulateCall(Call):
-    """Outputs ``<precision>:out0`` ... [n, ...] of ``model.onnx``, rounded in float64 as that precision rounds.
+    """Outputs ``<precision>:out0`` ... [n, ...] of ``model.onnx``, emulated in float64 with the rounding of a
+    precision.
 
-    samples: how many of the samples are run.
+    samples: the number n of samples to run.
     batched: samples are rows of a batch.
     """
 
@@ -80,7 +81,7 @@ class EmulateCall(Call):
 
 @dataclass(frozen=True)
 class PrepareCall(Call):
-    """A pre-quantised or pre-converted ``model.onnx``.
+    """Pre-quantise or pre-convert ``model.onnx``.
 
     graph: ``qdq``, ``dynamic``, ``w16``, ``w16-all`` or ``fp16``.
     batched: calibration samples are rows of a batch.
@@ -95,13 +96,13 @@ class PrepareCall(Call):
 
     @property
     def calibration(self) -> Arrays:
-        """Calibration inputs by name, [N, ...]; empty where nothing is to be calibrated."""
+        """The calibration inputs by name, [N, ...] over N samples; empty where none are needed."""
         return self._given(CALIBRATION)
 
 
 @dataclass(frozen=True)
 class LayersCall(Call):
-    """A QDQ file layer by layer.
+    """Split a QDQ file into its layers.
 
     binding: sizes of symbolic dimensions.
     """
@@ -113,7 +114,7 @@ class LayersCall(Call):
 
 @dataclass(frozen=True)
 class OpenCall(Call):
-    """A file's graph, ready for subgraph extraction, and the same with its intermediate outputs exposed.
+    """Prepare the graph of a file for subgraph extraction, and write the same with its intermediate outputs exposed.
 
     binding: sizes of symbolic dimensions; None leaves them symbolic.
     """
@@ -125,7 +126,7 @@ class OpenCall(Call):
 
 @dataclass(frozen=True)
 class ExtractCall(Call):
-    """Subgraphs of ``bound.onnx`` side by side in one file, ``part.onnx``.
+    """Extract subgraphs of ``bound.onnx``, side by side in one file ``part.onnx``.
 
     segments: the subgraphs.
     types: dtype and shape of the tensors that become inputs and outputs.
@@ -138,16 +139,16 @@ class ExtractCall(Call):
 
     @property
     def fixed(self) -> Arrays:
-        """Values of the tensors that become constants, by their names in the graph."""
+        """The values [...] of the tensors that become constants, by their names in the graph."""
         return self._given(FIXED)
 
 
 @dataclass(frozen=True)
 class ShrinkCall(Call):
-    """``part.onnx`` and its inputs with every dimension of one size cut to another.
+    """Reduce every dimension of one size in ``part.onnx`` and its inputs to another size.
 
-    size: the size that is cut, wherever it stands.
-    to: the size that it becomes.
+    size: the size to reduce, in whatever dimension.
+    to: the new size.
     """
 
     operation = "shrink"
@@ -158,18 +159,18 @@ class ShrinkCall(Call):
 
 @dataclass(frozen=True)
 class CollectCall(Call):
-    """ONNX's backend tests as ``cases.json`` and ``cases.bin``."""
+    """Collect ONNX's backend tests in ``cases.json`` and ``cases.bin``."""
 
     operation = "collect"
 
 
 @dataclass(frozen=True)
 class ConvertCall(Call):
-    """Operator cases (``cases.json``, ``cases.bin``) rewritten for an older opset and IR.
+    """Convert operator cases (``cases.json``, ``cases.bin``) to an older opset and IR version.
 
-    opset: the newest that is wanted.
-    ir: the newest IR version that is wanted.
-    cases: names of the cases to rewrite.
+    opset: the newest opset that is permitted.
+    ir: the newest IR version that is permitted.
+    cases: the names of the cases to convert.
     """
 
     operation = "convert"
@@ -181,10 +182,10 @@ class ConvertCall(Call):
 
 @dataclass(frozen=True)
 class BuildGraphCall(Call):
-    """A generated graph as an operator case with its float64 reference; values of its sources are the inputs.
+    """Build a generated graph as an operator case with its float64 reference. The inputs are the values of its sources.
 
     graph: the graph.
-    need: what the rule of its operators needs beside the values: ``value``, ``sum``, ``spread``, or nothing (empty).
+    need: what the rule of its operators needs: ``value``, ``sum``, ``spread``, or nothing (empty).
     """
 
     operation = "build"

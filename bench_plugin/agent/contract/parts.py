@@ -1,4 +1,4 @@
-"""What calls are made of: ports, targets, models, and the description of a command-line compiler."""
+"""The parts of calls: ports, targets, models, and the description of a command-line compiler."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Dimension = Union[int, str]
 class Port(Record):
     """An input or an output of a model.
 
-    name: as the model calls it.
+    name: its name in the model.
     dtype: numpy's name of the element type, such as float32; empty where the value is not a tensor.
-    shape: sizes; a name stands for a symbolic dimension.
+    shape: sizes of the dimensions; a name is a symbolic dimension.
     layout: NCHW, NHWC and the like, where the model declares it; else empty.
     """
 
@@ -27,23 +27,23 @@ class Port(Record):
     layout: str = ""
 
     def bound(self, binding: Mapping[str, int]) -> Tuple[Dimension, ...]:
-        """The shape with those symbolic dimensions replaced that ``binding`` has a size for."""
+        """The shape, in which symbolic dimensions with a size in ``binding`` are replaced by it."""
         return tuple(binding.get(size, size) if isinstance(size, str) else size for size in self.shape)
 
 
 @dataclass(frozen=True)
 class Target(Record):
-    """The machine that is compiled for.
+    """The machine to compile for.
 
     name: ``local`` for this machine, else the name of a target's file.
     architecture: arm, aarch64, riscv64 ...; empty for local.
     triple: LLVM's name of the target.
     cpu: LLVM's and gcc's name of the processor.
     features: LLVM's names of the processor's features, such as +v.
-    abi: of floating point for 32-bit Arm (hard or soft), else of the machine; empty for its default.
+    abi: the calling convention, for 32-bit Arm that of floating point (hard or soft); empty for the default.
     gcc: the cross compiler's executable; empty for the host's.
     flags: the flags that the cross compiler needs.
-    package: the packages of the system that bring the cross compiler.
+    package: the system packages with the cross compiler.
     bare_metal: there is no operating system: no files and no heap.
     """
 
@@ -60,7 +60,7 @@ class Target(Record):
 
     @property
     def is_local(self) -> bool:
-        """Whether the artefact runs on this machine."""
+        """Whether it is this machine."""
         return self.name == "local"
 
 
@@ -70,13 +70,13 @@ class ModelDescription(Record):
 
     spec: the constructor: a callable with arguments, see :mod:`bench_plugin.agent.toolkit.construct`.
     inputs: in the order that the model takes them, in the framework's layout.
-    outputs: as far as the model declares them; empty where it does not.
-    name: of the model.
+    outputs: those that the model declares; empty where it declares none.
+    name: the name of the model.
     source_name: the file that defines the callable, empty for a callable of an installed module.
-    source: that file's text.
+    source: the text of that file.
     detections: the outputs are detections, whose number differs from sample to sample.
     binding: the sizes of symbolic dimensions in the example inputs.
-    weights: what the model's file says of its weights.
+    weights: the table ``weights`` of the model's file.
     trained: the recipe of trained weights; empty where weights are seeded.
     """
 
@@ -92,7 +92,7 @@ class ModelDescription(Record):
     trained: str = ""
 
     def output_names(self, count: int) -> Tuple[str, ...]:
-        """The declared names of the outputs where as many are declared as there are, else ``out0``, ``out1`` ..."""
+        """The declared names of the outputs if ``count`` are declared, else ``out0``, ``out1`` ..."""
         declared = tuple(port.name for port in self.outputs)
         return declared if len(declared) == count else tuple("out%d" % index for index in range(count))
 
@@ -101,7 +101,7 @@ class ModelDescription(Record):
 class Training(Record):
     """How a model is trained.
 
-    epochs: how often the training set is gone through.
+    epochs: the number of passes over the training set.
     batch: images per step.
     rate: Adam's learning rate.
     """
@@ -113,7 +113,7 @@ class Training(Record):
 
 @dataclass(frozen=True)
 class Runner(Record):
-    """How a described compiler's artefact is run.
+    """How the artefact of a described compiler is run.
 
     command: an argv, or a list of them that run one after another.
     format: of the files of inputs and outputs: npy, or raw (little-endian elements in C order).
@@ -127,9 +127,9 @@ class Runner(Record):
 
 @dataclass(frozen=True)
 class ErrorPattern(Record):
-    """What a tool's message stands for.
+    """The meaning of a message of a tool.
 
-    pattern: a regular expression that is searched in what a command printed.
+    pattern: a regular expression that is searched in the output of a command.
     symptom: unsupported, invalid-model, version-skew or out-of-memory.
     """
 
@@ -139,7 +139,7 @@ class ErrorPattern(Record):
 
 @dataclass(frozen=True)
 class VersionCommand(Record):
-    """How a described tool tells its version.
+    """How a described tool reports its version.
 
     command: an argv, or a list of them.
     pattern: a regular expression; its first group, or all of it, is the version.
@@ -154,20 +154,20 @@ class Description(Record):
     """A command-line compiler as its file describes it; :mod:`bench_plugin.adapters.compilers.command` explains it.
 
     command: an argv, or a list of them that run one after another.
-    artefact: a glob of the files that are kept, or several.
-    precisions: precision to the graphs that the tool is given.
+    artefact: a glob of the files to keep, or several.
+    precisions: for each precision, the graphs that the tool gets.
     path: the file that the description was read from.
-    title: what the grid calls the tool.
-    toolchain: whose bin folder goes first on PATH.
-    inputs: what the tool compiles from.
-    targets: what it compiles for.
+    title: the name of the tool in the grid.
+    toolchain: the toolchain whose bin folder comes first on PATH.
+    inputs: the formats that the tool compiles, onnx or names of frameworks.
+    targets: the targets that it compiles for.
     timeout: seconds for each command.
     names: the tool's own words for precisions and targets.
     variables: environment variables.
-    bind: what {binding} stands for, once per symbolic dimension.
-    version: how the tool tells its version.
-    errors: what the tool's messages stand for.
-    runner: how the artefact is run; without one it is made and not run.
+    bind: the arguments for {binding}, once per symbolic dimension.
+    version: how the tool reports its version.
+    errors: the meanings of the tool's messages.
+    runner: how the artefact is run; without one it is compiled and not run.
     """
 
     command: Union[Tuple[str, ...], Tuple[Tuple[str, ...], ...]]
@@ -189,12 +189,12 @@ class Description(Record):
 
 @dataclass(frozen=True)
 class Segment(Record):
-    """A part of a graph that is extracted.
+    """A part of a graph to extract.
 
-    nodes: numbers of the graph's nodes.
-    given: tensors that become inputs of the part: the name in the graph to the name in the part.
-    fixed: tensors that become constants of the part, likewise; their values come as arrays ``fix:<name>``.
-    outputs: names of the tensors that the part gives.
+    nodes: the numbers of its nodes in the graph.
+    given: tensors that become inputs of the part: for the name in the graph, the name in the part.
+    fixed: tensors that become constants of the part, in the same way; their values are the arrays ``fix:<name>``.
+    outputs: names of the tensors that become outputs of the part.
     """
 
     nodes: Tuple[int, ...]
@@ -207,8 +207,8 @@ class Segment(Record):
 class GeneratedNode(Record):
     """A node of a generated graph.
 
-    operator: ONNX's name of it.
-    inputs: names of tensors; empty for an optional input that is left out.
+    operator: its name in ONNX.
+    inputs: names of tensors; an empty name is an optional input that is left out.
     outputs: names of tensors.
     attributes: ONNX's attributes as plain data.
     """
@@ -221,12 +221,12 @@ class GeneratedNode(Record):
 
 @dataclass(frozen=True)
 class GeneratedSource(Record):
-    """An input or a constant of a generated graph; its value comes as the array ``in:<name>``.
+    """An input or a constant of a generated graph; its value is the array ``in:<name>``.
 
-    name: of the tensor.
+    name: the name of the tensor.
     dtype: numpy's name of the element type.
-    shape: sizes.
-    constant: an initializer rather than an input.
+    shape: the sizes of its dimensions.
+    constant: it is an initializer, not an input.
     """
 
     name: str
@@ -239,11 +239,11 @@ class GeneratedSource(Record):
 class GeneratedGraph(Record):
     """A graph of a property-based test.
 
-    opset: of ONNX's own operators.
+    opset: the version of ONNX's default domain.
     ir: ONNX's IR version.
-    nodes: in the order of their use.
-    sources: inputs and constants.
-    outputs: with their types and shapes.
+    nodes: the nodes in topological order.
+    sources: the inputs and constants.
+    outputs: the outputs with their types and shapes.
     """
 
     opset: int

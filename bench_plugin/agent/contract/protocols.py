@@ -1,4 +1,4 @@
-"""What adapters are: the methods that each kind has, one per operation that its ADAPTER declares."""
+"""The protocols of adapters: the methods of each kind, one per operation that its ADAPTER declares."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from bench_plugin.agent.contract.frameworks import (
 
 
 class Tool(Protocol):
-    """What every adapter has; the class is called ``Adapter``, and an agent makes one of it."""
+    """The methods of every adapter. The class is named ``Adapter``, and an agent makes one instance of it."""
 
     def versions(self) -> Dict[str, str]:
-        """Versions of the installed distributions that take part, by name."""
+        """The installed versions of the distributions that it uses, by name."""
 
     def reset(self) -> None:
-        """Forget every model: what comes next must not depend on what was before."""
+        """Drop every model, so that later calls do not depend on earlier ones."""
 
 
 class Framework(Tool, Protocol):
     """An adapter whose ``kind`` is ``framework``."""
 
     def reference(self, call: ReferenceCall) -> Reply:
-        """Compute what the model should give."""
+        """Compute the reference outputs of the model."""
 
     def export(self, call: ExportCall) -> Reply:
         """Export the model to ONNX."""
 
     def import_model(self, call: ImportCall) -> Reply:
-        """Import an ONNX file, and keep the result."""
+        """Import an ONNX file and keep the model."""
 
     def run_imported(self, call: RunImportedCall) -> Reply:
-        """Run what was imported."""
+        """Run the imported model."""
 
 
 class Compiler(Tool, Protocol):
@@ -49,14 +49,14 @@ class Compiler(Tool, Protocol):
         """Compile a file or a framework's own model."""
 
     def run(self, call: RunCall) -> Reply:
-        """Run what was compiled, in another process unless ADAPTER says ``"artefact": False``."""
+        """Run the artefact, in another process than compiled it unless ADAPTER has ``"artefact": False``."""
 
 
 class Dataset(Tool, Protocol):
     """An adapter whose ``kind`` is ``dataset``."""
 
     def fetch(self, call: FetchCall) -> Reply:
-        """The dataset as arrays."""
+        """The dataset as arrays [N, ...]."""
 
 
 class Trainer(Tool, Protocol):

@@ -6,17 +6,17 @@ import collections.abc
 import dataclasses
 from typing import Any, Dict, List, NamedTuple, Tuple, Type, TypeVar, Union, get_type_hints
 
-KEY = "key"  # of a field's metadata: what the field is called on the wire, where that is not its own name
+KEY = "key"  # the key in a field's metadata for its name on the wire, if that differs from its own
 
 R = TypeVar("R", bound="Record")
 
 
 class Malformed(Exception):
-    """A call that is not what its record says: it names the operation, the field and what was expected."""
+    """A call that does not fit its record; the message names the operation, the field and what was expected."""
 
 
 class Field(NamedTuple):
-    """One field of a record: its name, its key on the wire, its type, and whether it may be left out."""
+    """One field of a record: its name, its key on the wire, its type, and whether it is optional."""
 
     name: str
     key: str
@@ -34,7 +34,7 @@ class Record:
 
     @classmethod
     def read(cls: Type[R], meta: Any, where: str) -> R:
-        """The record that ``meta`` describes. Raises Malformed, which names the field and what belongs there."""
+        """The record that ``meta`` describes. Raises Malformed, which names the field and what was expected."""
         if not isinstance(meta, collections.abc.Mapping):
             raise Malformed("%s is %s; expected %s" % (where, _short(meta), cls.__name__))
         values: Dict[str, Any] = {}
@@ -70,7 +70,7 @@ def fields_of(kind: Type[Any]) -> List[Field]:
 
 
 def name_of(kind: Any) -> str:
-    """What a field's type is called in messages and documents: ``str``, ``list of int``, ``int or str`` ..."""
+    """The name of a field's type in messages and documents: ``str``, ``list of int``, ``int or str`` ..."""
     origin, arguments = _parts(kind)
     if origin is Union:
         return " or ".join("null" if one is type(None) else name_of(one) for one in arguments)
@@ -84,7 +84,7 @@ def name_of(kind: Any) -> str:
 
 
 def _parts(kind: Any) -> Tuple[Any, Any]:
-    """Of ``Tuple[int, ...]``: tuple and (int, ...); of a plain class: None and ()."""
+    """The parts of a generic type: tuple and (int, ...) for ``Tuple[int, ...]``, None and () for a plain class."""
     if type(kind).__name__ == "UnionType":  # int | str, of a newer Python than this file is written for
         return Union, kind.__args__
     return getattr(kind, "__origin__", None), getattr(kind, "__args__", ())
@@ -116,7 +116,7 @@ def _read(kind: Any, given: Any, where: str) -> Any:
 
 
 def _read_one_of(kinds: Any, given: Any, where: str, named: str) -> Any:
-    """The first of the types that fits. An object that is meant for a record says itself what is wrong with it."""
+    """The value as the first type that fits. For an object, the error is that of the record that it is meant for."""
     for kind in kinds:
         if isinstance(kind, type) and issubclass(kind, Record) and isinstance(given, collections.abc.Mapping):
             return kind.read(given, where)
