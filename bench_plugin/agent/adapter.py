@@ -28,7 +28,9 @@ class NotProvided(Exception):
 
 
 class Reply:
-    """The result of an operation: metadata, blobs by name, and ``files``, names with paths below the call's folder."""
+    """The result of an operation: metadata, blobs of any shape [...] by name, and ``files``, paths below the call's
+    folder.
+    """
 
     def __init__(
         self,

@@ -57,7 +57,10 @@ def add_cell_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reduce and write; 0 when that was done, 3 when the failure does not show outside of its cell."""
+    """Reduce the cell and write the result; 0 when that was done, 3 when the failure does not occur outside its cell.
+
+    Raises UsageError for a cell that did not fail, or whose failure cannot be reduced.
+    """
     cell, row, settings, workspace = find_cell(args)
     symptom = str(row.get("symptom") or "")
     if row and not symptom:

@@ -28,7 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run pytest on the cell with the stages made afresh; exit code 0 when it passes, 1 when it does not."""
+    """Run pytest on the cell and make its stages again; exit code 0 when it passes, 1 when it does not.
+
+    Raises UsageError for a cell that no run has, and for ``--json`` without ``--print``.
+    """
     if args.json and not args.print:
         raise UsageError("--json goes with --print; a run of pytest prints no JSON")
     settings = settings_here()

@@ -2,7 +2,7 @@
 
 The record of it is :class:`bench_plugin.agent.contract.Description`. Its keys::
 
-    title = "..."                    what the grid calls it
+    title = "..."                    its name in the grid
     toolchain = "emx"                whose bin folder goes first on PATH; without it the host's PATH counts alone
     inputs = ["onnx"]                what it compiles from
     targets = ["local"]
@@ -121,7 +121,10 @@ class Adapter:
         return Reply(meta, files=files)
 
     def run(self, call: RunCall) -> Reply:
-        """Outputs out0, out1 ... of the described runner: started for every sample, or once for all."""
+        """Outputs out0, out1 ... of the described runner, which is started for every sample or once for all.
+
+        Raises Unsupported for a description without a runner.
+        """
         work = _Work(call)
         runner = work.said.runner
         if runner is None:

@@ -58,7 +58,7 @@ PRESENT = re.compile(r"_Bool (\w+)_present")  # behind an optional input's tenso
 
 
 class CompilerFailed(Exception):
-    """The C compiler refused what was generated."""
+    """The C compiler refused the generated code."""
 
 
 class Adapter:
@@ -146,7 +146,7 @@ class Adapter:
         return Reply(meta, files=files)
 
     def run(self, call: RunCall) -> Reply:
-        """Outputs out0, out1 ... of ``model.so``."""
+        """Outputs out0, out1 ... of ``model.so``. Raises ValueError where its outputs are not those of the model."""
         with open(call.files["model.json"], encoding="utf-8") as file:
             parameters = json.load(file)["parameters"]
         library = self._opened(call)

@@ -69,7 +69,7 @@ class Adapter:
         return Reply({**self._meta, "effective": ""})
 
     def run(self, call: RunCall) -> Reply:
-        """Outputs out0, out1 ... of the model; floats as float32."""
+        """Outputs out0, out1 ... of the model; floats as float32. Raises RuntimeError without a compile before it."""
         if self._function is None:
             raise RuntimeError("no model is in this agent; compile must come first in the same lease")
         call.stage("run")

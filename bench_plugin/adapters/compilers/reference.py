@@ -1,4 +1,4 @@
-"""ONNX's own reference evaluator as a compiler: slow, in numpy, and the specification's second voice."""
+"""ONNX's own reference evaluator as a compiler: slow, in numpy, and an executable form of the specification."""
 
 from __future__ import annotations
 

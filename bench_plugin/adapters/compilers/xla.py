@@ -75,7 +75,7 @@ class Adapter:
     def compile(self, call: CompileCall) -> Reply:
         """Compile the model for the example's shapes; it is kept for :meth:`run`.
 
-        Raises Unsupported where the program that XLA is handed computes in another precision than was asked.
+        Raises Unsupported where the program that XLA gets computes in another precision than the call's.
         """
         precision = call.precision
         self._function, self._meta = None, {}
@@ -115,7 +115,7 @@ class Adapter:
         return Reply(self._meta)
 
     def run(self, call: RunCall) -> Reply:
-        """Outputs out0, out1 ... of what was compiled; floats as float32."""
+        """Outputs out0, out1 ... of the model; floats as float32. Raises RuntimeError without a compile before it."""
         function = self._function
         if function is None:
             raise RuntimeError("no model is compiled in this agent; compile must come first in the same lease")

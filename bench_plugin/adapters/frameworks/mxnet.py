@@ -150,7 +150,7 @@ class Adapter:
         return Reply({"shims": [], "switches": SWITCHES})
 
     def run_imported(self, call: RunImportedCall) -> Reply:
-        """Outputs out0, out1 ... of the imported model."""
+        """Outputs out0, out1 ... of the imported model. Raises RuntimeError without an import before it."""
         if self._imported is None:
             raise RuntimeError("no model is imported in this agent; import_model must come first in the same lease")
         call.stage("run")

@@ -134,7 +134,10 @@ class Adapter:
         return Reply(meta, samples.blobs(arrays))
 
     def export(self, call: ExportCall) -> Reply:
-        """``model.onnx`` by the call's exporter, static or with the model's symbolic dimensions."""
+        """``model.onnx`` by the call's exporter, static or with the model's symbolic dimensions.
+
+        Raises Unsupported for operators that tf2onnx does not support.
+        """
         net = self.built(call)
         convert = {"tf2onnx": _by_tf2onnx, "keras": _by_keras}[call.exporter]
         path = call.path("model.onnx")
@@ -171,7 +174,10 @@ class Adapter:
         )
 
     def run_imported(self, call: RunImportedCall) -> Reply:
-        """Outputs out0, out1 ... of the imported model."""
+        """Outputs out0, out1 ... of the imported model.
+
+        Raises RuntimeError without an import before it, or where onnx2tf changed the number of inputs.
+        """
         if self._imported is None:
             raise RuntimeError("no model is imported in this agent; import_model must come first in the same lease")
         call.stage("run")

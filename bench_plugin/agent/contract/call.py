@@ -37,7 +37,7 @@ class Files(Dict[str, str]):
 
 
 class Place:
-    """The place of a call: its scratch folder, files and arrays, and the function that is told about stages."""
+    """The place of a call: its scratch folder, files, arrays [...], and the function that is told about stages."""
 
     def __init__(
         self, folder: str, files: Mapping[str, str], arrays: Mapping[str, Array], announce: Callable[[str], None]
