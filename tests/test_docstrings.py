@@ -50,12 +50,19 @@ def _public(owner: ast.Module | ast.ClassDef, place: str, above: str) -> Iterato
 
 
 def without_shape(name: str, text: str) -> list[str]:
-    """The public functions with arrays in their signature and no shape in their docstring."""
-    arrays = ARRAY_TYPES | set(_aliases(ast.parse(text)))
+    """The public functions and classes with arrays in their signature or fields and no shape in their docstring."""
+    module = ast.parse(text)
+    arrays = ARRAY_TYPES | set(_aliases(module))
+    functions = [(one.name, _annotations(one.node), one.docstring) for one in public_functions(name, text)]
+    classes = [
+        (f"{name}: {node.name}", _fields(node), ast.get_docstring(node) or "")
+        for node in module.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
     return [
-        one.name
-        for one in public_functions(name, text)
-        if arrays & set(_names(_annotations(one.node))) and not SHAPE.search(one.docstring)
+        place
+        for place, annotations, docstring in (*functions, *classes)
+        if arrays & set(_names(annotations)) and not SHAPE.search(docstring)
     ]
 
 
@@ -82,6 +89,14 @@ def _annotations(node: ast.FunctionDef) -> list[ast.expr]:
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
     found = [one.annotation for one in every if one is not None]
     return [one for one in [*found, node.returns] if one is not None]
+
+
+def _fields(node: ast.ClassDef) -> list[ast.expr]:
+    return [
+        one.annotation
+        for one in node.body
+        if isinstance(one, ast.AnnAssign) and not (isinstance(one.target, ast.Name) and one.target.id.startswith("_"))
+    ]
 
 
 def _names(expressions: Iterable[ast.expr]) -> Iterator[str]:
@@ -152,6 +167,12 @@ def test_what_counts_as_said(of_class: str, of_method: str, *, shape: bool, rais
     text = SOURCE.format(of_class=of_class, of_method=of_method)
     assert without_shape("a.py", text) == ([] if shape else ["a.py: Sums: total"])
     assert without_raises("a.py", text) == ([] if raises else ["a.py: Sums: total"])
+
+
+def test_fields_count_too() -> None:
+    text = 'class Run:\n    """{}"""\n\n    outputs: Mapping[str, Array]\n    _own: Array\n'
+    assert without_shape("a.py", text.format("A run.")) == ["a.py: Run"]
+    assert without_shape("a.py", text.format("Outputs [N, ...].")) == []
 
 
 def test_an_error_that_is_raised_again_need_not_be_said() -> None:

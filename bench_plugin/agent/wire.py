@@ -55,7 +55,7 @@ class Array(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """One message; ``call`` is the number of the call that it belongs to."""
+    """One message with blobs of any shape [...]; ``call`` is the number of the call that it belongs to."""
 
     kind: int
     call: int
