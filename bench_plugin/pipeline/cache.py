@@ -33,7 +33,7 @@ TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Results of stages; see `be
 
 @dataclass(frozen=True)
 class Entry:
-    """A finished stage: what it gave, or its ``failure``.
+    """A finished stage: its results, or its ``failure``.
 
     ``arrays`` have any shapes and dtypes and are read from disk on use; ``seconds`` is by announced stage,
     ``peak_bytes`` the largest resident memory of its process.

@@ -43,7 +43,8 @@ class CompiledRun:
 
 
 class CompileRun:
-    """Compiles and runs subjects, one at a time; ``name`` tells its processes from those of other users of the pool.
+    """Compiles and runs subjects, one at a time; ``name`` distinguishes its processes from those of other users of the
+    pool.
 
     It must not be used from two threads at once.
     """

@@ -36,7 +36,7 @@ from bench_plugin.session.row_keys import RowKeys
 
 
 class Progress(Protocol):
-    """Tells a person about a cell that takes long, once in ``seconds`` seconds."""
+    """Reports a cell that takes long, once in ``seconds`` seconds."""
 
     seconds: float
 
@@ -44,7 +44,7 @@ class Progress(Protocol):
         """The context in which one cell is waited for."""
 
     def say(self, cell: str, stage: str, seconds: float) -> None:
-        """Tell that ``cell`` is at ``stage`` and has been waited for ``seconds`` seconds."""
+        """Report that ``cell`` is at ``stage``, after a wait of ``seconds`` seconds."""
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,7 @@ class _Work:
         self.environment = {**os.environ, **scratch, **own, "PATH": path}
 
     def folder(self, name: str) -> str:
-        """A folder of the call's, made when it is first asked for."""
+        """A folder of the call, made on first use."""
         path = self.call.path(name)
         os.makedirs(path, exist_ok=True)
         return path
@@ -194,7 +194,7 @@ class _Work:
         return found
 
     def execute(self, argv: list[str]) -> str:
-        """What it printed. Raises where it fails, see :meth:`failed`."""
+        """The output of a command. Raises what :meth:`failed` gives, CommandTimeout or CommandKilled."""
         seconds = self.said.timeout
         status, text = _executed(argv, self.output, self.environment, seconds)
         if status is None:
@@ -328,7 +328,7 @@ def _below(path: str, folder: str) -> bool:
 def _executed(
     argv: Sequence[str], folder: str, environment: Mapping[str, str], seconds: float
 ) -> tuple[int | None, str]:
-    """Its status (None: out of time) and both ends of what it printed. Its process group does not outlive it."""
+    """The status of a program (None: out of time) and both ends of its output. Its process group ends with it."""
     process = subprocess.Popen(
         argv, cwd=folder, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, start_new_session=True,

@@ -42,7 +42,7 @@ ADAPTER = {
 ENTRY = "model"
 # Weights beyond so many bytes go to a file that model_load reads: as C text a compiler takes a gigabyte over them.
 INLINE = 1 << 20
-# C types that can be handed over, and what numpy calls their bits (bfloat16 and float8 travel as codes).
+# C types that are supported, and numpy's names for their bits (bfloat16 and float8 are sent as codes).
 CARRIERS = {
     "float": "float32", "double": "float64", "_Float16": "float16", "__bf16": "uint16", "bool": "bool", "_Bool": "bool",
     "int8_t": "int8", "int16_t": "int16", "int32_t": "int32", "int64_t": "int64",
@@ -168,7 +168,7 @@ class Adapter:
         return reply
 
     def _keep_templates(self) -> None:
-        """Have Jinja compile each of emx's templates once: anew for every model it takes two seconds, for any model."""
+        """Let Jinja compile each of emx's templates only once, because that takes two seconds for every model."""
         if self._templates is None:
             jinja2 = importlib.import_module("jinja2")
             self._templates = _kept_templates(jinja2)
@@ -193,7 +193,7 @@ class Adapter:
 
 
 def _kept_templates(jinja2: Any) -> Any:
-    """A bytecode cache of Jinja that lives in memory; a template whose text changed is compiled again."""
+    """A bytecode cache of Jinja in memory; a template whose text changed is compiled again."""
 
     class Kept(jinja2.BytecodeCache):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -231,7 +231,7 @@ def _version(gcc: str) -> str:
 
 
 def _freeze(model: Any, binding: Mapping[str, int]) -> None:
-    """Give symbolic dimensions their values. What shapes the file states of tensors between is stale then, and goes."""
+    """Give symbolic dimensions their sizes. The shapes in the file of intermediate tensors are removed as outdated."""
     bound = False
     for value in [*model.graph.input, *model.graph.output]:
         for dim in value.type.tensor_type.shape.dim:
@@ -309,7 +309,7 @@ def _called(function: Any, parameters: list[dict[str, Any]], given: dict[str, An
             known = all(isinstance(dim, int) for dim in outer)
             shape = outer if known and (int(np.prod(outer)) == int(np.prod(inner)) or 0 in outer) else inner
             carrier = np.dtype(CARRIERS[row["type"]])
-            # What it forgets to write reads NaN or -1, not a lucky zero.
+            # Elements that it does not write read as NaN or -1, not as a zero that may happen to be right.
             block = np.full(max(1, int(np.prod(inner))) * carrier.itemsize, 255, dtype=np.uint8)
             results.append((block, carrier, shape))
             arguments.append(ctypes.c_void_p(block.ctypes.data))
@@ -323,7 +323,10 @@ def _called(function: Any, parameters: list[dict[str, Any]], given: dict[str, An
 
 
 def _check(row: dict[str, Any], shape: tuple[int, ...], sizes: dict[str, int]) -> None:
-    """C reads what it was told to: another shape must not reach it. Scalars and empty tensors have a 1 in C."""
+    """Raises ValueError for another shape than the C function declares, because C would read beyond the array.
+
+    Scalars and empty tensors have a dimension of 1 in C.
+    """
     wanted = row["shape"]
     padded = shape or (1,)
     right = len(padded) == len(wanted)

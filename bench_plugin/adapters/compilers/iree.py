@@ -177,7 +177,7 @@ def _symbols(model: Any) -> list[str]:
 
 
 def _freeze(model: Any, binding: Mapping[str, int]) -> None:
-    """Put the binding's values where symbols are; what the file says of shapes in between is inferred anew."""
+    """Replace symbols by the sizes of the binding; intermediate shapes are inferred again."""
     for value in _values(model):
         for dim in value.type.tensor_type.shape.dim:
             if dim.dim_param in binding:
@@ -232,7 +232,7 @@ def _compiled(tool: Any, source: bytes, flags: Sequence[str], path: str) -> dict
 
 
 class _Printed:
-    """What is printed from now on, where the log is a file: only there does the linker say what it lacks."""
+    """The output from now on, if the log is a file: only there does the linker report what is missing."""
 
     def __init__(self) -> None:
         self._log = os.fstat(2)
@@ -306,10 +306,10 @@ def _integer(graph: str, placement: dict[str, Any]) -> str:
 
 
 def _signless(array: Any) -> Any:
-    """IREE's tensors have no sign: an unsigned type goes in as the signed one of its width."""
+    """An array for IREE, whose tensors have no sign: an unsigned type becomes the signed one of the same width."""
     return array.view("i%d" % array.dtype.itemsize) if array.dtype.kind == "u" else array
 
 
 def _as_declared(array: Any, port: Port) -> Any:
-    """And comes out so: the type that the file declares says how its bits are read."""
+    """An array from IREE as the type that the file declares; only the sign of an integer type changes."""
     return array.view(port.dtype) if port.dtype.startswith("uint") and array.dtype.kind == "i" else array

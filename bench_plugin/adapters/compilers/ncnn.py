@@ -61,7 +61,7 @@ class PnnxFailed(RuntimeError):
 
 
 class PnnxKilled(PnnxFailed):
-    """A signal ended pnnx: it goes on after what its onnxruntime refuses, into a null pointer."""
+    """A signal ended pnnx, which follows a null pointer after an error of its onnxruntime."""
 
     symptom = "crash"
 
@@ -171,7 +171,7 @@ class Adapter:
 
 
 def _pnnx(call: CompileCall, arguments: list[str]) -> str:
-    """Run pnnx in the call's folder; what it said."""
+    """Run pnnx in the call's folder; returns its output."""
     spec = importlib.util.find_spec("pnnx")  # located, not imported: the wrapper imports torch
     if spec is None or spec.origin is None:
         raise RuntimeError("pnnx is not installed")

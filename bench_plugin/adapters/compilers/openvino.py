@@ -81,7 +81,7 @@ class Adapter:
     def compile(self, call: CompileCall) -> Reply:
         """``model.xml`` and ``model.bin``, once the processor's plugin could compile them.
 
-        Raises Unsupported when the precision that was asked for is not the one that it chose, InvalidModel for a
+        Raises Unsupported when the tool chose another precision than the call's, InvalidModel for a
         file that no frontend can read.
         """
         openvino = importlib.import_module("openvino")
@@ -194,10 +194,10 @@ def _quantised(nncf: Any, model: Any, call: CompileCall) -> tuple[Any, dict[str,
 
 
 def _taken(call: RunCall, compiled: Any, given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """What each input of the compiled model is called in the file, and a remark on each that has lost its name.
+    """The name in the file of each input of the compiled model, and a remark on each that has lost its name.
 
-    An input that becomes an output as it is keeps only the output's name, so such a one is known by its place. Raises
-    RuntimeError where that is not known either: an input without a value would be whatever the memory holds.
+    An input that is directly an output keeps only the output's name, so it is identified by its place. Raises
+    RuntimeError where that is not possible: an input without a value would be uninitialised memory.
     """
     ports = call.input_ports
     taken, shims = [], []
@@ -259,7 +259,7 @@ def _findings(
 ) -> dict[str, object]:
     """Effective precision, integer or simulated, and placement, all read from the compiled model.
 
-    Raises Unsupported when floating point layers run in another precision than the one asked for; ``own`` are the
+    Raises Unsupported when floating-point layers run in another precision than the call's; ``own`` are the
     types of the model itself, since a layer that reads the file's float16 says float16 whatever it computes in.
     """
     asked = ASKED[precision]

@@ -83,9 +83,9 @@ class Adapter:
         gc.collect()
 
     def compile(self, call: CompileCall) -> Reply:
-        """``model.tflite`` at the one precision that is asked, whose inputs and outputs are laid out as declared.
+        """``model.tflite`` at the call's precision, with inputs and outputs in the declared layouts.
 
-        Raises Unsupported where the file that comes out is of another precision than was asked.
+        Raises Unsupported where the file has another precision than the call's.
         """
         precision, method = call.precision, call.calibration_method
         if precision == "w8a8" and method != "minmax":
@@ -144,7 +144,7 @@ class Adapter:
         return samples.answered(call, run, inputs, meta)
 
     def _settle(self) -> None:
-        """What is imported stays: the converter collects garbage for each model, and looks at all of it each time."""
+        """Exempt imported modules from garbage collection, which the converter runs for each model."""
         if not self._settled:
             gc.freeze()
             self._settled = True
@@ -260,7 +260,7 @@ def _is_of_channels(node: Any, stored: Container[str]) -> bool:
 
 
 def _by_channels(graph: Any) -> set[str]:
-    """Names of what onnx2tf makes channels last, also where it does not say so: behind a Squeeze."""
+    """Names of tensors that onnx2tf makes channels last, also where it does not report it: after a Squeeze."""
     stored = {tensor.name for tensor in graph.initializer}
     found: set[str] = set()
     for node in graph.node:
@@ -284,7 +284,7 @@ def _is_channels_last(found: Sequence[int | None], shape: Sequence[int | None], 
 
 
 def _converted(tf: Any, kept: Any, apply: Callable[..., Any], specs: Sequence[Any], call: CompileCall) -> bytes:
-    """The flatbuffer, with the one quantisation that is asked; ``kept`` are the variables."""
+    """The flatbuffer with the call's quantisation; ``kept`` are the variables."""
     precision = call.precision
 
     def outputs(*xs: Any) -> dict[str, Any]:
@@ -363,7 +363,9 @@ def _counted(names: Iterable[str]) -> list[str]:
 
 
 def _placement(interpreter: Any, plain: bool) -> dict[str, object]:
-    """The share of nodes that the delegate took; what it replaced stays in the list, but nothing reads it."""
+    """The share (of 1) of nodes that the delegate runs. The nodes that it replaced stay in the
+    list, but are not read.
+    """
     rows = interpreter._get_ops_details()
     made_by = {int(index): row for row in rows for index in row["outputs"]}
     made_by |= {int(index): row for row in rows if row["op_name"] == "DELEGATE" for index in row["outputs"]}

@@ -188,7 +188,7 @@ def _types(tvm: Any, module: Any) -> tuple[dict[str, int], list[str]]:
 def _effective(precision: str, types: dict[str, int]) -> str:
     """What the contractions are computed in, "" without any. Raises Unsupported for another float type throughout."""
     names = sorted({PRECISIONS.get(dtype, dtype) for dtype in types})
-    floats = [name for name in names if name in PRECISIONS.values()]  # integers are what the graph itself asks for
+    floats = [name for name in names if name in PRECISIONS.values()]  # integers are what the graph itself requires
     if precision in PRECISIONS.values() and floats and precision not in floats:
         raise Unsupported("asked %s, ran %s" % (precision, ", ".join(floats)))
     return precision if precision in names else ", ".join(names)

@@ -46,7 +46,7 @@ ADAPTER = {
 # read once per process, when XLA compiles for the first time.
 FLAGS = "--xla_allow_excess_precision=false --xla_cpu_enable_fast_math=false"
 PRECISIONS = {"f32": "fp32", "bf16": "bf16"}
-# Instructions that compute, as the program that is handed to XLA writes them: "%name = bf16[1,10]{1,0} dot(".
+# Instructions that compute, as they are written in the program that XLA gets: "%name = bf16[1,10]{1,0} dot(".
 COMPUTES = re.compile(r"= (f32|bf16)\[[^ ]* (dot|convolution)\(")
 COMPUTES_LITTLE = re.compile(r"= (f32|bf16)\[[^ ]* (add|subtract|multiply|divide|maximum|minimum|tanh|exponential)\(")
 
@@ -146,7 +146,7 @@ def _narrow(keras: Any, net: Any, call: CompileCall) -> Any:
     orthogonal = keras.initializers.Orthogonal
     drawn = orthogonal.__call__
     keras.config.set_dtype_policy("bfloat16")
-    # What is drawn is overwritten below; an orthogonal matrix takes a QR decomposition, which TensorFlow lacks here.
+    # Initial values are overwritten below; an orthogonal matrix needs a QR decomposition, which TensorFlow lacks here.
     orthogonal.__call__ = lambda self, shape, dtype=None: keras.ops.zeros(shape, dtype)
     try:
         twin = construct.build(call.of_model.model)
@@ -172,7 +172,7 @@ def _read_back(program: str) -> set[str]:
 
 
 def _keeps_excess(tf: Any) -> bool:
-    """Whether XLA leaves out a rounding to bfloat16 and back, which it is told not to."""
+    """Whether XLA leaves out a rounding to bfloat16 and back, although its flags forbid it."""
     value = 1 + 2.0**-12  # between two neighbours in bfloat16
     rounded = tf.function(lambda x: tf.cast(tf.cast(x, tf.bfloat16), tf.float32), autograph=False, jit_compile=True)
     return bool(rounded(tf.constant(value)).numpy() != 1.0)

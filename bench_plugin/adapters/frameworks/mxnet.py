@@ -173,7 +173,7 @@ class Adapter:
 
 
 def _traced(mx: Any, call: ModelCall) -> Net:
-    """Build the block, draw its weights and keep its graph; the block itself is not needed any more."""
+    """Build the block, generate its weights and keep its graph; the block itself is not needed any more."""
     import numpy as np
 
     seed = call.seed

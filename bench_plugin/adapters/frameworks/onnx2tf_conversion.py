@@ -1,4 +1,4 @@
-"""onnx2tf as importer and as the way from ONNX to TFLite: what it is told of layouts, and what it tells of failures."""
+"""onnx2tf, the importer into TensorFlow and the way from ONNX to TFLite: its options for layouts, and its errors."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def output_shapes(path: str) -> list[list[int | None]]:
 
 
 def as_declared(values: np.ndarray[Any, Any], shape: Sequence[int | None]) -> np.ndarray[Any, Any]:
-    """Channels last put back to where the file declares them; anything else as it is."""
+    """An array [N, ...] with channels last in the layout of the declared ``shape``; any other array unchanged."""
     import numpy as np
 
     def fits(found: Sequence[int]) -> bool:
@@ -99,7 +99,9 @@ def as_declared(values: np.ndarray[Any, Any], shape: Sequence[int | None]) -> np
 
 @contextlib.contextmanager
 def _inside(folder: str) -> Iterator[None]:
-    """In this working directory; where onnx2tf prints what is wrong and exits, an error with what it printed."""
+    """Change to this working directory. Raises RuntimeError with onnx2tf's output where it prints
+    an error and exits.
+    """
     before, said = os.getcwd(), io.StringIO()
     os.chdir(folder)
     try:

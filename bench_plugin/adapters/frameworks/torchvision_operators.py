@@ -34,7 +34,7 @@ class Adapter:
 def imported(torch: Any) -> tuple[list[str], list[Any]]:
     """Import torchvision as it is, or with its two compiled operators written in torch.
 
-    Returns the shims that were needed, and what must stay alive.
+    Returns the shims that were needed, and objects that the caller must keep.
     """
     try:
         importlib.import_module("torchvision")

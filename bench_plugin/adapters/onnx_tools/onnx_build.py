@@ -1,4 +1,4 @@
-"""Generated graphs as ONNX: made of plain data, checked, and evaluated for what they should give."""
+"""Generated graphs as ONNX: built from plain data, checked, and evaluated for their float64 reference."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Adapter:
     def build(self, call: BuildGraphCall) -> Reply:
         """A case as ONNX's backend tests are kept (``cases.*``), and its float64 reference (``truths.*``).
 
-        ``objection`` in the reply's metadata: why the graph is not a valid one,
-        or not what it says. ``silent``: why the reference evaluator gives nothing for it.
+        In the metadata of the reply, ``objection`` says why the graph is not valid or not what it declares, and
+        ``silent`` why the reference evaluator gives no result for it.
         """
         call.stage("build")
         onnx = importlib.import_module("onnx")

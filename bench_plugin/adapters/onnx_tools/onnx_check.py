@@ -1,4 +1,4 @@
-"""What onnx's checker says of a file, and what the file declares of itself."""
+"""The result of onnx's checker on a file, and the inputs and outputs that the file declares."""
 
 from __future__ import annotations
 

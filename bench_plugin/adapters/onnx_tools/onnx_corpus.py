@@ -57,7 +57,7 @@ class Adapter:
     def convert(self, call: ConvertCall) -> Reply:
         """Cases rewritten to an older opset and IR, with outputs of the rewritten model's own reference.
 
-        What the converter refuses carries its ``error``.
+        A case that the converter refuses has an ``error``.
         """
         call.stage("build")
         onnx = importlib.import_module("onnx")
@@ -102,7 +102,7 @@ def _cases(onnx: Any) -> Iterator[tuple[str, str, Any, list[Any], float, float]]
 
 
 def _light(onnx: Any, path: str) -> tuple[str, str, Any, list[Any], float, float]:
-    """A network whose weights were thrown away; its input is a ramp, as onnx's runner feeds it."""
+    """A network without its weights; its input is a ramp, as in onnx's own runner."""
     import numpy as np
 
     model = onnx.load(path)
@@ -171,7 +171,7 @@ def _value(onnx: Any) -> Any:
 
 
 def _described(onnx: Any, model: Any) -> dict[str, Any]:
-    """What a plan and an adapter need to know of a model without reading it."""
+    """The description of a model that plans and adapters use instead of the file."""
     domains = {row.domain or "ai.onnx": row.version for row in model.opset_import}
     initialized = {tensor.name for tensor in model.graph.initializer}
     operators = dict.fromkeys(
@@ -199,7 +199,7 @@ def _port(onnx: Any, value: Any) -> dict[str, Any]:
 
 
 def _dtype(onnx: Any, element: int) -> str:
-    """numpy's name of an element type, as every adapter is told it."""
+    """numpy's name of an element type, as adapters get it."""
     if element in (onnx.TensorProto.STRING, onnx.TensorProto.UNDEFINED):
         return packs.STRING if element else ""
     return str(onnx.helper.tensor_dtype_to_np_dtype(element).name)

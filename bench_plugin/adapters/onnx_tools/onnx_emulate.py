@@ -1,4 +1,4 @@
-"""What a precision does to a file: its float64 evaluation with every result rounded as that precision has it."""
+"""The emulation of a precision: a file evaluated in float64, with every result rounded to that precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The function that an ONNX file says: its graph promoted to float64, evaluated by onnx's reference evaluator.
+"""The float64 reference of an ONNX file: its graph promoted to float64, evaluated by onnx's reference evaluator.
 
 Operators that it lacks, or computes too slowly for real networks, are those of ``onnx_operators``.
 """
@@ -32,7 +32,7 @@ ADAPTER = {
 }
 
 FLOAT, DOUBLE = 1, 11
-# Inputs that steer an operator: an ulp more or less may change what it does, not how exactly.
+# Inputs that control an operator: an error of one ULP may change what it does, not only how exactly.
 STEERING = (
     "Resize",
     "Upsample",

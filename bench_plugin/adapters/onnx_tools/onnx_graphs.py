@@ -112,7 +112,7 @@ def _qdq(call: PrepareCall, source: str, target: str) -> None:
 
 
 def _dynamic(call: PrepareCall, source: str, target: str) -> None:
-    """Dynamic quantisation: int8 weights, activations scaled by what comes along."""
+    """Dynamic quantisation: int8 weights, activations scaled by their values at run time."""
     quantization = importlib.import_module("onnxruntime.quantization")
     shape_inference = importlib.import_module("onnxruntime.quantization.shape_inference")
     prepared = call.path("prepared.onnx")
@@ -231,9 +231,9 @@ def _exposed(onnx: Any, model: Any) -> tuple[Any, list[str]]:
 
 
 def _separated(onnx: Any, model: Any) -> Any:
-    """Every layer for itself: integers of activations come in as inputs, and go out as outputs, of one graph.
+    """All layers side by side in one graph, with the integers of activations as inputs and as outputs.
 
-    What a tool sees between two quantisations stays as it was, so its fusions do too.
+    The nodes between two quantisations stay as they were, so that a tool fuses them as before.
     """
     exposed, names = _exposed(onnx, model)
     types = {value.name: value for value in exposed.graph.output}
@@ -254,7 +254,7 @@ def _separated(onnx: Any, model: Any) -> Any:
 
 
 def _alive(model: Any) -> Any:
-    """Without nodes that no output needs."""
+    """The model without nodes that no output needs."""
     needed = {value.name for value in model.graph.output}
     kept = []
     for node in reversed(model.graph.node):

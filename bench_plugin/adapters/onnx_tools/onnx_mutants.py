@@ -1,4 +1,4 @@
-"""Standard mutants of an ONNX file, each run in ONNX Runtime: could this model show an error at all?"""
+"""The mutants of an ONNX file, each run in ONNX Runtime, by which a model is judged mutation-sensitive."""
 
 from __future__ import annotations
 

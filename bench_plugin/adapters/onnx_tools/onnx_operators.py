@@ -114,7 +114,7 @@ def _corrected(base: Any) -> list[Any]:
     import numpy as np
 
     class LRN(base):  # type: ignore[misc]
-        """The evaluator's own goes over as many channels as there are images."""
+        """The evaluator's own uses the number of images in place of that of channels."""
 
         op_domain = ""
 

@@ -111,7 +111,7 @@ def _numpy() -> Any:
 
 
 def _bind(model: Any, binding: Mapping[str, int]) -> None:
-    """Numbers for symbolic dimensions; shapes in between are inferred anew by whoever wants them."""
+    """Replace symbolic dimensions by sizes and remove intermediate shapes, which can be inferred again."""
     for value in (*model.graph.input, *model.graph.output):
         for dim in value.type.tensor_type.shape.dim:
             if not dim.HasField("dim_value"):

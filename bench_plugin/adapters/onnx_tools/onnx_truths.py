@@ -31,7 +31,7 @@ FLOAT, HALF, DOUBLE, BRAIN = 1, 10, 11, 16
 # Operators that make floats of nothing: float32, unless this attribute says otherwise.
 DEFAULT_TYPES = dict.fromkeys(("BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix"), "output_datatype")
 DRAWS = 8
-DRAWS_OF_NETWORKS = 1  # of a hundred layers: each draw is a whole evaluation in numpy, half a minute for some
+DRAWS_OF_NETWORKS = 1  # of a hundred layers: each of them is a whole evaluation in numpy, half a minute for some
 AGREEMENT, AGREEMENT_OF_NARROW = 1e-3, 3e-2
 NARROW = ("float16", "bfloat16")
 TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype")
@@ -50,9 +50,9 @@ class Adapter:
     def evaluate(self, call: EvaluateCasesCall) -> Reply:
         """``truths.json`` and ``truths.bin`` of the cases, each with ``value``, ``sum`` or ``spread``.
 
-        ``sum``: the same operator on absolute values too. ``spread``: the worst change of each output over eight draws
-        (one for whole networks) of inputs and weights that are a rounding off. A case without a float64 result carries
-        its ``error``.
+        ``sum`` adds the same operator on absolute values; ``spread`` adds the largest absolute change of each output
+        over eight random perturbations (one for whole networks) of inputs and weights by a rounding. A case without a
+        float64 result has an ``error``.
         """
         call.stage("reference")
         with open(call.files["cases.json"], encoding="utf-8") as file:
@@ -161,7 +161,9 @@ def _spread(function: _Function, truth: Sequence[Any], draws: int) -> list[float
 
 
 def _written(writer: Any, truth: Any, expected: Any) -> Any:
-    """A truth is kept where the test expects floats; whatever else is exact, and the test's own output says it."""
+    """The reference of an output where the test expects floats. Other types are exact, so the
+    test's output is enough.
+    """
     return writer.add(truth) if _comparable(truth, expected) else None
 
 
@@ -171,7 +173,9 @@ def _comparable(truth: Any, expected: Any) -> bool:
 
 
 def _check(truth: Any, expected: Any) -> None:
-    """Raise ValueError where the promoted model is not the tested one: a Cast in it may be what the test is about."""
+    """Raises ValueError where the promoted model is not the tested one, for instance because the
+    test is about a Cast.
+    """
     import numpy as np
 
     if not _comparable(truth, expected):

@@ -54,7 +54,7 @@ class LocalProcess:
 
 @dataclass
 class _Place:
-    """The agent of one toolchain and role, with the lock of whoever leases it."""
+    """The agent of one toolchain and role, with the lock that a lease holds."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     agent: Agent | None = None
