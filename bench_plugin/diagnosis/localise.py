@@ -1,8 +1,8 @@
 """Which nodes of a cell's graph compute wrongly: each fed with the truth's own tensors, as the compiler compiles it.
 
 The graph is divided into segments that stand side by side in one file; those that are wrong are divided in two, so a
-graph of 200 nodes takes some ten compilations. A segment that is wrong while its halves are right is wrong as a whole: what the
-compiler makes of the nodes together is not what they say.
+graph of 200 nodes takes some ten compilations. A segment that is wrong while its halves are right is wrong as a whole:
+what the compiler makes of the nodes together is not what they say.
 """
 
 from __future__ import annotations
