@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -177,5 +178,7 @@ def test_runs_are_kept_compared_and_cells_of_any_run_are_found(project: Project)
     assert "neither a results file nor a run id" in project.bench("diff", "nothing", runs[0]).stderr
     drawn = project.bench("grid", runs[0][:-2], "--output", "pages", "--color", "yes")
     assert drawn.returncode == 0 and "\x1b[32msupported" in drawn.stdout
+    printed = json.loads(project.bench("grid", runs[0], "--json").stdout)
+    assert printed["onnx-support"]["header"]["run"] == runs[0]
     key = first.cells("import")["a"]["key"]
     assert project.bench("repro", key, "--print").returncode == 0, "it is in the first run alone"
