@@ -65,7 +65,11 @@ def add_options(parser: pytest.Parser) -> None:
         help="reuse rows of the results file that are still valid",
     )  # fmt: skip
     group.addoption(
-        "--bench-refresh", dest="bench_refresh", action="store_true", help="ignore cached stages and make them again"
+        "--bench-refresh",
+        dest="bench_refresh",
+        action="store_true",
+        help="make again what the compared tools gave, although it is stored; the corpus of operator cases and its "
+        "references stay (`bench cache prune --keep-gb 0` drops everything)",
     )
 
 

@@ -10,11 +10,22 @@ import numpy as np
 
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
-from bench_plugin.compare.operator_rules import FORMATS, Rule, Tensor, Truth, strict, ulp
+from bench_plugin.compare.operator_rules import (
+    COMPOSITE_ULPS,
+    FORMATS,
+    SINGLE,
+    SPREADS,
+    Rule,
+    Tensor,
+    Truth,
+    strict,
+    ulp,
+)
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, compare
 from bench_plugin.diagnosis.parts import Part, Ran
 from bench_plugin.diagnosis.trials import Trials
+from bench_plugin.domain.precision import PRECISIONS
 
 Array = np.ndarray[Any, Any]
 
@@ -40,12 +51,12 @@ def judged(trials: Trials, part: Part, ran: Ran) -> list[OutputVerdict]:
     actual = dict(zip(truth, ran.outputs, strict=False))
     if len(actual) < len(truth):
         return [OutputVerdict("", "shape", f"{len(actual)} of {len(truth)} outputs came", None, np.inf, 0.0, 0.0)]
-    precision = trials.cell.precision if trials.cell.precision in ("fp16", "bf16") else "fp32"
+    precision = PRECISIONS[trials.cell.precision].tolerance_row
     with np.errstate(all="ignore"):  # truths that are not finite are said so, not computed with
         found = _verdicts(trials, truth, actual, None, precision)
         if not any(one.wrong for one in found):
             return found  # right within the smallest tolerance there is: the noise, which is costly, decides nothing
-        if precision != "fp32":
+        if PRECISIONS[precision].reduced:
             runs = [trials.emulated(part)]
         else:
             runs = [trials.truth(part, perturb=seed) for seed in range(1, 1 + NOISE_RUNS)]
@@ -93,7 +104,9 @@ def _single(name: str, want: Array, have: Array, others: Sequence[Array]) -> Out
         Rule("composite") if _real(want) else Rule("exact"),
     )  # fmt: skip
     peak = float(ulp(np.abs(want[np.isfinite(want)]).max(initial=0.0), FORMATS[kind])) if _real(want) else 0.0
-    reach = 16 * spread + 4 * peak
+    # A float64 output is judged by float64's own rounding; the spread is that of float32's.
+    own = spread * (FORMATS[kind].unit / SINGLE if kind == "float64" else 1.0)
+    reach = SPREADS * own + COMPOSITE_ULPS * peak
     error = distance(have, want, scale_of(want)).max_abs if _real(want) and have.shape == want.shape else None
     wrong = "" if said.passed else _kind(want, have)
     return OutputVerdict(name, wrong, said.reason, error, said.ratio or (0.0 if said.passed else np.inf), reach, reach)

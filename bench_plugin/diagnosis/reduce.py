@@ -7,23 +7,14 @@ is the shape, the type, NaN or the values.
 
 from __future__ import annotations
 
-import json
-import re
-import shutil
-import subprocess
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
-from pathlib import Path
-from typing import Any
 
 from bench_plugin.diagnosis.failure_signature import same_failure
 from bench_plugin.diagnosis.part_verdict import OutputVerdict, judged
 from bench_plugin.diagnosis.parts import CannotSay, Graph, Part, Ran
-from bench_plugin.diagnosis.scripts import has_template, script
 from bench_plugin.diagnosis.trials import Trials
-from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Failure, Stage, Symptom
 
 SMALLEST = (1, 2, 3, 4)
@@ -108,7 +99,7 @@ class Reducer:
         graph, nodes, part = self._start(whole, defect)
         total = len(graph.nodes)
         kept = self._minimal(graph, self._window(graph, nodes, defect), defect)
-        part = self._trials.cutter.part(graph, [kept])
+        part = self._trials.extractor.part(graph, [kept])
         part = self._shrunk(part, defect)
         last = self._defect(part, fresh=True)
         if last is None or not defect.same(last, self._names):
@@ -142,9 +133,9 @@ class Reducer:
         """The graph, with sizes for its symbols unless the defect is gone with them."""
         symbolic = any(not isinstance(dim, int) for row in whole.inputs for dim in row["shape"])
         for bound in (True, False) if symbolic else (True,):
-            graph = self._trials.cutter.graph(bound=bound)
+            graph = self._trials.extractor.graph(bound=bound)
             nodes = list(range(len(graph.nodes)))
-            part = self._trials.cutter.part(graph, [nodes])
+            part = self._trials.extractor.part(graph, [nodes])
             rewritten = self._defect(part)
             if defect.same(rewritten, graph.names):
                 self._names = graph.names
@@ -207,12 +198,12 @@ class Reducer:
             if self._spent():
                 return False
             try:
-                part = self._trials.cutter.part(graph, [nodes])
+                part = self._trials.extractor.part(graph, [nodes])
             except CannotSay:
                 self._known[key] = False
                 return False
             self._known[key] = bool(part.outputs) and defect.same(self._defect(part), self._names)
-            self._trials.cutter.discard(part)
+            self._trials.extractor.discard(part)
         return self._known[key]
 
     def _spent(self) -> bool:
@@ -228,7 +219,7 @@ class Reducer:
             for to in (number for number in SMALLEST if number < size):
                 if self._spent():
                     return part
-                smaller = self._trials.cutter.smaller(part, size, to)
+                smaller = self._trials.extractor.smaller(part, size, to)
                 if smaller is None or not self._valid(smaller):
                     continue
                 found = self._defect(smaller)
@@ -258,109 +249,3 @@ class Reducer:
         except CannotSay:
             return None
         return Defect(None, found) if found else None
-
-
-def write(trials: Trials, cell: Cell, found: Reduction, folder: Path) -> list[str]:
-    """``model.onnx``, ``inputs.npz``, ``expected.npz`` and ``repro.py``; and whether the script says what it should."""
-    import numpy as np
-
-    folder.mkdir(parents=True, exist_ok=True)
-    part, defect = found.part, found.defect
-    shutil.copyfile(part.path, folder / "model.onnx")
-    sample, limits, expected = _sample(trials, found)
-    keys = [(name, f"in{index}") for index, name in enumerate(sample)]
-    np.savez(folder / "inputs.npz", **{key: sample[name] for name, key in keys})
-    np.savez(folder / "expected.npz", **{f"out{index}": values for index, values in enumerate(expected)})
-    versions = trials.versions()
-    operators = ", ".join(part.described["operators"])
-    described = {
-        "cell": cell.axes(), "defect": defect.text, "detail": defect.failure.detail if defect.failure else "",
-        "nodes": found.nodes, "of": found.of, "operators": part.described["operators"], "versions": versions,
-        "trials": found.trials, "seconds": round(found.seconds, 1), "notes": found.notes,
-    }  # fmt: skip
-    (folder / "reduction.json").write_text(json.dumps(described, indent=1) + "\n", "utf-8")
-    if not has_template(trials.tool):
-        return [f"no repro.py: there is no template for {trials.tool}"]
-    facts = {
-        "TOOL": trials.tool, "SEEN_WITH": versions, "SYMPTOM": str(_as_seen(defect)), "WRONG": defect.text,
-        "SAYS": _says(defect), "HOW": trials.options(), "INPUTS": keys,
-        "OUTPUTS": [(str(row["name"]), str(values.dtype)) for row, values in zip(part.outputs, expected, strict=True)]
-        if expected
-        else [(str(row["name"]), str(row["dtype"])) for row in part.outputs],
-        "SHAPES": [list(values.shape) for values in expected], "LIMITS": limits, "SECONDS": int(trials.seconds),
-    }  # fmt: skip
-    kinds = f"{found.nodes} of {found.of} nodes" if found.nodes > 1 else f"one node of {found.of}"
-    title = f"{trials.tool}: {defect.symptom} at {defect.stage} with {operators}"
-    said = f"{defect.text}\nReduced from {cell.id}: {kinds}."
-    text = script(trials.tool, title=title, said=said, graph=part.described["text"], facts=facts)
-    (folder / "repro.py").write_text(text, "utf-8")
-    return _tried(trials, folder, found)
-
-
-def _as_seen(defect: Defect) -> Symptom:
-    """In a script every refusal of a tool is an exception."""
-    plain = (Symptom.CRASH, Symptom.TIMEOUT, Symptom.MISMATCH)
-    return defect.symptom if defect.symptom in plain else Symptom.EXCEPTION
-
-
-def _limits(verdict: OutputVerdict | None) -> tuple[float | None, float | None]:
-    """What an output may be off by; nothing is asked of one that was right."""
-    if verdict is None:
-        return None, None
-    return verdict.limit if isfinite(verdict.limit) else 0.0, verdict.rms if isfinite(verdict.rms) else 0.0
-
-
-def _says(defect: Defect) -> str:
-    """The longest run of plain words of an exception's message: what a script must find to have met the same one."""
-    if defect.failure is None or _as_seen(defect) is not Symptom.EXCEPTION:
-        return ""
-    chunks = re.split(r"['\"`\\]|\S*[\d/]\S*|\n", defect.failure.message)
-    longest = max((chunk.strip() for chunk in chunks), key=len, default="")
-    kind = defect.failure.types[0].rpartition(".")[2] if defect.failure.types else ""
-    return longest if len(longest) > 3 else kind
-
-
-def _sample(
-    trials: Trials, found: Reduction
-) -> tuple[dict[str, Any], list[tuple[float | None, float | None]], list[Any]]:
-    """The one sample that shows it best, what its outputs may be off by, and what they should be."""
-    import numpy as np
-
-    part = found.part
-    arrays = {name.partition(":")[2]: values for name, values in part.arrays.items()}
-    try:
-        truth = trials.truth(part)
-    except CannotSay as error:  # a crash is a crash without numbers too
-        found.notes.append(f"no expected outputs: {error}")
-        return {name: values[0] for name, values in arrays.items()}, [], []
-    count = len(next(iter(truth.values())))
-    verdicts = {one.name: one for one in found.defect.wrong}
-    worst = 0
-    limits: list[tuple[float | None, float | None]] = []
-    ran = trials.run(part) if found.defect.wrong else Ran(None)
-    for index, (name, want) in enumerate(truth.items()):
-        verdict = verdicts.get(name)
-        limits.append(_limits(verdict))
-        if verdict and verdict.wrong == "values" and index < len(ran.outputs) and want.dtype.kind == "f":
-            errors = np.abs(ran.outputs[index].astype(np.float64) - want).reshape(count, -1).max(axis=1)
-            worst = int(errors.argmax())
-    expected = [values[worst] for values in truth.values()]
-    return {name: values[worst] for name, values in arrays.items()}, limits, expected
-
-
-def _tried(trials: Trials, folder: Path, found: Reduction) -> list[str]:
-    """Run the script once in the tool's environment: what it says belongs beside it."""
-    command = [str(trials.python()), "-I", "repro.py"]
-    allowed = 2 * trials.seconds + 60
-    try:
-        done = subprocess.run(
-            command, cwd=folder, timeout=allowed, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return [f"repro.py: no end after {allowed:.0f} s"]
-    text = done.stdout.decode("utf-8", "replace")
-    (folder / "repro.txt").write_text(text, "utf-8")
-    if done.returncode == 1 and f"happened: {_as_seen(found.defect)}" in text.splitlines():
-        return ["repro.py shows it with the tool alone (its words are in repro.txt)"]
-    return [f"repro.py ends with {done.returncode}, not 1: with the tool alone it does not show; see repro.txt"]

@@ -16,7 +16,6 @@ class Check(StrEnum):
     OPERATOR = "operator"
     PROPERTY = "property"
     QUALITY = "quality"
-    TIMING = "timing"
 
 
 @dataclass(frozen=True)

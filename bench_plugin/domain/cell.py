@@ -20,7 +20,7 @@ class Cell:
 
     ``framework`` is where the model comes from, ``importer_framework`` where it is imported to: they differ in
     a cross-framework import. A plain ONNX file has framework ``onnx`` and no exporter. ``graph`` is the ready graph
-    that a compiler is handed at a reduced precision (``qdq``, ``w16`` ...); without one the tool rounds by itself.
+    that a compiler is given at a reduced precision (``qdq``, ``w16`` ...); without one the tool rounds by itself.
     """
 
     check: Check
@@ -44,7 +44,7 @@ class Cell:
         """Who makes the numbers of a reduced precision: ``qdq`` or another prepared graph, or the tool: ``own``."""
         if self.graph:
             return self.graph
-        return "own" if PRECISIONS[self.precision].weights in ("int8", "float16") and self.precision != "fp16" else ""
+        return "" if PRECISIONS[self.precision].computed else "own"
 
     @property
     def id(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 from bench_plugin.domain.errors import UsageError
@@ -36,3 +37,10 @@ def cache_root() -> Path:
         return Path(own).absolute()
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache") / "bench_plugin"
+
+
+def scratch_folder(name: str) -> Path:
+    """A new folder for files that do not outlive the run, below the cache folder; whoever asks for it removes it."""
+    base = cache_root() / "scratch"
+    base.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=base))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -15,6 +15,7 @@ Search = Literal["quick", "nightly"]
 PROFILES, CALIBRATIONS, SEARCHES = get_args(Profile), get_args(Calibration), get_args(Search)
 DEFAULT_RESULTS = Path("reports/results.jsonl")
 MOST_SEED = 2**32 - 1  # what every framework takes
+OF_CELLS = ("seed", "threads", "calibration", "search")  # what decides how a cell is computed, beside files and options
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,25 @@ class Settings:
     toolchains: tuple[Path, ...] = ()
     models: tuple[Path, ...] = ()
     expectations: tuple[Path, ...] = ()
+
+    def of_cells(self) -> dict[str, Any]:
+        """What decides how a cell is computed, as plain data for its row."""
+        options = {compiler: dict(chosen) for compiler, chosen in self.options.items()}
+        files = [str(path) for path in self.selection.onnx_files]
+        return {**{name: getattr(self, name) for name in OF_CELLS}, "options": options, "onnx_files": files}
+
+    def as_computed(self, row: Mapping[str, Any]) -> Settings:
+        """These settings with those that a row's cell was computed with. Raises UsageError for a row without them."""
+        said = row.get("settings")
+        if said is None:
+            raise UsageError(
+                f"{row.get('key')}: the row is of an older version and does not say its settings; run again"
+            )
+        files = tuple(Path(name) for name in said["onnx_files"])
+        return replace(
+            self, selection=replace(self.selection, onnx_files=files), options=said["options"],
+            **{name: said[name] for name in OF_CELLS},
+        )  # fmt: skip
 
 
 def read_settings_file(root: Path) -> Settings:

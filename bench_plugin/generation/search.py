@@ -1,4 +1,4 @@
-"""The search: drawn graphs are tried one after the other, failures are told apart by signature, and shrunk.
+"""The search: generated graphs are tried one after the other, failures are told apart by signature, and shrunk.
 
 Importing this module needs no hypothesis; :func:`search` does.
 """
@@ -70,6 +70,21 @@ class Signature:
         """Whether a failure of several operators is this one in their midst; ``*`` stands for any operator."""
         known = ANY in self.operators or set(self.operators) <= set(other.operators)
         return self.kind == other.kind and known
+
+
+@dataclass(frozen=True)
+class KnownFailure:
+    """A failure that an expectation lists; ``where`` names its row, ``example`` is the graph that shows it.
+
+    ``own`` rows are the cell's, others those of the compiler's other cells, which are not new here either. The example
+    of a ``replayed`` one is tried first, to see whether the failure still shows.
+    """
+
+    signature: Signature
+    example: Graph
+    where: str
+    own: bool
+    replayed: bool
 
 
 def normalised(text: str) -> str:

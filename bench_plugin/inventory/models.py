@@ -57,11 +57,11 @@ class Model:
 
     @property
     def dataset(self) -> str:
-        """The dataset that it is trained and judged on; empty where its weights are drawn."""
+        """The dataset that it is trained and judged on; empty where its weights are seeded."""
         return str(self.extra.get("dataset", ""))
 
     def training(self, framework: str) -> Mapping[str, Any]:
-        """How it is trained in a framework (epochs, batch, rate); empty where its weights are drawn."""
+        """How it is trained in a framework (epochs, batch, rate); empty where its weights are seeded."""
         row: Mapping[str, Any] = self.extra.get("training", {})
         return row if framework in row.get("frameworks", ()) else {}
 

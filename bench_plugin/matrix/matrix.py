@@ -58,6 +58,7 @@ class Matrix:
         self.targets = tuple(targets)
         files = {model.name for model in models.values() if model.onnx}
         self._planners = tuple(planners)
+        self._by_check = {check: planner for planner in self._planners for check in planner.checks}
         self._values = AxisValues(models, catalog, targets, self.checks)
         if selection.profile not in PROFILES:
             raise unknown("profile", selection.profile, PROFILES)
@@ -72,6 +73,10 @@ class Matrix:
     def checks(self) -> list[Check]:
         """Every check that has a planner."""
         return [check for check in Check if any(check in planner.checks for planner in self._planners)]
+
+    def planner(self, cell: Cell) -> Planner:
+        """The planner that makes cells like this one."""
+        return self._by_check[cell.check]
 
     def plan(self, check: Check, narrowed: Mapping[str, Any] | None = None) -> Plan:
         """The cells of ``check``, narrowed further by a marker's axes (``models=[...]``, ``frameworks=[...]`` ...)."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.compiler_name import ALL, DEFAULT, CompilerName
@@ -12,6 +12,7 @@ from bench_plugin.domain.outcome import Status
 from bench_plugin.domain.settings import Selection
 from bench_plugin.inventory.adapters import Adapter
 from bench_plugin.inventory.models import Model
+from bench_plugin.inventory.workspace import Workspace
 
 ONNX = "onnx"  # the framework column of plain ONNX files
 
@@ -35,6 +36,25 @@ class Planner(Protocol):
 
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
         """Every cell that the selection asks for, each with the reason why it is not run, if any."""
+
+    def adapters(self, cell: Cell) -> Sequence[str]:
+        """The adapters that a cell works with: their sources and locks decide its outcome, their versions its row."""
+
+    def key_parts(self, cell: Cell) -> Mapping[str, Any]:
+        """What decides a cell's outcome beside its axes, its tolerances, adapters and locks, as plain data."""
+
+
+FILE_TOOLS = ("onnx_check", "onnx_operators", "onnx_float64", "onnx_mutants", "onnxruntime")
+
+
+def source_adapters(workspace: Workspace, cell: Cell) -> list[str]:
+    """The adapters that make a model, train it, export it, import it, and look at its file."""
+    named = (cell.framework, cell.importer_framework)
+    catalog, model = workspace.catalog, workspace.models[cell.model]
+    used = [one for name in named if name in catalog.adapters for one in catalog.used(name)]
+    if model.training(cell.framework):
+        used += [model.dataset, *catalog.used(f"training_{cell.framework}")]
+    return list(dict.fromkeys([*used, *FILE_TOOLS]))
 
 
 def selected_models(models: Mapping[str, Model], selection: Selection) -> Iterator[Model]:

@@ -1,7 +1,7 @@
 """Known failures: typed rows in ``suites/expectations/*.toml``, and what they make of an outcome.
 
 A row names the cells that it speaks of, the stage and symptom that they fail with, why, and for which versions.
-Rows are strict: a cell that fails elsewhere, fails otherwise, or passes, fails the run until the row is mended.
+Rows are strict: a cell that fails elsewhere, fails otherwise, or passes, fails the run until the row is corrected.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Judgement:
 class Expectation:
     """One row; ``where`` is its file and number, for messages; ``when`` are version requirements that must all hold.
 
-    A row of drawn graphs (check = "property") has a signature, ``operators`` and ``message`` beside stage and symptom,
-    and an ``example`` that shows it, in a file beside the row's own.
+    A row of generated graphs (check = "property") has a signature, ``operators`` and ``message`` beside stage and
+    symptom, and an ``example`` that shows it, in a file beside the row's own.
     """
 
     selector: Mapping[str, tuple[str, ...]]

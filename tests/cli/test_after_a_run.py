@@ -38,7 +38,7 @@ def files(project: Project, tools_python: Path) -> Project:
     (project.folder / "outside.data").unlink()
     project.write("text.onnx", "this is no model")
     data = (project.folder / "plain.onnx").read_bytes()
-    (project.folder / "cut.onnx").write_bytes(data[: len(data) // 2])
+    (project.folder / "layers.onnx").write_bytes(data[: len(data) // 2])
     return project
 
 
@@ -78,7 +78,7 @@ def test_a_cut_last_line_is_ignored_and_said(project: Project) -> None:
     project.run()
     with (project.folder / "reports/results.jsonl").open("a") as file:
         file.write('{"schema": 1, "kind": "cell", "key"')
-    assert "is cut or corrupt and was ignored" in project.bench("grid").stdout
+    assert "is incomplete or corrupt and was ignored" in project.bench("grid").stdout
 
 
 def test_a_plain_file_is_checked_run_and_imported(files: Project) -> None:

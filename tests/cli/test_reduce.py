@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from bench_plugin.diagnosis.failure_signature import normalised
-from bench_plugin.diagnosis.scripts import TEMPLATES, script
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.project import Project, make_project
 
@@ -65,7 +64,7 @@ def test_a_chain_is_reduced_to_the_node_that_is_broken(broken: Project, tools: P
     operator, said = FAULTS[fault]
     path = _model(broken, tools, operator)
     done = broken.bench("reduce", path, "--compiler", "broken", "--timeout", "1", "--output", "found")
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     assert said in done.stdout
     assert f"1 of 7 nodes: {operator}" in done.stdout
     found = json.loads((broken.folder / "found/reduction.json").read_text())
@@ -94,7 +93,7 @@ def test_a_cell_is_reduced_with_the_options_that_it_ran_with(broken: Project, to
     assert row["status"] == "mismatch", finished.text
     done = broken.bench("reduce", row["key"], "--output", "found")
     found = json.loads((broken.folder / "found/reduction.json").read_text())
-    assert (done.returncode, found["operators"]) == (1, ["Softsign"]), done.stdout + done.stderr
+    assert (done.returncode, found["operators"]) == (0, ["Softsign"]), done.stdout + done.stderr
 
 
 def test_a_property_cell_says_what_to_reduce(broken: Project) -> None:
@@ -111,7 +110,7 @@ def test_two_nodes_that_fail_together_stay_together(broken: Project, tools: Path
     path = _model(broken, tools, "Neg", "Exp")
     done = broken.bench("reduce", path, "--compiler", "broken", "--output", "found")
     found = json.loads((broken.folder / "found/reduction.json").read_text())
-    assert (done.returncode, found["operators"]) == (1, ["Neg", "Exp"])
+    assert (done.returncode, found["operators"]) == (0, ["Neg", "Exp"])
 
 
 def test_what_works_cannot_be_reduced(broken: Project, tools: Path) -> None:
@@ -146,14 +145,6 @@ def test_localising_a_crash_points_to_reduce(broken: Project, tools: Path) -> No
     done = broken.bench("localise", path, "--compiler", "broken")
     assert done.returncode == 3
     assert "bench reduce is for that" in done.stderr
-
-
-@pytest.mark.parametrize("tool", sorted(path.stem for path in TEMPLATES.glob("*.py") if path.stem != "shell"))
-def test_every_script_is_a_whole_one(tool: str) -> None:
-    facts = {"TOOL": tool, "SECONDS": 20, "LIMITS": [(None, None)]}
-    text = script(tool, title='a "title"', said='\\ and """', graph="<>", facts=facts)
-    names = compile(text, "repro.py", "exec").co_names
-    assert {"PACKAGES", "run", "main", "child"} <= set(names)
 
 
 def test_messages_are_compared_without_what_belongs_to_one_graph() -> None:

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from bench_plugin.domain.errors import UsageError
@@ -115,14 +116,31 @@ class Toolchain:
                 raise UsageError(f"{where}: {what}: no toolchain may hold nvidia packages; pin torch==<version>+cpu")
             if line.lstrip().startswith(PLACES) or "://" in line:
                 raise UsageError(f"{where}: a lock names no place to install from, found: {line.strip()}")
-        for name, version in PIN.findall("\n".join(self.requirements)):
-            locked = self.locked_versions.get(normal(name))
-            if locked != version:
-                found = f"{name}=={locked}" if locked else f"no {name}"
-                raise UsageError(
-                    f"{self.lock_path}: {self.path.name} asks for {name}=={version}, the lock has {found}; "
-                    f"make it again: bench env lock {self.name}"
+        disagreement = self.disagreement()
+        if disagreement:
+            raise UsageError(disagreement)
+
+    def disagreement(self) -> str:
+        """Which pin of the lock is not what the toml asks for, and what to do about it; empty when they agree.
+
+        An override speaks only of distributions that the lock holds: most of them leave one out. An environment that
+        the user keeps has no lock to disagree with.
+        """
+        if self.python is not None:
+            return ""
+        asked = [(Requirement(text), True) for text in self.requirements]
+        overriding = [(Requirement(text), False) for text in self.overrides]
+        for requirement, needed in (*asked, *overriding):
+            locked = self.locked_versions.get(normal(requirement.name))
+            if (locked is None and not needed) or (requirement.marker and not requirement.marker.evaluate()):
+                continue
+            if locked is None or not requirement.specifier.contains(locked, prereleases=True):
+                found = f"{requirement.name}=={locked}" if locked else f"no {requirement.name}"
+                return (
+                    f"{self.lock_path}: {self.path.name} asks for {requirement.name}{requirement.specifier}, the lock "
+                    f"has {found}; make it again: bench env lock {self.name}"
                 )
+        return ""
 
 
 def normal(name: str) -> str:
@@ -133,12 +151,22 @@ def normal(name: str) -> str:
 def read_toolchain(path: Path) -> Toolchain:
     """Read ``path``. Raises UsageError that names the file, the line, the key and what would be right."""
     said = read(path, ToolchainFile)
+    for key, texts in (("requirements", said.requirements or ()), ("overrides", said.overrides)):
+        for text in texts:
+            _check_requirement(path, key, text)
     return Toolchain(
         name=path.stem, title=said.title, interpreter=said.interpreter, memory_gb=said.memory_gb,
         serves=said.serves or (path.stem,), requirements=said.requirements or (), overrides=said.overrides,
         tools=said.tools, no_deps=said.no_deps, path=path,
         python=_own_python(path, said.python) if said.python else None,
     )  # fmt: skip
+
+
+def _check_requirement(path: Path, key: str, text: str) -> None:
+    try:
+        Requirement(text)
+    except InvalidRequirement as error:
+        raise UsageError(f"{path}: {key}: {text!r} is not a requirement such as 'onnx==1.23.2': {error}") from error
 
 
 def _own_python(path: Path, text: str) -> Path:

@@ -15,7 +15,7 @@ from pathlib import Path
 from bench_plugin.agent.channel import Channel
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.paths import cache_root
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
+from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.memory import resident
 from bench_plugin.reach.processes.nursery import Child, Nursery
 from bench_plugin.reach.processes.zipapp import build_agent
@@ -58,7 +58,7 @@ class _Place:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     agent: Agent | None = None
-    sticky: str = ""
+    affinity: str = ""
 
 
 class AgentPool:
@@ -68,7 +68,7 @@ class AgentPool:
         self,
         environments: Callable[[str], Path],
         folder: Path,
-        adapters: Callable[[str], Sequence[tuple[str, bytes]]],
+        adapters: Callable[[str], Sequence[Source]],
         scratch: Path | None = None,
     ) -> None:
         self._environments = environments
@@ -84,8 +84,8 @@ class AgentPool:
         self._closed = False
 
     @contextmanager
-    def lease(self, toolchain: str, *, role: str = "", fresh: bool = False, sticky: str = "") -> Iterator[Agent]:
-        """The toolchain's agent, exclusively; ``fresh`` starts a new one, an equal ``sticky`` keeps what it remembers.
+    def lease(self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "") -> Iterator[Agent]:
+        """The toolchain's agent, exclusively; ``fresh`` starts a new one, equal ``affinity`` keeps what it remembers.
 
         Agents of different ``role`` are different processes: what one compiled, another runs.
 
@@ -94,16 +94,38 @@ class AgentPool:
         with self._lock:
             place = self._places.setdefault((toolchain, role), _Place())
         with place.lock:
-            agent = self._ready(toolchain, place, fresh=fresh, sticky=sticky)
+            agent = self._ready(toolchain, place, fresh=fresh, affinity=affinity)
             try:
                 yield agent
             finally:
-                place.sticky = sticky
+                place.affinity = affinity
                 limit = agent.memory_limit
                 if self._closed or (limit and agent.resident() > limit / GROWN):
                     agent.close()
                 if agent.lost:
                     place.agent = None
+
+    def prepare(self, toolchain: str, *, role: str) -> None:
+        """Start the toolchain's agent of this role beside what goes on, unless it is there; a lease waits for it.
+
+        Why it cannot be started is told by that lease.
+        """
+        with self._lock:
+            place = self._places.setdefault((toolchain, role), _Place())
+        if place.lock.acquire(blocking=False):
+            threading.Thread(target=self._prepared, args=(toolchain, place), name="bench-prepare", daemon=True).start()
+
+    def _prepared(self, toolchain: str, place: _Place) -> None:
+        """Fill a place, whose lock is held and given back here."""
+        try:
+            if place.agent is None:
+                place.agent = self._start(toolchain)
+                if self._closed:
+                    place.agent.close()
+        except BenchError:  # whoever leases it tries again
+            pass
+        finally:
+            place.lock.release()
 
     def busy(self, toolchain: str, role: str = "") -> bool:
         """Whether somebody holds the toolchain's agent."""
@@ -125,11 +147,11 @@ class AgentPool:
                 place.lock.release()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _ready(self, toolchain: str, place: _Place, *, fresh: bool, sticky: str) -> Agent:
+    def _ready(self, toolchain: str, place: _Place, *, fresh: bool, affinity: str) -> Agent:
         if place.agent is not None and (fresh or place.agent.lost):
             place.agent.close()
             place.agent = None
-        if place.agent is not None and (not sticky or sticky != place.sticky) and place.agent.calls:
+        if place.agent is not None and (not affinity or affinity != place.affinity) and place.agent.calls:
             try:
                 place.agent.reset(RESET)
             except AgentFailure:  # a failed reset says nothing of the next cell: it gets a new agent
