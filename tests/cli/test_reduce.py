@@ -102,7 +102,7 @@ def test_a_property_cell_says_what_to_reduce(broken: Project) -> None:
     broken.write("reports/results.jsonl", json.dumps(row) + "\n")
     done = broken.bench("reduce", "0123456789ab")
     assert done.returncode != 0
-    assert f"its smallest examples are below {broken.folder / 'reports/properties'}" in done.stderr
+    assert "shrunk already: its smallest examples are below reports/properties" in done.stderr
     assert "bench reduce FOLDER/model.onnx --compiler broken" in done.stderr
 
 
