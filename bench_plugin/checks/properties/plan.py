@@ -7,11 +7,13 @@ from typing import Any
 
 from bench_plugin.compare.operator_rules import RULES_HASH
 from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.outcome import Status
 from bench_plugin.domain.settings import Selection
 from bench_plugin.generation.catalogue import GRAPHS, OPERATORS
 from bench_plugin.generation.graphs import source_digest
+from bench_plugin.generation.search import available
 from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.matrix.planner import ONNX, Planned, Planner, check_values, elsewhere, operator_compilers
+from bench_plugin.matrix.planner import ONNX, Declared, Planned, Planner, check_values, elsewhere, operator_compilers
 
 NAMES = (*OPERATORS, GRAPHS)
 
@@ -49,8 +51,14 @@ class PropertyPlanner:
         for name in wanted or NAMES:
             for compiler in operator_compilers(self._compilers, selection):
                 cell = Cell(check, name, ONNX, compiler=compiler)
-                declared = elsewhere(cell, selection, "generated graphs")
+                declared = elsewhere(cell, selection, "generated graphs") or _without_hypothesis(cell)
                 yield declared.cell if declared else cell, declared
+
+
+def _without_hypothesis(cell: Cell) -> Declared | None:
+    """Why no cell is run where the extra is missing, which pytest says at collection."""
+    reason = "hypothesis is not installed: pip install 'bench-plugin[properties]'"
+    return None if available() else Declared(cell, Status.NOT_PROVIDED, reason)
 
 
 def planner(workspace: Workspace) -> Planner:
