@@ -23,6 +23,17 @@ def test_property(bench_cell):
     bench_cell.verify()
 """
 
+# Python starts with this, and then finds everything but hypothesis.
+WITHOUT_HYPOTHESIS = """
+from functools import partial
+from importlib.machinery import PathFinder
+
+def find(found, name, *more):
+    return None if name == "hypothesis" else found(name, *more)
+
+PathFinder.find_spec = partial(find, PathFinder.find_spec)
+"""
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
@@ -105,3 +116,15 @@ def test_a_row_without_a_signature_is_refused(project: Project) -> None:
     )
     code, text, _ = run(project, "Elu")
     assert code == 4 and "operators, message, example" in text, text
+
+
+def test_without_hypothesis_the_missing_extra_is_named_at_collection(project: Project) -> None:
+    project.write("site/sitecustomize.py", WITHOUT_HYPOTHESIS)
+    project.environment["PYTHONPATH"] = str(project.folder / "site")
+    said = "hypothesis is not installed: pip install 'bench-plugin[properties]'"
+    alone = project.run("--bench-compilers=wrong", "-p", "no:hypothesispytest")
+    assert alone.code == 4 and said in alone.text
+    project.write("test_models.py", f"{TESTS}\ndef test_other():\n    pass\n")
+    beside = project.run("--bench-compilers=wrong", "-p", "no:hypothesispytest")
+    assert beside.code == 0 and "1 passed" in beside.text
+    assert "test_property: no cell in this selection: " in beside.text and said in beside.text
