@@ -20,6 +20,7 @@ from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
 
 SCHEMA = 1
 KINDS = ("header", "plan", "declared", "cell")
+ENCODER = json.JSONEncoder(allow_nan=False)
 Row = dict[str, Any]
 
 
@@ -157,7 +158,7 @@ class ResultsWriter:
 
     def append(self, row: Mapping[str, Any]) -> None:
         """One row, whole or not at all: one write under a lock, behind a line that a killed run may have cut."""
-        data = json.dumps(row, allow_nan=False).encode() + b"\n"
+        data = ENCODER.encode(row).encode() + b"\n"
         file = self._open()
         fcntl.flock(file, fcntl.LOCK_EX)
         try:
