@@ -11,6 +11,8 @@ from typing import Any
 
 from bench_plugin.results.history import archive, run_of_file
 
+ENCODER = json.JSONEncoder(allow_nan=False)  # made once: a run writes thousands of rows
+
 
 class ResultsWriter:
     """Appends rows; the file is made with the first one. Several processes may write to one file.
@@ -45,7 +47,7 @@ class ResultsWriter:
 
     def append(self, row: Mapping[str, Any]) -> None:
         """One row, whole or not at all: one write under a lock, behind a line that a killed run may have cut."""
-        data = json.dumps(row, allow_nan=False).encode() + b"\n"
+        data = ENCODER.encode(row).encode() + b"\n"
         file = self._open()
         fcntl.flock(file, fcntl.LOCK_EX)
         try:
