@@ -7,17 +7,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.domain.errors import BenchError
-from bench_plugin.domain.settings import read_settings_file
-from bench_plugin.inventory.cases import FILE, index_text
+from bench_plugin.cli.shared.arguments import Actions, add_json
+from bench_plugin.cli.shared.output import note, print_json, shown
+from bench_plugin.domain.errors import BenchError, UsageError
+from bench_plugin.domain.paths import CHECKOUT
+from bench_plugin.domain.settings import Settings, settings_here
+from bench_plugin.inventory.cases import FILE, find_index, index_text
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.cache import Cache, default_folder
-from bench_plugin.pipeline.corpus import Corpus, CorpusFailed
 from bench_plugin.pipeline.stages import Stages
+from bench_plugin.pipeline.tasks.corpus import Corpus, CorpusFailed
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
 
 HELP = "compare the index of operator cases with the locked onnx, or write it anew"
+WHERE = Path("fixtures/operators") / FILE
 
 
 class CannotCollect(BenchError):
@@ -27,42 +31,80 @@ class CannotCollect(BenchError):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to do, and with which file."""
-    parser.add_argument(
-        "what", choices=("check", "update"), help="check: whether the index is what onnx holds; update: write it"
-    )
-    parser.add_argument(
-        "--file", type=Path, default=Path("fixtures/operators") / FILE, help="the index (default %(default)s)"
-    )
+    """The actions check and update."""
+    actions = Actions(parser)
+    check = actions.add("check", _check, "say which cases of the index differ from those that the locked onnx holds")
+    check.add_argument("--file", type=Path, help="the index (default: the one that a run reads)")
+    add_json(check)
+    update = actions.add("update", _update, "write the index anew, in a checkout of bench_plugin")
+    update.add_argument("--file", type=Path, help=f"the index (default: {WHERE} of the checkout)")
+    add_json(update)
 
 
 def run(args: argparse.Namespace) -> int:
     """0 when the index is (or was made) what the corpus says, 1 when it differs."""
-    cases = _collected()
-    text = index_text(cases)
-    before = args.file.read_text("utf-8") if args.file.is_file() else ""
-    changed = set(before.splitlines()[1:]) ^ set(text.splitlines()[1:])
-    named = {line.partition(",")[0] for line in changed}
-    if args.what == "check":
-        for name in sorted(named):
-            print(f"{name}: differs")
-        if before != text and not named:
-            print("its header or the order of its lines differs")
-        print(f"{args.file}: {len(cases)} cases in onnx, {len(named)} differ")
+    code: int = args.do(args)
+    return code
+
+
+def _check(args: argparse.Namespace) -> int:
+    settings, workspace = _opened()
+    file: Path = args.file or find_index(workspace.operator_folders)
+    if not file.is_file():
+        raise UsageError(f"{file}: there is no such file")
+    cases = _collected(settings, workspace)
+    text, before = index_text(cases), file.read_text("utf-8")
+    names = _differing(before, text)
+    if args.json:
+        print_json({"file": file, "cases": len(cases), "differ": names, "same": before == text})
         return 0 if before == text else 1
-    args.file.parent.mkdir(parents=True, exist_ok=True)
-    args.file.write_text(text, "utf-8")
-    print(f"{args.file}: {len(cases)} cases, {len(named)} changed")
+    for name in names:
+        print(f"{name}: differs")
+    if before != text and not names:
+        print("its header or the order of its lines differs")
+    print(f"{shown(file)}: {len(cases)} cases in onnx, {len(names)} differ")
+    return 0 if before == text else 1
+
+
+def _update(args: argparse.Namespace) -> int:
+    file: Path = args.file or _of_checkout()
+    cases = _collected(*_opened())
+    text, before = index_text(cases), file.read_text("utf-8") if file.is_file() else ""
+    names = _differing(before, text)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8")
+    if args.json:
+        print_json({"file": file, "cases": len(cases), "changed": names})
+    else:
+        print(f"{shown(file)}: {len(cases)} cases, {len(names)} changed")
     return 0
 
 
-def _collected() -> Mapping[str, Any]:
+def _of_checkout() -> Path:
+    if not (CHECKOUT / WHERE).is_file():
+        raise UsageError(
+            "bench corpus update writes the index of a checkout of bench_plugin, and this is an installed package; "
+            "run it in a checkout (pip install -e .), or name the file to write: --file FILE"
+        )
+    return CHECKOUT / WHERE
+
+
+def _differing(before: str, after: str) -> list[str]:
+    """The names of the cases whose lines differ."""
+    changed = set(before.splitlines()[1:]) ^ set(after.splitlines()[1:])
+    return sorted({line.partition(",")[0] for line in changed})
+
+
+def _opened() -> tuple[Settings, Workspace]:
+    settings = settings_here()
+    return settings, Workspace.load(settings)
+
+
+def _collected(settings: Settings, workspace: Workspace) -> Mapping[str, Any]:
     """The corpus's own descriptions, by name; from the cache where an operator run left it."""
-    settings = read_settings_file(Path.cwd())
-    workspace = Workspace.load(settings)
-    cache = Cache(settings.cache or default_folder(), note=_say)
+    cache = Cache(settings.cache or default_folder(), note=note)
     pool = AgentPool(
-        environments=lambda name: workspace.toolchains.ensure(name, progress=_say),
+        environments=lambda name: workspace.toolchains.ensure(name, progress=note),
         folder=settings.results.parent / "logs", adapters=workspace.catalog.sources,
     )  # fmt: skip
     try:
@@ -75,7 +117,3 @@ def _collected() -> Mapping[str, Any]:
     finally:
         pool.close()
         cache.close()
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)

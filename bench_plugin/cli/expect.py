@@ -5,109 +5,172 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench_plugin.checks.registry import planners
+from bench_plugin.cli.shared.arguments import Actions, add_json, add_results
+from bench_plugin.cli.shared.output import note, print_json, shown
 from bench_plugin.domain.cell import Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Status
-from bench_plugin.domain.settings import Selection, read_settings_file
+from bench_plugin.domain.settings import Selection, Settings, settings_here
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix
-from bench_plugin.results.expectations import Expectation, Expectations, row_text
+from bench_plugin.results.expectations import Expectation, Expectations
 from bench_plugin.results.known_operators import pinned, updated, write
+from bench_plugin.results.new_failures import NewFailure, by_kind, with_reasons
 from bench_plugin.results.rows import outcome_of, read_rows
 
 HELP = "check known failures for stale rows, or update them from a results file"
 HEADER = re.compile(r"^\s*\[\[expectation\]\]", re.MULTILINE)
+FOLDER = Path("suites/expectations")
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """What a results file says of the rows: which passed, which cover passes and failures, and what has no row."""
+
+    passed: tuple[Expectation, ...]
+    mixed: tuple[Expectation, ...]
+    new: tuple[NewFailure, ...]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to do, and where rows come from and go to."""
-    parser.add_argument(
-        "what", choices=("check", "update"), help="check: stale rows; update: drop rows that passed, add new ones"
-    )
-    parser.add_argument(
-        "--results", type=Path, default=Path("reports/results.jsonl"), help="update: the run to learn from"
-    )
-    parser.add_argument("--reason", default="", help="update: why the new failures are known; without it none is added")
-    parser.add_argument("--link", default="", help="update: where the failure is reported")
-    parser.add_argument(
-        "--file", type=Path, default=Path("suites/expectations/new.toml"), help="update: where new rows go"
-    )
+    """The actions check and update."""
+    actions = Actions(parser)
+    check = actions.add("check", _check, "list rows that match no cell, or that hold for no committed lock")
+    add_json(check)
+    update = actions.add("update", _update, "drop rows whose cells passed, and add rows for failures that have none")
+    add_results(update, "the run to learn from")
+    update.add_argument(
+        "--reason", action="append", default=[], metavar="[KEY=]TEXT",
+        help="why the new failures are known: TEXT for new failures that are all of one kind (same stage, symptom "
+        "and message), KEY=TEXT for the cell KEY and all others of its kind; may be repeated; without a reason no "
+        "row is added",
+    )  # fmt: skip
+    update.add_argument("--link", default="", metavar="URL", help="where the failure is reported")
+    update.add_argument("--file", type=Path, help=f"where new rows go (default: {FOLDER}/new.toml of the project)")
+    add_json(update)
 
 
 def run(args: argparse.Namespace) -> int:
     """0 when nothing is stale (or everything was updated), 1 otherwise."""
-    settings = read_settings_file(Path.cwd())
-    workspace = Workspace.load(settings)
+    settings = settings_here()
+    code: int = args.do(args, settings, Workspace.load(settings))
+    return code
+
+
+def _check(args: argparse.Namespace, settings: Settings, workspace: Workspace) -> int:
     expectations = Expectations.load(workspace.expectation_folders)
-    if args.what == "check":
-        return _check(workspace, expectations)
-    return _update(args, workspace, expectations, read_rows(args.results).rows)
-
-
-def _check(workspace: Workspace, expectations: Expectations) -> int:
     matrix = Matrix(workspace.models, workspace.catalog, list(workspace.targets), Selection(), planners(workspace))
     cells = [cell.axes() for cell in matrix.complete()]
     stale = expectations.stale(cells, workspace.locked_versions())
+    operators = expectations.operators.count()
+    if args.json:
+        print_json({"rows": len(expectations.rows), "operator_rows": operators, "stale": stale})
+        return 1 if stale else 0
     for line in stale:
         print(line)
-    print(f"{len(expectations.rows)} rows and {expectations.operators.count()} of operator cases, {len(stale)} stale")
+    print(f"{len(expectations.rows)} rows and {operators} of operator cases, {len(stale)} stale")
     return 1 if stale else 0
 
 
-def _update(
-    args: argparse.Namespace, workspace: Workspace, expectations: Expectations, rows: Sequence[Mapping[str, Any]]
-) -> int:
-    passed: dict[tuple[Path, int], Expectation] = {}
-    kept: set[tuple[Path, int]] = set()
+def _update(args: argparse.Namespace, settings: Settings, workspace: Workspace) -> int:
+    file = _file_to_write(args.file, settings, workspace)
+    expectations = Expectations.load(workspace.expectation_folders)
+    cells = [row for row in read_rows(args.results or settings.results).rows if row["kind"] == "cell"]
+    reviewed = _reviewed(expectations, [row for row in cells if row["check"] != Check.OPERATOR])
+    explained, rest = with_reasons(reviewed.new, args.reason)  # a reason that is refused must leave every file alone
+    operators = _update_operators(workspace, expectations, file.parent, cells)
+    for expectation in sorted(reviewed.passed, key=lambda one: (one.path, one.number), reverse=True):
+        _drop(expectation)
+    if explained:
+        _append(file, [one.row_text(reason) for one, reason in explained], args.link)
+    if args.json:
+        print_json({
+            "file": file, "added": [one.key for one, _ in explained], "dropped": [one.where for one in reviewed.passed],
+            "mixed": [one.where for one in reviewed.mixed], "without_reason": _plain(rest), "operators": operators,
+        })  # fmt: skip
+    else:
+        _print(reviewed, operators, rest)
+        print(f"{len(explained)} rows added to {shown(file)}")
+    return 1 if rest else 0
+
+
+def _reviewed(expectations: Expectations, rows: Sequence[Mapping[str, Any]]) -> Reviewed:
+    passed: dict[str, Expectation] = {}
+    failing: dict[str, Expectation] = {}
     new = []
-    cells = [row for row in rows if row["kind"] == "cell"]
-    _update_operators(workspace, expectations, args.file.parent, cells)
-    for row in (row for row in cells if row["check"] != Check.OPERATOR):
+    for row in rows:
         outcome = outcome_of(row)
         found = expectations.match(row["cell"], outcome.versions, outcome.numbers.get("signature"))
         if found is None:
-            new += [(row["cell"], outcome)] if outcome.failed else []
+            new += [NewFailure(row["key"], row["cell"], outcome)] if outcome.failed else []
         elif outcome.status is Status.SUPPORTED:
-            passed[(found.path, found.number)] = found
+            passed[f"{found.path}:{found.number}"] = found
         else:
-            kept.add((found.path, found.number))
-    for place, expectation in sorted(passed.items(), reverse=True):
-        if place in kept:
-            print(f"{expectation.where}: covers cells that passed and cells that failed; narrow it by hand")
-            continue
-        _drop(expectation)
+            failing[f"{found.path}:{found.number}"] = found
+    mixed = tuple(one for place, one in passed.items() if place in failing)
+    return Reviewed(tuple(one for place, one in passed.items() if place not in failing), mixed, tuple(new))
+
+
+def _print(reviewed: Reviewed, operators: Sequence[Mapping[str, Any]], rest: Sequence[NewFailure]) -> None:
+    for row in operators:
+        print(
+            f"{shown(row['file'])}: {row['cases']} cases, {row['written']} written anew, "
+            f"{row['dropped']} dropped, they passed"
+        )
+    for expectation in reviewed.mixed:
+        print(f"{expectation.where}: covers cells that passed and cells that failed; narrow it by hand")
+    for expectation in reviewed.passed:
         print(f"{expectation.where}: dropped, its cells passed")
-    if not args.reason:
-        for axes, outcome in new:
-            print(f"\n{row_text(axes, outcome, '')}")
-        if new:
-            print(f"{len(new)} failures have no row; say why with --reason, or write them by hand")
-        return 1 if new else 0
-    if new:
-        _append(args.file, [row_text(axes, outcome, args.reason) for axes, outcome in new], args.link)
-    print(f"{len(new)} rows added to {args.file}")
-    return 0
+    for one in rest:
+        print(f"\n# key {one.key}\n{one.row_text('')}")
+    if rest:
+        kinds = by_kind(rest)
+        note(f"{len(rest)} failures of {len(kinds)} kinds have no row; say why, or write the rows by hand:")
+        for kind, members in kinds.items():
+            note(f"  --reason '{members[0].key}=...'   {len(members)} x {kind}")
+
+
+def _plain(new: Sequence[NewFailure]) -> list[dict[str, Any]]:
+    return [{"key": one.key, "cell": dict(one.axes), "kind": str(one.kind)} for one in new]
+
+
+def _file_to_write(file: Path | None, settings: Settings, workspace: Workspace) -> Path:
+    """Where new rows go. Raises UsageError for a file that a run would not read."""
+    own = settings.root / FOLDER
+    if file is None:
+        return own / "new.toml"
+    read = list(dict.fromkeys([*settings.expectations, own, *workspace.expectation_folders]))
+    if file.suffix != ".toml" or file.resolve().parent not in [folder.resolve() for folder in read]:
+        listed = ", ".join(str(shown(folder)) for folder in read)
+        raise UsageError(
+            f"--file {file}: a run would not read it: expectations are the *.toml files of {listed}; choose one of "
+            f"these folders, or add the file's folder to 'expectations' in bench.toml"
+        )
+    return file
 
 
 def _update_operators(
     workspace: Workspace, expectations: Expectations, folder: Path, rows: Sequence[Mapping[str, Any]]
-) -> None:
-    """Rewrite the grouped files of the compilers that the run has operator cells of."""
+) -> list[Mapping[str, Any]]:
+    """Rewrite the grouped files of the compilers that the run has operator cells of; says what was written."""
     found: dict[str, list[tuple[str, Outcome]]] = {}
     for row in rows:
         if row["check"] == Check.OPERATOR:
             found.setdefault(row["cell"]["compiler"], []).append((row["cell"]["model"], outcome_of(row)))
+    written: list[Mapping[str, Any]] = []
     for compiler, results in found.items():
         distribution = workspace.catalog.compiler(compiler)[0].distribution
         when = pinned(distribution, results[0][1].versions)
         known, added, dropped = updated(expectations.operators, compiler, when, results)
         path = expectations.operators.paths.get(compiler)
         path = write(path.parent.parent if path else folder, compiler, known)
-        print(f"{path}: {len(known)} cases, {added} written anew, {dropped} dropped, they passed")
+        written.append({"file": path, "cases": len(known), "written": added, "dropped": dropped})
+    return written
 
 
 def _drop(expectation: Expectation) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 
 from bench_plugin.cli.reduce import add_cell_arguments, find_cell
+from bench_plugin.cli.shared.arguments import add_json
+from bench_plugin.cli.shared.output import note, print_json
 from bench_plugin.diagnosis.localise import Localised, Localiser, Place
 from bench_plugin.diagnosis.trials import Trials
 from bench_plugin.report.pages.error_profile import Bar, page, text_bars
+from bench_plugin.results.rows import finite
 
 HELP = "rank the nodes of a cell's graph by local error and draw the error along the graph"
 MOST_NOTES = 6
@@ -17,24 +21,28 @@ MOST_NOTES = 6
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """CELL (or a file), and where the page goes."""
     add_cell_arguments(parser)
-    parser.add_argument("--top", type=int, default=10, help="nodes to list (default %(default)s)")
-    parser.add_argument("--output", type=Path, help="an HTML page of the error profile")
+    parser.add_argument("--top", type=int, default=10, metavar="NODES", help="nodes to list (default %(default)s)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="an HTML page of the error profile")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the guilty nodes, the ranking and the profile; 1 when a node is out of tolerance."""
     cell, _, settings, workspace = find_cell(args)
-    trials = Trials(settings, workspace, cell, _say, seconds=args.timeout)
+    trials = Trials(settings, workspace, cell, note, seconds=args.timeout)
     try:
-        found = Localiser(trials, _say).localise()
+        found = Localiser(trials, note).localise()
     finally:
         trials.close()
-    _print(found, args.top)
+    if args.json:
+        print_json({"cell": cell.axes(), **finite(asdict(found))})
+    else:
+        _print(found, args.top)
     if args.output:
         args.output.parent.mkdir(parents=True, exist_ok=True)
         text = page(_bars(found), title=f"Error along {cell.id}", unit=found.unit)
         args.output.write_text(text, "utf-8")
-        print(f"wrote {args.output}")
+        note(f"wrote {args.output}")
     return 1 if found.guilty else 0
 
 
@@ -44,16 +52,16 @@ def _print(found: Localised, top: int) -> None:
         for line in text_bars(_bars(found), found.unit):
             print(line)
     if found.ranking:
-        print(f"\nnodes by local error, each on the truth's own inputs ({len(found.ranking)} of {found.nodes} nodes)")
+        print(f"\nnodes by local error, each on its float64 inputs ({len(found.ranking)} of {found.nodes} nodes)")
         for place in found.ranking[:top]:
             print(_line(place, found.unit))
     print()
     for place in found.guilty:
         print(f"wrong: {place.what} ({place.name}): {place.reason}")
     if not found.guilty:
-        print("no node is out of tolerance on the truth's own inputs")
-    for note in found.notes[:MOST_NOTES]:
-        print(f"note: {note}")
+        print("no node is out of tolerance when it is given its float64 inputs")
+    for remark in found.notes[:MOST_NOTES]:
+        print(f"note: {remark}")
     print(f"{found.compilations} compilations")
 
 
@@ -65,7 +73,3 @@ def _line(place: Place, unit: str) -> str:
 
 def _bars(found: Localised) -> list[Bar]:
     return [Bar(place.name, place.what, place.error, bool(place.wrong)) for place in found.profile]
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)

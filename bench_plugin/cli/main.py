@@ -1,4 +1,4 @@
-"""The command ``bench``: finds the subcommand's module, runs it, turns errors that a person can mend into messages."""
+"""The command ``bench``: finds the subcommand's module, runs it, turns errors that a person can fix into messages."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from typing import Protocol, cast
 
 import bench_plugin.cli
 from bench_plugin import __version__
+from bench_plugin.cli.shared.arguments import EXIT_CODES
 from bench_plugin.domain.errors import BenchError
 
-EPILOG = "exit codes: 0 fine, 1 finding, 2 usage, 3 cannot say, 4 environment missing"
+ALIASES = {"localize": "localise"}
+COMPLETING = "_ARGCOMPLETE"  # set by the script of ``bench completion`` while the shell asks for completions
 
 
 class Subcommand(Protocol):
@@ -37,13 +39,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run ``bench`` with ``argv`` (the process's own by default); returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     names = subcommands()
-    if not arguments or arguments[0] not in names:
+    if COMPLETING in os.environ:
+        _complete(names)
+    name = ALIASES.get(arguments[0], arguments[0]) if arguments else ""
+    if name not in names:
         _top_parser(names).parse_args(arguments)
         return 2
-    name = arguments[0]
     try:
-        module = cast(Subcommand, importlib.import_module(f"bench_plugin.cli.{name}"))
-        parser = argparse.ArgumentParser(prog=f"bench {name}", description=module.HELP, epilog=EPILOG)
+        module = _module(name)
+        parser = argparse.ArgumentParser(prog=f"bench {name}", description=module.HELP, epilog=EXIT_CODES)
         module.add_arguments(parser)
         code = module.run(parser.parse_args(arguments[1:]))
         sys.stdout.flush()
@@ -61,18 +65,36 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def subcommands() -> list[str]:
     """The subcommands that exist: the modules beside this one."""
-    return [module.name for module in pkgutil.iter_modules(bench_plugin.cli.__path__) if module.name != "main"]
+    found = pkgutil.iter_modules(bench_plugin.cli.__path__)
+    return [module.name for module in found if module.name != "main" and not module.ispkg]
 
 
-def _top_parser(names: Sequence[str]) -> argparse.ArgumentParser:
+def _module(name: str) -> Subcommand:
+    return cast(Subcommand, importlib.import_module(f"bench_plugin.cli.{name}"))
+
+
+def _top_parser(names: Sequence[str], *, filled: str = "") -> argparse.ArgumentParser:
+    """The parser of ``bench`` itself; of the subcommand ``filled`` it knows the arguments too."""
     parser = argparse.ArgumentParser(
-        prog="bench", description="Environments, results and reports of bench_plugin.", epilog=EPILOG
+        prog="bench", description="Environments, results and reports of bench_plugin.", epilog=EXIT_CODES
     )
     parser.add_argument("--version", action="version", version=f"bench {__version__}")
     group = parser.add_subparsers(metavar="COMMAND", required=True, help="bench COMMAND --help says more")
     for name in names:
-        group.add_parser(name, help=_help_of(name))
+        aliases = [alias for alias, meant in ALIASES.items() if meant == name]
+        added = group.add_parser(name, help=_help_of(name), aliases=aliases)
+        if name == filled:
+            _module(name).add_arguments(added)
     return parser
+
+
+def _complete(names: Sequence[str]) -> None:
+    """Answer the shell, which put its line into the environment, and exit; only one subcommand's module is imported."""
+    import argcomplete
+
+    words = os.environ.get("COMP_LINE", "").split()
+    name = words[1] if len(words) > 1 else ""
+    argcomplete.autocomplete(_top_parser(names, filled=ALIASES.get(name, name)))
 
 
 def _help_of(name: str) -> str:

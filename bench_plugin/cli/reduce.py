@@ -3,106 +3,106 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.cli.repro import find_row
-from bench_plugin.diagnosis.reduce import Reducer, write
+from bench_plugin.cli.shared.arguments import add_json, add_results, completed_by
+from bench_plugin.cli.shared.names import compilers, failed_keys, importers
+from bench_plugin.cli.shared.output import note, print_json, shown
+from bench_plugin.diagnosis.reduce import Reducer, described, write
 from bench_plugin.diagnosis.trials import Trials
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Symptom
-from bench_plugin.domain.settings import Settings, compiler_options, read_settings_file
+from bench_plugin.domain.precision import PRECISIONS
+from bench_plugin.domain.settings import Settings, settings_here
 from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.results.rows import read_rows
+from bench_plugin.results.history import find_row
 
 HELP = "shrink a failing cell's model to the fewest nodes that fail alike, with a script for an upstream report"
 CHECKS = (Check.EQUIVALENCE, Check.OPERATOR, Check.IMPORT)
-INTEGERS = ("w8", "w8a8", "w8a8-dyn")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """CELL (or a file), the limits of the search, and where the result goes."""
     add_cell_arguments(parser)
-    parser.add_argument("--output", type=Path, help="folder for the result (default: reduced/<cell> beside RESULTS)")
-    parser.add_argument("--most", type=int, default=300, help="trials at most (default %(default)s)")
-    parser.add_argument("--budget", type=float, default=1800, help="seconds for all of them (default %(default)s)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="where the result goes (default: reduced/<key> beside results)",
+    )
+    parser.add_argument("--most", type=int, default=300, metavar="TRIALS", help="trials at most (default %(default)s)")
+    parser.add_argument(
+        "--budget", type=float, default=1800, metavar="SECONDS", help="time for all trials (default %(default)s)"
+    )
+    add_json(parser)
 
 
 def add_cell_arguments(parser: argparse.ArgumentParser) -> None:
     """What names a cell: a row of a results file, or an ONNX file with a tool."""
-    parser.add_argument("cell", metavar="CELL", help="a row's 12-hex key or node id, or an ONNX file")
-    parser.add_argument("--results", type=Path, default=Path("reports/results.jsonl"), help="the file to look it up in")
-    parser.add_argument("--compiler", default="", help="with an ONNX file: the compiler to try it in")
-    parser.add_argument("--importer", default="", help="with an ONNX file: the importer to try it in")
+    cell = parser.add_argument("cell", metavar="CELL", help="a row's 12-hex key or node id, or an ONNX file")
+    add_results(parser, "the file to look it up in")
+    compiler = parser.add_argument("--compiler", default="", help="with an ONNX file: the compiler to try it in")
+    importer = parser.add_argument("--importer", default="", help="with an ONNX file: the importer to try it in")
     parser.add_argument("--precision", default="fp32", help="with an ONNX file (default %(default)s)")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds per stage of a trial (default %(default)s)")
+    parser.add_argument(
+        "--timeout", type=float, default=120, metavar="SECONDS", help="time per stage of a trial (default %(default)s)"
+    )
+    for action, values in ((cell, failed_keys), (compiler, compilers), (importer, importers)):
+        completed_by(action, values)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reduce and write; 1 when there is a defect, 3 when it does not show outside of its cell."""
+    """Reduce and write; 0 when that was done, 3 when the failure does not show outside of its cell."""
     cell, row, settings, workspace = find_cell(args)
     symptom = str(row.get("symptom") or "")
     if row and not symptom:
         raise UsageError(f"{cell.id} is {row.get('status')}: there is no failure to reduce")
-    if symptom == Symptom.MISMATCH and cell.precision in INTEGERS:
+    if symptom == Symptom.MISMATCH and PRECISIONS[cell.precision].quantised:
         raise UsageError(f"{cell.id}: a mismatch in integers is judged layer by layer; use bench localise")
-    trials = Trials(settings, workspace, cell, _say, seconds=args.timeout)
+    trials = Trials(settings, workspace, cell, note, seconds=args.timeout)
     try:
-        reducer = Reducer(trials, _say, most=args.most, budget=args.budget)
+        reducer = Reducer(trials, note, most=args.most, budget=args.budget)
         found = reducer.reduce(str(row.get("stage") or ""), symptom or str(Symptom.MISMATCH))
-        folder = args.output or args.results.parent / "reduced" / (row.get("key") or cell.id)
+        folder = args.output or settings.results.parent / "reduced" / (row.get("key") or cell.id)
         remarks = write(trials, cell, found, folder)
     finally:
         trials.close()
+    if args.json:
+        print_json({"folder": folder, "remarks": remarks, **described(trials, cell, found)})
+        return 0
     print(found.defect.text)
     print(f"{found.nodes} of {found.of} nodes: {', '.join(found.part.described['operators'])}")
     for remark in (*found.notes, *remarks):
         print(remark)
-    print(f"{found.trials} trials in {found.seconds:.0f} s; wrote {folder}")
-    return 1
+    print(f"{found.trials} trials in {found.seconds:.0f} s; wrote {shown(folder)}")
+    return 0
 
 
 def find_cell(args: argparse.Namespace) -> tuple[Cell, Mapping[str, Any], Settings, Workspace]:
     """The cell, its row (empty for a file), and what it needs. Raises UsageError."""
-    base = read_settings_file(Path.cwd())
-    settings = replace(base, results=args.results)
+    settings = settings_here()
+    settings = replace(settings, results=args.results or settings.results)
     path = Path(args.cell)
     if path.suffix == ".onnx":
         if not path.is_file():
             raise UsageError(f"{path}: no such file")
         return _of_file(args, path, settings)
-    row = find_row(read_rows(args.results).rows, args.cell, args.results)
+    row = find_row(args.cell, settings.results)
     cell = Cell.from_axes(row["cell"])
     if cell.check is Check.PROPERTY:
-        example = args.results.parent / "properties"
+        example = shown(settings.results.parent) / "properties"
         raise UsageError(
             f"{cell.id} is shrunk already: its smallest examples are below {example}; "
             f"bench reduce FOLDER/model.onnx --compiler {cell.compiler} writes a script for one"
         )
     if cell.check not in CHECKS:
         raise UsageError(f"{cell.id} is a check of {cell.check}; this takes {', '.join(CHECKS)}")
-    settings = _as_it_ran(settings, row["repro"])
+    settings = settings.as_computed(row)
     return cell, row, settings, Workspace.load(settings)
-
-
-def _as_it_ran(settings: Settings, repro: Sequence[str]) -> Settings:
-    """The settings that the cell was computed with: files, seed, options of compilers, calibration."""
-    given: dict[str, list[str]] = {}
-    for text in repro:
-        name, equals, value = str(text).partition("=")
-        if equals:
-            given.setdefault(name, []).append(value)
-    files = tuple(Path(value) for value in given.get("--bench-model", ()))
-    return replace(
-        settings,
-        selection=replace(settings.selection, onnx_files=files),
-        seed=int(given.get("--bench-seed", [settings.seed])[0]),
-        options=compiler_options(given.get("--bench-option", ())),
-        calibration=given.get("--bench-calibration", [settings.calibration])[0],
-    )
 
 
 def _of_file(
@@ -120,7 +120,3 @@ def _of_file(
             cell = Cell(Check.IMPORT, path.stem, "onnx", importer_framework=name, importer=args.importer)
             return cell, {}, settings, workspace
     raise UsageError(f"--importer {args.importer}: no framework has it")
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)

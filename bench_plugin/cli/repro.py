@@ -6,54 +6,51 @@ import argparse
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
+from bench_plugin.cli.shared.arguments import add_results, completed_by
+from bench_plugin.cli.shared.names import keys
+from bench_plugin.cli.shared.output import print_json
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.results.rows import read_rows
+from bench_plugin.domain.settings import settings_here
+from bench_plugin.results.history import find_row
 
 HELP = "run one cell of a results file again, alone"
-SHORTEST = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """CELL and where to look it up."""
-    parser.add_argument("cell", metavar="CELL", help="a row's 12-hex key (or a unique beginning of it), or a node id")
-    parser.add_argument("--results", type=Path, default=Path("reports/results.jsonl"), help="the file to look it up in")
+    cell = parser.add_argument("cell", metavar="CELL", help="a row's 12-hex key (or a unique start of it) or node id")
+    completed_by(cell, keys)
+    add_results(parser, "the file to look it up in")
     parser.add_argument("--print", action="store_true", help="print the pytest command instead of running it")
+    parser.add_argument("--json", action="store_true", help="with --print: the command as JSON, a list of arguments")
     parser.add_argument("pytest_arguments", nargs="*", metavar="-- ARG", help="further arguments for pytest")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run pytest on the cell with the stages made afresh; exit code 0 when it passes, 1 when it does not."""
-    row = find_row(read_rows(args.results).rows, args.cell, args.results)
-    own = args.results.with_name("repro.jsonl")
+    if args.json and not args.print:
+        raise UsageError("--json goes with --print; a run of pytest prints no JSON")
+    settings = settings_here()
+    results = args.results or settings.results
+    row = find_row(args.cell, results)
+    own = results.parent / "repro" / "results.jsonl"  # its pages do not replace those of the run
     command = [
         sys.executable,
         "-m",
         "pytest",
         *row["repro"],
         "--bench-refresh",
-        f"--bench-results={own}",
+        f"--bench-results={own.absolute()}",
         "-rA",
         *args.pytest_arguments,
     ]
+    if args.json:
+        print_json({"folder": settings.root, "command": command})
+        return 0
     if args.print:
         print(shlex.join(command))
         return 0
-    code = subprocess.run(command, check=False).returncode
+    # Node ids and files of a row are relative to the project, wherever in it the user stands.
+    code = subprocess.run(command, cwd=settings.root, check=False).returncode
     return code if code in (0, 1) else 3
-
-
-def find_row(rows: Sequence[Mapping[str, Any]], cell: str, path: Path) -> Mapping[str, Any]:
-    """The last row with that key or node id. Raises UsageError when there is none, or several keys begin so."""
-    cells = [row for row in rows if row["kind"] == "cell"]
-    found = [row for row in cells if cell in (row["key"], row["nodeid"])]
-    if not found and len(cell) >= SHORTEST:
-        found = [row for row in cells if row["key"].startswith(cell)]
-        if len({row["key"] for row in found}) > 1:
-            raise UsageError(f"{cell}: {len(found)} cells of {path} begin so; give more of the key")
-    if not found:
-        raise UsageError(f"{cell}: no cell of {path} has this key or node id (it has {len(cells)} cells)")
-    return found[-1]

@@ -273,12 +273,7 @@ def write(trials: Trials, cell: Cell, found: Reduction, folder: Path) -> list[st
     np.savez(folder / "expected.npz", **{f"out{index}": values for index, values in enumerate(expected)})
     versions = trials.versions()
     operators = ", ".join(part.described["operators"])
-    described = {
-        "cell": cell.axes(), "defect": defect.text, "detail": defect.failure.detail if defect.failure else "",
-        "nodes": found.nodes, "of": found.of, "operators": part.described["operators"], "versions": versions,
-        "trials": found.trials, "seconds": round(found.seconds, 1), "notes": found.notes,
-    }  # fmt: skip
-    (folder / "reduction.json").write_text(json.dumps(described, indent=1) + "\n", "utf-8")
+    (folder / "reduction.json").write_text(json.dumps(described(trials, cell, found), indent=1) + "\n", "utf-8")
     if not has_template(trials.tool):
         return [f"no repro.py: there is no template for {trials.tool}"]
     facts = {
@@ -295,6 +290,17 @@ def write(trials: Trials, cell: Cell, found: Reduction, folder: Path) -> list[st
     text = script(trials.tool, title=title, said=said, graph=part.described["text"], facts=facts)
     (folder / "repro.py").write_text(text, "utf-8")
     return _tried(trials, folder, found)
+
+
+def described(trials: Trials, cell: Cell, found: Reduction) -> dict[str, Any]:
+    """What ``reduction.json`` holds: plain data on the defect, its nodes and the search."""
+    defect = found.defect
+    return {
+        "cell": cell.axes(), "defect": defect.text, "detail": defect.failure.detail if defect.failure else "",
+        "nodes": found.nodes, "of": found.of, "operators": found.part.described["operators"],
+        "versions": trials.versions(), "trials": found.trials, "seconds": round(found.seconds, 1),
+        "notes": found.notes,
+    }  # fmt: skip
 
 
 def _as_seen(defect: Defect) -> Symptom:

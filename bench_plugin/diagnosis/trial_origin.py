@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from bench_plugin.diagnosis.parts import CannotSay, Origin
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Failure
-from bench_plugin.domain.precision import ORIGINAL
 from bench_plugin.inventory.models import Model
 from bench_plugin.inventory.workspace import Workspace, plain_model
-from bench_plugin.pipeline.cell_log import Trail
-from bench_plugin.pipeline.compile_tasks import CompileTasks
-from bench_plugin.pipeline.corpus import Corpus, tensors
+from bench_plugin.pipeline.cell_log import CellLog
+from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
+from bench_plugin.pipeline.judge import Judge
+from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Stages
-from bench_plugin.pipeline.steps import OnnxFile, Steps
-from bench_plugin.pipeline.tasks import Drawn, Tasks
+from bench_plugin.pipeline.tasks import graph_tasks, subjects
+from bench_plugin.pipeline.tasks.case_subjects import PORT
+from bench_plugin.pipeline.tasks.corpus import Corpus, tensors
+from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
+from bench_plugin.pipeline.tasks.model_tasks import Tasks
 
 SAMPLES = 4
 
@@ -35,10 +37,10 @@ def model_of(workspace: Workspace, cell: Cell) -> Model:
 class Origins:
     """Makes it with the stages of a run; what is no stage's file lies in ``folder``."""
 
-    def __init__(self, stages: Stages, tasks: Tasks, compile_tasks: CompileTasks, folder: Path) -> None:
+    def __init__(self, stages: Stages, tasks: Tasks, calibration: str, folder: Path) -> None:
         self._stages = stages
         self._tasks = tasks
-        self._compile_tasks = compile_tasks
+        self._calibration = calibration
         self._folder = folder
 
     def of(self, cell: Cell, model: Model) -> Origin:
@@ -46,26 +48,30 @@ class Origins:
         return self._operator_case(cell.model) if cell.check is Check.OPERATOR else self._prepared(cell, model)
 
     def _prepared(self, cell: Cell, model: Model) -> Origin:
-        steps = Steps(self._stages, self._tasks)
-        file = steps.file(replace(cell, check=Check.EXPORT), model, Trail({}))
+        run = CellRun(cell, model, CellLog({}), Judge({}), self._tasks, StageRecorder(self._stages))
+        file = run.file()
         if isinstance(file, Failure):
             raise CannotSay(f"there is no file to cut: {file.stage}: {file.message}")
-        drawn = self._tasks.drawn(model, cell.framework, file.check)
-        path = self._ready(cell, model, file, drawn) if cell.graph else file.path
+        inputs = run.inputs(file)
+        path = self._graph(run, file, inputs) if cell.graph else file.path
         count = min(SAMPLES, model.samples)
         arrays = {
-            name: (values[:count, None] if drawn.batched else values[:count])
-            for name, values in drawn.samples().items()
+            name: (values[:count, None] if inputs.batched else values[:count])
+            for name, values in inputs.samples().items()
         }
         outputs = list(file.check.meta["check"]["outputs"])
-        return Origin(path, [dict(row) for row in drawn.described], outputs, drawn.binding, arrays)
+        return Origin(path, [dict(row) for row in inputs.described], outputs, inputs.binding, arrays)
 
-    def _ready(self, cell: Cell, model: Model, file: OnnxFile, drawn: Drawn) -> Path:
-        """The graph of reduced precision that the compiler was handed."""
-        subject = self._compile_tasks.of_file(cell, model, file, drawn)
-        dataset = self._stages.obtain(self._tasks.dataset(model)) if model.dataset else None
-        calibration = self._compile_tasks.calibration_given(model, subject, dataset)
-        done = self._stages.obtain(self._compile_tasks.graph(cell, model, subject, calibration, cell.graph or ORIGINAL))
+    def _graph(self, run: CellRun, file: OnnxFile, inputs: GeneratedInputs) -> Path:
+        """The graph of reduced precision that the compiler was given."""
+        cell, model = run.cell, run.model
+        subject = subjects.of_file(cell, model, file, inputs)
+        dataset = run.uncredited(self._tasks.dataset(model)) if model.dataset else None
+        calibration = subjects.calibration_set(
+            model, subject, dataset, seed=self._tasks.seed, method=self._calibration
+        )  # fmt: skip
+        task = graph_tasks.prepared(self._tasks, model, subject, calibration, cell.graph, self._calibration)
+        done = run.uncredited(task)
         if done.failure:
             raise CannotSay(f"no {cell.graph} graph: {done.failure.message}")
         return done.files["model.onnx"]
@@ -80,5 +86,5 @@ class Origins:
             if value is None or isinstance(value, list) or value.values.dtype.kind not in "fiub":
                 raise CannotSay(f"{name}: input {port} is no plain tensor, which a file cannot hold")
             arrays[f"in:{port}"] = value.values[None]
-        rows = [{"layout": "", "dtype": "", "shape": [], **row} for row in data.row["inputs"]]
+        rows = [{**PORT, **row} for row in data.row["inputs"]]
         return Origin(path, rows, list(data.row["outputs"]), {}, arrays)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -21,14 +20,17 @@ from bench_plugin.diagnosis.trial_tools import TrialTools
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.compiler_name import CompilerName
 from bench_plugin.domain.outcome import Stage
-from bench_plugin.domain.paths import cache_root
+from bench_plugin.domain.paths import scratch_folder
+from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.domain.settings import Settings
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.cache import Cache, default_folder
-from bench_plugin.pipeline.compile_tasks import CompileTasks, Given, Subject
-from bench_plugin.pipeline.inputs import stack_names
-from bench_plugin.pipeline.stages import Stages, Task, failure_of
-from bench_plugin.pipeline.tasks import Tasks
+from bench_plugin.pipeline.compile_run import CompileRun
+from bench_plugin.pipeline.stages import Stages, failure_of
+from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
+from bench_plugin.pipeline.tasks.inputs import stack_names
+from bench_plugin.pipeline.tasks.model_tasks import Tasks
+from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 from bench_plugin.reach.processes.client import AgentFailure, Answer, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
@@ -38,7 +40,8 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-ROLES = ("trial-compile", "trial-run")
+IMPORT_ROLE = "trial-import"
+CHECKER = "onnx_check"
 
 
 class Trials:
@@ -53,7 +56,7 @@ class Trials:
         self.seconds = seconds
         self._workspace = workspace
         self._note = note
-        self._scratch = Path(tempfile.mkdtemp(prefix="trials-", dir=_folder()))
+        self._scratch = scratch_folder("trials")
         self._pool = AgentPool(
             environments=lambda name: workspace.toolchains.ensure(name, progress=note),
             folder=settings.results.parent / "logs", adapters=workspace.catalog.sources,
@@ -63,9 +66,8 @@ class Trials:
             self._cache, self._pool, workspace.catalog, workspace.toolchains, agent_digest=agent_digest(), refresh=False
         )
         self._tasks = Tasks(workspace, seed=settings.seed, threads=settings.threads or os.cpu_count() or 1)
-        self._compile_tasks = CompileTasks(
-            workspace, self._tasks, options=settings.options, calibration=settings.calibration
-        )
+        self._compile_tasks = CompileTasks(workspace, threads=self._tasks.threads)
+        self._compile_run = CompileRun(self._pool, self._compile_tasks, name="trial")
         self._tools = TrialTools(workspace, self._pool)
         self._model = model_of(workspace, cell)
         self._adapter = workspace.catalog[cell.importer_framework or CompilerName.parse(cell.compiler).compiler]
@@ -88,12 +90,13 @@ class Trials:
         """What a script has to know of how the tool was called."""
         if self.cell.importer:
             return {}
-        meta = self._compile_task(_nothing(), None).calls[0].meta
+        meta = self._compile_tasks.settings(self.cell)
         return {name: meta[name] for name in ("precision", "graph", "backend", "options", "target")}
 
     def versions(self) -> dict[str, str]:
-        """The locked versions that a row of the cell would name."""
-        return self._workspace.versions(self.cell)
+        """The locked versions of the tool with what it uses, and of onnx."""
+        adapters = [*self._workspace.catalog.used(self._adapter.name), CHECKER]
+        return self._workspace.versions(adapters, self.cell)
 
     def close(self) -> None:
         """End every agent and remove what the trials left."""
@@ -116,7 +119,9 @@ class Trials:
 
     @cached_property
     def _origin(self) -> Origin:
-        return Origins(self._stages, self._tasks, self._compile_tasks, self._scratch).of(self.cell, self._model)
+        return Origins(self._stages, self._tasks, self._compile_tasks.calibration, self._scratch).of(
+            self.cell, self._model
+        )
 
     def run(self, part: Part, *, fresh: bool = False, seconds: float | None = None) -> Ran:
         """The part through the tool, as the cell went through it."""
@@ -131,8 +136,10 @@ class Trials:
     def truth(self, part: Part, perturb: int | None = None) -> dict[str, Array]:
         """What the part computes in float64, by the names of its outputs."""
         exact = part.exact
-        if self.cell.precision == "w16" and not self.cell.graph:  # the tool rounds by itself: so does its truth
-            meta = {"graph": "w16", "batched": False, "calibration_method": "minmax"}
+        if (
+            PRECISIONS[self.cell.precision].rounds_weights and not self.cell.graph
+        ):  # the tool rounds by itself: so does its truth
+            meta = {"graph": self.cell.precision, "batched": False, "calibration_method": "minmax"}
             exact = self._tools.call(GRAPHS, "prepare", meta, {}, {"model.onnx": exact}).files["model.onnx"]
         found = self._tools.evaluated(exact, _widened(part.arrays), perturb)
         return dict(zip((str(row["name"]) for row in part.outputs), found.values(), strict=True))
@@ -147,59 +154,32 @@ class Trials:
     @property
     def loose(self) -> bool:
         """Whether the tool declares fast math at the cell's precision."""
-        return self.cell.precision in self._adapter.declaration.get("loose", ())
+        return not self.cell.importer and self._compile_tasks.fast_math(self.cell)
 
     def _compiled(self, part: Part, limits: Limits, fresh: bool) -> Ran:
-        together = self._adapter.declaration.get("artefact") is False
-        subject = self._subject(part)
-        own = self.cell.quantiser == "own" and self.cell.precision.startswith("w8")
-        calibration = Given(lambda: _calibration(part.arrays), {}, batched=False) if own else None
-        task = self._compile_task(subject, calibration)
-        asked = dict(task.calls[0].meta)
-        whole = not part.arrays
-        given = {"batched": False, "ragged": False, **({"whole": True} if whole else {})}
-        toolchain, name = task.toolchain, task.adapter
-        with self._pool.lease(toolchain, role=ROLES[0], fresh=fresh) as agent:
-            compiled = agent.call(
-                name, "compile", asked, arrays=task.calls[0].arrays(), files=task.files, limits=limits
-            )
-            if together:
-                done = agent.call(name, "run", {**asked, **given}, arrays=part.arrays, files={}, limits=limits)
-        if self.cell.target != "local":
-            return Ran(None, (), _took(compiled))
-        if not together:
-            with self._pool.lease(toolchain, role=ROLES[1], fresh=fresh) as agent:
-                done = agent.call(
-                    name, "run", {**asked, **given}, arrays=part.arrays, files=compiled.files, limits=limits
-                )
-        for path in compiled.files.values():
-            path.unlink(missing_ok=True)
-        return Ran(None, _outputs(done, whole), max(_took(compiled), _took(done)))
+        rows = [dict(row) for row in part.inputs]
+        once = not part.arrays
+        inputs = InputSet(lambda: part.arrays, {}, batched=False, once=once)
+        subject = Subject(
+            "trial", {"model.onnx": part.path}, rows, [dict(row) for row in part.outputs], self._origin.binding, "",
+            inputs,
+        )  # fmt: skip
+        quantises = self._compile_tasks.quantises(self.cell)
+        calibration = InputSet(lambda: _calibration(part.arrays), {}, batched=False) if quantises else None
+        found = self._compile_run.run(self.cell, subject, limits, calibration=calibration, fresh=fresh)
+        if found.failure is not None:
+            return Ran(found.failure)
+        seconds = max(found.seconds.values(), default=0.0)
+        return Ran(None, _outputs(found.ran.arrays, once) if found.ran else (), seconds)
 
     def _imported(self, part: Part, limits: Limits, fresh: bool) -> Ran:
         meta = {"importer": self.cell.importer, "inputs": [dict(row) for row in part.inputs], "batched": False}
         name = self._adapter.name
-        with self._pool.lease(self.toolchain, role=ROLES[0], fresh=fresh) as agent:
+        with self._pool.lease(self.toolchain, role=IMPORT_ROLE, fresh=fresh) as agent:
             made = agent.call(name, "import_model", meta, files={"model.onnx": part.path}, limits=limits)
             whole = {"batched": False, "ragged": False, **({} if part.arrays else {"whole": True})}
             done = agent.call(name, "run_imported", whole, arrays=part.arrays, limits=limits)
-        return Ran(None, _outputs(done, not part.arrays), max(_took(made), _took(done)))
-
-    def _compile_task(self, subject: Subject, calibration: Given | None) -> Task:
-        return self._compile_tasks.compile(self.cell, self._model, subject, calibration)
-
-    def _subject(self, part: Part) -> Subject:
-        rows = [dict(row) for row in part.inputs]
-        return Subject(
-            "trial", {"model.onnx": part.path}, rows, [dict(row) for row in part.outputs], self._origin.binding, "",
-            Given(lambda: part.arrays, {}, batched=False), None,
-        )  # fmt: skip
-
-
-def _folder() -> Path:
-    base = cache_root() / "scratch"
-    base.mkdir(parents=True, exist_ok=True)
-    return base
+        return Ran(None, _outputs(done.arrays, not part.arrays), max(_took(made), _took(done)))
 
 
 def _widened(arrays: Mapping[str, Array]) -> dict[str, Array]:
@@ -214,10 +194,6 @@ def _took(answer: Answer) -> float:
     return max((seconds for name, seconds in answer.seconds.items() if name != "call"), default=0.0)
 
 
-def _outputs(answer: Answer, whole: bool) -> tuple[Array, ...]:
-    names = sorted((name for name in answer.arrays if re.fullmatch(r"out\d+", name)), key=lambda name: int(name[3:]))
-    return tuple(answer.arrays[name][None] if whole else answer.arrays[name] for name in names)
-
-
-def _nothing() -> Subject:
-    return Subject("", {}, [], [], {}, "", Given(dict, {}, batched=False), None)
+def _outputs(arrays: Mapping[str, Array], once: bool) -> tuple[Array, ...]:
+    names = sorted((name for name in arrays if re.fullmatch(r"out\d+", name)), key=lambda name: int(name[3:]))
+    return tuple(arrays[name][None] if once else arrays[name] for name in names)

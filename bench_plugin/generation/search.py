@@ -72,6 +72,21 @@ class Signature:
         return self.kind == other.kind and known
 
 
+@dataclass(frozen=True)
+class KnownFailure:
+    """A failure that an expectation lists; ``where`` names its row, ``example`` is the graph that shows it.
+
+    ``own`` rows are the cell's, others those of the compiler's other cells, which are not new here either. The example
+    of a ``replayed`` one is tried first, to see whether the failure still shows.
+    """
+
+    signature: Signature
+    example: Graph
+    where: str
+    own: bool
+    replayed: bool
+
+
 def normalised(text: str) -> str:
     """The first line of a message without what differs from graph to graph: numbers, names, places."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import importlib.util
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,14 +12,17 @@ from typing import Any
 
 from bench_plugin.agent import modules
 from bench_plugin.agent.declaration import declaration_of
+from bench_plugin.domain.choices import hint
 from bench_plugin.domain.compiler_name import CompilerName
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.records import convert, load, wrong
+from bench_plugin.inventory.command_file import CommandFile
+from bench_plugin.inventory.declaration_record import RECORDS, AdapterRecord, ConverterRecord
 from bench_plugin.reach.processes.client import Source
 
 BUILT_IN = Path(__file__).parent.parent / "adapters"
 ENTRY_POINTS = "bench_plugin.adapters"
 COMMAND = "command"  # the adapter of compilers that are described, not written
-KINDS = ("framework", "compiler", "runtime", "dataset", "tool")
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class Catalog:
         try:
             return self.adapters[name]
         except KeyError:
-            raise UsageError(f"no adapter is named {name!r}; there are {', '.join(sorted(self.adapters))}") from None
+            raise UsageError(f"no adapter is named {name!r}; {hint(name, sorted(self.adapters))}") from None
 
     def compiler(self, name: str) -> tuple[Adapter, str]:
         """The compiler and the backend of a name such as ``onnxruntime[xnnpack]``; a described command has no backend.
@@ -112,7 +114,8 @@ class Catalog:
     def describe(self, path: Path) -> None:
         """Add the compiler that a file describes, as ``command[<name>]``. Raises UsageError where it is wrong."""
         base = self[COMMAND]
-        said = _description(path)
+        text, said = load(path)
+        convert(said, CommandFile, path=path, text=text)
         name = f"{COMMAND}[{path.stem}]"
         digest = hashlib.sha256(base.digest.encode())
         for file in sorted(path.parent.glob(f"{path.stem}*")):
@@ -159,50 +162,38 @@ def read_adapter(path: Path) -> Adapter:
         raise UsageError(f"{path}: cannot read the adapter: {error.strerror}") from error
     except (SyntaxError, ValueError) as error:
         raise UsageError(f"{path}: the adapter cannot be read: {error}") from error
-    for key in ("name", "kind", "toolchain"):
-        if not isinstance(declaration.get(key), str):
-            raise UsageError(f"{path}: ADAPTER[{key!r}] is missing or not a string")
-    if declaration["kind"] not in KINDS:
-        raise UsageError(f"{path}: ADAPTER['kind'] is {declaration['kind']!r}; one of {', '.join(KINDS)}")
+    said = _checked(path, declaration)
     return Adapter(
-        name=declaration["name"],
-        kind=declaration["kind"],
-        toolchain=declaration["toolchain"],
-        title=declaration.get("title", declaration["name"]),
-        distribution=declaration.get("distribution", declaration["name"]),
+        name=said.name,
+        kind=said.kind,
+        toolchain=said.toolchain,
+        title=said.title or said.name,
+        distribution=said.distribution or said.name,
         path=path,
         text=source,
         digest=hashlib.sha256(source).hexdigest(),
-        exporters=_converters(path, declaration, "exporters"),
-        importers=_converters(path, declaration, "importers"),
-        default_pairs=tuple((pair[0], pair[1]) for pair in declaration.get("default_pairs", [])),
+        exporters=_converters(said, "exporters"),
+        importers=_converters(said, "importers"),
+        default_pairs=tuple(getattr(said, "default_pairs", ())),
         declaration=declaration,
-        uses=tuple(declaration.get("uses", ())),
+        uses=said.uses,
     )
 
 
-def _description(path: Path) -> dict[str, Any]:
-    try:
-        said = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not a description of a compiler: {error}") from error
-    for key, kind in (("command", list), ("precisions", dict)):
-        if not isinstance(said.get(key), kind):
-            raise UsageError(f"{path}: {key} is missing or not a {kind.__name__}")
-    return said
+def _checked(path: Path, declaration: dict[str, Any]) -> AdapterRecord:
+    """The literal as a record of its kind. Raises UsageError that names the file and the key."""
+    kind = declaration.get("kind")
+    if not isinstance(kind, str) or kind not in RECORDS:
+        raise wrong(path, "", ("ADAPTER", "kind"), f"{kind!r} is not valid; {hint(kind, RECORDS)}")
+    return convert(declaration, RECORDS[kind], path=path, below=("ADAPTER",))
 
 
-def _converters(path: Path, declaration: Mapping[str, Any], key: str) -> dict[str, Converter]:
-    found = {}
-    for name, row in declaration.get(key, {}).items():
-        try:
-            low, high = row["opsets"]
-            found[name] = Converter(
-                name, int(row.get("opset", high)), (int(low), int(high)), row.get("distribution", name)
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"{path}: ADAPTER[{key!r}][{name!r}] needs 'opsets': [low, high]") from error
-    return found
+def _converters(said: AdapterRecord, key: str) -> dict[str, Converter]:
+    rows: Mapping[str, ConverterRecord] = getattr(said, key, {})
+    return {
+        name: Converter(name, row.opsets[1] if row.opset is None else row.opset, row.opsets, row.distribution or name)
+        for name, row in rows.items()
+    }
 
 
 def _built_in() -> Iterable[Path]:

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench_plugin.agent import external
 from bench_plugin.agent.adapter import InvalidModel
 from bench_plugin.domain import paths as places
-from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.choices import unknown
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.domain.recipes import recipe
 from bench_plugin.domain.settings import Settings
-from bench_plugin.generation.graphs import source_digest
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.inventory.cases import Case, find_index, read_cases
 from bench_plugin.inventory.models import Model, load_models
+from bench_plugin.inventory.target_file import read_target
 from bench_plugin.reach.environments.toolchains import Toolchains
-from bench_plugin.reach.processes.zipapp import agent_digest
 
 COPIES = 6  # of a file's weights, at most, while its truth is computed in float64
-TOOLS = ("onnx_check", "onnx_operators", "onnx_float64", "onnx_mutants", "onnxruntime")
-OPERATOR_TOOLS = ("onnx_corpus", "onnx_operators", "onnx_float64", "onnx_truths")
-PROPERTY_TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_truths")
-GRAPH_TOOLS = ("onnx_graphs", "onnx_emulate")
 
 
 @dataclass(frozen=True)
@@ -43,21 +37,23 @@ class Workspace:
     expectation_folders: tuple[Path, ...]
     operator_folders: tuple[Path, ...]
     search: str = "quick"
-    _line_keys: dict[str, str] = field(default_factory=dict)
+    seed: int = 0
+    notes: tuple[str, ...] = ()  # remarks for a person
 
     @staticmethod
     def load(settings: Settings) -> Workspace:
         """Read every file that the settings point to. Raises UsageError for the first that is wrong."""
-        models = load_models([*settings.models, *places.folders("fixtures/models", settings.root)])
+        notes: list[str] = []
+        models = load_models([*settings.models, *places.folders("fixtures/models", settings.root)], notes.append)
         for path in settings.selection.onnx_files:
             model = plain_model(path)
             if model.name in models:
-                raise UsageError(f"--bench-model: {path.name} has the name of a model of the project; rename the file")
+                raise UsageError(f"--bench-onnx: {path.name} has the name of a model of the project; rename the file")
             models[model.name] = model
         targets: dict[str, Mapping[str, Any]] = {"local": {"name": "local"}}
         for folder in reversed(places.folders("boards/targets", settings.root)):
             for path in sorted(folder.glob("*.toml")):
-                targets[path.stem] = _read_target(path)
+                targets[path.stem] = read_target(path)
         expectations = [*settings.expectations, *places.folders("suites/expectations", settings.root)]
         catalog = Catalog(settings.adapters)
         for folder in reversed(places.folders("fixtures/compilers", settings.root)):
@@ -74,71 +70,18 @@ class Workspace:
             tuple(expectations),
             tuple(places.folders("fixtures/operators", settings.root)),
             settings.search,
+            settings.seed,
+            notes=tuple(notes),
         )
 
     def cases(self) -> Mapping[str, Case]:
         """ONNX's backend tests by name; read when they are first asked for."""
         return read_cases(find_index(self.operator_folders))
 
-    def operator_versions(self, compiler: str) -> dict[str, str]:
-        """Locked versions of a compiler's distributions, and of onnx, which the cases come from."""
-        return self.versions(Cell(Check.OPERATOR, "", "onnx", compiler=compiler))
-
-    def adapters_of(self, cell: Cell) -> list[str]:
-        """The adapters that a cell uses."""
-        if cell.check is Check.OPERATOR:
-            return [*self.catalog.used(self.catalog.compiler(cell.compiler)[0].name), *OPERATOR_TOOLS]
-        if cell.check is Check.PROPERTY:
-            return [*self.catalog.used(self.catalog.compiler(cell.compiler)[0].name), *PROPERTY_TOOLS]
-        named = (cell.framework, cell.importer_framework)
-        used = [one for name in named if name in self.catalog.adapters for one in self.catalog.used(name)]
-        if self.models[cell.model].training(cell.framework):
-            used += [self.models[cell.model].dataset, *self.catalog.used(f"training_{cell.framework}")]
-        if cell.compiler:
-            used += [*self.catalog.used(self.catalog.compiler(cell.compiler)[0].name), *GRAPH_TOOLS]
-        return list(dict.fromkeys([*used, *TOOLS]))
-
-    def key(self, cell: Cell, seed: int, overrides: Mapping[str, float]) -> str:
-        """The row's key: 12 hex digits over the cell and all that decides its outcome, locks and adapters included."""
-        if cell.check is Check.PROPERTY:
-            line = self._line_key(cell.compiler, cell.check)
-            return recipe(stage="cell", drawn=cell.model, search=self.search, source=source_digest(), line=line)[:12]
-        if cell.check is Check.OPERATOR:
-            return recipe(stage="cell", case=cell.model, line=self._line_key(cell.compiler))[:12]
-        from bench_plugin.compare.table import TABLE_HASH
-
-        adapters = [self.catalog[name] for name in self.adapters_of(cell)]
-        compiled: dict[str, Any] = {}
-        if cell.compiler:
-            options = dict(self.options.get(self.catalog.compiler(cell.compiler)[0].name, {}))
-            compiled = {"options": options, "calibration": self.calibration}
-        locks = {adapter.toolchain: self.toolchains.lock_hash(adapter.toolchain) for adapter in adapters}
-        return recipe(
-            stage="cell", cell=cell.axes(), model=self.models[cell.model].digest, seed=seed, tolerances=dict(overrides),
-            table=TABLE_HASH, adapters=[adapter.digest for adapter in adapters], locks=locks, agent=agent_digest(),
-            **compiled,
-        )[:12]  # fmt: skip
-
-    def _line_key(self, compiler: str, check: Check = Check.OPERATOR) -> str:
-        """What decides the outcomes of all operator cells of a compiler; onnx's lock stands for the cases."""
-        place = f"{check}:{compiler}"
-        if place not in self._line_keys:
-            from bench_plugin.compare.operator_rules import RULES_HASH
-
-            cell = Cell(check, "", "onnx", compiler=compiler)
-            adapters = [self.catalog[name] for name in self.adapters_of(cell)]
-            self._line_keys[place] = recipe(
-                stage="operators", compiler=compiler, adapters=[adapter.digest for adapter in adapters],
-                locks={adapter.toolchain: self.toolchains.lock_hash(adapter.toolchain) for adapter in adapters},
-                rules=RULES_HASH, agent=agent_digest(),
-                options=self.options.get(self.catalog.compiler(compiler)[0].name, {}),
-            )  # fmt: skip
-        return self._line_keys[place]
-
-    def versions(self, cell: Cell) -> dict[str, str]:
-        """Locked versions of the distributions that a cell speaks of: frameworks, converters, onnx, onnxruntime."""
+    def versions(self, adapters: Iterable[str], cell: Cell) -> dict[str, str]:
+        """Locked versions of the distributions of a cell's adapters, and of its exporter and importer."""
         found: dict[str, str] = {}
-        for name in self.adapters_of(cell):
+        for name in adapters:
             adapter = self.catalog[name]
             lock = self.toolchains.locked_versions(adapter.toolchain)
             used = [adapter.distribution, *(adapter.declaration.get("distributions", []))]
@@ -179,7 +122,7 @@ def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -
     compilers = catalog.of_kind("compiler")
     for compiler, chosen in options.items():
         if compiler not in compilers:
-            raise UsageError(f"--bench-option: unknown compiler {compiler!r}; valid are: {', '.join(compilers)}")
+            raise unknown("compiler of --bench-option", compiler, compilers, listed="compilers")
         declared: Mapping[str, list[str]] = compilers[compiler].declaration.get("options", {})
         for name, value in chosen.items():
             if name not in declared:
@@ -189,16 +132,6 @@ def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -
                 raise UsageError(
                     f"--bench-option: {compiler}.{name} is {value!r}; valid are: {', '.join(declared[name])}"
                 )
-
-
-def _read_target(path: Path) -> dict[str, Any]:
-    try:
-        row = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not a TOML file: {error}") from error
-    if row.get("name") != path.stem:
-        raise UsageError(f"{path}: name is {row.get('name')!r}; it must be that of the file, {path.stem!r}")
-    return row
 
 
 def _content(path: Path) -> tuple[str, int]:

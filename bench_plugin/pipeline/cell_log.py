@@ -1,15 +1,16 @@
-"""What a cell gathers on its way through the stages, until its outcome is made."""
+"""The log of one cell: what it gathers on its way through the stages, until its outcome is made."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Failure, Outcome, Stage, Status, Symptom
 from bench_plugin.pipeline.stages import Done
 
 
-class Trail:
+class CellLog:
     """Local to one computation of one cell."""
 
     def __init__(self, versions: Mapping[str, str]) -> None:
@@ -25,8 +26,8 @@ class Trail:
         self.log = ""
         self.converted = False
 
-    def passed(self, name: str, done: Done) -> Done:
-        """Note a stage's seconds, peak and repeat under ``name``."""
+    def credit(self, name: str, done: Done) -> Done:
+        """Note a stage's seconds, peak memory, cache and repeat under ``name``; returns the stage."""
         for stage, seconds in done.seconds.items():
             if stage != "call":
                 self.timings[stage] = round(self.timings.get(stage, 0.0) + seconds, 6)
@@ -39,6 +40,13 @@ class Trail:
             for shim in meta.get("shims", []) if isinstance(meta, Mapping) else []:
                 self.flag(f"shim: {shim}")
         return done
+
+    def note_file(self, described: Mapping[str, Any]) -> None:
+        """What the checker says of the cell's ONNX file, for the row; an objection is a flag."""
+        if not described["valid"]:
+            self.flag(f"invalid: {described['objection']}")
+        kept = ("ir", "opsets", "custom_domains", "external_data", "nodes", "bytes", "parameters")
+        self.artefacts["model.onnx"] = {key: described.get(key) for key in kept}
 
     def flag(self, text: str) -> None:
         """Add a remark that the grid shows beside the status."""
@@ -58,6 +66,20 @@ class Trail:
             detail=failure.detail,
             log=failure.log,
         )
+
+    def note_comparison(self, comparison: Comparison) -> None:
+        """The numbers and remarks of a comparison."""
+        self.numbers.update(comparison.numbers)
+        for note in comparison.notes:
+            self.flag(note)
+
+    def compared(self, comparison: Comparison) -> Outcome:
+        """The outcome of a comparison that was noted."""
+        if comparison.status == AGREE:
+            return self.outcome(Status.SUPPORTED)
+        if comparison.status == UNVERIFIED:
+            return self.outcome(Status.UNVERIFIED, comparison.reason, stage=Stage.COMPARE)
+        return self.outcome(Status.MISMATCH, comparison.reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
 
     def outcome(
         self,

@@ -17,8 +17,8 @@ from bench_plugin.compare.quantised import compare_layers, compare_stable, kille
 from bench_plugin.compare.table import DEFAULTS, with_overrides
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, compare
 from bench_plugin.inventory.models import Model
-from bench_plugin.pipeline.inputs import stack_names
 from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks.inputs import stack_names
 
 Array = np.ndarray[Any, Any]
 
@@ -26,17 +26,18 @@ NOISE_KINDS = ("default", "variant", "perturbed")
 
 
 @dataclass(frozen=True)
-class Truth:
+class ReferenceOutputs:
     """What a run is compared with: outputs by name ([N, ...] each), where they come from, the noise at fp32.
 
-    ``whole`` are the outputs at the second binding; ``end_to_end`` the framework's own truth, for a third number;
-    ``perturbed`` outputs of inputs and weights that are one ulp off, several of them for detections.
+    ``second_binding`` are the outputs at the second binding of the symbols; ``end_to_end`` the framework's own float64
+    outputs, for a third number; ``perturbed`` outputs of inputs and weights that are one ulp off, several of them for
+    detections.
     """
 
     outputs: Mapping[str, Array]
     origin: str
     noise: Mapping[str, Noise]
-    whole: Mapping[str, Array]
+    second_binding: Mapping[str, Array]
     end_to_end: Mapping[str, Array]
     perturbed: Sequence[Mapping[str, Array]] = ()
 
@@ -47,69 +48,73 @@ class Judge:
     def __init__(self, overrides: Mapping[str, float]) -> None:
         self._table = with_overrides(**overrides) if overrides else DEFAULTS
 
-    def framework_truth(self, model: Model, reference: Done) -> Truth | None:
+    def framework_reference(self, model: Model, reference: Done) -> ReferenceOutputs | None:
         """The framework's own float64 result; None where the framework could not compute in float64."""
         outputs = stack_names(reference.arrays, "truth")
         if not outputs:
             return None
         origin = reference.meta["reference"]["truth"]
         if model.detections:
-            return Truth(outputs, origin, {}, {}, {}, _perturbed(reference))
-        return Truth(outputs, origin, _noise(outputs, reference), _whole(reference), {})
+            return ReferenceOutputs(outputs, origin, {}, {}, {}, _perturbed(reference))
+        return ReferenceOutputs(outputs, origin, _noise(outputs, reference), _second_binding(reference), {})
 
-    def file_truth(self, model: Model, evaluated: Done, reference: Done | None) -> Truth:
+    def file_reference(self, model: Model, evaluated: Done, reference: Done | None) -> ReferenceOutputs:
         """The file's own function in float64, with the framework's noise where it was measured."""
         outputs = _numbered(evaluated.arrays)
         if reference is not None:
             own = stack_names(reference.arrays, "truth")
             noise = _by_position(_noise(own, reference), outputs) if own else {}
-            return Truth(outputs, "file in float64", noise, _by_position(_whole(reference), outputs), own)
+            return ReferenceOutputs(
+                outputs, "file in float64", noise, _by_position(_second_binding(reference), outputs), own
+            )
         perturbed = _numbered(stack_names(evaluated.arrays, "perturbed"))
         noise = {name: measure_noise(outputs[name], [perturbed[name]]) for name in outputs if name in perturbed}
-        return Truth(outputs, "file in float64", noise, {}, {})
+        return ReferenceOutputs(outputs, "file in float64", noise, {}, {})
 
-    def single_precision_truth(self, model: Model, reference: Done) -> Truth:
+    def single_precision_reference(self, model: Model, reference: Done) -> ReferenceOutputs:
         """The framework's default run, where nothing can be had in float64."""
         outputs = stack_names(reference.arrays, "default")
         variant = stack_names(reference.arrays, "variant")
         noise = {name: measure_noise(outputs[name], [variant[name]]) for name in outputs if name in variant}
-        return Truth(outputs, "framework in float32", noise, {}, {})
+        return ReferenceOutputs(outputs, "framework in float32", noise, {}, {})
 
-    def runtime_truth(self, model: Model, ran: Done, reference: Done | None) -> Truth:
+    def runtime_reference(self, model: Model, ran: Done, reference: Done | None) -> ReferenceOutputs:
         """onnxruntime's result of the file, where no evaluator takes the file in float64.
 
         Which detections are stable is the framework's to say: its perturbed runs are those of the same function.
         """
         outputs = _numbered(ran.arrays)
         if model.detections:
-            return Truth(outputs, "onnxruntime in float32", {}, {}, {}, _perturbed(reference) if reference else ())
+            return ReferenceOutputs(
+                outputs, "onnxruntime in float32", {}, {}, {}, _perturbed(reference) if reference else ()
+            )
         noise: dict[str, Noise] = {}
         if reference is not None:
             own = stack_names(reference.arrays, "truth") or stack_names(reference.arrays, "default")
             noise = _by_position(_noise(own, reference), outputs)
-        return Truth(outputs, "onnxruntime in float32", noise, {}, {})
+        return ReferenceOutputs(outputs, "onnxruntime in float32", noise, {}, {})
 
-    def at_precision(self, truth: Truth, emulated: Done, precision: str) -> Truth:
+    def at_precision(self, expected: ReferenceOutputs, emulated: Done, precision: str) -> ReferenceOutputs:
         """The truth with the noise that ``precision`` has by emulation, in place of that of float32."""
-        runs = _by_position(stack_names(emulated.arrays, precision), truth.outputs)
-        noise = {name: measure_noise(truth.outputs[name], [run]) for name, run in runs.items()}
-        return replace(truth, noise=noise)
+        runs = _by_position(stack_names(emulated.arrays, precision), expected.outputs)
+        noise = {name: measure_noise(expected.outputs[name], [run]) for name, run in runs.items()}
+        return replace(expected, noise=noise)
 
-    def looks_like(self, truth: Truth, emulated: Done, done: Done) -> str:
+    def inferred_precision(self, expected: ReferenceOutputs, emulated: Done, done: Done) -> str:
         """The emulated precision whose error is nearest to that of a run."""
         kinds = dict.fromkeys(name.split(":")[0] for name in emulated.arrays)
         emulations = {kind: stack_names(emulated.arrays, kind) for kind in kinds}
         count = int(emulated.meta["emulate"]["samples"])
-        errors = emulated_errors(truth.outputs, emulations)
-        return effective_by_error(truth.outputs, _numbered(done.arrays), errors, count)
+        errors = emulated_errors(expected.outputs, emulations)
+        return effective_by_error(expected.outputs, _numbered(done.arrays), errors, count)
 
-    def approximation(self, truth: Truth, done: Done) -> dict[str, Any]:
+    def approximation(self, expected: ReferenceOutputs, done: Done) -> dict[str, Any]:
         """How near a run comes to the unrounded model: E and SQNR in decibels, of the worst output."""
-        pairs = [(t, y) for t, y in zip(truth.outputs.values(), _numbered(done.arrays).values(), strict=False)]
+        pairs = [(t, y) for t, y in zip(expected.outputs.values(), _numbered(done.arrays).values(), strict=False)]
         usable = [(t, y) for t, y in pairs if t.shape == y.shape and t.dtype.kind == "f" and np.isfinite(y).all()]
         ratios = [ratio for ratio in (sqnr(y, t) for t, y in usable) if ratio is not None]
         errors = [distance(y, t, scale_of(t)).E for t, y in usable]
-        return {"E": max(errors, default=None), "sqnr_db": min(ratios, default=None), "truth": truth.origin}
+        return {"E": max(errors, default=None), "sqnr_db": min(ratios, default=None), "truth": expected.origin}
 
     def quantised(
         self, truth: Done, ran: Done, scales: Sequence[float | None], layers: tuple[Mapping[str, Array], Done] | None
@@ -131,62 +136,68 @@ class Judge:
         return replace(apart, numbers=numbers)
 
     def compare(
-        self, model: Model, truth: Truth, done: Done, *, precision: str = "fp32", loose: bool = False
+        self, model: Model, expected: ReferenceOutputs, done: Done, *, precision: str = "fp32", loose: bool = False
     ) -> Comparison:
         """Every output of a run against the truth."""
         actual = _numbered(done.arrays)
         if model.detections:
             roles = [str(row["name"]) for row in model.outputs]
-            found = compare_detections(truth.outputs, truth.perturbed, actual, roles, table=self._table)
-            return replace(found, numbers={**found.numbers, "truth": truth.origin})
-        found = compare(truth.outputs, actual, truth.noise, precision=precision, loose=loose, table=self._table)
-        numbers = {**found.numbers, "truth": truth.origin}
-        numbers |= _end_to_end(truth.end_to_end, actual)
+            found = compare_detections(expected.outputs, expected.perturbed, actual, roles, table=self._table)
+            return replace(found, numbers={**found.numbers, "truth": expected.origin})
+        found = compare(expected.outputs, actual, expected.noise, precision=precision, loose=loose, table=self._table)
+        numbers = {**found.numbers, "truth": expected.origin}
+        numbers |= _end_to_end(expected.end_to_end, actual)
         return replace(found, numbers=numbers)
 
-    def dynamic(self, truth: Truth, declared: Mapping[str, Any], done: Done) -> str:
+    def dynamic(self, expected: ReferenceOutputs, declared: Mapping[str, Any], done: Done) -> str:
         """``preserved``, ``frozen`` or ``error: ...`` for the second binding; empty for a static model.
 
         A second binding is one run, so nothing can be centred over inputs: its largest error is judged in units of
         what the outputs change by over the inputs of the first.
         """
-        if not truth.whole:
+        if not expected.second_binding:
             return ""
         symbolic = any(not isinstance(dim, int) for row in declared["inputs"] for dim in row["shape"])
         failed = [meta["failure"] for name, meta in done.meta.items() if name.startswith("alt:") and "failure" in meta]
         if failed:
             return f"error: {failed[0]}" if symbolic else "frozen"
         actual = _numbered(stack_names(done.arrays, "alt"))
-        for (name, want), have in zip(truth.whole.items(), actual.values(), strict=False):
+        for (name, want), have in zip(expected.second_binding.items(), actual.values(), strict=False):
             if want.shape != have.shape:
                 return f"error: {name} has shape {list(have.shape)}, expected {list(want.shape)}"
-            reach = tolerance(truth.noise[name], self._table.row("fp32")).M * scale_of(truth.outputs[name]).rms
+            reach = tolerance(expected.noise[name], self._table.row("fp32")).M * scale_of(expected.outputs[name]).rms
             worst = float(abs(have - want).max(initial=0.0)) if want.dtype.kind == "f" else float((have != want).sum())
             if not worst <= (reach if want.dtype.kind == "f" else 0.0):
                 return f"error: {name} is off by {worst:.2e} at the second binding"
-        return "preserved" if len(actual) >= len(truth.whole) else "error: outputs are missing at the second binding"
+        return (
+            "preserved"
+            if len(actual) >= len(expected.second_binding)
+            else "error: outputs are missing at the second binding"
+        )
 
-    def killed_in_steps(self, truth: Truth, mutants: Done, scales: Sequence[float | None]) -> dict[str, Any]:
+    def killed_in_steps(
+        self, expected: ReferenceOutputs, mutants: Done, scales: Sequence[float | None]
+    ) -> dict[str, Any]:
         """Which mutants the rule of quantised graphs would catch at the outputs."""
-        outputs, part = _mutants(truth, mutants)
+        outputs, part = _mutants(expected, mutants)
         found = {name: killed_in_steps(part, one, scales, self._table) for name, one in outputs.items()}
         return {name: row for name, row in found.items() if row is not None}
 
-    def discrimination(self, truth: Truth, mutants: Done, precision: str = "fp32") -> Discrimination:
+    def discrimination(self, expected: ReferenceOutputs, mutants: Done, precision: str = "fp32") -> Discrimination:
         """Whether this model could show an error at all; mutants ran on the first inputs of the truth."""
-        outputs, part = _mutants(truth, mutants)
-        limits = {name: tolerance(noise, self._table.row(precision)) for name, noise in truth.noise.items()}
+        outputs, part = _mutants(expected, mutants)
+        limits = {name: tolerance(noise, self._table.row(precision)) for name, noise in expected.noise.items()}
         return discriminate(part, outputs, limits, self._table)
 
 
-def _mutants(truth: Truth, mutants: Done) -> tuple[dict[str, dict[str, Array]], dict[str, Array]]:
+def _mutants(expected: ReferenceOutputs, mutants: Done) -> tuple[dict[str, dict[str, Array]], dict[str, Array]]:
     """Outputs by mutant, and the truth of the inputs that mutants ran on."""
     outputs: dict[str, dict[str, Array]] = {}
     for name, values in mutants.arrays.items():
         mutant, _, output = name.rpartition(":")
         outputs.setdefault(mutant, {})[output] = values
     count = int(mutants.meta["mutate"]["samples"])
-    return outputs, {name: values[:count] for name, values in truth.outputs.items()}
+    return outputs, {name: values[:count] for name, values in expected.outputs.items()}
 
 
 def _end_to_end(own: Mapping[str, Array], actual: Mapping[str, Array]) -> dict[str, Any]:
@@ -209,7 +220,7 @@ def _perturbed(done: Done) -> list[dict[str, Array]]:
     return [stack_names(done.arrays, kind) for kind in kinds]
 
 
-def _whole(reference: Done) -> dict[str, Array]:
+def _second_binding(reference: Done) -> dict[str, Array]:
     return stack_names(reference.arrays, "alt")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -10,76 +11,137 @@ from dataclasses import dataclass
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Outcome
 
+Compute = Callable[[Cell, Mapping[Cell, Outcome]], Outcome]
+
+
+def _nothing() -> None:
+    """What follows the end of most lanes."""
+
 
 @dataclass(frozen=True)
 class Need:
-    """What a cell will occupy: toolchains, the first of which does most of the work, and peak memory in bytes."""
+    """What a cell occupies while it is computed.
 
-    toolchain: str
+    Cells of one ``lane`` need the same agents, so they are computed one after the other. ``memory`` is the declared
+    peak in bytes. ``after`` are cells that must be computed before, whose outcomes it is given. ``brief`` cells take
+    less time than handing them to another thread: while theirs is the only lane, the thread that asks computes them.
+    ``ended`` is called after the last cell of the lane.
+    """
+
+    lane: str
     memory: int
+    after: tuple[Cell, ...] = ()
+    brief: bool = False
+    ended: Callable[[], None] = _nothing
 
 
 class Schedule:
-    """Runs cells in threads, each once. ``run`` must be safe to call from several threads.
+    """Runs cells, each once. ``compute`` must be safe to call from several threads; ``need`` says what a cell needs.
 
-    A thread takes the first waiting cell whose main toolchain no other thread is using and whose declared peak
-    fits beside what is running; when nothing runs, the first cell is admitted whatever it declares.
+    A thread takes the first waiting cell whose lane no other thread is in, whose declared peak fits beside what is
+    running, and whose predecessors are done; when nothing runs, the first cell is admitted whatever it declares.
     """
 
-    def __init__(self, run: Callable[[Cell], Outcome], *, jobs: int, memory: int) -> None:
-        self._run = run
+    def __init__(self, compute: Compute, need: Callable[[Cell], Need], *, jobs: int, memory: int) -> None:
+        self._compute = compute
+        self._need = need
         self._jobs = jobs
         self._memory = memory
-        self._waiting: dict[Cell, Need] = {}
+        self._needs: dict[Cell, Need] = {}
+        self._lanes: dict[str, deque[Cell]] = {}
         self._running: dict[Cell, Need] = {}
         self._futures: dict[Cell, Future[Outcome]] = {}
         self._changed = threading.Condition()
+        self._order: dict[Cell, int] = {}  # of the cells that wait: the lowest number comes first
+        self._first = self._last = 0
+        self._planned = False
         self._closed = False
         self._threads: list[threading.Thread] = []
 
-    def plan(self, needs: Mapping[Cell, Need]) -> None:
+    def plan(self, cells: Sequence[Cell]) -> None:
         """Queue cells in the order given and start working ahead."""
         with self._changed:
-            for cell, need in needs.items():
-                if cell not in self._futures:
-                    self._futures[cell] = Future()
-                    self._waiting[cell] = need
-        for index in range(len(self._threads), self._jobs):
-            thread = threading.Thread(target=self._work, name=f"bench-{index}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+            self._planned = True
+            for cell in cells:
+                self._append(cell)
+            single = len(self._lanes) == 1 and all(self._needs[cell].brief for cell in cells)
+        if not single:
+            self._start()
 
-    def future(self, cell: Cell, need: Need) -> Future[Outcome]:
-        """The cell's outcome to come; a cell that was not planned is queued now, in front."""
+    def future(self, cell: Cell) -> Future[Outcome]:
+        """The cell's outcome to come; it is computed next, whether it was planned or not."""
         with self._changed:
-            if cell not in self._futures:
-                self._futures[cell] = Future()
-                self._waiting = {cell: need, **self._waiting}
-                self._changed.notify_all()
-            elif cell in self._waiting:
-                self._waiting = {cell: self._waiting.pop(cell), **self._waiting}
-                self._changed.notify_all()
-            future = self._futures[cell]
-        if not self._threads:
-            self.plan({})
+            self._put_first(cell)
+            future, need = self._futures[cell], self._needs[cell]
+            here = need.brief and not self._threads and len(self._lanes) == 1
+            waiting = cell in self._order
+            if here and waiting:
+                self._taken(cell)
+            self._changed.notify_all()
+        if here and waiting:
+            self._run(cell)
+        elif not here:
+            self._start()
         return future
-
-    def running(self) -> Sequence[Cell]:
-        """The cells being computed at this moment."""
-        with self._changed:
-            return list(self._running)
 
     def close(self) -> None:
         """Cancel what waits; threads end with the cell that they are at."""
         with self._changed:
             self._closed = True
-            self._waiting.clear()
+            for lane in self._lanes.values():
+                lane.clear()
+            self._order.clear()
             self._changed.notify_all()
 
     def join(self, seconds: float) -> None:
         """Wait for the threads to end, at most ``seconds`` each."""
         for thread in self._threads:
             thread.join(seconds)
+
+    def _append(self, cell: Cell) -> None:
+        """Put a cell at the end of its lane, behind those that come before it; the condition is held."""
+        if cell in self._needs:
+            return
+        need = self._known(cell)
+        for other in need.after:
+            self._append(other)
+        self._last += 1
+        self._order[cell] = self._last
+        self._lanes.setdefault(need.lane, deque()).append(cell)
+
+    def _put_first(self, cell: Cell) -> None:
+        """Put a cell that waits in front of all others, behind those that come before it; the condition is held."""
+        known = cell in self._needs
+        need = self._known(cell)
+        if known and cell not in self._order:
+            return  # it is running, or done
+        lane = self._lanes.setdefault(need.lane, deque())
+        if known and lane[0] != cell:
+            lane.remove(cell)
+        if not lane or lane[0] != cell:
+            lane.appendleft(cell)
+        self._first -= 1
+        self._order[cell] = self._first
+        for other in need.after:
+            self._put_first(other)
+
+    def _known(self, cell: Cell) -> Need:
+        if cell not in self._needs:
+            self._needs[cell], self._futures[cell] = self._need(cell), Future()
+        return self._needs[cell]
+
+    def _taken(self, cell: Cell) -> None:
+        """Move a cell from its lane to the running ones; the condition is held."""
+        need = self._needs[cell]
+        self._lanes[need.lane].remove(cell)
+        del self._order[cell]
+        self._running[cell] = need
+
+    def _start(self) -> None:
+        for index in range(len(self._threads), self._jobs):
+            thread = threading.Thread(target=self._work, name=f"bench-{index}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
     def _work(self) -> None:
         while True:
@@ -90,23 +152,34 @@ class Schedule:
                     cell = self._take()
                 if cell is None:
                     return
-            future = self._futures[cell]
-            try:
-                future.set_result(self._run(cell))
-            except BaseException as error:
-                future.set_exception(error)
-            finally:
-                with self._changed:
-                    del self._running[cell]
-                    self._changed.notify_all()
+            self._run(cell)
+
+    def _run(self, cell: Cell) -> None:
+        """Compute a cell that was taken."""
+        need, future = self._needs[cell], self._futures[cell]
+        try:
+            others = {other: self._futures[other].result() for other in need.after}
+            future.set_result(self._compute(cell, others))
+        except BaseException as error:
+            future.set_exception(error)
+        finally:
+            with self._changed:
+                del self._running[cell]
+                ended = self._planned and not self._lanes[need.lane] and not self._closed
+                self._changed.notify_all()
+        if ended:
+            need.ended()
 
     def _take(self) -> Cell | None:
-        """Move the next admissible cell from waiting to running; the condition is held."""
+        """The first admissible cell, moved to the running ones; the condition is held."""
         used = sum(need.memory for need in self._running.values())
-        busy = {need.toolchain for need in self._running.values()}
-        for cell, need in self._waiting.items():
-            fits = used + need.memory <= self._memory and need.toolchain not in busy
-            if fits or not self._running:
-                self._running[cell] = self._waiting.pop(cell)
+        busy = {need.lane for need in self._running.values()}
+        heads = [lane[0] for name, lane in self._lanes.items() if lane and name not in busy]
+        for cell in sorted(heads, key=lambda head: self._order[head]):
+            need = self._needs[cell]
+            if any(not self._futures[other].done() for other in need.after):
+                continue
+            if used + need.memory <= self._memory or not self._running:
+                self._taken(cell)
                 return cell
         return None

@@ -13,8 +13,9 @@ from bench_plugin.domain.outcome import STORABLE_SYMPTOMS, Failure, Stage, Sympt
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.pipeline.cache import Cache
+from bench_plugin.pipeline.retry import repeated, repeats
 from bench_plugin.reach.environments.toolchains import Toolchains
-from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ class Task:
     """What a stage needs: who does it, with what, and the parts of its recipe.
 
     ``parts`` go into the recipe beside the adapter, the agent and the lock; they must name every input.
-    ``sticky`` equal to the last task's lets the agent keep what it remembers; tasks of different ``role`` are never
+    ``affinity`` equal to the last task's lets the agent keep what it remembers; tasks of different ``role`` are never
     done by the same process. ``toolchain`` is the adapter's own, unless it works in several.
+    ``refreshed``: made again with ``--bench-refresh``; not what our own tools make of onnx's tests for every compiler.
     """
 
     stage: Stage
@@ -49,9 +51,10 @@ class Task:
     parts: Mapping[str, Any]
     limits: Limits
     files: Mapping[str, Path] = field(default_factory=dict)
-    sticky: str = ""
+    affinity: str = ""
     role: str = ""
     toolchain: str = ""
+    refreshed: bool = True
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ class Stages:
 
     def _find_or_make(self, key: str, task: Task) -> Done:
         with self._cache.lock(key):
-            entry = None if self._refresh else self._cache.get(key)
+            entry = None if self._refresh and task.refreshed else self._cache.get(key)
             if entry is not None:
                 return Done(
                     key,
@@ -150,45 +153,44 @@ class Stages:
 
     def _make(self, key: str, task: Task) -> Done:
         done, used = self._attempt(key, task, fresh=False)
-        # What a tool declares that it does not implement does not depend on what its process did before.
-        if done.failure is None or not used or done.failure.symptom is Symptom.UNSUPPORTED:
+        if done.failure is None or not repeats(done.failure, used=used):
             return done
-        again, _ = self._attempt(key, task, fresh=True)  # what a used agent says alone is no verdict on the cell
-        return replace(again, retry=_retry(done.failure, again.failure))
+        again, _ = self._attempt(key, task, fresh=True)
+        return replace(again, retry=repeated(done.failure, again.failure))
 
     def _attempt(self, key: str, task: Task, *, fresh: bool) -> tuple[Done, bool]:
         toolchain = task.toolchain or self._catalog[task.adapter].toolchain
-        meta: dict[str, Any] = {}
-        arrays: dict[str, Any] = {}
-        files: dict[str, Path] = {}
-        seconds: dict[str, float] = {}
-        peak, used = 0, False
-        with self._pool.lease(toolchain, role=task.role, fresh=fresh, sticky=task.sticky) as agent:
+        with self._pool.lease(toolchain, role=task.role, fresh=fresh, affinity=task.affinity) as agent:
             used = agent.calls > 0
-            for call in task.calls:
-                given = call.arrays()
-                try:
-                    answer = agent.call(
-                        task.adapter,
-                        call.operation,
-                        dict(call.meta),
-                        arrays=given,
-                        files=task.files,
-                        limits=task.limits,
-                    )
-                except AgentFailure as error:
-                    failure = failure_of(error, task.stage)
-                    if not call.optional:
-                        return Done(key, meta, {}, {}, failure, seconds, peak, cached=False), used
-                    meta[call.prefix + call.operation] = {"failure": f"{failure.symptom}: {failure.message}"}
-                    break
-                meta[call.prefix + call.operation] = answer.meta
-                arrays.update({call.prefix + name: value for name, value in answer.arrays.items()})
-                files.update(answer.files)
-                for name, value in answer.seconds.items():
-                    seconds[name] = seconds.get(name, 0.0) + value
-                peak = max(peak, answer.peak_bytes)
-            return Done(key, meta, arrays, files, None, seconds, peak, cached=False), used
+            return perform(agent, task, key), used
+
+
+def perform(agent: Agent, task: Task, key: str = "") -> Done:
+    """Make the calls of a task in one agent, one after the other; a failure ends it and is part of the result."""
+    meta: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
+    files: dict[str, Path] = {}
+    seconds: dict[str, float] = {}
+    peak = 0
+    for call in task.calls:
+        try:
+            answer = agent.call(
+                task.adapter, call.operation, dict(call.meta), arrays=call.arrays(), files=task.files,
+                limits=task.limits,
+            )  # fmt: skip
+        except AgentFailure as error:
+            failure = failure_of(error, task.stage)
+            if not call.optional:
+                return Done(key, meta, {}, {}, failure, seconds, peak, cached=False)
+            meta[call.prefix + call.operation] = {"failure": f"{failure.symptom}: {failure.message}"}
+            break
+        meta[call.prefix + call.operation] = answer.meta
+        arrays.update({call.prefix + name: value for name, value in answer.arrays.items()})
+        files.update(answer.files)
+        for name, value in answer.seconds.items():
+            seconds[name] = seconds.get(name, 0.0) + value
+        peak = max(peak, answer.peak_bytes)
+    return Done(key, meta, arrays, files, None, seconds, peak, cached=False)
 
 
 def failure_of(error: AgentFailure, stage: Stage) -> Failure:
@@ -203,13 +205,3 @@ def failure_of(error: AgentFailure, stage: Stage) -> Failure:
         signal=error.signal,
         types=tuple(error.types),
     )
-
-
-def _retry(first: Failure, second: Failure | None) -> dict[str, Any]:
-    """What the row says of a repeat; a differing verdict is the harness's own (an agent carried something over)."""
-    differs = second is None or (first.stage, first.symptom) != (second.stage, second.symptom)
-    return {
-        "first": f"{first.stage}: {first.symptom}: {first.message}",
-        "fresh": f"{second.stage}: {second.symptom}" if second else "finished",
-        "symptom": str(Symptom.HARNESS) if differs else "",
-    }

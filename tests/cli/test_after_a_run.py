@@ -82,7 +82,7 @@ def test_a_cut_last_line_is_ignored_and_said(project: Project) -> None:
 
 
 def test_a_plain_file_is_checked_run_and_imported(files: Project) -> None:
-    finished = files.run("--bench-model=plain.onnx")
+    finished = files.run("--bench-onnx=plain.onnx")
     assert finished.verdict("plain") == ("supported", None, None)
     assert finished.verdict("plain", "import") == ("ERROR", "run", "exception"), (
         "the fake framework knows its own files"
@@ -90,7 +90,7 @@ def test_a_plain_file_is_checked_run_and_imported(files: Project) -> None:
 
 
 def test_a_file_that_is_too_new_is_version_skew_for_the_runtime(files: Project) -> None:
-    row = files.run("--bench-model=newer.onnx", "-k", "export").cells("export")["newer"]
+    row = files.run("--bench-onnx=newer.onnx", "-k", "export").cells("export")["newer"]
     assert row["status"] in ("supported", "unverified"), row["reason"]
     assert any("version-skew" in flag for flag in row["flags"])
 
@@ -104,7 +104,7 @@ def test_a_file_that_is_too_new_is_version_skew_for_the_runtime(files: Project) 
     ],
 )
 def test_bad_files_are_invalid_models(files: Project, name: str, message: str) -> None:
-    finished = files.run(f"--bench-model={name}.onnx", "-k", "export")
+    finished = files.run(f"--bench-onnx={name}.onnx", "-k", "export")
     assert finished.verdict(name) == ("ERROR", "check", "invalid-model")
     assert message in finished.cells("export")[name]["reason"]
     assert finished.code == 1

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bench_plugin.cli.main import main, subcommands
+
 LIGHT = """
 import sys
 from bench_plugin.cli.main import main
@@ -15,7 +17,7 @@ try:
     main(["--help"])
 except SystemExit:
     pass
-heavy = {"numpy", "scipy", "pytest", "uv", "packaging", "bench_plugin.cli.env"}
+heavy = {"argcomplete", "numpy", "scipy", "pytest", "uv", "packaging", "bench_plugin.cli.env"}
 print(sorted(heavy & set(sys.modules)), file=sys.stderr)
 """
 
@@ -28,7 +30,7 @@ def bench(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_help_lists_every_subcommand_with_its_help(tmp_path: Path) -> None:
     done = bench("--help", folder=tmp_path)
     assert done.returncode == 0
-    assert "env" in done.stdout and "make, list, mend and lock the toolchains" in done.stdout
+    assert "env" in done.stdout and "make, list, examine and lock the toolchains" in done.stdout
     assert "4 environment missing" in done.stdout
 
 
@@ -37,7 +39,10 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     assert done.stderr == "[]\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["fetch"], ["env"], ["env", "mend"], ["--nope"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["fetch"], ["env"], ["env", "mend"], ["list", "colours"], ["cache"], ["expect"], ["--nope"]],
+)
 def test_usage_errors_end_with_two(tmp_path: Path, arguments: list[str]) -> None:
     done = bench(*arguments, folder=tmp_path)
     assert done.returncode == 2 and "usage: bench" in done.stderr
@@ -54,6 +59,26 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m bench_plugin.cli.main env list | head -n 0"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=tmp_path, capture_output=True, text=True)
     assert done.stderr == "" and done.returncode == 0
+
+
+EVERY = [
+    [], ["cache"], ["cache", "info"], ["cache", "prune"], ["completion"], ["corpus"], ["corpus", "check"],
+    ["corpus", "update"], ["env"], ["env", "doctor"], ["env", "list"], ["env", "lock"], ["env", "sync"], ["expect"],
+    ["expect", "check"], ["expect", "update"], ["grid"], ["list"], ["localise"], ["localize"], ["reduce"], ["repro"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", EVERY, ids=" ".join)
+def test_every_help_says_what_the_exit_codes_mean(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert ended.value.code == 0
+    assert "exit codes: 0 fine, 1 finding, 2 usage, 3 cannot say, 4 environment missing" in said
+
+
+def test_every_subcommand_stands_in_the_list_above() -> None:
+    assert {words[0] for words in EVERY if words} >= set(subcommands()) - {"diff", "schema"}
 
 
 def test_version(tmp_path: Path) -> None:

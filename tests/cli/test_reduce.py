@@ -65,7 +65,7 @@ def test_a_chain_is_reduced_to_the_node_that_is_broken(broken: Project, tools: P
     operator, said = FAULTS[fault]
     path = _model(broken, tools, operator)
     done = broken.bench("reduce", path, "--compiler", "broken", "--timeout", "1", "--output", "found")
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     assert said in done.stdout
     assert f"1 of 7 nodes: {operator}" in done.stdout
     found = json.loads((broken.folder / "found/reduction.json").read_text())
@@ -89,12 +89,12 @@ def test_a_cell_is_reduced_with_the_options_that_it_ran_with(broken: Project, to
     path = _model(broken, tools)
     broken.write("bench.toml", f'adapters = ["{FRAMEWORK}", "{COMPILER}"]\ntoolchains = ["toolchains"]\n')
     broken.write("test_models.py", EQUIVALENCE)
-    finished = broken.run("--compilers=broken", "--bench-option=broken.softsign=wrong", f"--bench-model={path}")
+    finished = broken.run("--compilers=broken", "--bench-option=broken.softsign=wrong", f"--bench-onnx={path}")
     row = next(row for row in finished.rows if row["kind"] == "cell")
     assert row["status"] == "mismatch", finished.text
     done = broken.bench("reduce", row["key"], "--output", "found")
     found = json.loads((broken.folder / "found/reduction.json").read_text())
-    assert (done.returncode, found["operators"]) == (1, ["Softsign"]), done.stdout + done.stderr
+    assert (done.returncode, found["operators"]) == (0, ["Softsign"]), done.stdout + done.stderr
 
 
 def test_a_property_cell_says_what_to_reduce(broken: Project) -> None:
@@ -111,7 +111,7 @@ def test_two_nodes_that_fail_together_stay_together(broken: Project, tools: Path
     path = _model(broken, tools, "Neg", "Exp")
     done = broken.bench("reduce", path, "--compiler", "broken", "--output", "found")
     found = json.loads((broken.folder / "found/reduction.json").read_text())
-    assert (done.returncode, found["operators"]) == (1, ["Neg", "Exp"])
+    assert (done.returncode, found["operators"]) == (0, ["Neg", "Exp"])
 
 
 def test_what_works_cannot_be_reduced(broken: Project, tools: Path) -> None:

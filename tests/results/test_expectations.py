@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
 from tests.project import Project
 
 ROW = """
@@ -66,10 +73,16 @@ def test_other_versions_are_not_covered(project: Project) -> None:
 def test_wrong_rows_are_usage_errors(project: Project) -> None:
     project.model("broken")
     wrong = {
-        row(stage="exporting"): "stage is 'exporting'; one of build, reference, export",
-        row(symptom="oops"): "symptom is 'oops'; one of exception",
-        row().replace("the converter loses the model", ""): "reason is missing",
-        row(more="modle = 'x'"): "unknown key 'modle'",
+        row(
+            stage="exporting"
+        ): "known.toml:6: expectation[1].stage: 'exporting' is not valid; valid are: build, reference, export",
+        row(symptom="oops"): "known.toml:7: expectation[1].symptom: 'oops' is not valid; valid are: exception",
+        row().replace(
+            "the converter loses the model", ""
+        ): "known.toml:8: expectation[1].reason: expected a text that is not blank, found ''",
+        row(
+            more="modle = 'x'"
+        ): "known.toml:9: expectation[1].modle: unknown key; did you mean model? valid keys are check,",
         row().replace('model = "broken"\nframework = "fake"\n', ""): "would cover every cell",
         row(more="when = 'not a version!'"): "when must be like",
     }
@@ -97,9 +110,99 @@ def test_update_adds_new_rows_and_drops_those_that_passed(project: Project) -> N
     assert project.run().code == 1
     proposed = project.bench("expect", "update")
     assert proposed.returncode == 1
-    assert "1 failures have no row" in proposed.stdout
+    assert "1 failures of 1 kinds have no row" in proposed.stderr
     done = project.bench("expect", "update", "--reason", "fake is fake")
     assert done.returncode == 0, done.stderr
     assert "[[expectation]]" not in (project.folder / FILE).read_text()
     assert 'reason = "fake is fake"' in (project.folder / "suites/expectations/new.toml").read_text()
     assert project.run().code == 0
+
+
+@pytest.fixture
+def failing(project: Project) -> Project:
+    """A project after a run: two cells failed in one way, a third in another; no row covers any of them."""
+    project.model("a", "export:exception")
+    project.model("b", "export:exception")
+    project.model("c", "export:wrong-weights")
+    assert project.run("-k", "export").code == 1
+    return project
+
+
+def _cells(project: Project) -> dict[str, Mapping[str, Any]]:
+    return {row["cell"]["model"]: row for row in project.rows() if row["kind"] == "cell"}
+
+
+def _rows_written(project: Project) -> dict[str, str]:
+    """Model -> reason of the rows in new.toml."""
+    path = project.folder / "suites/expectations/new.toml"
+    rows = tomllib.loads(path.read_text())["expectation"] if path.exists() else []
+    return {one["model"]: one["reason"] for one in rows}
+
+
+def test_one_reason_for_several_kinds_is_refused_and_nothing_is_written(failing: Project) -> None:
+    keys = {name: cell["key"] for name, cell in _cells(failing).items()}
+    done = failing.bench("expect", "update", "--reason", "it is what it is")
+    assert done.returncode == 2
+    assert "one reason for 2 kinds of failures; give each its own, as --reason KEY=TEXT:" in done.stderr
+    assert f"  {keys['a']}  2 x export: exception: ValueError: this is the first line" in done.stderr
+    assert f"  {keys['c']}  1 x compare: mismatch: " in done.stderr
+    assert _rows_written(failing) == {}
+
+
+def test_every_kind_gets_its_own_reason(failing: Project) -> None:
+    keys = {name: cell["key"] for name, cell in _cells(failing).items()}
+    arguments = ["--reason", f"{keys['a'][:8]}=no such layer", "--reason", f"{keys['c']}=weights are lost"]
+    done = failing.bench("expect", "update", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert _rows_written(failing) == {"a": "no such layer", "b": "no such layer", "c": "weights are lost"}
+    assert failing.run("-k", "export").code == 0
+
+
+def test_a_cell_may_have_a_reason_that_others_of_its_kind_have_not(failing: Project) -> None:
+    keys = {name: cell["key"] for name, cell in _cells(failing).items()}
+    arguments = ["--reason", f"{keys['a']}=first", "--reason", f"{keys['b']}=second", "--reason", "what is left"]
+    assert failing.bench("expect", "update", *arguments).returncode == 0
+    assert _rows_written(failing) == {"a": "first", "b": "second", "c": "what is left"}
+
+
+def test_what_has_no_reason_is_printed_and_left_out(failing: Project) -> None:
+    keys = {name: cell["key"] for name, cell in _cells(failing).items()}
+    done = failing.bench("expect", "update", "--json", "--reason", f"{keys['a']}=no such layer")
+    said = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert said["added"] == [keys["a"], keys["b"]]
+    assert [row["key"] for row in said["without_reason"]] == [keys["c"]]
+    assert set(_rows_written(failing)) == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("reasons", "message"),
+    [
+        (["0000=why"], "--reason 0000=...: no new failure has this key; the keys are "),
+        (["one", "two"], "2 texts without a key; write --reason KEY=TEXT"),
+        ([" "], "the reason is empty"),
+    ],
+)
+def test_reasons_that_name_nothing_are_usage_errors(failing: Project, reasons: list[str], message: str) -> None:
+    done = failing.bench("expect", "update", *[f"--reason={text}" for text in reasons])
+    assert done.returncode == 2 and message in done.stderr
+    assert _rows_written(failing) == {}
+
+
+@pytest.mark.parametrize("name", ["elsewhere/new.toml", "suites/expectations/new.txt", "suites/expectations/a/b.toml"])
+def test_a_file_that_no_run_reads_is_refused(failing: Project, name: str) -> None:
+    done = failing.bench("expect", "update", "--file", name, "--reason", "why")
+    assert done.returncode == 2
+    assert f"--file {name}: a run would not read it" in done.stderr
+    assert "the *.toml files of suites/expectations" in done.stderr
+    assert not (failing.folder / name).exists()
+
+
+def test_a_configured_folder_is_read_and_may_be_written_to(failing: Project) -> None:
+    text = (failing.folder / "bench.toml").read_text()
+    failing.write("bench.toml", f'expectations = ["known"]\n{text}')
+    failing.write("known/.keep", "")
+    keys = {name: cell["key"] for name, cell in _cells(failing).items()}
+    reasons = [f"--reason={keys[name]}=why" for name in "ac"]
+    assert failing.bench("expect", "update", "--file=known/export.toml", *reasons).returncode == 0
+    assert failing.run("-k", "export").code == 0

@@ -1,4 +1,4 @@
-"""From a cell to a compiled model: the source, its ready graph, the artefact, and its run in another process."""
+"""From a cell to a compiled model: the source, its prepared graph, the artefact, and its run in another process."""
 
 from __future__ import annotations
 
@@ -7,184 +7,213 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from bench_plugin.checks.compiled import artefacts
-from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.checks.protocol import Parts, Request
+from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom
-from bench_plugin.inventory.adapters import Adapter
 from bench_plugin.inventory.models import Model
-from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.pipeline.cell_log import Trail
-from bench_plugin.pipeline.compile_tasks import CompileTasks, Given, Subject
+from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
+from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
-from bench_plugin.pipeline.steps import OnnxFile, Steps
-from bench_plugin.pipeline.tasks import Drawn, Tasks
+from bench_plugin.pipeline.tasks import graph_tasks, subjects
+from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
+from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
+from bench_plugin.reach.processes.client import Limits
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A cell on its way: what was compiled, the artefact, and the file that truths and emulations come from."""
+    """A compiled model on its way to a verdict.
+
+    ``subject`` is what was compiled, ``original`` the unrounded file that references and emulations come from, ``ran``
+    the run where the process that compiled had to run too.
+    """
 
     subject: Subject
     original: Subject
     file: OnnxFile
-    drawn: Drawn
+    inputs: GeneratedInputs
     compiled: Done
     ran: Done | None
-    calibration: Given | None
 
 
-class Compiling:
-    """What the checks of compiled models share; safe to use from several threads."""
+Judged = Callable[[CellRun, Compiled], Outcome]
 
-    def __init__(self, workspace: Workspace, steps: Steps, tasks: Tasks, compile_tasks: CompileTasks) -> None:
-        self.workspace = workspace
-        self.steps = steps
-        self.tasks = tasks
-        self.compile_tasks = compile_tasks
 
-    def carry(self, cell: Cell, judged: Callable[[Cell, Model, Trail, Compiled], Outcome]) -> Outcome:
+class CompiledModels:
+    """What the checks of compiled models share; safe to use from several threads.
+
+    ``on_test_set``: the artefact is run on the dataset's test images instead of generated inputs.
+    """
+
+    def __init__(self, parts: Parts, *, on_test_set: bool = False) -> None:
+        self.workspace = parts.workspace
+        self.compile_tasks = parts.compile_tasks
+        self.tasks = parts.tasks
+        self._parts = parts
+        self._on_test_set = on_test_set
+
+    def need(self, cell: Cell, *, after: tuple[Cell, ...] = ()) -> Need:
+        """The source's toolchain, the model's memory, and the cells whose outcomes are asked for."""
+        return replace(self.tasks.need(cell, self.tasks.toolchain(cell.framework)), after=after)
+
+    def run(self, request: Request, judged: Judged) -> Outcome:
         """Compile the cell and have it judged; a missing environment or tool is an outcome too."""
-        trail = Trail(self.workspace.versions(cell))
-        model = self.workspace.models[cell.model]
-        try:
-            if missing := self._missing_tool(cell):
-                return trail.outcome(Status.NOT_PROVIDED, missing)
-            found = self._compiled(cell, model, trail)
-            return found if isinstance(found, Outcome) else judged(cell, model, trail, found)
-        except EnvironmentMissing as missing:
-            return trail.outcome(Status.NOT_PROVIDED, str(missing))
-        finally:
-            self.steps.finished(cell)
+        with self._parts.cell_run(request) as run:
+            try:
+                if missing := self._missing_tool(run.cell):
+                    return run.log.outcome(Status.NOT_PROVIDED, missing)
+                found = self._compiled(run)
+                return found if isinstance(found, Outcome) else judged(run, found)
+            except EnvironmentMissing as missing_environment:
+                return run.log.outcome(Status.NOT_PROVIDED, str(missing_environment))
+
+    def ran(self, run: CellRun, found: Compiled) -> Done:
+        """The artefact's outputs."""
+        if found.ran is not None:
+            return found.ran
+        again = not self._on_test_set and keeps_symbols(found.compiled)
+        task = self.compile_tasks.run(
+            run.cell, found.subject, found.compiled, self.limits(run), inputs=self._inputs(run, found.subject),
+            second_binding=again,
+        )  # fmt: skip
+        ran = run.obtain("run", task)
+        for key in ("effective", "placement"):
+            if not ran.failure and ran.meta["run"].get(key):
+                value = ran.meta["run"][key]
+                run.log.placement.update(value if isinstance(value, Mapping) else {key: value})
+        return ran
+
+    def prepared(self, run: CellRun, subject: Subject, calibration: InputSet, graph: str) -> Subject | Failure:
+        """A subject as the pre-quantised or pre-converted model that is called ``graph``."""
+        method = self.compile_tasks.calibration
+        done = run.obtain("graph", graph_tasks.prepared(run.tasks, run.model, subject, calibration, graph, method))
+        if done.failure:
+            return done.failure
+        said = done.meta["prepare"]
+        if run.cell.graph:
+            described = {key: said.get(key) for key in ("operators", "calibration")}
+            run.log.artefacts["graph"] = {name: value for name, value in described.items() if value}
+        files = {"model.onnx": done.files["model.onnx"]}
+        return replace(subject, origin=done.key, files=files, meta={"output_scales": said["output_scales"]})
+
+    def limits(self, run: CellRun) -> Limits:
+        """Time and memory of one stage of the cell's compiler."""
+        return run.tasks.limits(run.model, self.compile_tasks.adapter(run.cell).name)
 
     def _missing_tool(self, cell: Cell) -> str:
         """Executables of this machine that the compiler needs: what is not there, and the package that brings it."""
         target = self.compile_tasks.target(cell)
-        for name in self.adapter(cell).declaration.get("needs", ()):
+        for name in self.compile_tasks.adapter(cell).declaration.get("needs", ()):
             cross = name in ("gcc", "g++", "cc") and "gcc" in target
             wanted = str(target["gcc"]) if cross else str(name)
             if shutil.which(wanted) is None:
                 return f"{wanted} not found; install {target.get('package', wanted) if cross else wanted}"
         return ""
 
-    def _compiled(self, cell: Cell, model: Model, trail: Trail) -> Compiled | Outcome:
+    def _compiled(self, run: CellRun) -> Compiled | Outcome:
         """Export (or build), prepare the graph, compile; and run in the same process what leaves no artefact."""
-        source = cell if cell.exporter or model.onnx else self._default_export(cell)
-        file = self.steps.file(source, model, trail)
-        if isinstance(file, Failure) and model.onnx is not None:
-            return trail.failed(file)
+        cell, model = run.cell, run.model
+        file = run.file(None if self._by_file(cell, model) else self._default_export(cell))
         if isinstance(file, Failure):
-            return trail.outcome(Status.UNVERIFIED, f"export failed: {file.symptom} at {file.stage}: {file.message}")
-        drawn = self.tasks.drawn(model, cell.framework, file.check)
-        if drawn.complaint:
-            return trail.outcome(Status.ERROR, drawn.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
-        original = subject = self.compile_tasks.of_file(cell, model, file, drawn)
-        dataset = self.steps.unnoted(self.tasks.dataset(model)) if model.dataset else None
+            return _without_file(run, file)
+        inputs = run.inputs(file)
+        if inputs.complaint:
+            return run.log.outcome(Status.ERROR, inputs.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
+        dataset = run.uncredited(run.tasks.dataset(model)) if model.dataset else None
         if dataset is not None and dataset.failure:
-            return trail.outcome(Status.UNVERIFIED, f"no dataset to calibrate with: {dataset.failure.message}")
-        calibration = self.compile_tasks.calibration_given(model, original, dataset)
+            reason = f"no dataset to calibrate with: {dataset.failure.message}"
+            return run.log.outcome(Status.UNVERIFIED, reason)
+        original = subject = subjects.of_file(cell, model, file, inputs)
         if cell.graph:
-            graph = self.graph(cell, model, trail, original, calibration, cell.graph)
+            graph = self.prepared(run, original, self._calibration(model, original, dataset), cell.graph)
             if isinstance(graph, Failure):
-                return trail.outcome(Status.UNVERIFIED, f"no {cell.graph} graph: {graph.message}", stage=graph.stage)
+                reason = f"no {cell.graph} graph: {graph.message}"
+                return run.log.outcome(Status.UNVERIFIED, reason, stage=graph.stage)
             subject = graph
-        elif not cell.exporter and not model.onnx:
-            subject = self.compile_tasks.of_framework(cell, model, file.weights)
-            calibration = self.compile_tasks.calibration_given(model, subject, dataset)
-        own = calibration if cell.quantiser == "own" and cell.precision.startswith("w8") else None
-        ran = None
-        if self._in_one_process(cell):
-            task = self.compile_tasks.compile_and_run(cell, model, subject, own, self._given(cell, model, subject))
-            compiled = ran = self.steps.take(cell, trail, "compile", task)
-        else:
-            compiled = self.steps.take(cell, trail, "compile", self.compile_tasks.compile(cell, model, subject, own))
-        if compiled.failure:
-            trail.converted = compiled.failure.stage is Stage.RUN
-            if compiled.failure.types and compiled.failure.types[0].endswith(".NotProvided"):
-                return trail.outcome(Status.NOT_PROVIDED, compiled.failure.message)
-            return trail.failed(compiled.failure)
-        trail.converted = True
-        self._note_artefact(cell, trail, compiled, subject)
-        if cell.target != "local":
-            return self._for_target(cell, trail, compiled)
-        return Compiled(subject, original, file, drawn, compiled, ran, own)
+        elif not self._by_file(cell, model):
+            subject = subjects.of_framework(cell, model, file.weights, run.tasks)
+        calibration = self._calibration(model, subject, dataset) if self.compile_tasks.quantises(cell) else None
+        return self._made(run, Compiled(subject, original, file, inputs, *self._obtained(run, subject, calibration)))
+
+    def _obtained(self, run: CellRun, subject: Subject, calibration: InputSet | None) -> tuple[Done, Done | None]:
+        """The stage that compiled; and again the same where it had to run too."""
+        limits = self.limits(run)
+        if not self.compile_tasks.in_one_process(run.cell):
+            task = self.compile_tasks.compile(run.cell, subject, limits, calibration=calibration)
+            return run.obtain("compile", task), None
+        inputs = self._inputs(run, subject)
+        task = self.compile_tasks.compile_and_run(run.cell, subject, limits, calibration=calibration, inputs=inputs)
+        done = run.obtain("compile", task)
+        return done, done
+
+    def _made(self, run: CellRun, found: Compiled) -> Compiled | Outcome:
+        """What was compiled, noted in the log; its outcome where it failed, or is for a target that is not here."""
+        failure = found.compiled.failure
+        if failure:
+            run.log.converted = failure.stage is Stage.RUN
+            if failure.types and failure.types[0].endswith(".NotProvided"):
+                return run.log.outcome(Status.NOT_PROVIDED, failure.message)
+            return run.failed(failure)
+        run.log.converted = True
+        self._note_artefact(run, found.compiled)
+        return found if run.cell.target == "local" else self._for_target(run, found.compiled)
+
+    def _calibration(self, model: Model, subject: Subject, dataset: Done | None) -> InputSet:
+        method = self.compile_tasks.calibration
+        return subjects.calibration_set(model, subject, dataset, seed=self.tasks.seed, method=method)
+
+    def _by_file(self, cell: Cell, model: Model) -> bool:
+        """Whether the compiler reads an ONNX file, not the framework's own model."""
+        return bool(cell.exporter) or model.onnx is not None
 
     def _default_export(self, cell: Cell) -> Cell:
-        """The file that truths of a framework's own model come from: that of its first exporter."""
+        """The file that references of a framework's own model come from: that of its first exporter."""
         adapter = self.workspace.catalog[cell.framework]
         exporter = adapter.default_pairs[0][0] if adapter.default_pairs else next(iter(adapter.exporters))
         return replace(cell, exporter=exporter, opset=adapter.exporters[exporter].opset)
 
-    def graph(
-        self, cell: Cell, model: Model, trail: Trail, subject: Subject, calibration: Given, graph: str
-    ) -> Subject | Failure:
-        """A subject as the ready graph of a reduced precision."""
-        done = self.steps.take(cell, trail, "graph", self.compile_tasks.graph(cell, model, subject, calibration, graph))
-        if done.failure:
-            return done.failure
-        if cell.graph:
-            described = {key: done.meta["prepare"].get(key) for key in ("operators", "calibration")}
-            trail.artefacts["graph"] = {name: value for name, value in described.items() if value}
-        return replace(
-            subject, origin=done.key, files={"model.onnx": done.files["model.onnx"]},
-            meta={"output_scales": done.meta["prepare"]["output_scales"]},
-        )  # fmt: skip
+    def _inputs(self, run: CellRun, subject: Subject) -> InputSet:
+        if not self._on_test_set:
+            return subject.inputs
+        return subjects.test_set(run.model, subject, run.uncredited(run.tasks.dataset(run.model)))
 
-    def _in_one_process(self, cell: Cell) -> bool:
-        adapter, backend = self.workspace.catalog.compiler(cell.compiler)
-        return not adapter.declaration.get("artefact", True) or backend in adapter.declaration.get("jit_backends", ())
-
-    def _note_artefact(self, cell: Cell, trail: Trail, compiled: Done, subject: Subject) -> None:
-        said = compiled.meta["compile"]
-        trail.artefacts.update(artefacts.described(compiled.files))
-        trail.artefacts["quantiser"] = cell.quantiser
+    def _note_artefact(self, run: CellRun, compiled: Done) -> None:
+        said, log = compiled.meta["compile"], run.log
+        log.artefacts.update(artefacts.described(compiled.files))
+        log.artefacts["quantiser"] = run.cell.quantiser
         keys = ("effective", "integer", "switches", "options", "notes")
-        trail.placement.update({key: said[key] for key in keys if said.get(key)})
-        trail.placement.update(said.get("placement", {}))
-        trail.placement["threads"] = self.tasks.threads
+        log.placement.update({key: said[key] for key in keys if said.get(key)})
+        log.placement.update(said.get("placement", {}))
+        log.placement["threads"] = run.tasks.threads
         for text in said.get("shims", []):
-            trail.flag(f"shim: {text}")
+            log.flag(f"shim: {text}")
         if said.get("integer") == "simulated":
-            trail.flag("simulated")
-        fallback = said.get("placement", {}).get("requested")
-        if isinstance(fallback, int | float) and fallback < 1:
-            trail.flag(f"{fallback:.0%} of the nodes on the requested backend")
+            log.flag("simulated")
+        share = said.get("placement", {}).get("requested")
+        if isinstance(share, int | float) and share < 1:
+            log.flag(f"{share:.0%} of the nodes on the requested backend")
 
-    def _for_target(self, cell: Cell, trail: Trail, compiled: Done) -> Outcome:
+    def _for_target(self, run: CellRun, compiled: Done) -> Outcome:
         """What can be said of an artefact that nobody has run: that it is for the machine that it should be for."""
-        adapter = self.adapter(cell)
-        if adapter.declaration.get("portable") or compiled.meta["compile"].get("portable"):
-            return trail.outcome(Status.UNVERIFIED, "not run: compiled, the artefact is the same for every target")
-        wrong = artefacts.wrong_machine(compiled.files, self.compile_tasks.target(cell))
+        portable = self.compile_tasks.adapter(run.cell).declaration.get("portable")
+        if portable or compiled.meta["compile"].get("portable"):
+            reason = "not run: compiled, the artefact is the same for every target"
+            return run.log.outcome(Status.UNVERIFIED, reason)
+        wrong = artefacts.wrong_machine(compiled.files, self.compile_tasks.target(run.cell))
         if wrong:
-            return trail.outcome(Status.ERROR, wrong, stage=Stage.COMPILE, symptom=Symptom.INVALID_MODEL)
-        return trail.outcome(Status.UNVERIFIED, f"not run: compiled, the artefact is for {cell.target}")
-
-    def _given(self, cell: Cell, model: Model, subject: Subject) -> Given:
-        if cell.check is Check.QUALITY:
-            dataset = self.steps.unnoted(self.tasks.dataset(model))
-            return self.compile_tasks.dataset_given(model, subject, dataset)
-        return subject.given
-
-    def ran(self, cell: Cell, model: Model, trail: Trail, found: Compiled) -> Done:
-        """The artefact's outputs."""
-        if found.ran is not None:
-            return found.ran
-        given = self._given(cell, model, found.subject)
-        whole = cell.check is Check.EQUIVALENCE and keeps_symbols(found.compiled)
-        task = self.compile_tasks.run(cell, model, found.subject, found.compiled, given, whole=whole)
-        ran = self.steps.take(cell, trail, "run", task)
-        for key in ("effective", "placement"):
-            if not ran.failure and ran.meta["run"].get(key):
-                value = ran.meta["run"][key]
-                trail.placement.update(value if isinstance(value, Mapping) else {key: value})
-        return ran
-
-    def adapter(self, cell: Cell) -> Adapter:
-        """The cell's compiler."""
-        return self.workspace.catalog.compiler(cell.compiler)[0]
-        """The cell's compiler."""
+            return run.log.outcome(Status.ERROR, wrong, stage=Stage.COMPILE, symptom=Symptom.INVALID_MODEL)
+        return run.log.outcome(Status.UNVERIFIED, f"not run: compiled, the artefact is for {run.cell.target}")
 
 
 def keeps_symbols(compiled: Done) -> bool:
     """Whether the artefact takes other sizes of the model's symbolic dimensions than it was compiled with."""
     return compiled.meta["compile"].get("dynamic") in (True, "preserved")
+
+
+def _without_file(run: CellRun, failure: Failure) -> Outcome:
+    """A given file that is no model fails its cell; an export that failed has a cell of its own."""
+    if run.model.onnx is not None:
+        return run.failed(failure)
+    reason = f"export failed: {failure.symptom} at {failure.stage}: {failure.message}"
+    return run.log.outcome(Status.UNVERIFIED, reason)

@@ -2,15 +2,15 @@
 
 What the numbers are compared with (docs/numbers.md):
 
-=====================  =============================================  ====================================
-what was compiled      conformance: the status                        approximation: shown beside it
-=====================  =============================================  ====================================
-fp32                   the file's own function in float64             –
-fp16, bf16             the same, with the noise of that precision     E and SQNR against the framework
-w16 (by us or by it)   the file with its weights rounded to float16   the same
-a ready QDQ graph      that graph in float64, in steps of its scales  the same
-a tool's own integers  nothing: unverified                            the same
-=====================  =============================================  ====================================
+============================  =============================================  ====================================
+what was compiled             conformance: the status                        approximation: shown beside it
+============================  =============================================  ====================================
+fp32                          the file's own function in float64             –
+fp16, bf16                    the same, with the noise of that precision     E and SQNR against the framework
+w16 (by us or by the tool)    the file with its weights rounded to float16   the same
+a pre-quantised QDQ model     that graph in float64, in steps of its scales  the same
+quantised by the tool         nothing: unverified                            the same
+============================  =============================================  ====================================
 """
 
 from __future__ import annotations
@@ -18,18 +18,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bench_plugin.checks.compiled.compiling import Compiled, Compiling, keeps_symbols
-from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison
+from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
+from bench_plugin.checks.equivalence.layers import layer_results
+from bench_plugin.checks.protocol import Checker, Parts, Request
+from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom
-from bench_plugin.inventory.models import Model
-from bench_plugin.pipeline.cell_log import Trail
-from bench_plugin.pipeline.compile_tasks import PERTURBED_RUNS, Arrays, Subject
-from bench_plugin.pipeline.judge import Judge, Truth
+from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status
+from bench_plugin.domain.precision import PRECISIONS
+from bench_plugin.pipeline.cell_run import CellRun
+from bench_plugin.pipeline.judge import ReferenceOutputs
+from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks import graph_tasks
+from bench_plugin.pipeline.tasks.subjects import Subject
 
-COMPUTED = ("fp32", "fp16", "bf16")  # precisions with a row in the table of tolerances
-MOST_DROP = 0.02  # of top-1, at the lower bound of its paired interval
+PERTURBED_RUNS = 2  # of a quantised graph, to find the inputs whose rounding is stable
+LAYERED = "qdq"  # the pre-quantised models that can be taken apart at their quantisations
 
 
 class Equivalence:
@@ -37,202 +41,174 @@ class Equivalence:
 
     checks = frozenset({Check.EQUIVALENCE})
 
-    def __init__(self, compiling: Compiling) -> None:
-        self._compiling = compiling
+    def __init__(self, parts: Parts) -> None:
+        self._models = CompiledModels(parts)
 
-    def run(self, cell: Cell, overrides: Mapping[str, float]) -> Outcome:
+    def need(self, cell: Cell) -> Need:
+        """What a compiled model occupies; where a precision cannot prove structure, the cell that can comes before."""
+        prover = PRECISIONS[cell.precision].proven_by
+        return self._models.need(cell, after=(replace(cell, precision=prover, graph=""),) if prover else ())
+
+    def run(self, request: Request) -> Outcome:
         """Compute the cell; everything unforeseen is an exception."""
 
-        def judged(cell: Cell, model: Model, trail: Trail, found: Compiled) -> Outcome:
-            return self._equivalence(cell, model, trail, Judge(overrides), found)
+        def judged(run: CellRun, found: Compiled) -> Outcome:
+            return self._judged(run, found, request.others)
 
-        return self._compiling.carry(cell, judged)
+        return self._models.run(request, judged)
 
-    def _equivalence(self, cell: Cell, model: Model, trail: Trail, judge: Judge, found: Compiled) -> Outcome:
-        ran = self._compiling.ran(cell, model, trail, found)
+    def _judged(self, run: CellRun, found: Compiled, others: Mapping[Cell, Outcome]) -> Outcome:
+        ran = self._models.ran(run, found)
         if ran.failure:
-            return trail.failed(ran.failure)
+            return run.failed(ran.failure)
         reference = None
-        if model.onnx is None:
-            reference = self._compiling.steps.take(
-                cell, trail, "reference", self._compiling.tasks.reference(model, cell.framework, found.file.weights)
-            )
+        if run.model.onnx is None:
+            reference = run.obtain("reference", run.reference(found.file))
             if reference.failure:
-                return trail.outcome(Status.UNVERIFIED, f"no reference: {reference.failure.message}")
-        plain = self._file_truth(cell, model, trail, judge, found, reference)
+                return run.log.outcome(Status.UNVERIFIED, f"no reference: {reference.failure.message}")
+        plain = self._unrounded(run, found, reference)
         if plain is None:
-            return trail.outcome(Status.UNVERIFIED, f"nothing to compare with: {trail.flags[-1]}")
-        exact = (judge.framework_truth(model, reference) if reference else None) or plain
-        if cell.precision != "fp32":
-            trail.numbers["approximation"] = judge.approximation(exact, ran)
-        comparison = self._conformance(cell, model, trail, judge, found, ran, plain, reference)
-        trail.numbers.update(comparison.numbers)
-        for note in comparison.notes:
-            trail.flag(note)
-        self._looks_like(cell, model, trail, judge, found, ran, exact)
-        if comparison.status == UNVERIFIED:
-            return trail.outcome(Status.UNVERIFIED, comparison.reason, stage=Stage.COMPARE)
+            return run.log.outcome(Status.UNVERIFIED, f"nothing to compare with: {run.log.flags[-1]}")
+        exact = (run.judge.framework_reference(run.model, reference) if reference else None) or plain
+        if PRECISIONS[run.cell.precision].reduced:
+            run.log.numbers["approximation"] = run.judge.approximation(exact, ran)
+        comparison = self._conformance(run, found, ran, plain, reference)
+        run.log.note_comparison(comparison)
+        self._infer_precision(run, found, ran, exact)
+        if comparison.status == MISMATCH:
+            comparison = replace(comparison, reason=_with_inferred(run, comparison.reason))
         if comparison.status != AGREE:
-            return self._mismatch(cell, trail, comparison)
-        return self._proven(cell, model, trail, judge, found, plain)
+            return run.log.compared(comparison)
+        return self._mutation_sensitive(run, found, plain, others)
 
-    def _file_truth(
-        self, cell: Cell, model: Model, trail: Trail, judge: Judge, found: Compiled, reference: Done | None
-    ) -> Truth | None:
+    def _unrounded(self, run: CellRun, found: Compiled, reference: Done | None) -> ReferenceOutputs | None:
         """The file's own function in float64; of a framework's own model, the framework's."""
-        if not cell.exporter and reference is not None:
-            return judge.framework_truth(model, reference)
-        task = self._compiling.tasks.evaluate(
-            found.file.path, found.file.origin, model, found.drawn, perturbed=int(reference is None)
-        )
-        evaluated = self._compiling.steps.take(cell, trail, "evaluate", task)
+        if not run.cell.exporter and reference is not None:
+            return run.judge.framework_reference(run.model, reference)
+        evaluated = run.evaluate(
+            found.file.path, found.file.origin, found.inputs, perturbed=int(reference is None)
+        )  # fmt: skip
         if evaluated.failure is None:
-            return judge.file_truth(model, evaluated, reference)
-        trail.flag(f"no float64 truth of the file: {evaluated.failure.message}")
-        return judge.framework_truth(model, reference) if reference else None
+            return run.judge.file_reference(run.model, evaluated, reference)
+        run.log.flag(f"no float64 reference of the file: {evaluated.failure.message}")
+        return run.judge.framework_reference(run.model, reference) if reference else None
 
     def _conformance(
-        self, cell: Cell, model: Model, trail: Trail, judge: Judge, found: Compiled, ran: Done, plain: Truth,
-        reference: Done | None,
-    ) -> Comparison:  # fmt: skip
-        """The run against what the tool was asked to compute: the status of the cell."""
-        if cell.precision in COMPUTED:
-            loose = cell.precision in self._compiling.adapter(cell).declaration.get("loose", ())
-            truth = plain
-            if cell.precision != "fp32":
-                emulated = self._compiling.steps.take(
-                    cell, trail, "emulate", self._compiling.compile_tasks.emulate(model, found.original)
-                )
-                if emulated.failure:
-                    return Comparison(UNVERIFIED, f"{cell.precision} could not be emulated: {emulated.failure.message}")
-                truth = judge.at_precision(plain, emulated, cell.precision)
-            return judge.compare(model, truth, ran, precision=cell.precision, loose=loose)
-        if cell.precision == "w16" and not cell.exporter and model.onnx is None:
-            return Comparison(UNVERIFIED, "the tool rounds weights of a graph of its own: nothing says which they are")
-        if cell.precision == "w16":
-            return self._rounded(cell, model, trail, judge, found, ran, reference)
-        if not cell.graph:
-            return Comparison(UNVERIFIED, "the tool quantises by itself: nothing says what it should have computed")
-        return self._quantised(cell, model, trail, judge, found, ran)
-
-    def _rounded(
-        self, cell: Cell, model: Model, trail: Trail, judge: Judge, found: Compiled, ran: Done, reference: Done | None
+        self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, reference: Done | None
     ) -> Comparison:
+        """The run against what the tool was asked to compute: the status of the cell."""
+        precision = PRECISIONS[run.cell.precision]
+        if precision.computed:
+            return self._computed(run, found, ran, plain)
+        if precision.rounds_weights:
+            return self._rounded(run, found, ran, reference)
+        if not run.cell.graph:
+            return Comparison(UNVERIFIED, "the tool quantises by itself: nothing says what it should have computed")
+        return self._quantised(run, found, ran)
+
+    def _computed(self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs) -> Comparison:
+        """One floating-point type throughout: the file's own function, with the noise of that type."""
+        precision, expected = run.cell.precision, plain
+        if PRECISIONS[precision].reduced:
+            emulated = self._emulated(run, found)
+            if emulated.failure:
+                return Comparison(UNVERIFIED, f"{precision} could not be emulated: {emulated.failure.message}")
+            expected = run.judge.at_precision(plain, emulated, precision)
+        loose = self._models.compile_tasks.fast_math(run.cell)
+        return run.judge.compare(run.model, expected, ran, precision=precision, loose=loose)
+
+    def _rounded(self, run: CellRun, found: Compiled, ran: Done, reference: Done | None) -> Comparison:
         """Weights rounded to float16, everything else in float32: the rule of fp32 against the rounded file."""
+        if not run.cell.exporter and run.model.onnx is None:
+            return Comparison(UNVERIFIED, "the tool rounds weights of a graph of its own: nothing says which they are")
         graph: Subject | Failure = found.subject
-        if not cell.graph:
-            rounds = str(self._compiling.adapter(cell).declaration.get("rounds", "w16"))
-            graph = self._compiling.graph(cell, model, trail, found.original, found.original.given, rounds)
+        if not run.cell.graph:
+            rounds = str(self._models.compile_tasks.adapter(run.cell).declaration.get("rounds", "w16"))
+            graph = self._models.prepared(run, found.original, found.original.inputs, rounds)
         if isinstance(graph, Failure):
             return Comparison(UNVERIFIED, f"no file with rounded weights: {graph.message}")
-        path = graph.files["model.onnx"]
-        task = self._compiling.tasks.evaluate(path, graph.origin, model, found.drawn, perturbed=int(reference is None))
-        evaluated = self._compiling.steps.take(cell, trail, "evaluate", task)
+        perturbed = int(reference is None)
+        evaluated = run.evaluate(graph.files["model.onnx"], graph.origin, found.inputs, perturbed=perturbed)
         if evaluated.failure:
-            return Comparison(UNVERIFIED, f"the rounded file has no truth: {evaluated.failure.message}")
-        truth = replace(judge.file_truth(model, evaluated, reference), origin="file with float16 weights in float64")
-        loose = cell.precision in self._compiling.adapter(cell).declaration.get("loose", ())
-        return judge.compare(model, truth, ran, loose=loose)
+            return Comparison(UNVERIFIED, f"the rounded file has no float64 reference: {evaluated.failure.message}")
+        expected = run.judge.file_reference(run.model, evaluated, reference)
+        expected = replace(expected, origin="file with float16 weights in float64")
+        return run.judge.compare(run.model, expected, ran, loose=self._models.compile_tasks.fast_math(run.cell))
 
-    def _quantised(
-        self, cell: Cell, model: Model, trail: Trail, judge: Judge, found: Compiled, ran: Done
-    ) -> Comparison:
+    def _quantised(self, run: CellRun, found: Compiled, ran: Done) -> Comparison:
+        """A pre-quantised model: its own graph in float64, in steps of its scales."""
         graph = found.subject
-        task = self._compiling.tasks.evaluate(
-            graph.files["model.onnx"], graph.origin, model, found.drawn, perturbed=PERTURBED_RUNS
-        )
-        truth = self._compiling.steps.take(cell, trail, "evaluate", task)
-        if truth.failure:
-            return Comparison(UNVERIFIED, f"the quantised graph has no truth: {truth.failure.message}")
-        layers = self._layers(cell, model, trail, found) if cell.graph == "qdq" else None
-        return judge.quantised(truth, ran, list(graph.meta["output_scales"]), layers)
+        path = graph.files["model.onnx"]
+        reference = run.evaluate(path, graph.origin, found.inputs, perturbed=PERTURBED_RUNS)
+        if reference.failure:
+            text = f"the quantised graph has no float64 reference: {reference.failure.message}"
+            return Comparison(UNVERIFIED, text)
+        layers = layer_results(run, self._models, graph) if run.cell.graph == LAYERED else None
+        return run.judge.quantised(reference, ran, list(graph.meta["output_scales"]), layers)
 
-    def _layers(self, cell: Cell, model: Model, trail: Trail, found: Compiled) -> tuple[Arrays, Done] | None:
-        """Every quantised layer with the truth's integers as its inputs, compiled by the same tool in one graph."""
-        apart = self._compiling.steps.take(
-            cell, trail, "layers", self._compiling.compile_tasks.layers(model, found.subject)
-        )
-        if apart.failure or not apart.meta["layers"]["layers"]:
-            why = apart.failure.message if apart.failure else "none of them is named"
-            trail.flag(f"layers could not be taken apart: {why}")
-            return None
-        names = list(apart.meta["layers"]["layers"])
-        tapped = self._compiling.compile_tasks.tapped(model, found.subject, apart)
-        truth = self._compiling.steps.take(cell, trail, "evaluate", tapped)
-        if truth.failure:
-            trail.flag(f"layers have no truth: {truth.failure.message}")
-            return None
-        integers = {name: truth.arrays[f"out{index}"] for index, name in enumerate(names)}
-        subject = self._compiling.compile_tasks.cut(found.subject, apart, truth, integers)
-        compiled = self._compiling.steps.take(
-            cell, trail, "layers", self._compiling.compile_tasks.compile(cell, model, subject, None)
-        )
-        if not compiled.failure:
-            task = self._compiling.compile_tasks.run(cell, model, subject, compiled, subject.given, whole=False)
-            compiled = self._compiling.steps.take(cell, trail, "layers", task)
-        if compiled.failure:
-            trail.flag(f"layers could not be run one by one: {compiled.failure.message}")
-            return None
-        return integers, compiled
-
-    def _looks_like(
-        self, cell: Cell, model: Model, trail: Trail, judge: Judge, found: Compiled, ran: Done, exact: Truth
-    ) -> None:
+    def _infer_precision(self, run: CellRun, found: Compiled, ran: Done, exact: ReferenceOutputs) -> None:
         """The effective precision by error, wherever a precision could have been swapped for another."""
-        suspicious = cell.precision == "fp32" and trail.numbers.get("needed", 0.0) <= 1.0
-        if cell.precision not in (*COMPUTED, "w16") or suspicious:
-            if cell.precision == "fp32":
-                trail.placement["effective_by_error"] = "fp32"
-            return
-        emulated = self._compiling.steps.take(
-            cell, trail, "emulate", self._compiling.compile_tasks.emulate(model, found.original)
-        )
-        if not emulated.failure:
-            trail.placement["effective_by_error"] = judge.looks_like(exact, emulated, ran)
+        precision = PRECISIONS[run.cell.precision]
+        within = not precision.reduced and run.log.numbers.get("needed", 0.0) <= 1.0
+        if within:
+            run.log.placement["effective_by_error"] = run.cell.precision
+        elif not precision.quantised:
+            emulated = self._emulated(run, found)
+            if not emulated.failure:
+                run.log.placement["effective_by_error"] = run.judge.inferred_precision(exact, emulated, ran)
 
-    def _emulated(self, cell: Cell, model: Model, trail: Trail, found: Compiled) -> Done:
+    def _emulated(self, run: CellRun, found: Compiled) -> Done:
         """What every precision would have made of the file."""
-        return self._compiling.steps.take(
-            cell, trail, "emulate", self._compiling.compile_tasks.emulate(model, found.original)
-        )
+        return run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, found.original))
 
-    def _mismatch(self, cell: Cell, trail: Trail, comparison: Comparison) -> Outcome:
-        seems = trail.placement.get("effective_by_error", "")
-        prefix = f"looks like {seems}: " if cell.precision == "fp32" and seems not in ("", "fp32") else ""
-        reason = f"{prefix}{comparison.reason}"
-        return trail.outcome(Status.MISMATCH, reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
-
-    def _proven(self, cell: Cell, model: Model, trail: Trail, judge: Judge, found: Compiled, plain: Truth) -> Outcome:
-        """A verdict is worth what it could have caught: the mutants at this precision, and fp32 behind bf16."""
-        task = self._compiling.tasks.mutants(found.file.path, found.file.origin, model, found.drawn)
-        mutants = self._compiling.steps.take(cell, trail, "mutants", task)
-        if mutants.failure and cell.precision in COMPUTED:
+    def _mutation_sensitive(
+        self, run: CellRun, found: Compiled, plain: ReferenceOutputs, others: Mapping[Cell, Outcome]
+    ) -> Outcome:
+        """A verdict is worth what it could have caught: the mutants, by the rule of this precision."""
+        precision = PRECISIONS[run.cell.precision]
+        mutants = run.mutants(found.file, found.inputs)
+        if mutants.failure and precision.computed:
             reason = f"mutants could not be run: {mutants.failure.message}"
-            return trail.outcome(Status.UNVERIFIED, reason, stage=Stage.BUILD)
-        if cell.precision in COMPUTED:
-            truth = plain
-            if cell.precision != "fp32":
-                truth = judge.at_precision(plain, self._emulated(cell, model, trail, found), cell.precision)
-            discrimination = judge.discrimination(truth, mutants, cell.precision)
-            trail.numbers["mutants"] = discrimination.table
-            if cell.precision == "fp32" and not discrimination.enough:
+            return run.log.outcome(Status.UNVERIFIED, reason, stage=Stage.BUILD)
+        if precision.computed:
+            expected = plain
+            if precision.reduced:
+                expected = run.judge.at_precision(plain, self._emulated(run, found), run.cell.precision)
+            discrimination = run.judge.discrimination(expected, mutants, run.cell.precision)
+            run.log.numbers["mutants"] = discrimination.table
+            if not precision.reduced and not discrimination.enough:
                 reason = f"not discriminating: {discrimination.reason}"
-                return trail.outcome(Status.UNVERIFIED, reason, stage=Stage.BUILD)
-        elif not mutants.failure and cell.precision == "w16":  # the rule of fp32
-            trail.numbers["mutants"] = judge.discrimination(plain, mutants).table
-        elif not mutants.failure and cell.graph == "qdq":
+                return run.log.outcome(Status.UNVERIFIED, reason, stage=Stage.BUILD)
+        elif not mutants.failure and precision.rounds_weights:  # the rule of fp32
+            run.log.numbers["mutants"] = run.judge.discrimination(plain, mutants).table
+        elif not mutants.failure and run.cell.graph == LAYERED:
             scales = list(found.subject.meta["output_scales"])
-            trail.numbers["mutants"] = judge.killed_in_steps(plain, mutants, scales)
-        if cell.precision == "bf16":
-            whole = self.run(replace(cell, precision="fp32", graph=""), {})
-            if whole.status is not Status.SUPPORTED:
-                trail.flag(f"bf16 only: fp32 is {whole.status}")
-        self._dynamic(trail, judge, plain, found)
-        return trail.outcome(Status.SUPPORTED)
+            run.log.numbers["mutants"] = run.judge.killed_in_steps(plain, mutants, scales)
+        _note_others(run, others)
+        _note_dynamic(run, found)
+        return run.log.outcome(Status.SUPPORTED)
 
-    def _dynamic(self, trail: Trail, judge: Judge, plain: Truth, found: Compiled) -> None:
-        declared = found.file.check.meta["check"]
-        symbolic = any(not isinstance(dim, int) for row in declared["inputs"] for dim in row["shape"])
-        if symbolic:
-            kept = keeps_symbols(found.compiled)
-            trail.numbers["dynamic"] = "preserved" if kept else "frozen"
+
+def checker(parts: Parts) -> Checker:
+    """What registry.py asks this folder for."""
+    return Equivalence(parts)
+
+
+def _note_others(run: CellRun, others: Mapping[Cell, Outcome]) -> None:
+    """A flag where the cell that should prove the structure did not."""
+    for other, found in others.items():
+        if found.status is not Status.SUPPORTED:
+            run.log.flag(f"{run.cell.precision} only: {other.precision} is {found.status}")
+
+
+def _with_inferred(run: CellRun, reason: str) -> str:
+    """A mismatch in fp32 whose error is that of another precision says so."""
+    inferred = run.log.placement.get("effective_by_error", "")
+    swapped = not PRECISIONS[run.cell.precision].reduced and inferred not in ("", run.cell.precision)
+    return f"looks like {inferred}: {reason}" if swapped else reason
+
+
+def _note_dynamic(run: CellRun, found: Compiled) -> None:
+    declared = found.file.check.meta["check"]
+    if any(not isinstance(dim, int) for row in declared["inputs"] for dim in row["shape"]):
+        run.log.numbers["dynamic"] = "preserved" if keeps_symbols(found.compiled) else "frozen"

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from bench_plugin.compare.operator_rules import RULES_HASH
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.settings import Selection
-from bench_plugin.inventory.adapters import Adapter
 from bench_plugin.inventory.cases import Case, sample
-from bench_plugin.matrix.planner import ONNX, Planned, check_values, elsewhere, operator_compilers
+from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.matrix.case_names import operator_cases
+from bench_plugin.matrix.planner import ONNX, Planned, Planner, elsewhere, operator_compilers
 
 SAMPLED = ("smoke", "quick", "published")  # profiles that take a fixed part of the cases
 
+TOOLS = ("onnx_corpus", "onnx_operators", "onnx_float64", "onnx_truths")
+
 
 class OperatorPlanner:
-    """The default compiler unless others are named; cases by the profile, or by name."""
+    """The default compiler unless others are named; cases by the profile, or by ``--bench-cases``."""
 
     checks = frozenset({Check.OPERATOR})
 
-    def __init__(self, cases: Callable[[], Mapping[str, Case]], compilers: Mapping[str, Adapter]) -> None:
-        self._cases = cases
-        self._compilers = compilers
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._compilers = workspace.catalog.of_kind("compiler")
+
+    def adapters(self, cell: Cell) -> Sequence[str]:
+        """The compiler with what it uses, and our tools that make the cases and their float64 references."""
+        catalog = self._workspace.catalog
+        return [*catalog.used(catalog.compiler(cell.compiler)[0].name), *TOOLS]
+
+    def key_parts(self, cell: Cell) -> Mapping[str, Any]:
+        """The rules of operators and the compiler's options; onnx's lock stands for the cases."""
+        workspace = self._workspace
+        options = dict(workspace.options.get(workspace.catalog.compiler(cell.compiler)[0].name, {}))
+        return {"rules": RULES_HASH, "options": options}
 
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
         """Compiler by compiler, every case. Raises UsageError for a case that there is not."""
@@ -34,12 +50,16 @@ class OperatorPlanner:
                 yield declared.cell if declared else cell, declared
 
     def _meant(self, selection: Selection) -> bool:
-        return any(name in self._cases() for name in selection.models)
+        return any(name in self._workspace.cases() for name in selection.models)
 
     def _selected(self, selection: Selection) -> list[Case]:
-        cases = self._cases()
+        cases = self._workspace.cases()
         wanted = selection.cases or tuple(name for name in selection.models if name in cases)
         if wanted:
-            check_values("case", wanted, cases)
-            return [cases[name] for name in wanted]
+            return operator_cases(cases, wanted)
         return sample(cases.values()) if selection.profile in SAMPLED else list(cases.values())
+
+
+def planner(workspace: Workspace) -> Planner:
+    """What registry.py asks this folder for."""
+    return OperatorPlanner(workspace)

@@ -1,7 +1,8 @@
-"""One drawn graph in a compiler: built as ONNX with its float64 truth, compiled, run and judged."""
+"""One generated graph in a compiler: built as ONNX with its float64 truth, compiled, run and judged."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,22 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from bench_plugin.checks.protocol import Parts
 from bench_plugin.compare import operator_rules as rules
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Stage, Symptom
-from bench_plugin.domain.precision import ORIGINAL
 from bench_plugin.generation.graphs import Graph
 from bench_plugin.generation.search import AGREED, FAILED, INVALID, REFUSED, SILENT, Signature, Tried, normalised
-from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.pipeline.backend import Backend
-from bench_plugin.pipeline.corpus import CaseData, Pack
+from bench_plugin.pipeline.compile_run import CompiledRun, CompileRun
+from bench_plugin.pipeline.tasks.case_subjects import of_case, outputs_of
+from bench_plugin.pipeline.tasks.corpus import CaseData, Pack
 from bench_plugin.reach.processes.client import AgentFailure, Limits
-from bench_plugin.reach.processes.supervisor import AgentPool
 
 BUILDER = "onnx_build"
-ROLES = ("properties-compile", "properties-run")
 BUILD_ROLE = "properties-build"
-DRAWN = "drawn"  # what the builder calls its case
+GENERATED = "drawn"  # what the builder calls its case
 SECONDS = 30.0  # for one stage of one example
 GIB = 2**30
 
@@ -41,34 +40,28 @@ class Built:
 class Bench:
     """One compiler with the builder of ONNX files: takes a graph, says what came of it."""
 
-    def __init__(self, workspace: Workspace, pool: AgentPool, cell: Cell, threads: int, scratch: Path) -> None:
-        adapter, backend = workspace.catalog.compiler(cell.compiler)
-        toolchain = adapter.toolchain_for("onnx")
-        declared: Mapping[str, list[str]] = adapter.declaration.get("options", {})
-        options = {**{key: values[0] for key, values in declared.items()}, **workspace.options.get(adapter.name, {})}
-        meta = {
-            "precision": "fp32", "graph": ORIGINAL, "target": {"name": "local"}, "options": options,
-            "backend": backend or next(iter(adapter.backends), ""), "threads": threads, "batched": False,
-            "binding": {}, "calibration_method": "minmax",
-        }  # fmt: skip
-        limits = Limits(SECONDS, int(workspace.toolchains.memory_gb(toolchain) * GIB))
+    def __init__(self, parts: Parts, cell: Cell, scratch: Path) -> None:
+        workspace, tasks = parts.workspace, parts.compile_tasks
         self.placement: dict[str, Any] = {}
-        self._backend = Backend(pool, adapter, toolchain, meta, limits, scratch, roles=ROLES)
-        self._pool = pool
+        self._cell = cell
+        self._scratch = scratch
+        self._compile_run = CompileRun(parts.pool, tasks, name="properties")
+        self._limits = Limits(SECONDS, int(workspace.toolchains.memory_gb(tasks.toolchain(cell)) * GIB))
+        self._pool = parts.pool
         self._builder = workspace.catalog[BUILDER].toolchain
         self._building = Limits(SECONDS, int(workspace.toolchains.memory_gb(self._builder) * GIB))
-        self._loose = "fp32" in adapter.declaration.get("loose", ())
+        self._fast_math = tasks.fast_math(cell)
 
     def close(self) -> None:
         """Give the compiler's agents back."""
-        self._backend.close()
+        self._compile_run.close()
 
     def attempt(self, graph: Graph) -> Tried:
         """Build the graph, compile it, run it and judge it by its operators' rules."""
         built = self.build(graph)
         if built.tried is not None or built.case is None:
             return built.tried or Tried(SILENT)
-        ran = self._backend.run(built.case)
+        ran = self._ran(built.case)
         if ran.failure is not None:
             failure = ran.failure
             if failure.symptom is Symptom.UNSUPPORTED:
@@ -80,10 +73,19 @@ class Bench:
             return self._wrong(graph, str(failure.stage), str(failure.symptom), text, failure.log)
         self.placement.update(ran.meta.get("placement", {}))
         case = built.case
-        verdict = rules.strict(case.expected, ran.outputs, case.truths, case.rule, loose=self._loose)
+        outputs = outputs_of(ran.ran) if ran.ran else []
+        verdict = rules.strict(case.expected, outputs, case.truths, case.rule, loose=self._fast_math)
         if verdict.passed:
             return Tried(AGREED)
         return self._wrong(graph, str(Stage.COMPARE), str(Symptom.MISMATCH), verdict.reason, "")
+
+    def _ran(self, case: CaseData) -> CompiledRun:
+        path = self._scratch / f"{GENERATED}-{os.urandom(4).hex()}.onnx"
+        path.write_bytes(case.model)
+        try:
+            return self._compile_run.run(self._cell, of_case(case, path), self._limits)
+        finally:
+            path.unlink(missing_ok=True)
 
     def build(self, graph: Graph) -> Built:
         """The graph as a case with its float64 truth."""
@@ -91,7 +93,7 @@ class Bench:
         rule = rules.rule_of(graph.operators, len(graph.nodes), len(values))
         files: list[Path] = []
         try:
-            with self._pool.lease(self._builder, role=BUILD_ROLE, sticky=BUILDER) as agent:
+            with self._pool.lease(self._builder, role=BUILD_ROLE, affinity=BUILDER) as agent:
                 meta = {"graph": graph.structure(), "need": rule.need}
                 answer = agent.call(BUILDER, "build", meta, arrays=values, limits=self._building)
             files = list(answer.files.values())
@@ -120,12 +122,12 @@ class Bench:
 
 def _case(files: Mapping[str, Path], rule: rules.Rule) -> CaseData:
     cases = Pack(files["cases.json"], files["cases.bin"])
-    row = cases.rows[DRAWN]
+    row = cases.rows[GENERATED]
     truths: tuple[rules.Truth, ...] = ()
     missing = ""
     if "truths.json" in files:
         pack = Pack(files["truths.json"], files["truths.bin"])
-        found = pack.rows[DRAWN]
+        found = pack.rows[GENERATED]
         missing = str(found.get("error", ""))
         count = len(found.get("outputs", ()))
         sums, spread = found.get("sums", [None] * count), found.get("spread", [None] * count)
@@ -136,7 +138,7 @@ def _case(files: Mapping[str, Path], rule: rules.Rule) -> CaseData:
             )
             for value, total, reach in zip(found.get("outputs", ()), sums, spread, strict=True)
         )  # fmt: skip
-    case = CaseData(DRAWN, row, cases.reader, rule, truths, missing)
+    case = CaseData(GENERATED, row, cases.reader, rule, truths, missing)
     return replace(case, truths=tuple(map(_wider, truths, case.expected)))
 
 

@@ -1,4 +1,4 @@
-"""The check of drawn graphs: does a compiler compute what the specification says of graphs that nobody wrote.
+"""The check of generated graphs: does a compiler compute what the specification says of graphs that nobody wrote.
 
 ===============================================  ========================================
 event                                            status
@@ -16,37 +16,37 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bench_plugin.checks.properties.bench import Bench
+from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.errors import EnvironmentMissing, UsageError
+from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Outcome, Stage, Status, Symptom
-from bench_plugin.domain.paths import cache_root
+from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.generation.catalogue import GRAPHS
-from bench_plugin.generation.graphs import Graph, read_graph
+from bench_plugin.generation.graphs import Graph
 from bench_plugin.generation.search import (
     AGREED,
-    ANY,
     EFFORTS,
     FAILED,
     INVALID,
     REFUSED,
     SILENT,
+    KnownFailure,
     Report,
-    Signature,
     Tried,
     available,
     search,
 )
-from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.pipeline.cell_log import Trail
-from bench_plugin.reach.processes.supervisor import AgentPool
-from bench_plugin.results.expectations import Expectation, Expectations, row_text
+from bench_plugin.pipeline.cell_log import CellLog
+from bench_plugin.pipeline.schedule import Need
+from bench_plugin.results.expectations import row_text
+
+PROPERTY_BYTES = 2**30
 
 
 class Properties:
@@ -54,49 +54,44 @@ class Properties:
 
     checks = frozenset({Check.PROPERTY})
 
-    def __init__(
-        self, workspace: Workspace, pool: AgentPool, *, threads: int, effort: str, database: Path, reports: Path
-    ) -> None:
-        self._workspace = workspace
-        self._pool = pool
-        self._threads = threads
-        self._effort = effort
-        self._database = database
-        self._reports = reports
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._effort = parts.settings.search
+        self._database = parts.cache.folder / "properties"
+        self._reports = parts.settings.results.parent / "properties"
 
-    def run(self, cell: Cell, overrides: Mapping[str, float]) -> Outcome:
+    def need(self, cell: Cell) -> Need:
+        """The compiler's toolchain, and little memory: the graphs are tiny."""
+        return Need(self._parts.compile_tasks.toolchain(cell), PROPERTY_BYTES)
+
+    def run(self, request: Request) -> Outcome:
         """Search the cell's graphs for what the compiler does wrong."""
-        trail = Trail(self._workspace.versions(cell))
+        cell, log = request.cell, CellLog(self._parts.versions(request.cell))
         if not available():
-            return trail.outcome(Status.NOT_PROVIDED, "hypothesis is not installed: pip install bench-plugin[test]")
-        base = cache_root() / "scratch"
-        base.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix="properties-", dir=base))
-        bench = Bench(self._workspace, self._pool, cell, self._threads, scratch)
+            return log.outcome(Status.NOT_PROVIDED, "hypothesis is not installed: pip install bench-plugin[test]")
+        scratch = scratch_folder("properties")
+        bench = Bench(self._parts, cell, scratch)
         try:
-            return self._searched(cell, trail, bench)
+            return self._searched(request, log, bench)
         except EnvironmentMissing as missing:
-            return trail.outcome(Status.NOT_PROVIDED, str(missing))
+            return log.outcome(Status.NOT_PROVIDED, str(missing))
         finally:
             bench.close()
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def _searched(self, cell: Cell, trail: Trail, bench: Bench) -> Outcome:
+    def _searched(self, request: Request, log: CellLog, bench: Bench) -> Outcome:
         from bench_plugin.generation import strategies
 
-        mine, others = self._known(cell, trail.versions)
-        examples = {row.where: _example(row) for row in mine}
-        # What a tool does with any operator is tried again in the cell of the example's operator only.
-        own = [row for row in mine if ANY not in row.operators or cell.model in examples[row.where].operators]
-        replayed = [(row, bench.attempt(examples[row.where])) for row in own]
+        cell = request.cell
+        replayed = [(failure, bench.attempt(failure.example)) for failure in request.known if failure.replayed]
         met: dict[str, Tried] = {}
 
         def known(tried: Tried) -> bool:
             found = tried.signature
-            row = next((row for row in (*mine, *others) if found and _signature(row).covers(found)), None)
-            if row in mine:
-                met.setdefault(row.where, tried)
-            return row is not None
+            failure = next((one for one in request.known if found and one.signature.covers(found)), None)
+            if failure is not None and failure.own:
+                met.setdefault(failure.where, tried)
+            return failure is not None
 
         effort = EFFORTS[self._effort]
         joined = cell.model == GRAPHS
@@ -105,57 +100,49 @@ class Properties:
             examples=effort.joined if joined else effort.single,
             database=self._database / f"{cell.compiler}-{cell.model}",
         )  # fmt: skip
-        self._describe(trail, report, bench)
+        self._describe(log, report, bench)
         if report.found:
-            return self._new(cell, trail, report, bench)
-        stale = next((row for row, tried in replayed if not _shows(tried, row)), None)
+            return self._new(cell, log, report, bench)
+        stale = next((failure for failure, tried in replayed if not _shows(tried, failure)), None)
         if stale is not None:
-            trail.numbers["signature"] = _signature(stale).plain()
-            return trail.outcome(Status.SUPPORTED)
+            log.numbers["signature"] = stale.signature.plain()
+            return log.outcome(Status.SUPPORTED)
         shown = [tried for _, tried in replayed] or list(met.values())
         if shown:
-            return _failed(trail, shown[0])
+            return _failed(log, shown[0])
         counts = report.counts
         if counts.get(AGREED):
-            trail.converted = True
-            return trail.outcome(Status.SUPPORTED)
+            log.converted = True
+            return log.outcome(Status.SUPPORTED)
         if counts.get(REFUSED):
             reason = report.first[REFUSED]
-            return trail.outcome(Status.UNSUPPORTED, reason, stage=Stage.COMPILE, symptom=Symptom.UNSUPPORTED)
+            return log.outcome(Status.UNSUPPORTED, reason, stage=Stage.COMPILE, symptom=Symptom.UNSUPPORTED)
         text = "; ".join(f"{count} {name}" for name, count in counts.items())
-        return trail.outcome(Status.UNVERIFIED, f"nothing could be compared: {text or 'nothing was drawn'}")
+        return log.outcome(Status.UNVERIFIED, f"nothing could be compared: {text or 'nothing was generated'}")
 
-    def _known(self, cell: Cell, versions: Mapping[str, str]) -> tuple[list[Expectation], list[Expectation]]:
-        """Rows of the cell, whose examples are tried first, and rows of the compiler's other cells."""
-        rows = Expectations.load(self._workspace.expectation_folders).rows
-        held = [row for row in rows if row.example is not None and row.holds(versions)]
-        mine = [row for row in held if row.selects(cell.axes())]
-        other = [row for row in held if row not in mine and cell.compiler in row.selector.get("compiler", ())]
-        return mine, other
-
-    def _describe(self, trail: Trail, report: Report, bench: Bench) -> None:
+    def _describe(self, log: CellLog, report: Report, bench: Bench) -> None:
         tried = sum(report.counts.values())
         valid = tried - report.counts.get(INVALID, 0)
-        trail.numbers.update(
+        log.numbers.update(
             search=self._effort, tried=tried, valid=round(valid / tried, 4) if tried else None,
             judged=report.counts.get(AGREED, 0) + report.counts.get(FAILED, 0), known=report.known,
             **{name: report.counts[name] for name in (REFUSED, SILENT, INVALID) if report.counts.get(name)},
         )  # fmt: skip
         reasons = {name: text for name, text in report.first.items() if text}
         if reasons:
-            trail.numbers["first"] = reasons
+            log.numbers["first"] = reasons
         if report.seed is not None:
-            trail.numbers.update(seed=report.seed, database=report.database)
-        trail.timings["run"] = report.seconds
-        trail.placement.update(bench.placement)
+            log.numbers.update(seed=report.seed, database=report.database)
+        log.timings["run"] = report.seconds
+        log.placement.update(bench.placement)
         if report.counts.get(INVALID):
-            trail.flag(f"drawn but not valid: {report.first[INVALID]}")
+            log.flag(f"generated but not valid: {report.first[INVALID]}")
         if report.counts.get(REFUSED):
-            trail.flag(f"{report.counts[REFUSED]} of {tried} not implemented")
+            log.flag(f"{report.counts[REFUSED]} of {tried} not implemented")
         if report.out_of_time:
-            trail.flag("out of time")
+            log.flag("out of time")
 
-    def _new(self, cell: Cell, trail: Trail, report: Report, bench: Bench) -> Outcome:
+    def _new(self, cell: Cell, log: CellLog, report: Report, bench: Bench) -> Outcome:
         """The smallest example of every new signature in a folder of its own; the first is the cell's outcome."""
         rows = []
         for graph, tried in report.found:
@@ -163,7 +150,7 @@ class Properties:
             again = bench.attempt(graph)
             same = again.signature == tried.signature
             folder = self._reports / f"{cell.compiler}-{cell.model}-{tried.signature.digest}"
-            outcome = replace(_failed(Trail(trail.versions), tried), numbers={"signature": tried.signature.plain()})
+            outcome = replace(_failed(CellLog(log.versions), tried), numbers={"signature": tried.signature.plain()})
             _write(folder, cell, graph, tried, outcome, bench)
             rows.append(
                 {
@@ -172,39 +159,27 @@ class Properties:
                 }
             )  # fmt: skip
             if not same:
-                trail.flag(f"{tried.signature.symptom} did not come again: {again.result} {again.reason}")
-        trail.numbers["found"] = rows
+                log.flag(f"{tried.signature.symptom} did not come again: {again.result} {again.reason}")
+        log.numbers["found"] = rows
         graph, tried = report.found[0]
         first = replace(tried, reason=f"{tried.reason}\nexample: {graph.text()}\nfiles: {rows[0]['folder']}")
         if len(rows) > 1:
             first = replace(first, reason=f"{first.reason}\nand {len(rows) - 1} other signatures")
-        return _failed(trail, first)
+        return _failed(log, first)
 
 
-def _failed(trail: Trail, tried: Tried) -> Outcome:
+def _failed(log: CellLog, tried: Tried) -> Outcome:
     signature = tried.signature
     assert signature is not None
-    trail.numbers["signature"] = signature.plain()
+    log.numbers["signature"] = signature.plain()
     symptom = Symptom(signature.symptom)
-    return trail.outcome(
+    return log.outcome(
         STATUS_OF_SYMPTOM[symptom], tried.reason, stage=Stage(signature.stage), symptom=symptom, log=tried.log
     )
 
 
-def _signature(row: Expectation) -> Signature:
-    return Signature(str(row.stage), str(row.symptom), row.operators, row.message)
-
-
-def _shows(tried: Tried, row: Expectation) -> bool:
-    return tried.signature is not None and _signature(row).covers(tried.signature)
-
-
-def _example(row: Expectation) -> Graph:
-    assert row.example is not None
-    try:
-        return read_graph(json.loads(row.example.read_text("utf-8")))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{row.where}: example {row.example} cannot be read: {error}") from error
+def _shows(tried: Tried, failure: KnownFailure) -> bool:
+    return tried.signature is not None and failure.signature.covers(tried.signature)
 
 
 def _write(folder: Path, cell: Cell, graph: Graph, tried: Tried, outcome: Outcome, bench: Bench) -> None:
@@ -224,3 +199,8 @@ def _write(folder: Path, cell: Cell, graph: Graph, tried: Tried, outcome: Outcom
     (folder / "expectation.toml").write_text(f'{row}\nexample = "examples/{name}"  # a copy of graph.json\n', "utf-8")
     command = f"pytest suites/properties --bench-cases={cell.model} --compilers={cell.compiler}"
     (folder / "repro.txt").write_text(f"{command}\n\n{graph.text()}\n{tried.reason}\n", "utf-8")
+
+
+def checker(parts: Parts) -> Checker:
+    """What registry.py asks this folder for."""
+    return Properties(parts)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from bench_plugin.compare.operator_rules import RULES_HASH
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.settings import Selection
-from bench_plugin.generation.catalogue import GRAPHS, OPERATORS
-from bench_plugin.inventory.adapters import Adapter
-from bench_plugin.matrix.planner import ONNX, Planned, check_values, elsewhere, operator_compilers
+from bench_plugin.generation.graphs import source_digest
+from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.matrix.case_names import GENERATED as NAMES
+from bench_plugin.matrix.case_names import generated_names
+from bench_plugin.matrix.planner import ONNX, Planned, Planner, elsewhere, operator_compilers
 
-NAMES = (*OPERATORS, GRAPHS)
+TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_truths")
 
 
 class PropertyPlanner:
@@ -18,8 +22,20 @@ class PropertyPlanner:
 
     checks = frozenset({Check.PROPERTY})
 
-    def __init__(self, compilers: Mapping[str, Adapter]) -> None:
-        self._compilers = compilers
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._compilers = workspace.catalog.of_kind("compiler")
+
+    def adapters(self, cell: Cell) -> Sequence[str]:
+        """The compiler with what it uses, and our tools that make and evaluate the graphs."""
+        catalog = self._workspace.catalog
+        return [*catalog.used(catalog.compiler(cell.compiler)[0].name), *TOOLS]
+
+    def key_parts(self, cell: Cell) -> Mapping[str, Any]:
+        """The rules of operators, the compiler's options, how long is searched, and the source of what is generated."""
+        workspace = self._workspace
+        options = dict(workspace.options.get(workspace.catalog.compiler(cell.compiler)[0].name, {}))
+        return {"rules": RULES_HASH, "options": options, "search": workspace.search, "source": source_digest()}
 
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
         """Operator by operator, each with its compilers. Raises UsageError for one that is not in the catalogue."""
@@ -28,9 +44,13 @@ class PropertyPlanner:
             wanted = tuple(name for name in selection.models if name in NAMES)
             if not wanted:
                 return  # models were asked for by name, and no operator is one of them
-        check_values("case", wanted, NAMES)
-        for name in wanted or NAMES:
+        for name in generated_names(self._workspace.cases, wanted) if wanted else NAMES:
             for compiler in operator_compilers(self._compilers, selection):
                 cell = Cell(check, name, ONNX, compiler=compiler)
-                declared = elsewhere(cell, selection, "drawn graphs")
+                declared = elsewhere(cell, selection, "generated graphs")
                 yield declared.cell if declared else cell, declared
+
+
+def planner(workspace: Workspace) -> Planner:
+    """What registry.py asks this folder for."""
+    return PropertyPlanner(workspace)

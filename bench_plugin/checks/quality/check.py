@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from bench_plugin.checks.compiled.compiling import Compiled, Compiling
+from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.compare.quality import classification, paired_drop
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
-from bench_plugin.inventory.models import Model
-from bench_plugin.pipeline.cell_log import Trail
+from bench_plugin.pipeline.cell_run import CellRun
+from bench_plugin.pipeline.schedule import Need
+from bench_plugin.pipeline.tasks import graph_tasks, subjects
 
 MOST_DROP = 0.02  # of top-1, at the lower bound of its paired interval
 
@@ -19,43 +19,50 @@ class Quality:
 
     checks = frozenset({Check.QUALITY})
 
-    def __init__(self, compiling: Compiling) -> None:
-        self._compiling = compiling
+    def __init__(self, parts: Parts) -> None:
+        self._models = CompiledModels(parts, on_test_set=True)
 
-    def run(self, cell: Cell, overrides: Mapping[str, float]) -> Outcome:
+    def need(self, cell: Cell) -> Need:
+        """What a compiled model occupies."""
+        return self._models.need(cell)
+
+    def run(self, request: Request) -> Outcome:
         """Compute the cell; tolerances have no say in it."""
-        return self._compiling.carry(cell, self._quality)
+        return self._models.run(request, self._judged)
 
-    def _quality(self, cell: Cell, model: Model, trail: Trail, found: Compiled) -> Outcome:
+    def _judged(self, run: CellRun, found: Compiled) -> Outcome:
         """Accuracy on the test set; the status says whether it lost more than chance and two points explain."""
-        if not model.training(cell.framework):
-            return trail.outcome(Status.UNVERIFIED, f"{model.name} is not trained in {cell.framework}")
-        ran = self._compiling.ran(cell, model, trail, found)
+        if not run.model.training(run.cell.framework):
+            return run.log.outcome(Status.UNVERIFIED, f"{run.model.name} is not trained in {run.cell.framework}")
+        ran = self._models.ran(run, found)
         if ran.failure:
-            return trail.failed(ran.failure)
-        dataset = self._compiling.steps.take(cell, trail, "dataset", self._compiling.tasks.dataset(model))
-        reference = self._compiling.steps.take(
-            cell,
-            trail,
-            "reference",
-            self._compiling.compile_tasks.predict(cell, model, found.file, found.drawn, dataset),
-        )
+            return run.failed(ran.failure)
+        dataset = run.obtain("dataset", run.tasks.dataset(run.model))
+        original = subjects.of_file(run.cell, run.model, found.file, found.inputs)
+        images = subjects.test_set(run.model, original, dataset)
+        reference = run.obtain("reference", graph_tasks.predict(run.tasks, run.model, found.file, images))
         if reference.failure:
-            return trail.outcome(Status.UNVERIFIED, f"no reference: {reference.failure.message}")
+            return run.log.outcome(Status.UNVERIFIED, f"no reference: {reference.failure.message}")
         labels = dataset.arrays["y_test"]
         scores, expected = (done.arrays["out0"] for done in (ran, reference))
         if scores.shape != expected.shape:
             reason = f"shape {list(scores.shape)}, expected {list(expected.shape)}"
-            return trail.outcome(Status.MISMATCH, reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
-        classes = int(self._compiling.workspace.catalog[model.dataset].declaration["classes"])
+            return run.log.outcome(Status.MISMATCH, reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
+        classes = int(self._models.workspace.catalog[run.model.dataset].declaration["classes"])
         drop = paired_drop(expected.argmax(axis=1), scores.argmax(axis=1), labels)
-        trail.numbers.update(classification(scores, labels, classes))
-        trail.numbers["reference_accuracy"] = float((expected.argmax(axis=1) == labels).mean())
-        trail.numbers["drop"] = {
+        numbers = run.log.numbers
+        numbers.update(classification(scores, labels, classes))
+        numbers["reference_accuracy"] = float((expected.argmax(axis=1) == labels).mean())
+        numbers["drop"] = {
             "top1": drop.drop, "lower": drop.lower, "upper": drop.upper, "agreement": drop.agreement,
             "mcnemar_p": drop.mcnemar_p,
         }  # fmt: skip
         if drop.lower > MOST_DROP:
             reason = f"top-1 fell by {drop.drop:.1%} (at least {drop.lower:.1%}, McNemar p {drop.mcnemar_p:.1g})"
-            return trail.outcome(Status.MISMATCH, reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
-        return trail.outcome(Status.SUPPORTED)
+            return run.log.outcome(Status.MISMATCH, reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
+        return run.log.outcome(Status.SUPPORTED)
+
+
+def checker(parts: Parts) -> Checker:
+    """What registry.py asks this folder for."""
+    return Quality(parts)

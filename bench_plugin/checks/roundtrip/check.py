@@ -15,164 +15,159 @@ numbers wrong                         mismatch               attempted
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom
-from bench_plugin.inventory.models import Model
-from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.pipeline.cell_log import Trail
-from bench_plugin.pipeline.judge import Judge, Truth
+from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
+from bench_plugin.pipeline.judge import ReferenceOutputs
+from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
-from bench_plugin.pipeline.steps import OnnxFile, Steps
-from bench_plugin.pipeline.tasks import Drawn, Tasks
+from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 
 # onnxruntime refuses these without having computed anything wrong: another evaluator may decide.
 REFUSALS = frozenset({Symptom.VERSION_SKEW, Symptom.UNSUPPORTED})
 
 
 class RoundTrip:
-    """Carries cells through their stages. ``run`` is safe to call from several threads."""
+    """Carries export and import cells through their stages. ``run`` is safe to call from several threads."""
 
     checks = frozenset({Check.EXPORT, Check.IMPORT})
 
-    def __init__(self, workspace: Workspace, steps: Steps, tasks: Tasks) -> None:
-        self._workspace = workspace
-        self._steps = steps
-        self._tasks = tasks
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
 
-    def run(self, cell: Cell, overrides: Mapping[str, float]) -> Outcome:
+    def need(self, cell: Cell) -> Need:
+        """The toolchain of the framework that does most of the work, and the model's memory."""
+        return self._parts.tasks.need(cell, self._parts.tasks.toolchain(cell.importer_framework or cell.framework))
+
+    def run(self, request: Request) -> Outcome:
         """Compute the cell; a missing environment is an outcome too, everything unforeseen an exception."""
-        trail = Trail(self._workspace.versions(cell))
-        try:
-            check = self._export if cell.check is Check.EXPORT else self._import
-            return check(cell, self._workspace.models[cell.model], trail, Judge(overrides))
-        except EnvironmentMissing as missing:
-            return trail.outcome(Status.NOT_PROVIDED, str(missing))
-        finally:
-            self._steps.finished(cell)
+        with self._parts.cell_run(request) as run:
+            try:
+                return _export(run) if run.cell.check is Check.EXPORT else _import(run)
+            except EnvironmentMissing as missing:
+                return run.log.outcome(Status.NOT_PROVIDED, str(missing))
 
-    def _export(self, cell: Cell, model: Model, trail: Trail, judge: Judge) -> Outcome:
-        file = self._steps.file(cell, model, trail)
-        if isinstance(file, Failure):
-            return trail.failed(file)
-        reference = None
-        if model.onnx is None:  # after the export: without a file there is nothing to compare
-            reference = self._steps.take(
-                cell, trail, "reference", self._tasks.reference(model, cell.framework, file.weights)
-            )
-            if reference.failure:
-                return trail.failed(reference.failure)
-        drawn = self._tasks.drawn(model, cell.framework, file.check)
-        if drawn.complaint:
-            return trail.outcome(Status.ERROR, drawn.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
-        truth = self._export_truth(cell, model, trail, judge, reference, file, drawn)
-        if isinstance(truth, Outcome):
-            return truth
-        ran = self._steps.take(cell, trail, "run", self._tasks.run(file.path, file.origin, model, drawn))
-        if ran.failure and ran.failure.symptom not in REFUSALS:
-            return trail.failed(ran.failure)
+
+def checker(parts: Parts) -> Checker:
+    """What registry.py asks this folder for."""
+    return RoundTrip(parts)
+
+
+def _export(run: CellRun) -> Outcome:
+    file = run.file()
+    if isinstance(file, Failure):
+        return run.failed(file)
+    run.log.converted = True
+    reference = None
+    if run.model.onnx is None:  # after the export: without a file there is nothing to compare
+        reference = run.obtain("reference", run.reference(file))
+        if reference.failure:
+            return run.failed(reference.failure)
+    inputs = run.inputs(file)
+    if inputs.complaint:
+        return run.log.outcome(Status.ERROR, inputs.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
+    expected = _export_reference(run, reference, file, inputs)
+    if isinstance(expected, Outcome):
+        return expected
+    ran = run.obtain("run", run.tasks.run(file.path, file.origin, run.model, inputs))
+    if ran.failure and ran.failure.symptom not in REFUSALS:
+        return run.failed(ran.failure)
+    if ran.failure:
+        run.log.flag(f"onnxruntime: {ran.failure.symptom}: {ran.failure.message}")
+        ran = run.evaluate(file.path, file.origin, inputs)
         if ran.failure:
-            trail.flag(f"onnxruntime: {ran.failure.symptom}: {ran.failure.message}")
-            ran = self._steps.take(cell, trail, "evaluate", self._tasks.evaluate(file.path, file.origin, model, drawn))
-            if ran.failure:
-                return trail.outcome(
-                    Status.UNVERIFIED, f"neither onnxruntime nor the evaluator runs it: {ran.failure.message}"
-                )
-        trail.placement.update(ran.meta.get("run", {}).get("placement", {}))
-        outcome = self._compared(model, trail, judge, truth, ran)
-        if outcome.status is not Status.SUPPORTED:
-            return outcome
-        self._dynamic(trail, judge, truth, file, ran)
-        return self._discriminates(cell, model, trail, judge, truth, file, drawn) or trail.outcome(Status.SUPPORTED)
+            reason = f"neither onnxruntime nor the evaluator runs it: {ran.failure.message}"
+            return run.log.outcome(Status.UNVERIFIED, reason)
+    run.log.placement.update(ran.meta.get("run", {}).get("placement", {}))
+    outcome = _compared(run, expected, ran)
+    if outcome.status is not Status.SUPPORTED:
+        return outcome
+    _dynamic(run, expected, file, ran)
+    return _mutation_sensitive(run, expected, file, inputs) or run.log.outcome(Status.SUPPORTED)
 
-    def _import(self, cell: Cell, model: Model, trail: Trail, judge: Judge) -> Outcome:
-        file = self._steps.file(cell, model, trail)
-        if isinstance(file, Failure):
-            return trail.outcome(Status.UNVERIFIED, f"export failed: {file.symptom} at {file.stage}: {file.message}")
-        drawn = self._tasks.drawn(model, cell.framework, file.check)
-        task = self._tasks.import_run(file.path, file.origin, cell, model, drawn)
-        imported = self._steps.take(cell, trail, "import", task)
-        if imported.failure:
-            trail.converted = imported.failure.stage is not Stage.IMPORT
-            return trail.failed(imported.failure)
-        trail.converted = True
-        truth = self._file_truth(cell, model, trail, judge, file, drawn)
-        if truth is None:
-            return trail.outcome(
-                Status.UNVERIFIED, "nothing to compare with: neither the evaluator nor onnxruntime runs the file"
-            )
-        outcome = self._compared(model, trail, judge, truth, imported)
-        if outcome.status is not Status.SUPPORTED:
-            return outcome
-        self._dynamic(trail, judge, truth, file, imported)
-        return trail.outcome(Status.SUPPORTED)
 
-    def _export_truth(
-        self, cell: Cell, model: Model, trail: Trail, judge: Judge, reference: Done | None, file: OnnxFile, drawn: Drawn
-    ) -> Truth | Outcome:
-        if reference is not None:
-            truth = judge.framework_truth(model, reference)
-            if truth is not None:
-                return truth
-        evaluated = self._steps.take(
-            cell, trail, "evaluate", self._tasks.evaluate(file.path, file.origin, model, drawn, perturbed=1)
-        )
+def _import(run: CellRun) -> Outcome:
+    file = run.file()
+    if isinstance(file, Failure):
+        reason = f"export failed: {file.symptom} at {file.stage}: {file.message}"
+        return run.log.outcome(Status.UNVERIFIED, reason)
+    inputs = run.inputs(file)
+    imported = run.obtain("import", run.tasks.import_run(file.path, file.origin, run.cell, run.model, inputs))
+    if imported.failure:
+        run.log.converted = imported.failure.stage is not Stage.IMPORT
+        return run.failed(imported.failure)
+    run.log.converted = True
+    expected = _file_reference(run, file, inputs)
+    if expected is None:
+        reason = "nothing to compare with: neither the evaluator nor onnxruntime runs the file"
+        return run.log.outcome(Status.UNVERIFIED, reason)
+    outcome = _compared(run, expected, imported)
+    if outcome.status is not Status.SUPPORTED:
+        return outcome
+    _dynamic(run, expected, file, imported)
+    return run.log.outcome(Status.SUPPORTED)
+
+
+def _export_reference(
+    run: CellRun, reference: Done | None, file: OnnxFile, inputs: GeneratedInputs
+) -> ReferenceOutputs | Outcome:
+    """What an export is compared with: the framework's own float64 result, else that of the file."""
+    if reference is not None:
+        expected = run.judge.framework_reference(run.model, reference)
+        if expected is not None:
+            return expected
+    evaluated = run.evaluate(file.path, file.origin, inputs, perturbed=1)
+    if evaluated.failure is None:
+        return run.judge.file_reference(run.model, evaluated, reference)
+    if reference is not None:
+        return run.judge.single_precision_reference(run.model, reference)
+    return run.log.outcome(Status.UNVERIFIED, f"nothing to compare with: {evaluated.failure.message}")
+
+
+def _file_reference(run: CellRun, file: OnnxFile, inputs: GeneratedInputs) -> ReferenceOutputs | None:
+    """The file's own function, so that an export fault is not counted twice; the framework's for a third number."""
+    reference = None
+    if run.model.onnx is None:
+        done = run.uncredited(run.reference(file))
+        reference = None if done.failure else done
+    if not run.model.detections:  # the evaluator's suppression of boxes takes hours
+        evaluated = run.evaluate(file.path, file.origin, inputs, perturbed=int(reference is None))
         if evaluated.failure is None:
-            return judge.file_truth(model, evaluated, reference)
-        if reference is not None:
-            return judge.single_precision_truth(model, reference)
-        return trail.outcome(Status.UNVERIFIED, f"nothing to compare with: {evaluated.failure.message}")
+            return run.judge.file_reference(run.model, evaluated, reference)
+        run.log.flag(f"no float64 reference of the file: {evaluated.failure.message}")
+    ran = run.obtain("run", run.tasks.run(file.path, file.origin, run.model, inputs))
+    return None if ran.failure else run.judge.runtime_reference(run.model, ran, reference)
 
-    def _file_truth(
-        self, cell: Cell, model: Model, trail: Trail, judge: Judge, file: OnnxFile, drawn: Drawn
-    ) -> Truth | None:
-        """The file's own function, so that an export fault is not counted twice; the framework's for a third number."""
-        reference = None
-        if model.onnx is None:
-            done = self._steps.unnoted(self._tasks.reference(model, cell.framework, file.weights))
-            reference = None if done.failure else done
-        if not model.detections:  # the evaluator's suppression of boxes takes hours
-            task = self._tasks.evaluate(file.path, file.origin, model, drawn, perturbed=int(reference is None))
-            evaluated = self._steps.take(cell, trail, "evaluate", task)
-            if evaluated.failure is None:
-                return judge.file_truth(model, evaluated, reference)
-            trail.flag(f"no float64 truth of the file: {evaluated.failure.message}")
-        ran = self._steps.take(cell, trail, "run", self._tasks.run(file.path, file.origin, model, drawn))
-        return None if ran.failure else judge.runtime_truth(model, ran, reference)
 
-    def _compared(self, model: Model, trail: Trail, judge: Judge, truth: Truth, done: Done) -> Outcome:
-        comparison = judge.compare(model, truth, done)
-        trail.numbers.update(comparison.numbers)
-        for note in comparison.notes:
-            trail.flag(note)
-        if comparison.status == "agree":
-            return trail.outcome(Status.SUPPORTED)
-        if comparison.status == "unverified":
-            return trail.outcome(Status.UNVERIFIED, comparison.reason, stage=Stage.COMPARE)
-        return trail.outcome(Status.MISMATCH, comparison.reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
+def _compared(run: CellRun, expected: ReferenceOutputs, done: Done) -> Outcome:
+    comparison = run.judge.compare(run.model, expected, done)
+    run.log.note_comparison(comparison)
+    return run.log.compared(comparison)
 
-    def _dynamic(self, trail: Trail, judge: Judge, truth: Truth, file: OnnxFile, done: Done) -> None:
-        """Whether symbolic dimensions survived: judged at the second binding, shown beside the status."""
-        text = judge.dynamic(truth, file.check.meta["check"], done)
-        if text:
-            trail.numbers["dynamic"] = text
-            if not text.startswith("preserved"):
-                trail.flag(f"dynamic: {text}")
 
-    def _discriminates(
-        self, cell: Cell, model: Model, trail: Trail, judge: Judge, truth: Truth, file: OnnxFile, drawn: Drawn
-    ) -> Outcome | None:
-        if model.detections:
-            return None
-        mutants = self._steps.take(cell, trail, "mutants", self._tasks.mutants(file.path, file.origin, model, drawn))
-        if mutants.failure:
-            return trail.outcome(
-                Status.UNVERIFIED, f"mutants could not be run: {mutants.failure.message}", stage=Stage.BUILD
-            )
-        found = judge.discrimination(truth, mutants)
-        trail.numbers["mutants"] = found.table
-        if found.enough:
-            return None
-        return trail.outcome(Status.UNVERIFIED, f"not discriminating: {found.reason}", stage=Stage.BUILD)
+def _dynamic(run: CellRun, expected: ReferenceOutputs, file: OnnxFile, done: Done) -> None:
+    """Whether symbolic dimensions survived: judged at the second binding, shown beside the status."""
+    text = run.judge.dynamic(expected, file.check.meta["check"], done)
+    if text:
+        run.log.numbers["dynamic"] = text
+        if not text.startswith("preserved"):
+            run.log.flag(f"dynamic: {text}")
+
+
+def _mutation_sensitive(
+    run: CellRun, expected: ReferenceOutputs, file: OnnxFile, inputs: GeneratedInputs
+) -> Outcome | None:
+    """The outcome of a model that could not show an error; None where it could."""
+    if run.model.detections:
+        return None
+    mutants = run.mutants(file, inputs)
+    if mutants.failure:
+        reason = f"mutants could not be run: {mutants.failure.message}"
+        return run.log.outcome(Status.UNVERIFIED, reason, stage=Stage.BUILD)
+    found = run.judge.discrimination(expected, mutants)
+    run.log.numbers["mutants"] = found.table
+    if found.enough:
+        return None
+    return run.log.outcome(Status.UNVERIFIED, f"not discriminating: {found.reason}", stage=Stage.BUILD)

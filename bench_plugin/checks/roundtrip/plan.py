@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from bench_plugin.compare.table import TABLE_HASH
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Status
 from bench_plugin.domain.settings import Selection
 from bench_plugin.inventory.adapters import Adapter
 from bench_plugin.inventory.models import Model
-from bench_plugin.matrix.planner import ONNX, Declared, Planned, declared_export, selected_models, sources
+from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.matrix.planner import (
+    ONNX,
+    Declared,
+    Planned,
+    Planner,
+    declared_export,
+    selected_models,
+    source_adapters,
+    sources,
+)
 
 
 class RoundTripPlanner:
@@ -18,9 +30,18 @@ class RoundTripPlanner:
 
     checks = frozenset({Check.EXPORT, Check.IMPORT})
 
-    def __init__(self, models: Mapping[str, Model], frameworks: Mapping[str, Adapter]) -> None:
-        self._models = models
-        self._frameworks = frameworks
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._models = workspace.models
+        self._frameworks = workspace.catalog.of_kind("framework")
+
+    def adapters(self, cell: Cell) -> Sequence[str]:
+        """Both frameworks, what trains the model, and our tools on its file."""
+        return source_adapters(self._workspace, cell)
+
+    def key_parts(self, cell: Cell) -> Mapping[str, Any]:
+        """The model, the seed and the table of tolerances."""
+        return {"model": self._models[cell.model].digest, "seed": self._workspace.seed, "table": TABLE_HASH}
 
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
         """Export cells, or import cells, of a selection."""
@@ -99,3 +120,8 @@ def _refused_axes(cell: Cell) -> Declared | None:
     if cell.target != "local":
         return Declared(cell, Status.UNSUPPORTED, f"round trips run on the host, asked for {cell.target}")
     return None
+
+
+def planner(workspace: Workspace) -> Planner:
+    """What registry.py asks this folder for."""
+    return RoundTripPlanner(workspace)

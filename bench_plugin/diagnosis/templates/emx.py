@@ -3,7 +3,7 @@
 PACKAGES = ["emx-onnx-cgen", "onnx"]
 
 
-def run(path, inputs, how):
+def run(path, inputs):
     import ctypes
     import subprocess
 
@@ -17,7 +17,7 @@ def run(path, inputs, how):
     with open("model.c", "w") as file:
         file.write(source)
     standard = "-std=c2x" if "_BitInt(" in source else "-std=c99"
-    level = "-" + how["options"].get("optimisation", "O2")
+    level = "-" + HOW["options"].get("optimisation", "O2")
     done = subprocess.run(
         ["gcc", level, standard, "-w", "-fPIC", "-shared", "model.c", "-o", "model.so", "-lm"],
         stderr=subprocess.PIPE,
@@ -28,6 +28,6 @@ def run(path, inputs, how):
         raise RuntimeError(f"gcc ended with status {done.returncode}:\n{done.stderr[-2000:]}")
     library = ctypes.CDLL(os.path.abspath("model.so"))
     given = [np.ascontiguousarray(x) for x in inputs.values()]
-    found = [np.zeros(shape, dtype) for (_, dtype), shape in zip(OUTPUTS, SHAPES)]
+    found = [np.zeros(output["shape"], output["dtype"]) for output in OUTPUTS.values()]
     library.model(*[x.ctypes.data_as(ctypes.c_void_p) for x in (*given, *found)])
     return found

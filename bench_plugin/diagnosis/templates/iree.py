@@ -3,7 +3,7 @@
 PACKAGES = ["iree-base-compiler", "iree-base-runtime", "onnx"]
 
 
-def run(path, inputs, how):
+def run(path, inputs):
     import io
 
     import onnx
@@ -24,7 +24,7 @@ def run(path, inputs, how):
         "--iree-llvmcpu-target-cpu=host",
         "--iree-input-type=onnx",
         "--iree-input-demote-f64-to-f32=false",
-        "--iree-opt-level=" + how["options"].get("optimisation", "O0"),
+        "--iree-opt-level=" + HOW["options"].get("optimisation", "O0"),
     )
     said = []
     session.context.attach_diagnostic_handler(lambda one: not said.append(str(one.message)))

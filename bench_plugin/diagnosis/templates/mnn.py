@@ -3,14 +3,13 @@
 PACKAGES = ["mnn"]
 
 
-def run(path, inputs, how):
+def run(path, inputs):
     import _tools
     import MNN.expr as expressions
     import MNN.nn as nn
 
-    outputs = [name for name, _ in OUTPUTS]
-    switches = {"w16": ["--fp16"], "w8": ["--weightQuantBits", "8"]}.get(how["precision"], [])
-    switches += ["--useGeluApproximation", "1" if how["options"].get("gelu") == "approximate" else "0"]
+    switches = {"w16": ["--fp16"], "w8": ["--weightQuantBits", "8"]}.get(HOW["precision"], [])
+    switches += ["--useGeluApproximation", "1" if HOW["options"].get("gelu") == "approximate" else "0"]
     target = path + ".mnn"
     _tools.mnnconvert(
         ["mnnconvert", "-f", "ONNX", "--modelFile", path, "--MNNModel", target, "--bizCode", "repro", *switches]
@@ -18,7 +17,7 @@ def run(path, inputs, how):
     if not os.path.exists(target):
         raise RuntimeError("mnnconvert wrote no model; its words are above")
     manager = nn.create_runtime_manager(({"backend": "CPU", "precision": "high", "numThread": 1},))
-    module = nn.load_module_from_file(target, list(inputs), outputs, runtime_manager=manager, rearrange=False)
+    module = nn.load_module_from_file(target, list(inputs), list(OUTPUTS), runtime_manager=manager, rearrange=False)
     variables = []
     for x in inputs.values():
         whole = x.dtype.kind in "iub"

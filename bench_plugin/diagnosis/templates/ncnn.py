@@ -3,9 +3,8 @@
 PACKAGES = ["ncnn", "pnnx"]
 
 
-def run(path, inputs, how):
+def run(path, inputs):
     import importlib.util
-    import os
     import re
     import subprocess
 
@@ -15,7 +14,7 @@ def run(path, inputs, how):
     pnnx = os.path.join(os.path.dirname(importlib.util.find_spec("pnnx").origin), "pnnx")
     kinds = {"float32": "f32", "int64": "i64", "int32": "i32", "float16": "f16"}
     shapes = ",".join(f"[{','.join(map(str, x.shape))}]{kinds[x.dtype.name]}" for x in inputs.values())
-    arguments = [pnnx, path, f"inputshape={shapes}", f"fp16={int(how['precision'] == 'w16')}"]
+    arguments = [pnnx, path, f"inputshape={shapes}", f"fp16={int(HOW['precision'] == 'w16')}"]
     done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     stem = path[: -len(".onnx")]
     if done.returncode or not os.path.exists(stem + ".ncnn.param"):
@@ -23,7 +22,7 @@ def run(path, inputs, how):
     net = ncnn.Net()
     for name in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_vulkan_compute"):
         setattr(net.opt, name, False)
-    net.opt.use_bf16_storage = how["precision"] == "bf16"
+    net.opt.use_bf16_storage = HOW["precision"] == "bf16"
     if net.load_param(stem + ".ncnn.param") or net.load_model(stem + ".ncnn.bin"):
         raise RuntimeError("ncnn cannot load what pnnx wrote")
     # pnnx's own script says along which axis it holds the batch apart.

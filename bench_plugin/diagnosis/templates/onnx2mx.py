@@ -3,7 +3,7 @@
 PACKAGES = ["mxnet", "onnx"]
 
 
-def run(path, inputs, how):
+def run(path, inputs):
     import mxnet as mx
     from mxnet.contrib import onnx as onnx_mxnet
 

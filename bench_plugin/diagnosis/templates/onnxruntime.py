@@ -3,12 +3,12 @@
 PACKAGES = ["onnxruntime"]
 
 
-def run(path, inputs, how):
+def run(path, inputs):
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    if how["options"].get("optimisation") == "none":
+    if HOW["options"].get("optimisation") == "none":
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    providers = {"xnnpack": ["XnnpackExecutionProvider"], "cuda": ["CUDAExecutionProvider"]}.get(how["backend"], [])
+    providers = {"xnnpack": ["XnnpackExecutionProvider"], "cuda": ["CUDAExecutionProvider"]}.get(HOW["backend"], [])
     session = onnxruntime.InferenceSession(path, options, providers=[*providers, "CPUExecutionProvider"])
     return session.run(None, inputs)

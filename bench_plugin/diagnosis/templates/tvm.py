@@ -3,7 +3,7 @@
 PACKAGES = ["apache-tvm", "onnx"]
 
 
-def run(path, inputs, how):
+def run(path, inputs):
     import onnx
     import tvm
     from tvm import relax
@@ -12,7 +12,7 @@ def run(path, inputs, how):
     module = from_onnx(onnx.load(path))
     target = tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
     with target:
-        if how["options"].get("pipeline") == "zero":
+        if HOW["options"].get("pipeline") == "zero":
             module = relax.get_pipeline("zero")(module)
     machine = relax.VirtualMachine(relax.build(module, target), tvm.cpu())
     found = machine["main"](*[tvm.runtime.tensor(x) for x in inputs.values()])

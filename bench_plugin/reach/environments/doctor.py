@@ -1,4 +1,4 @@
-"""What is missing before the toolchains can work, and how to mend it."""
+"""What is missing before the toolchains can work, and how to fix it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOM_NEEDED = 6 * GIB
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; ``text`` says what was found and, unless ``fine``, how to mend it."""
+    """One thing that was looked at; ``text`` says what was found and, unless ``fine``, how to fix it."""
 
     subject: str
     fine: bool
@@ -75,9 +75,12 @@ def _registry(everything_ready: bool) -> Finding:
 
 def _toolchain(toolchains: Toolchains, name: str) -> Finding:
     subject = f"toolchain {name}"
+    toolchain = toolchains[name]
+    disagreement = toolchain.disagreement()
+    if disagreement:
+        return Finding(subject, False, disagreement)
     if toolchains.ready(name):
         return Finding(subject, True, f"ready in {toolchains.folder(name)}")
-    toolchain = toolchains[name]
     try:
         toolchain.check_lock()
         toolchains.check_tools(name)

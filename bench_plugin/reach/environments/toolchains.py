@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,11 +34,15 @@ class Toolchains:
     def __init__(self, folders: Sequence[Path] = (), *, root: Path | None = None) -> None:
         self._root = root or cache_root() / "toolchains"
         self._toolchains: dict[str, Toolchain] = {}
+        self._agreeing: set[str] = set()
         for folder in (*folders, OWN_FOLDER):
             if not folder.is_dir():
                 raise UsageError(f"toolchain folder {folder} does not exist")
             for path in sorted(folder.glob("*.toml")):
                 self._toolchains.setdefault(path.stem, read_toolchain(path))
+        self._makers = {name: threading.Lock() for name in self._toolchains}
+        self._running: set[subprocess.Popen[str]] = set()
+        self._cancelled = False
 
     @property
     def names(self) -> list[str]:
@@ -50,7 +56,11 @@ class Toolchains:
         return self._toolchains[name]
 
     def lock_hash(self, name: str) -> str:
-        """64 hex digits over all that decides what is installed."""
+        """64 hex digits over all that decides what is installed: a part of every key, so a run asks before it starts.
+
+        Raises UsageError when the lock and its toml disagree.
+        """
+        self._check_agreement(name)
         return self[name].lock_hash
 
     def locked_versions(self, name: str) -> dict[str, str]:
@@ -64,7 +74,7 @@ class Toolchains:
     def folder(self, name: str) -> Path:
         """Where the environment of this lock stands, or will stand."""
         own = self[name].python
-        return own.parent.parent if own is not None else self._root / f"{name}-{self.lock_hash(name)[:12]}"
+        return own.parent.parent if own is not None else self._root / f"{name}-{self[name].lock_hash[:12]}"
 
     def ready(self, name: str) -> bool:
         """Whether the environment is there, with its interpreter."""
@@ -74,11 +84,13 @@ class Toolchains:
         """The Python executable of a toolchain, which is made when it is not there.
 
         ``progress`` is called with a line of text before and after the making. Raises EnvironmentMissing when it
-        cannot be made (registry off, interpreter or system tool absent, a hash that differs, disk full).
+        cannot be made (registry off, interpreter or system tool absent, a hash that differs, disk full), UsageError
+        when the lock and its toml disagree.
         """
         toolchain, folder = self[name], self.folder(name)
         python = toolchain.python or _python(folder)
         if python.exists():
+            self._check_agreement(name)
             return python
         if toolchain.python is not None:
             raise EnvironmentMissing(
@@ -88,9 +100,12 @@ class Toolchains:
         self.check_tools(name)
         try:
             self._root.mkdir(parents=True, exist_ok=True)
-            with _lock(
-                self._root / f".{folder.name}.lock",
-                lambda: progress(f"waiting for another run that makes toolchain {name}"),
+            with (
+                self._makers[name],
+                _lock(
+                    self._root / f".{folder.name}.lock",
+                    lambda: progress(f"waiting for another run that makes toolchain {name}"),
+                ),
             ):
                 if not python.exists():
                     self._make(toolchain, folder, progress)
@@ -99,6 +114,12 @@ class Toolchains:
                 f"toolchain {name} cannot be made in {self._root}: {error.strerror or error}"
             ) from error
         return python
+
+    def cancel(self) -> None:
+        """End what is being made, now and from now on; whoever waits for it gets EnvironmentMissing."""
+        self._cancelled = True
+        for process in list(self._running):
+            process.kill()
 
     def check_tools(self, name: str) -> None:
         """Raises EnvironmentMissing when an executable that the toolchain needs is not on the PATH."""
@@ -128,6 +149,14 @@ class Toolchains:
                 f"install python{minor} with the system's package manager, or: uv python install {minor}"
             ) from error
 
+    def _check_agreement(self, name: str) -> None:
+        """Look once per run whether the lock is what the toml asks for."""
+        if name not in self._agreeing:
+            disagreement = self[name].disagreement()
+            if disagreement:
+                raise UsageError(disagreement)
+            self._agreeing.add(name)
+
     def _make(self, toolchain: Toolchain, folder: Path, progress: Callable[[str], None]) -> None:
         started = time.monotonic()
         prefix = f".making-{folder.name}-"
@@ -138,10 +167,7 @@ class Toolchains:
         making = Path(tempfile.mkdtemp(prefix=prefix, dir=self._root))
         try:
             made = making / "environment"
-            run_uv(
-                ["venv", "--quiet", "--relocatable", "--no-project", "--python", str(interpreter), str(made)],
-                folder=self._root,
-            )
+            self._uv(["venv", "--quiet", "--relocatable", "--no-project", "--python", str(interpreter), str(made)])
             self._install(toolchain, _python(made))
             os.rename(made, folder)
         except UvFailed as error:
@@ -158,9 +184,24 @@ class Toolchains:
             # The backend option would redirect torch's whole family; the lock takes only torch itself from there.
             only_torch = python.parents[1] / "torch.lock"
             only_torch.write_text(_part(toolchain.lock_text, "torch"), "utf-8")
-            run_uv([*install, "--no-deps", "--torch-backend=cpu", "-r", str(only_torch)], folder=self._root)
+            self._uv([*install, "--no-deps", "--torch-backend=cpu", "-r", str(only_torch)])
             install.append("--no-deps")
-        run_uv([*install, "-r", str(toolchain.lock_path.resolve())], folder=self._root)
+        self._uv([*install, "-r", str(toolchain.lock_path.resolve())])
+
+    def _uv(self, arguments: Sequence[str]) -> None:
+        """Run uv such that ``cancel`` ends it."""
+        processes: list[subprocess.Popen[str]] = []
+
+        def started(process: subprocess.Popen[str]) -> None:
+            processes.append(process)
+            self._running.add(process)
+            if self._cancelled:
+                process.kill()
+
+        try:
+            run_uv(arguments, folder=self._root, started=started)
+        finally:
+            self._running.difference_update(processes)
 
 
 def _python(folder: Path) -> Path:

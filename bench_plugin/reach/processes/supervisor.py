@@ -58,7 +58,7 @@ class _Place:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     agent: Agent | None = None
-    sticky: str = ""
+    affinity: str = ""
 
 
 class AgentPool:
@@ -84,8 +84,8 @@ class AgentPool:
         self._closed = False
 
     @contextmanager
-    def lease(self, toolchain: str, *, role: str = "", fresh: bool = False, sticky: str = "") -> Iterator[Agent]:
-        """The toolchain's agent, exclusively; ``fresh`` starts a new one, an equal ``sticky`` keeps what it remembers.
+    def lease(self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "") -> Iterator[Agent]:
+        """The toolchain's agent, exclusively; ``fresh`` starts a new one, equal ``affinity`` keeps what it remembers.
 
         Agents of different ``role`` are different processes: what one compiled, another runs.
 
@@ -94,11 +94,11 @@ class AgentPool:
         with self._lock:
             place = self._places.setdefault((toolchain, role), _Place())
         with place.lock:
-            agent = self._ready(toolchain, place, fresh=fresh, sticky=sticky)
+            agent = self._ready(toolchain, place, fresh=fresh, affinity=affinity)
             try:
                 yield agent
             finally:
-                place.sticky = sticky
+                place.affinity = affinity
                 limit = agent.memory_limit
                 if self._closed or (limit and agent.resident() > limit / GROWN):
                     agent.close()
@@ -125,11 +125,11 @@ class AgentPool:
                 place.lock.release()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _ready(self, toolchain: str, place: _Place, *, fresh: bool, sticky: str) -> Agent:
+    def _ready(self, toolchain: str, place: _Place, *, fresh: bool, affinity: str) -> Agent:
         if place.agent is not None and (fresh or place.agent.lost):
             place.agent.close()
             place.agent = None
-        if place.agent is not None and (not sticky or sticky != place.sticky) and place.agent.calls:
+        if place.agent is not None and (not affinity or affinity != place.affinity) and place.agent.calls:
             try:
                 place.agent.reset(RESET)
             except AgentFailure:  # a failed reset says nothing of the next cell: it gets a new agent

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +20,11 @@ def bench(*arguments: str, shop: Workshop) -> subprocess.CompletedProcess[str]:
 
 def test_sync_makes_it_and_list_says_so(workshop: Workshop) -> None:
     workshop.toolchain()
-    assert "gadgets      not made yet  Python >=3.11        gadget 1.0\n" in bench("list", shop=workshop).stdout
+    assert (
+        "gadgets      not made yet            Python >=3.11        gadget 1.0\n" in bench("list", shop=workshop).stdout
+    )
     done = bench("sync", "gadgets", shop=workshop)
-    assert done.returncode == 0 and done.stdout.startswith("making toolchain gadgets (first use): 1 distributions\n")
+    assert done.returncode == 0 and done.stderr.startswith("making toolchain gadgets (first use): 1 distributions\n")
     assert "gadgets      ready " in bench("list", shop=workshop).stdout
 
 
@@ -29,7 +34,8 @@ def test_sync_goes_on_after_one_that_cannot_be_made(workshop: Workshop) -> None:
     done = bench("sync", "ancient", "gadgets", shop=workshop)
     assert done.returncode == 4
     assert "toolchain ancient needs Python >=3.99" in done.stderr and "Traceback" not in done.stderr
-    assert "toolchain gadgets is ready" in done.stdout
+    assert "toolchain gadgets is ready" in done.stderr
+    assert done.stdout.startswith("ancient: not made\ngadgets: /")
 
 
 def test_sync_of_an_unknown_name_makes_nothing(workshop: Workshop) -> None:
@@ -40,7 +46,7 @@ def test_sync_of_an_unknown_name_makes_nothing(workshop: Workshop) -> None:
     assert workshop.made() == []
 
 
-def test_doctor_names_what_is_missing_and_how_to_mend_it(workshop: Workshop) -> None:
+def test_doctor_names_what_is_missing_and_how_to_fix_it(workshop: Workshop) -> None:
     workshop.toolchain()
     workshop.toolchain("ancient", extra='interpreter = ">=3.99"')
     workshop.toolchain("stale", lock="gadget==0.9\n")
@@ -83,3 +89,52 @@ def test_configured_folders_are_searched(workshop: Workshop, setting: str) -> No
     command = [sys.executable, "-m", "bench_plugin.cli.main", "env", "list"]
     done = subprocess.run(command, cwd=workshop.cache.parent, capture_output=True, text=True, timeout=60)
     assert any(line.startswith("gadgets ") for line in done.stdout.splitlines()), done.stderr
+
+
+def test_list_says_how_much_room_an_environment_takes(workshop: Workshop) -> None:
+    workshop.toolchain()
+    assert _row(workshop)["bytes"] is None
+    assert bench("sync", "gadgets", shop=workshop).returncode == 0
+    row = _row(workshop)
+    used = sum(path.lstat().st_blocks * 512 for path in Path(row["folder"]).rglob("*") if not path.is_dir())
+    assert row["ready"] and row["bytes"] == used > 0
+
+
+def test_a_lock_that_disagrees_with_its_toml_is_said_and_refused(workshop: Workshop) -> None:
+    workshop.toolchain()
+    assert bench("sync", "gadgets", shop=workshop).returncode == 0
+    toml = workshop.files / "gadgets.toml"
+    toml.write_text(toml.read_text().replace("gadget==1.0", "gadget>=2"))
+    said = "gadgets.toml asks for gadget>=2, the lock has gadget==1.0; make it again: bench env lock gadgets"
+    listed = bench("list", shop=workshop)
+    assert listed.returncode == 1 and said in listed.stderr
+    assert any(line.startswith("gadgets      LOCK DIFFERS") for line in listed.stdout.splitlines())
+    doctor = bench("doctor", shop=workshop)
+    assert doctor.returncode == 4 and "MISSING toolchain gadgets: " in doctor.stdout and said in doctor.stdout
+    sync = bench("sync", "gadgets", shop=workshop)
+    assert sync.returncode == 2 and said in sync.stderr
+
+
+def test_an_override_that_the_lock_does_not_follow_disagrees(workshop: Workshop) -> None:
+    workshop.toolchain(extra='overrides = ["gadget<1", "gizmo ; sys_platform == \'never\'"]')
+    assert "asks for gadget<1, the lock has gadget==1.0" in bench("list", shop=workshop).stderr
+
+
+def test_a_requirement_that_is_none_is_named(workshop: Workshop) -> None:
+    workshop.toolchain()
+    (workshop.files / "gadgets.toml").write_text('title = "x"\ninterpreter = ">=3.11"\nrequirements = ["gizmo = 1"]\n')
+    done = bench("list", shop=workshop)
+    assert done.returncode == 2 and "requirements: 'gizmo = 1' is not a requirement such as" in done.stderr
+
+
+def test_the_option_stands_before_or_behind_the_action(workshop: Workshop) -> None:
+    workshop.toolchain()
+    command = [sys.executable, "-m", "bench_plugin.cli.main", "env", "list", "--toolchains", str(workshop.files)]
+    done = subprocess.run(command, cwd=workshop.cache.parent, capture_output=True, text=True, timeout=60)
+    assert "\ngadgets " in done.stdout == bench("list", shop=workshop).stdout
+
+
+def _row(shop: Workshop) -> dict[str, Any]:
+    rows = json.loads(bench("list", "--json", shop=shop).stdout)
+    found: dict[str, Any] = next(row for row in rows if row["name"] == "gadgets")
+    return found

@@ -98,7 +98,7 @@ def test_an_adapter_that_changed_is_sent_again(pool: AgentPool, tmp_path: Path) 
 def test_a_lease_resets_unless_it_is_sticky(pool: AgentPool) -> None:
     seen = []
     for sticky in ("", "", "model", "model", "other", ""):
-        with pool.lease("fake", sticky=sticky) as agent:
+        with pool.lease("fake", affinity=sticky) as agent:
             seen.append(agent.call("fake", "go", {}, limits=LIMITS).meta["remembered"])
     assert seen == [1, 1, 1, 2, 1, 1]
 

@@ -87,7 +87,7 @@ class Corpus:
     def collected(self) -> Done:
         """The stage that made the corpus. Raises CorpusFailed."""
         call = CallSpec("collect", {})
-        return self._made(Task(Stage.BUILD, CORPUS, (call,), {}, COLLECTING))
+        return self._made(Task(Stage.BUILD, CORPUS, (call,), {}, COLLECTING, refreshed=False))
 
     @property
     def key(self) -> str:
@@ -111,7 +111,7 @@ class Corpus:
             skewed = [one for one, row in rows.items() if newer(row, opset, ir)]
             call = CallSpec("convert", {"opset": opset, "ir": ir, "cases": skewed})
             parts = {"corpus": self.key}
-            task = Task(Stage.BUILD, CORPUS, (call,), parts, COLLECTING, self.collected.files)
+            task = Task(Stage.BUILD, CORPUS, (call,), parts, COLLECTING, self.collected.files, refreshed=False)
             self._converted[place] = self._made(task)
         done = self._converted[place]
         row = self._pack(done, "cases").rows[name]
@@ -146,7 +146,7 @@ class Corpus:
                     needs[name] = _rule(row).need
             needs = {name: need for name, need in needs.items() if need}
             call = CallSpec("evaluate", {"needs": needs})
-            task = Task(Stage.REFERENCE, TRUTHS, (call,), {"corpus": done.key}, COLLECTING, done.files)
+            task = Task(Stage.REFERENCE, TRUTHS, (call,), {"corpus": done.key}, COLLECTING, done.files, refreshed=False)
             self._evaluations[key] = self._made(task)
         return self._evaluations[key]
 

@@ -25,19 +25,21 @@ def samples(model: Model, seed: int, count: int, layout: str = "") -> dict[str, 
     A batched input has shape [count, ...] (one sample is [1, ...]); any other [count, *shape].
     """
     binding = {**model.binding(0), BATCH: 1}
-    drawn = {}
+    arrays = {}
     for spec in model.inputs:
         shape = spec.bound(binding)
         per_sample = shape[1:] if is_batched(model) else shape
-        drawn[spec.name] = to_layout(_draw(spec, seed, (count, *per_sample)), spec.layout, layout, is_batched(model))
-    return drawn
+        arrays[spec.name] = to_layout(
+            _generate(spec, seed, (count, *per_sample)), spec.layout, layout, is_batched(model)
+        )
+    return arrays
 
 
-def whole(model: Model, seed: int, layout: str = "") -> dict[str, np.ndarray[Any, Any]]:
+def second_binding(model: Model, seed: int, layout: str = "") -> dict[str, np.ndarray[Any, Any]]:
     """One set of inputs at the second binding of the symbols, the batch dimension included."""
     binding = model.binding(1)
     return {
-        spec.name: to_layout(_draw(spec, seed + 1, spec.bound(binding)), spec.layout, layout, batched=True)
+        spec.name: to_layout(_generate(spec, seed + 1, spec.bound(binding)), spec.layout, layout, batched=True)
         for spec in model.inputs
     }
 
@@ -79,7 +81,7 @@ def describe(model: Model, layout: str = "") -> list[dict[str, Any]]:
     return rows
 
 
-def _draw(spec: InputSpec, seed: int, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def _generate(spec: InputSpec, seed: int, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     import numpy as np
 
     rng = np.random.default_rng([seed, zlib.crc32(spec.name.encode())])

@@ -1,0 +1,1 @@
+"""What the subcommands share: their arguments and exit codes, and how they print."""

@@ -1,0 +1,140 @@
+"""Compile a subject and run what came of it, outside the cache: two processes that are held from subject to subject.
+
+Operator cases, generated graphs and parts of a graph come by the hundred and take milliseconds each, so they are not
+stored stage by stage. Models go through the same calls (tasks/compile_tasks.py), the same repeats (retry.py) and the
+same agents, with every stage in the cache (stages.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.outcome import Failure
+from bench_plugin.pipeline.retry import repeated, repeats
+from bench_plugin.pipeline.stages import Done, Task, failure_of, perform
+from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
+from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
+from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
+from bench_plugin.reach.processes.supervisor import AgentPool
+
+LOOK_EVERY = 50  # subjects after which an agent's memory is looked at
+GROWN = 3  # an agent that holds more than a third of its limit is replaced
+NOTED = ("effective", "placement", "notes", "shims")
+
+
+@dataclass(frozen=True)
+class CompiledRun:
+    """What became of a subject: the stage that ran it, or where it failed.
+
+    ``seconds`` per stage; ``peak`` resident bytes; ``meta`` what both calls said of precision and placement.
+    """
+
+    failure: Failure | None
+    ran: Done | None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    peak: int = 0
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    retry: Mapping[str, Any] = field(default_factory=dict)
+
+
+class CompileRun:
+    """Compiles and runs the subjects of one user of the pool. Not to be used from two threads at once."""
+
+    def __init__(self, pool: AgentPool, tasks: CompileTasks, *, name: str) -> None:
+        self._pool = pool
+        self._tasks = tasks
+        self._name = name
+        self._held: dict[tuple[str, str], tuple[ExitStack, Agent]] = {}
+        self._count = 0
+
+    def run(
+        self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None, fresh: bool = False
+    ) -> CompiledRun:
+        """Compile the subject as the cell says and run it; for another target than ``local`` compile it only.
+
+        Raises EnvironmentMissing. ``fresh`` starts new processes for it.
+        """
+        self._count += 1
+        if self._count % LOOK_EVERY == 0:
+            self._replace_grown(limits)
+        if fresh:
+            self._end()
+        found, used = self._attempt(cell, subject, limits, calibration)
+        if found.failure is None or not repeats(found.failure, used=used, short=True):
+            return found
+        again, _ = self._attempt(cell, subject, limits, calibration)
+        return replace(again, retry=repeated(found.failure, again.failure))
+
+    def close(self) -> None:
+        """Give the agents back."""
+        for place in list(self._held):
+            self._release(place)
+
+    def _end(self) -> None:
+        """End the agents, so that the next call starts new ones."""
+        for place, (_, agent) in list(self._held.items()):
+            agent.close()
+            self._release(place)
+
+    def _attempt(
+        self, cell: Cell, subject: Subject, limits: Limits, calibration: InputSet | None
+    ) -> tuple[CompiledRun, bool]:
+        if self._tasks.in_one_process(cell):
+            done, used = self._performed(self._tasks.compile_and_run(cell, subject, limits, calibration=calibration))
+            return _joined(done, done), used
+        compiled, used = self._performed(self._tasks.compile(cell, subject, limits, calibration=calibration))
+        if compiled.failure is not None or cell.target != "local":
+            return _joined(compiled, None), used
+        try:
+            ran, warm = self._performed(self._tasks.run(cell, subject, compiled, limits))
+        finally:
+            for path in compiled.files.values():
+                path.unlink(missing_ok=True)
+        return _joined(compiled, ran), used and warm
+
+    def _performed(self, task: Task) -> tuple[Done, bool]:
+        place = (task.toolchain, f"{self._name}-{task.role}")
+        try:
+            agent = self._agent(place)
+        except AgentFailure as error:
+            return Done("", {}, {}, {}, failure_of(error, task.stage), {}, 0, cached=False), False
+        used = agent.calls > 0
+        return perform(agent, task), used
+
+    def _agent(self, place: tuple[str, str]) -> Agent:
+        held = self._held.get(place)
+        if held is not None and held[1].lost:
+            self._release(place)
+            held = None
+        if held is None:
+            stack = ExitStack()
+            toolchain, role = place
+            agent = stack.enter_context(self._pool.lease(toolchain, role=role, affinity=self._name))
+            held = self._held[place] = (stack, agent)
+        return held[1]
+
+    def _release(self, place: tuple[str, str]) -> None:
+        stack, _ = self._held.pop(place)
+        stack.close()
+
+    def _replace_grown(self, limits: Limits) -> None:
+        for place, (_, agent) in list(self._held.items()):
+            if agent.lost or agent.resident() > limits.memory_bytes / GROWN:
+                agent.close()
+                self._release(place)
+
+
+def _joined(compiled: Done, ran: Done | None) -> CompiledRun:
+    both = [compiled] if ran is None or ran is compiled else [compiled, ran]
+    seconds: dict[str, float] = {}
+    meta: dict[str, Any] = {}
+    for done in both:
+        seconds.update({name: round(value, 6) for name, value in done.seconds.items() if name != "call"})
+        for said in done.meta.values():
+            meta.update({name: said[name] for name in NOTED if said.get(name)})
+    failure = next((done.failure for done in both if done.failure), None)
+    return CompiledRun(failure, ran if failure is None else None, seconds, max(done.peak for done in both), meta)

@@ -1,0 +1,69 @@
+"""``bench list``: every kind, as a table and as JSON; what a project adds is listed too."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bench_plugin.cli.list import KINDS
+from tests.project import Project
+
+KNOWN = {
+    "models": "digits_mlp",
+    "frameworks": "pytorch",
+    "compilers": "onnxruntime",
+    "targets": "cortex-m3",
+    "precisions": "w8a8",
+    "exporters": "torchscript",
+    "importers": "onnx2torch",
+    "cases": "test_relu",
+    "toolchains": "emx",
+}
+
+
+@pytest.mark.parametrize("kind", sorted(KNOWN))
+def test_every_kind_is_a_table_and_json(project: Project, kind: str) -> None:
+    table, rows = project.bench("list", kind), json.loads(project.bench("list", kind, "--json").stdout)
+    names = [row["name"] for row in rows]
+    heading, *lines = table.stdout.splitlines()
+    assert KNOWN[kind] in names and table.returncode == 0 and table.stderr == ""
+    assert heading.split()[0] == "name"
+    assert [line.split()[0] for line in lines] == names
+    assert all(set(KINDS[kind].columns) <= set(row) for row in rows)
+
+
+def test_what_a_compiler_takes_and_offers(project: Project) -> None:
+    rows = {row["name"]: row for row in json.loads(project.bench("list", "compilers", "--json").stdout)}
+    assert rows["onnxruntime"]["takes"] == ["onnx"]
+    assert rows["onnxruntime"]["backends"] == ["cpu", "xnnpack", "cuda"]
+    assert rows["onnxruntime"]["version"].count(".") == 2
+    assert rows["command[emx]"]["version"] is None, "nobody knows the version of a described command"
+    assert rows["reference"]["opt_in"] and not rows["onnxruntime"]["opt_in"]
+
+
+def test_what_the_project_adds_is_listed(project: Project) -> None:
+    project.model("mine")
+    project.write("boards/kitchen.toml", 'target = "aarch64"\n')
+    assert "Model mine" in project.bench("list", "models").stdout
+    assert "\nfake " in project.bench("list", "frameworks").stdout
+    assert project.bench("list", "boards").stdout.splitlines()[1].split() == ["kitchen", "kitchen", "aarch64"]
+
+
+def test_the_same_from_a_folder_below_the_project(project: Project) -> None:
+    project.model("mine")
+    (project.folder / "deep/down").mkdir(parents=True)
+    below = Project(project.folder / "deep/down", project.environment)
+    assert below.bench("list", "models").stdout == project.bench("list", "models").stdout
+
+
+def test_an_empty_list_is_fine_and_says_so(project: Project) -> None:
+    done = project.bench("list", "boards")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "there are no boards here\n")
+    assert json.loads(project.bench("list", "boards", "--json").stdout) == []
+
+
+def test_a_board_that_is_no_toml_is_named(project: Project) -> None:
+    project.write("boards/kitchen.toml", "target = \n")
+    done = project.bench("list", "boards")
+    assert done.returncode == 2 and "boards/kitchen.toml: not a TOML file" in done.stderr
