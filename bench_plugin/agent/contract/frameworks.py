@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WEIGHTS = "weights.npz"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ModelCall(Call):
     """A framework's own model, whatever is to be done with it. ``weights.npz`` holds its weights where it is trained.
 
@@ -44,7 +44,7 @@ class ModelCall(Call):
         return one_sample(self.inputs, self.batched)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReferenceCall(ModelCall):
     """What the model computes: in float64, by default kernels, by other kernels, and in float64 off by an ulp.
 
@@ -63,7 +63,7 @@ class ReferenceCall(ModelCall):
         return self._given(SECOND_BINDING)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExportCall(ModelCall):
     """The model as ``model.onnx``; the inputs are one example.
 
@@ -79,7 +79,7 @@ class ExportCall(ModelCall):
     dynamic: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ImportCall(Call):
     """``model.onnx`` as a model of the framework, which is kept for the RunImportedCall that follows.
 
@@ -95,7 +95,7 @@ class ImportCall(Call):
     batched: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RunImportedCall(Call):
     """Outputs ``out0``, ``out1`` ... of the model that was imported by the call before.
 
@@ -111,7 +111,7 @@ class RunImportedCall(Call):
     once: bool = dataclasses.field(default=False, metadata={KEY: "whole"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class TrainCall(ModelCall):
     """The model trained on the call's only input [n, ...], as ``weights.npz``.
 
@@ -128,7 +128,7 @@ class TrainCall(ModelCall):
         return self._array("labels")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FetchCall(Call):
     """A dataset as arrays ``x_train y_train x_test y_test``: images float32 [n, ...] in [0, 1], classes int64 [n]."""
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from bench_plugin.agent.contract.call import Arrays
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CheckCall(Call):
     """What onnx's checker says of ``model.onnx``, and what the file declares of itself."""
 
     operation = "check"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class EvaluateCall(Call):
     """Outputs ``out0``, ``out1`` ... of ``model.onnx`` in float64: the file's float64 reference.
 
@@ -38,7 +38,7 @@ class EvaluateCall(Call):
     samples: Optional[int] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class EvaluateCasesCall(Call):
     """The float64 references of operator cases (``cases.json``, ``cases.bin``) as ``truths.json`` and ``truths.bin``.
 
@@ -50,7 +50,7 @@ class EvaluateCasesCall(Call):
     needs: Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class MutateCall(Call):
     """Outputs ``<mutant>:out0`` ... [n, ...] of every standard mutant of ``model.onnx``.
 
@@ -64,7 +64,7 @@ class MutateCall(Call):
     batched: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class EmulateCall(Call):
     """Outputs ``<precision>:out0`` ... [n, ...] of ``model.onnx``, rounded in float64 as that precision rounds.
 
@@ -78,7 +78,7 @@ class EmulateCall(Call):
     batched: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PrepareCall(Call):
     """A pre-quantised or pre-converted ``model.onnx``.
 
@@ -99,7 +99,7 @@ class PrepareCall(Call):
         return self._given(CALIBRATION)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LayersCall(Call):
     """A QDQ file layer by layer.
 
@@ -111,7 +111,7 @@ class LayersCall(Call):
     binding: Mapping[str, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class OpenCall(Call):
     """A file's graph, ready for subgraph extraction, and the same with its intermediate outputs exposed.
 
@@ -123,7 +123,7 @@ class OpenCall(Call):
     binding: Optional[Mapping[str, int]] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExtractCall(Call):
     """Subgraphs of ``bound.onnx`` side by side in one file, ``part.onnx``.
 
@@ -142,7 +142,7 @@ class ExtractCall(Call):
         return self._given(FIXED)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ShrinkCall(Call):
     """``part.onnx`` and its inputs with every dimension of one size cut to another.
 
@@ -156,14 +156,14 @@ class ShrinkCall(Call):
     to: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CollectCall(Call):
     """ONNX's backend tests as ``cases.json`` and ``cases.bin``."""
 
     operation = "collect"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConvertCall(Call):
     """Operator cases (``cases.json``, ``cases.bin``) rewritten for an older opset and IR.
 
@@ -179,7 +179,7 @@ class ConvertCall(Call):
     cases: Tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class BuildGraphCall(Call):
     """A generated graph as an operator case with its float64 reference; values of its sources are the inputs.
 
