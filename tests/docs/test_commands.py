@@ -77,6 +77,12 @@ def _ci() -> str:
     return (ROOT / ".ci/run").read_text("utf-8")
 
 
+def test_the_page_of_the_contract_is_that_of_the_code() -> None:
+    command = [sys.executable, str(ROOT / "docs/describe_contract.py"), "--check"]
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_ci_runs_the_two_commands_of_the_readme() -> None:
     lines = [command for command in COMMANDS if command.fence.document == "README.md" and NEWCOMER.match(command.text)]
     assert [command.words[-2:] for command in lines] == [(".venv/bin/pytest", "suites"), (".venv/bin/pytest", "tests")]
@@ -136,7 +142,10 @@ def known_options() -> set[str]:
     helps = [_help(*line) for line in words]
     named = set(re.findall(r"^    ([a-z]+) ", helps[1], re.MULTILINE))
     assert subcommands <= named
-    helps += [_help("-m", "bench_plugin.cli.main", name, "--help") for name in sorted(named)]
+    for name in sorted(named):
+        helps.append(_help("-m", "bench_plugin.cli.main", name, "--help"))
+        actions = re.findall(r"^    ([a-z]+) ", helps[-1], re.MULTILINE) if " ACTION " in helps[-1] else []
+        helps += [_help("-m", "bench_plugin.cli.main", name, action, "--help") for action in actions]
     return named | set(re.findall(r"(?<![\w-])--[a-z][\w-]+", "\n".join(helps)))
 
 
