@@ -122,7 +122,7 @@ def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -
     compilers = catalog.of_kind("compiler")
     for compiler, chosen in options.items():
         if compiler not in compilers:
-            raise unknown("compiler of --bench-option", compiler, compilers, listed="compilers")
+            raise UsageError(f"--bench-option: {unknown('compiler', compiler, compilers, listed='compilers')}")
         declared: Mapping[str, list[str]] = compilers[compiler].declaration.get("options", {})
         for name, value in chosen.items():
             if name not in declared:
