@@ -47,8 +47,11 @@ def test_repro_runs_the_cell_alone_and_afresh(project: Project) -> None:
     project.model("b")
     rows = project.run().cells("export")
     key = rows["a"]["key"]
+    page = (project.folder / "reports/onnx-support.md").read_text()
     again = project.bench("repro", key[:6])
     assert again.returncode == 1
+    assert (project.folder / "reports/onnx-support.md").read_text() == page, "its pages are in reports/repro"
+    assert (project.folder / "reports/repro/onnx-support.md").is_file()
     assert "mismatch at compare" in again.stdout
     assert "1 failed" in again.stdout
     assert "cached" not in again.stdout.split("0 with cached")[0]
