@@ -136,7 +136,10 @@ def known_options() -> set[str]:
     helps = [_help(*line) for line in words]
     named = set(re.findall(r"^    ([a-z]+) ", helps[1], re.MULTILINE))
     assert subcommands <= named
-    helps += [_help("-m", "bench_plugin.cli.main", name, "--help") for name in sorted(named)]
+    for name in sorted(named):
+        helps.append(_help("-m", "bench_plugin.cli.main", name, "--help"))
+        actions = re.findall(r"^    ([a-z]+) ", helps[-1], re.MULTILINE) if " ACTION " in helps[-1] else []
+        helps += [_help("-m", "bench_plugin.cli.main", name, action, "--help") for action in actions]
     return named | set(re.findall(r"(?<![\w-])--[a-z][\w-]+", "\n".join(helps)))
 
 
