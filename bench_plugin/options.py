@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-AXES = ("frameworks", "compilers", "targets", "precisions", "models")
-CALIBRATIONS = ("minmax", "entropy", "percentile")
-SEARCHES = ("quick", "nightly")
+from bench_plugin.domain.axes import OPTIONS, Axis
+
 GROUP = ("bench", "bench: conversion and equivalence of trained models")
+NUMBERS = {"jobs": 1, "threads": 1, "seed": 0}  # options that are whole numbers, each with its least value
 
 
 def add_options(parser: pytest.Parser) -> None:
     """Every option that starts with ``--bench-``, the long spelling of the axes included."""
     group = parser.getgroup(*GROUP)
-    for axis in AXES:
-        group.addoption(
-            f"--bench-{axis}", dest=f"bench_{axis}", metavar="A,B", help=f"{axis} to select, comma-separated"
-        )
-    for axis in ("exporters", "importers", "opsets", "cases"):
-        group.addoption(
-            f"--bench-{axis}", dest=f"bench_{axis}", metavar="A,B", help=f"{axis} to select, comma-separated"
-        )
+    for axis in OPTIONS:
+        group.addoption(axis.option, dest=f"bench_{axis.plural}", metavar="A,B", help=f"{axis.help} (comma-separated)")
     group.addoption(
-        "--bench-profile", dest="bench_profile", metavar="NAME", help="smoke, quick (default), published or full"
-    )
+        "--bench-profile", dest="bench_profile", metavar="NAME",
+        help="what runs when nothing is selected: smoke, quick (default), published or full",
+    )  # fmt: skip
     group.addoption(
-        "--bench-model", dest="bench_onnx", action="append", default=[], metavar="FILE.onnx",
+        "--bench-onnx", dest="bench_onnx", action="append", default=[], metavar="FILE.onnx",
         help="a plain ONNX file: check it, run it, import it into every framework, compare; may be repeated",
     )  # fmt: skip
+    # The old spelling of --bench-onnx, one letter away from --bench-models; rows of earlier runs name it.
+    group.addoption("--bench-model", dest="bench_onnx", action="append", help=argparse.SUPPRESS)
     group.addoption(
         "--bench-jobs", dest="bench_jobs", type=int, metavar="N", help="cells computed side by side (default 2)"
     )
@@ -47,26 +45,31 @@ def add_options(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption(
         "--bench-search", dest="bench_search", metavar="NAME",
-        help="how drawn graphs are searched: quick (default; seconds, always the same) or nightly (minutes, random)",
+        help="how generated graphs are searched: quick (default; seconds, always the same) or nightly (minutes, "
+        "random)",
     )  # fmt: skip
     group.addoption(
         "--bench-option", dest="bench_option", action="append", default=[], metavar="COMPILER.NAME=VALUE",
         help="an option that a compiler's adapter declares, such as onnxruntime.optimisation=none; may be repeated",
     )  # fmt: skip
     group.addoption(
-        "--bench-results", dest="bench_results", metavar="FILE", help="rows are written here (reports/results.jsonl)"
-    )
+        "--bench-results", dest="bench_results", metavar="FILE",
+        help="rows are written here (default reports/results.jsonl in the project's folder)",
+    )  # fmt: skip
     group.addoption(
-        "--bench-cache", dest="bench_cache", metavar="DIR", help="stage cache (default: in the user's cache folder)"
-    )
+        "--bench-cache", dest="bench_cache", metavar="FOLDER",
+        help="finished stages are kept here (default: in the user's cache folder)",
+    )  # fmt: skip
     group.addoption(
-        "--bench-resume",
-        dest="bench_resume",
-        action="store_true",
+        "--bench-resume", dest="bench_resume", action="store_true",
         help="reuse rows of the results file that are still valid",
-    )
+    )  # fmt: skip
     group.addoption(
-        "--bench-refresh", dest="bench_refresh", action="store_true", help="ignore cached stages and make them again"
+        "--bench-refresh",
+        dest="bench_refresh",
+        action="store_true",
+        help="make again what the compared tools gave, although it is stored; the corpus of operator cases and its "
+        "references stay (`bench cache prune --keep-gb 0` drops everything)",
     )
 
 
@@ -78,92 +81,114 @@ def add_short_axes(parser: pytest.Parser) -> list[str]:
     taken = _registered(parser)
     group = parser.getgroup(*GROUP)
     refused = []
-    for axis in AXES:
-        if f"--{axis}" in taken:
-            refused.append(axis)
+    for axis in (axis for axis in OPTIONS if axis.short):
+        if f"--{axis.plural}" in taken:
+            refused.append(axis.plural)
         else:
-            group.addoption(f"--{axis}", dest=f"bench_{axis}", metavar="A,B", help=f"the same as --bench-{axis}")
+            group.addoption(
+                f"--{axis.plural}", dest=f"bench_{axis.plural}", metavar="A,B", help=f"the same as {axis.option}"
+            )
     return refused
 
 
 def concerns(config: pytest.Config) -> bool:
     """Whether an option of the plugin was given, or a project's configuration speaks of it."""
-    if any(value for name, value in vars(config.option).items() if name.startswith("bench_")):
+    given = (value for name, value in vars(config.option).items() if name.startswith("bench_"))
+    if any(value not in (None, False, []) for value in given):
         return True
     from bench_plugin.domain.settings import configured
 
     return configured(config.rootpath)
 
 
-def split(text: str | None) -> tuple[str, ...]:
-    """A comma-separated option's values, without blanks and repeats."""
-    return tuple(dict.fromkeys(part.strip() for part in (text or "").split(",") if part.strip()))
+def read_settings(config: pytest.Config) -> Any:
+    """The run's Settings: the command line's options over the configuration file.
+
+    Relative paths of options are relative to where pytest was started. Raises UsageError.
+    """
+    from dataclasses import replace
+
+    from bench_plugin.domain.errors import UsageError
+    from bench_plugin.domain.settings import CALIBRATIONS, SEARCHES, compiler_options, read_settings_file
+
+    option, said = config.option, read_settings_file(config.rootpath)
+    if option.bench_resume and option.bench_refresh:
+        raise UsageError("--bench-resume reuses finished cells and --bench-refresh makes them again: give one of them")
+    given: dict[str, Any] = {name: value for name in NUMBERS if (value := _number(option, name)) is not None}
+    for name in ("results", "cache"):
+        if (path := getattr(option, f"bench_{name}")) is not None:
+            given[name] = _path(config, f"--bench-{name}", path)
+    calibration = _one_of(option, "calibration", CALIBRATIONS) or said.calibration
+    search = _one_of(option, "search", SEARCHES) or said.search
+    return replace(
+        said, **given, selection=_selection(config, said.selection), resume=option.bench_resume,
+        refresh=option.bench_refresh, search=search, calibration=calibration,
+        options=compiler_options(option.bench_option),
+    )  # fmt: skip
+
+
+def _selection(config: pytest.Config, said: Any) -> Any:
+    from dataclasses import replace
+
+    from bench_plugin.domain.errors import UsageError
+
+    option = config.option
+    chosen = {axis.plural: _values(option, axis) for axis in OPTIONS}
+    files = tuple(_path(config, "--bench-onnx", name) for name in option.bench_onnx)
+    for path in files:
+        if not path.is_file():
+            raise UsageError(f"--bench-onnx: there is no file {path}")
+    return replace(said, profile=option.bench_profile or said.profile, onnx_files=files, **chosen)
+
+
+def _values(option: Any, axis: Axis) -> tuple[Any, ...]:
+    """A comma-separated option's values, without blanks and repeats. Raises UsageError for an option without any."""
+    from bench_plugin.domain.errors import UsageError
+
+    text = getattr(option, f"bench_{axis.plural}")
+    if text is None:
+        return ()
+    parts = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not parts:
+        raise UsageError(f"{axis.option}: {text!r} names none; leave the option out for what the profile says")
+    try:
+        return tuple(axis.parse(part) for part in parts)
+    except ValueError:
+        raise UsageError(f"{axis.option}: {text!r} is not a list of whole numbers, such as 13,17") from None
+
+
+def _number(option: Any, name: str) -> int | None:
+    from bench_plugin.domain.errors import UsageError
+    from bench_plugin.domain.settings import MOST_SEED
+
+    given: int | None = getattr(option, f"bench_{name}")
+    if given is not None and given < NUMBERS[name]:
+        wanted = "a positive number" if NUMBERS[name] else f"a number from 0 to {MOST_SEED}"
+        raise UsageError(f"--bench-{name}: {given} is not {wanted}")
+    if given is not None and name == "seed" and given > MOST_SEED:
+        raise UsageError(f"--bench-seed: {given} is not a number from 0 to {MOST_SEED}")
+    return given
+
+
+def _one_of(option: Any, name: str, valid: tuple[str, ...]) -> str | None:
+    from bench_plugin.domain.choices import hint
+    from bench_plugin.domain.errors import UsageError
+
+    given: str | None = getattr(option, f"bench_{name}")
+    if given is not None and given not in valid:
+        raise UsageError(f"--bench-{name}: unknown name {given!r}; {hint(given, valid)}")
+    return given
+
+
+def _path(config: pytest.Config, name: str, text: str) -> Path:
+    """An option's path, relative to where the user stands."""
+    from bench_plugin.domain.errors import UsageError
+
+    if not text.strip():
+        raise UsageError(f"{name}: the path is empty")
+    return Path(config.invocation_params.dir, Path(text).expanduser())
 
 
 def _registered(parser: pytest.Parser) -> set[str]:
     groups: Iterable[Any] = [parser._anonymous, *parser._groups]  # pytest has no public way to ask
     return {name for group in groups for option in group.options for name in option.names()}
-
-
-def read_settings(config: pytest.Config) -> Any:
-    """The run's Settings from options over the configuration file. Raises UsageError."""
-    from bench_plugin.domain.errors import UsageError
-    from bench_plugin.domain.settings import Selection, Settings, compiler_options, read_rules, read_table
-
-    option = config.option
-    table = read_table(config.rootpath)
-    try:
-        opsets = tuple(int(text) for text in split(option.bench_opsets))
-    except ValueError:
-        raise UsageError(
-            f"--bench-opsets: {option.bench_opsets!r} is not a list of whole numbers, such as 13,17"
-        ) from None
-    for name in ("jobs", "threads"):
-        given = getattr(option, f"bench_{name}")
-        if given is not None and given < 1:
-            raise UsageError(f"--bench-{name}: {given} is not a positive number")
-    files = tuple(Path(config.invocation_params.dir, name) for name in option.bench_onnx)
-    for path in files:
-        if not path.is_file():
-            raise UsageError(f"--bench-model: there is no file {path}")
-    selection = Selection(
-        profile=option.bench_profile or table.get("profile", "quick"),
-        **{axis: split(getattr(option, f"bench_{axis}")) for axis in (*AXES, "exporters", "importers", "cases")},
-        opsets=opsets, onnx_files=files, include=read_rules(table, "include"), exclude=read_rules(table, "exclude"),
-    )  # fmt: skip
-    cache = option.bench_cache or table.get("cache")
-    paths: dict[str, Any] = {
-        name: tuple(config.rootpath / path for path in table.get(name, []))
-        for name in ("adapters", "toolchains", "models", "expectations")
-    }
-    return Settings(
-        root=config.rootpath,
-        selection=selection,
-        jobs=option.bench_jobs or table.get("jobs", 2),
-        threads=option.bench_threads or table.get("threads", 0),
-        seed=option.bench_seed if option.bench_seed is not None else table.get("seed", 0),
-        results=config.rootpath / (option.bench_results or table.get("results", "reports/results.jsonl")),
-        cache=Path(cache).expanduser() if cache else None,
-        resume=option.bench_resume,
-        refresh=option.bench_refresh,
-        search=_search(option.bench_search or SEARCHES[0]),
-        calibration=_calibration(option.bench_calibration or table.get("calibration", CALIBRATIONS[0])),
-        options=compiler_options(option.bench_option),
-        **paths,
-    )
-
-
-def _calibration(name: str) -> str:
-    from bench_plugin.domain.errors import UsageError
-
-    if name not in CALIBRATIONS:
-        raise UsageError(f"--bench-calibration: unknown method {name!r}; valid are {', '.join(CALIBRATIONS)}")
-    return name
-
-
-def _search(name: str) -> str:
-    from bench_plugin.domain.errors import UsageError
-
-    if name not in SEARCHES:
-        raise UsageError(f"--bench-search: unknown name {name!r}; valid are {', '.join(SEARCHES)}")
-    return name

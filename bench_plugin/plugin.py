@@ -11,24 +11,30 @@ from _pytest._code.code import TerminalRepr  # what reports may carry; pytest na
 from _pytest._io import TerminalWriter
 
 from bench_plugin import options
+from bench_plugin.domain.axes import MARKER_AXES, Check
+from bench_plugin.plain_imports import PlainImports
 
 if TYPE_CHECKING:
     from bench_plugin.domain.cell import Cell
     from bench_plugin.domain.outcome import Outcome
     from bench_plugin.matrix.matrix import Plan
     from bench_plugin.session.session import Judged, Run
+    from bench_plugin.terminal import Progress
 
 RUN = pytest.StashKey["Run"]()
+PROGRESS = pytest.StashKey["Progress"]()
 JUDGED = pytest.StashKey["Judged"]()
 REFUSED = pytest.StashKey[list[str]]()
 WRONG = pytest.StashKey[list[str]]()
 EMPTY = pytest.StashKey[dict[str, str]]()
+KNOWN = "bench_known"  # the attribute of a report that says: a known failure, with its key
 USAGE_OUTPUT = "bench_usage_error"  # how a worker of pytest-xdist tells its controller of a usage error
 
 MARKERS = (
-    "bench(check, models=None, frameworks=None, exporters=None, importers=None, opsets=None): run this test once per "
-    "cell of the check ('export' or 'import'), narrowed to the given axes",
-    "tolerance(k=None, floor=None, cap=None): other tolerances for the cells of this test (docs/numbers.md)",
+    f"bench(check, {', '.join(f'{axis}=None' for axis in MARKER_AXES)}): run this test once per cell of the check (one "
+    f"of {', '.join(Check)}), narrowed to the given axes, each a name or a list",
+    "tolerance(k=None, floor=None, cap=None): other tolerances for the cells of this test, each by its name "
+    "(docs/numbers.md)",
 )
 
 
@@ -44,19 +50,10 @@ class BenchCell:
         """Carry the cell through its stages and record the verdict; returns the outcome, whatever it is."""
         if JUDGED not in self._item.stash:
             self._item.stash[JUDGED] = run_of(self._config).verdict(
-                self.cell, nodeid=self._item.nodeid, waiting=self._say
+                self.cell, nodeid=self._item.nodeid, progress=_progress(self._config)
             )
         judged: Judged = self._item.stash[JUDGED]
         return judged.outcome
-
-    def _say(self, text: str) -> None:
-        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
-        capture = self._config.pluginmanager.get_plugin("capturemanager")
-        if reporter is None or capture is None:
-            return
-        with capture.global_and_fixture_disabled():
-            reporter.ensure_newline()
-            reporter.write_line(f"  ... {text}")
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,8 @@ def bench_cell(request: pytest.FixtureRequest) -> BenchCell:
     """The cell that this test was parametrised with; only for tests marked ``bench(check=...)``."""
     if not hasattr(request, "param"):
         pytest.fail(
-            "fixture bench_cell needs a test marked @pytest.mark.bench(check='export') or check='import'", pytrace=False
+            "fixture bench_cell needs a test marked @pytest.mark.bench(check='export') or another check",
+            pytrace=False,
         )
     cell: Cell = request.param
     for axis, value in cell.axes().items():
@@ -112,6 +110,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    imports = PlainImports()
+    imports.install()
+    config.add_cleanup(imports.remove)
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     if getattr(config.option, "dist", "no") != "no" and not hasattr(config, "workerinput"):
@@ -170,11 +171,22 @@ def run_of(config: pytest.Config) -> Run:
     return config.stash[RUN]
 
 
+def _progress(config: pytest.Config) -> Progress:
+    """What says how far the run is; made when the first cell is waited for."""
+    if PROGRESS not in config.stash:
+        from bench_plugin.terminal import Progress
+
+        config.stash[PROGRESS] = Progress(config, run_of(config))
+    return config.stash[PROGRESS]
+
+
 def _noter(config: pytest.Config) -> Any:
     def note(text: str) -> None:
         reporter = config.pluginmanager.get_plugin("terminalreporter")
         capture = config.pluginmanager.get_plugin("capturemanager")
         if reporter is not None and capture is not None:
+            if PROGRESS in config.stash:
+                config.stash[PROGRESS].clear()
             with capture.global_and_fixture_disabled():
                 reporter.ensure_newline()
                 reporter.write_line(f"bench: {text}")
@@ -200,7 +212,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _plan(metafunc: pytest.Metafunc, marker: pytest.Mark) -> Plan:
-    from bench_plugin.domain.cell import Check
     from bench_plugin.domain.errors import UsageError
 
     axes = dict(marker.kwargs)
@@ -249,15 +260,27 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     from bench_plugin.domain.errors import BenchError
 
     cells = {}
-    for item in session.items:
-        callspec = getattr(item, "callspec", None)
-        if callspec is not None and "bench_cell" in callspec.params:
-            marker = item.get_closest_marker("tolerance")
-            cells[callspec.params["bench_cell"]] = dict(marker.kwargs) if marker else {}
     try:
+        for item in session.items:
+            callspec = getattr(item, "callspec", None)
+            if callspec is not None and "bench_cell" in callspec.params:
+                cells[callspec.params["bench_cell"]] = _tolerances(item)
         run_of(session.config).begin(cells)
     except BenchError as error:
         _usage_error(session, f"bench: {error}")
+
+
+def _tolerances(item: pytest.Item) -> dict[str, float]:
+    """What the marker ``tolerance`` of a test gives, by name. Raises UsageError for a value without a name."""
+    from bench_plugin.domain.errors import UsageError
+
+    marker = item.get_closest_marker("tolerance")
+    if marker is not None and marker.args:
+        value = marker.args[0]
+        raise UsageError(
+            f"{item.nodeid}: marker tolerance: {value!r} has no name; write k={value}, floor={value} or cap={value}"
+        )
+    return dict(marker.kwargs) if marker else {}
 
 
 def _usage_error(session: pytest.Session, text: str) -> None:
@@ -289,8 +312,9 @@ def pytest_runtest_makereport(
     if result is Result.FAILED:
         report.outcome, report.longrepr = "failed", CellRepr(judged.text, _short(judged))
     elif result is Result.XFAILED:
-        report.outcome, report.wasxfail = "skipped", judged.judgement.reason
+        report.outcome, report.wasxfail = "skipped", f"{judged.judgement.reason} (cell {judged.key})"
         report.longrepr = judged.text
+        report.__dict__[KNOWN] = judged.key  # pytest-xdist hands it to its controller
     elif result is Result.SKIPPED:
         path, line, _ = item.location
         report.outcome, report.longrepr = (
@@ -300,22 +324,45 @@ def pytest_runtest_makereport(
     return report
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if (RUN in config.stash and config.stash[RUN].started) or _workers_ran(config):
-        from bench_plugin.terminal import write_summary
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> Iterator[None]:
+    """pytest's short summary is written inside of this: it counts known failures and does not list them."""
+    if not _ran(config):
+        return (yield)
+    from bench_plugin.terminal import known_failures_not_listed
 
-        write_summary(run_of(config), terminalreporter)
+    with known_failures_not_listed(config, terminalreporter, KNOWN):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    """After everything that pytest and other plugins write: the grids."""
+    try:
+        return (yield)
+    finally:
+        if _ran(session.config):
+            from bench_plugin.terminal import finish
+
+            finish(run_of(session.config), session.config)
+
+
+def _ran(config: pytest.Config) -> bool:
+    """Whether this process reports on cells: it computed some, or its workers did."""
+    if hasattr(config, "workerinput"):
+        return False
+    return (RUN in config.stash and config.stash[RUN].started) or _workers_ran(config)
 
 
 def _workers_ran(config: pytest.Config) -> bool:
     """Whether this is pytest-xdist's controller, and its workers computed cells."""
     session = config.pluginmanager.get_plugin("dsession")
-    if session is None or hasattr(config, "workerinput"):
+    if session is None:
         return False
-    from bench_plugin.results.rows import run_of_results
+    from bench_plugin.results.writer import opener_of
 
     run = str(session.nodemanager.testrunuid)
-    return run_of_results(options.read_settings(config).results) == run
+    return opener_of(options.read_settings(config).results) == run
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

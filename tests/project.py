@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,22 @@ def kept_environment() -> dict[str, str]:
     """The tests' own, but compiled modules are kept: compiling pytest's plugins anew costs seconds per run."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "COLUMNS": "250"}
+
+
+@contextmanager
+def signals_of_a_terminal(*, ignored: Sequence[signal.Signals] = ()) -> Iterator[None]:
+    """Processes that start meanwhile take SIGINT and SIGQUIT as usual, whatever the parent of these tests ignores.
+
+    ``ignored`` signals they ignore, as behind ``nohup … &`` and in the jobs of some CI systems.
+    """
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGQUIT)}
+    for number in before:  # a handler ends at exec, what is ignored stays ignored
+        signal.signal(number, signal.SIG_IGN if number in ignored else signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @dataclass(frozen=True)
@@ -92,28 +110,40 @@ class Project:
         """pytest on the project's tests, with the fake framework alone."""
         names = models or ",".join(sorted(path.stem for path in (self.folder / "fixtures/models").glob("*.toml")))
         chosen = (
-            [f"--models={names}"] if names and not any(one.startswith("--bench-model") for one in arguments) else []
+            [f"--models={names}"]
+            if names and not any(one.startswith(("--bench-model", "--bench-onnx")) for one in arguments)
+            else []
         )
         fixed = ["-p", "no:cacheprovider", "--frameworks=fake", f"--bench-cache={self.folder / 'cache'}", *chosen]
         return [sys.executable, "-m", "pytest", "test_models.py", *fixed, *arguments]
 
-    def start(self, *arguments: str, models: str | None = None) -> subprocess.Popen[str]:
-        """pytest as a process of its own group."""
-        return subprocess.Popen(
-            self.command(*arguments, models=models),
-            cwd=self.folder,
-            env=self.environment,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    def start(
+        self, *arguments: str, models: str | None = None, ignored: Sequence[signal.Signals] = ()
+    ) -> subprocess.Popen[str]:
+        """pytest as a process of its own group, that ignores these signals from its start."""
+        with signals_of_a_terminal(ignored=ignored):
+            return subprocess.Popen(
+                self.command(*arguments, models=models),
+                cwd=self.folder,
+                env=self.environment,
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     def run(self, *arguments: str, models: str | None = None) -> Finished:
         """Run pytest to its end (at most two minutes)."""
         with self.start(*arguments, models=models) as process:
             text, _ = process.communicate(timeout=120)
         return Finished(process.returncode, text, self.rows())
+
+    def finish(self, command: Sequence[str], *, below: str = ".") -> subprocess.CompletedProcess[str]:
+        """A command in the project's folder, or in one below it, to its end."""
+        return subprocess.run(
+            command, cwd=self.folder / below, env=self.environment, text=True, timeout=120, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
 
     def bench(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """The command ``bench`` in the project's folder."""

@@ -1,8 +1,8 @@
-"""What adapters are given and give back, and the errors that carry a symptom of their own."""
+"""What adapters give back, and the errors that carry a symptom of their own; contract/ is what they are given."""
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Optional
+from typing import Dict, List, Optional
 
 from bench_plugin.agent.wire import Array
 
@@ -21,32 +21,8 @@ class VersionSkew(Exception):
     """The tool is older than the model's opset or IR."""
 
 
-class Call:
-    """One request: metadata, arrays and files by name, and a scratch folder for result files.
-
-    ``files`` maps names to readable paths, which are never written to; result files must lie below ``folder``,
-    which is emptied when the next call begins.
-    """
-
-    def __init__(
-        self,
-        operation: str,
-        meta: Dict[str, object],
-        arrays: Dict[str, Array],
-        files: Dict[str, str],
-        folder: str,
-        announce: Callable[[str], None],
-    ) -> None:
-        self.operation = operation
-        self.meta = meta
-        self.arrays = arrays
-        self.files = files
-        self.folder = folder
-        self._announce = announce
-
-    def stage(self, name: str) -> None:
-        """Tell the host that the stage begins now: the deadline counts from here."""
-        self._announce(name)
+class NotProvided(Exception):
+    """Something that the adapter needs is not on this machine, such as a target's compiler: not the tool's fault."""
 
 
 class Reply:

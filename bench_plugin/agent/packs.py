@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Tuple
 
-from bench_plugin.agent.adapter import Call
 from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.wire import Array
 
@@ -130,22 +129,18 @@ def blobs_of(values: Sequence[Any], prefix: str = VALUE) -> Tuple[List[Any], Dic
     return [add(value) for value in values], blobs
 
 
-def given(call: Call) -> Dict[str, Any]:
-    """The inputs of a call by name: plain arrays ``in:<name>``, and values that ``meta["values"]`` describes."""
-    found: Dict[str, Any] = {name[3:]: to_numpy(array) for name, array in call.arrays.items() if name.startswith("in:")}
-    described: Any = call.meta.get("values") or {}
+def read(described: Mapping[str, Any], arrays: Mapping[str, Array]) -> Dict[str, Any]:
+    """The inverse of :func:`blobs_of`: values by name, from their descriptions and the blobs of a call."""
 
-    def read(description: Any) -> Any:
+    def value_of(description: Any) -> Any:
         if description is None:
             return None
         if isinstance(description, list):
-            return [read(item) for item in description]
-        raw = to_numpy(call.arrays[VALUE + str(description["o"])])
+            return [value_of(item) for item in description]
+        raw = to_numpy(arrays[VALUE + str(description["o"])])
         return tensor_of(description["d"], description["s"], raw)
 
-    for name, description in described.items():
-        found[name] = read(description)
-    return found
+    return {name: value_of(description) for name, description in described.items()}
 
 
 def reply(values: Sequence[Any]) -> Tuple[Dict[str, Any], Dict[str, Array]]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import re
 import sys
 import traceback
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Type
 
-from bench_plugin.agent import wire
-from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported, VersionSkew, symptom_of, type_names
+from bench_plugin.agent import modules, wire
+from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported, VersionSkew, symptom_of, type_names
 from bench_plugin.agent.channel import Channel, Closed
-from bench_plugin.agent.declaration import declaration_of
+from bench_plugin.agent.contract import CALLS, Call, Malformed, Place
 from bench_plugin.agent.measure import PeakMemory, Stopwatch
 from bench_plugin.agent.store import Refused, Store
 
@@ -22,18 +21,21 @@ DETAIL_BYTES = 64 * 1024
 
 
 class Loaded:
-    """An adapter in this process: its declaration, and its instance once it was called."""
+    """An adapter in this process: its declaration, the records of its operations, and its instance once it was called.
 
-    def __init__(self, name: str, path: str) -> None:
-        spec = importlib.util.spec_from_file_location("bench_adapter_" + re.sub(r"\W", "_", name), path)
-        if spec is None or spec.loader is None:
-            raise Refused("%s cannot be loaded" % path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-        with open(path, encoding="utf-8") as file:
-            self.declaration = declaration_of(file.read())
-        self._module = module
+    Raises Refused for an operation that neither the contract nor the adapter's own CALLS knows.
+    """
+
+    def __init__(self, name: str, path: str, module: str) -> None:
+        self._module = modules.loaded(module, path)
+        self.declaration: Dict[str, Any] = self._module.ADAPTER
+        self.calls: Dict[str, Type[Call]] = {**CALLS, **getattr(self._module, "CALLS", {})}
+        for operation in self.declaration.get("operations", ()):
+            if operation not in self.calls:
+                known = ", ".join(sorted(CALLS))
+                raise Refused(
+                    "adapter %s: operation %r is not in the contract, which has %s" % (name, operation, known)
+                )
         self._instance: Optional[Any] = None
 
     @property
@@ -106,7 +108,8 @@ class Server:
         name, digest = str(frame.meta["adapter"]), str(frame.meta["sha256"])
         readable = re.sub(r"[^A-Za-z0-9]", "_", name)[:64]  # for tracebacks
         path = self._store.put(digest, bytes(frame.arrays[0].data), suffix="-%s.py" % readable)
-        self._adapters[name] = Loaded(name, path)
+        module = str(frame.meta.get("module") or modules.own(name))
+        self._adapters[name] = Loaded(name, path, module)
         self._channel.send(wire.RESULT, frame.call)
 
     def _loaded(self, frame: wire.Frame) -> Loaded:
@@ -130,9 +133,8 @@ class Server:
 
         names: List[str] = meta.get("arrays", [])
         files = {name: self._given(place) for name, place in meta.get("files", {}).items()}
-        folder = self._store.scratch()
-        arrays = dict(zip(names, frame.arrays))
-        call = Call(operation, meta.get("meta", {}), arrays, files, folder, announce)
+        place = Place(self._store.scratch(), files, dict(zip(names, frame.arrays)), announce)
+        call = loaded.calls[operation].read(meta.get("meta", {}), operation).at(place)
         self._peak.reset()
         reply: Reply = _raising(loaded, operation, call)
         watch.stop()
@@ -153,7 +155,7 @@ class Server:
         sys.stderr.flush()
         text = _message(error)
         meta = {
-            "symptom": "harness" if isinstance(error, (Refused, wire.WireError)) else symptom_of(error),
+            "symptom": "harness" if isinstance(error, (Refused, Malformed, wire.WireError)) else symptom_of(error),
             "message": bounded(text, 4096), "detail": bounded(detail, DETAIL_BYTES), "types": type_names(error),
             "stage": self._stage,
         }  # fmt: skip

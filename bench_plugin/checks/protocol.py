@@ -1,4 +1,4 @@
-"""What a kind of check offers: which adapters a cell needs, what it occupies, and how it is carried to its outcome."""
+"""What a kind of check offers: which adapters a cell needs, what it occupies, and how its outcome is computed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.cache import Cache
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.compile_tasks import CompileTasks
 from bench_plugin.pipeline.judge import Judge
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Stages
-from bench_plugin.pipeline.tasks import Tasks
+from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
+from bench_plugin.pipeline.tasks.model_tasks import Tasks
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 
@@ -68,7 +68,7 @@ class Request:
 
 
 class Checker(Protocol):
-    """Carries the cells of one kind of check through their stages; safe to use from several threads."""
+    """Runs the cells of one kind of check; safe to use from several threads."""
 
     checks: frozenset[Check]
 

@@ -1,15 +1,20 @@
-"""The one list of checks: adding one is a folder beside this file and a line here."""
+"""Every kind of check: a folder beside this file with ``plan.py`` (which cells) and ``check.py`` (how they are run).
+
+Adding a check is such a folder, and its name in :class:`~bench_plugin.domain.axes.Check`, which options, expectations
+and rows are checked against.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol, cast
 
 from bench_plugin.checks.protocol import Checker, Parts
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.planner import Planner
 
-KINDS = ("roundtrip", "equivalence", "quality", "operators", "properties")
+KINDS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/plan.py")))
 
 
 class PlanModule(Protocol):

@@ -15,8 +15,8 @@ from bench_plugin.domain.settings import Settings, settings_here
 from bench_plugin.inventory.cases import FILE, find_index, index_text
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.cache import Cache, default_folder
-from bench_plugin.pipeline.corpus import Corpus, CorpusFailed
 from bench_plugin.pipeline.stages import Stages
+from bench_plugin.pipeline.tasks.corpus import Corpus, CorpusFailed
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
 

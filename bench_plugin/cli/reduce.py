@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.cli.repro import find_row
 from bench_plugin.cli.shared.arguments import add_json, add_results, completed_by
 from bench_plugin.cli.shared.names import compilers, failed_keys, importers
 from bench_plugin.cli.shared.output import note, print_json, shown
@@ -18,13 +17,13 @@ from bench_plugin.diagnosis.trials import Trials
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Symptom
-from bench_plugin.domain.settings import Settings, compiler_options, settings_here
+from bench_plugin.domain.precision import PRECISIONS
+from bench_plugin.domain.settings import Settings, settings_here
 from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.results.rows import read_rows
+from bench_plugin.results.history import find_row
 
 HELP = "shrink a failing cell's model to the fewest nodes that fail alike, with a script for an upstream report"
 CHECKS = (Check.EQUIVALENCE, Check.OPERATOR, Check.IMPORT)
-INTEGERS = ("w8", "w8a8", "w8a8-dyn")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     symptom = str(row.get("symptom") or "")
     if row and not symptom:
         raise UsageError(f"{cell.id} is {row.get('status')}: there is no failure to reduce")
-    if symptom == Symptom.MISMATCH and cell.precision in INTEGERS:
+    if symptom == Symptom.MISMATCH and PRECISIONS[cell.precision].quantised:
         raise UsageError(f"{cell.id}: a mismatch in integers is judged layer by layer; use bench localise")
     trials = Trials(settings, workspace, cell, note, seconds=args.timeout)
     try:
@@ -93,7 +92,7 @@ def find_cell(args: argparse.Namespace) -> tuple[Cell, Mapping[str, Any], Settin
         if not path.is_file():
             raise UsageError(f"{path}: no such file")
         return _of_file(args, path, settings)
-    row = find_row(read_rows(settings.results).rows, args.cell, shown(settings.results))
+    row = find_row(args.cell, settings.results)
     cell = Cell.from_axes(row["cell"])
     if cell.check is Check.PROPERTY:
         example = shown(settings.results.parent) / "properties"
@@ -103,25 +102,8 @@ def find_cell(args: argparse.Namespace) -> tuple[Cell, Mapping[str, Any], Settin
         )
     if cell.check not in CHECKS:
         raise UsageError(f"{cell.id} is a check of {cell.check}; this takes {', '.join(CHECKS)}")
-    settings = _as_it_ran(settings, row["repro"])
+    settings = settings.as_computed(row)
     return cell, row, settings, Workspace.load(settings)
-
-
-def _as_it_ran(settings: Settings, repro: Sequence[str]) -> Settings:
-    """The settings that the cell was computed with: files, seed, options of compilers, calibration."""
-    given: dict[str, list[str]] = {}
-    for text in repro:
-        name, equals, value = str(text).partition("=")
-        if equals:
-            given.setdefault(name, []).append(value)
-    files = tuple(Path(value) for value in given.get("--bench-model", ()))
-    return replace(
-        settings,
-        selection=replace(settings.selection, onnx_files=files),
-        seed=int(given.get("--bench-seed", [settings.seed])[0]),
-        options=compiler_options(given.get("--bench-option", ())),
-        calibration=given.get("--bench-calibration", [settings.calibration])[0],
-    )
 
 
 def _of_file(

@@ -6,20 +6,18 @@ import argparse
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from bench_plugin.cli.shared.arguments import add_results, completed_by
 from bench_plugin.cli.shared.names import keys
-from bench_plugin.cli.shared.output import print_json, shown
+from bench_plugin.cli.shared.output import print_json
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.paths import PACKAGE
 from bench_plugin.domain.settings import settings_here
-from bench_plugin.results.rows import read_rows
+from bench_plugin.results.history import find_row
 
 HELP = "run one cell of a results file again, alone"
-SHORTEST = 4
 DATA = PACKAGE / "data"  # the suites of an installed package
 
 
@@ -39,14 +37,15 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--json goes with --print; a run of pytest prints no JSON")
     settings = settings_here()
     results = args.results or settings.results
-    row = find_row(read_rows(results).rows, args.cell, shown(results))
+    row = find_row(args.cell, results)
+    own = results.parent / "repro" / "results.jsonl"  # its pages do not replace those of the run
     command = [
         sys.executable,
         "-m",
         "pytest",
         *_arguments(row["repro"], settings.root),
         "--bench-refresh",
-        f"--bench-results={results.absolute().with_name('repro.jsonl')}",
+        f"--bench-results={own.absolute()}",
         "-rA",
         *args.pytest_arguments,
     ]
@@ -71,16 +70,3 @@ def _arguments(repro: Sequence[str], root: Path) -> list[str]:
         return [*repro]
     module = ".".join(Path(file).with_suffix("").parts)
     return ["--pyargs", f"bench_plugin.data.{module}{separator}{test}", *options]
-
-
-def find_row(rows: Sequence[Mapping[str, Any]], cell: str, path: Path) -> Mapping[str, Any]:
-    """The last row with that key or node id. Raises UsageError when there is none, or several keys begin so."""
-    cells = [row for row in rows if row["kind"] == "cell"]
-    found = [row for row in cells if cell in (row["key"], row["nodeid"])]
-    if not found and len(cell) >= SHORTEST:
-        found = [row for row in cells if row["key"].startswith(cell)]
-        if len({row["key"] for row in found}) > 1:
-            raise UsageError(f"{cell}: {len(found)} cells of {path} begin so; give more of the key")
-    if not found:
-        raise UsageError(f"{cell}: no cell of {path} has this key or node id (it has {len(cells)} cells)")
-    return found[-1]

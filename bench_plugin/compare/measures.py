@@ -59,11 +59,6 @@ def distance(actual: Array, truth: Array, scale: Scale) -> Distance:
     )  # fmt: skip
 
 
-def channel_groups(values: Array, groups: dict[str, tuple[int, int]], axis: int) -> dict[str, Array]:
-    """Declared groups (boxes, scores, classes) of a channel axis, each as ``[start, stop)``."""
-    return {name: np.take(values, range(start, stop), axis=axis) for name, (start, stop) in groups.items()}
-
-
 def top_agreement(actual: Array, truth: Array, tolerance: float) -> tuple[float | None, float]:
     """Share of equal argmax over the last axis, where T's margin exceeds twice the tolerance; and the excluded share.
 

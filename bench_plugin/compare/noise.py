@@ -25,11 +25,15 @@ class Noise:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What E and M may reach; ``ill_conditioned`` where k times the noise exceeds the cap: nothing is proven."""
+    """What E and M may reach; ``ill_conditioned`` where k times the noise exceeds the cap: nothing is proven.
+
+    ``unreachable`` says why no run could be relied on, where the cap is one that a user tightened; else it is empty.
+    """
 
     E: float
     M: float
     ill_conditioned: bool
+    unreachable: str = ""
 
 
 def measure_noise(truth: Array, runs: Iterable[Array]) -> Noise:
@@ -54,13 +58,23 @@ def measure_noise(truth: Array, runs: Iterable[Array]) -> Noise:
     return Noise(worst_e, worst_m, count)
 
 
-def tolerance(noise: Noise, row: Row, strict: Row | None = None) -> Tolerance:
+def tolerance(noise: Noise, row: Row, strict: Row | None = None, usual: Row | None = None) -> Tolerance:
     """``E <= min(cap, max(k nu_E, floor))`` and ``M <= max(2 k nu_M, 8 floor)``.
 
     ``strict`` is the row that a loose one widens: a model is not ill-conditioned because a compiler is fast.
+    ``usual`` is the row without a user's changes: a cap below its cap is a demand that the model's noise must fit.
     """
+    k = (strict or row).k
+    ill_conditioned = k * noise.E > row.cap
+    unreachable = ""
+    if ill_conditioned and usual is not None and row.cap < usual.cap:
+        unreachable = (
+            f"the cap {row.cap:.1e} of this test's tolerance is tighter than the model's own noise allows: "
+            f"{k:g} x noise {noise.E:.1e} = {k * noise.E:.1e}; raise the cap"
+        )
     return Tolerance(
         E=min(row.cap, max(row.k * noise.E, row.floor)),
         M=max(2 * row.k * noise.M, 8 * row.floor),
-        ill_conditioned=(strict or row).k * noise.E > row.cap,
+        ill_conditioned=ill_conditioned,
+        unreachable=unreachable,
     )

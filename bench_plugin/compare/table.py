@@ -8,8 +8,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
-UNIT_FP32 = 2.0**-24
-
 
 @dataclass(frozen=True)
 class Row:

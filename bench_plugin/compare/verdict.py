@@ -64,11 +64,12 @@ def _compare(
     names = list(truth)
     if len(actual) < len(names) or not names:
         return Comparison(MISMATCH, f"{len(actual)} outputs where {len(names)} are needed", {"outputs": []})
-    row, strict = table.row(precision, loose=loose), table.row(precision)
+    row, strict, usual = table.row(precision, loose=loose), table.row(precision), DEFAULTS.row(precision)
     found = []
     for name, values in zip(names, actual.values(), strict=False):
         level = noise.get(name, Noise(0.0, 0.0, 0))
-        found.append((name, _compare_one(truth[name], values, tolerance(level, row, strict), level, precision, table)))
+        limit = tolerance(level, row, strict, usual)
+        found.append((name, _compare_one(truth[name], values, limit, level, precision, table)))
     notes = ["loose"] if loose else []
     notes += [f"{name}: {note}" if len(names) > 1 else note for name, one in found for note in one.notes]
     if len(actual) > len(names):
@@ -155,6 +156,8 @@ def _floating(truth: Array, actual: Array, limit: Tolerance, noise: Noise, preci
     numbers["needed"] = max(found.E / limit.E, found.M / limit.M)
     with np.errstate(over="ignore"):
         numbers["bit_identical"] = bool(np.array_equal(np.asarray(truth, dtype=actual.dtype), actual))
+    if limit.unreachable:
+        return _One(MISMATCH, f"E {found.E:.2e}, but {limit.unreachable}", numbers, tuple(notes))
     if found.E <= limit.E and found.M <= limit.M:
         if limit.ill_conditioned:
             reason = f"ill-conditioned: noise {noise.E:.1e} leaves no room below the cap"

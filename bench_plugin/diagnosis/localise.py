@@ -1,8 +1,8 @@
 """Which nodes of a cell's graph compute wrongly: each fed with the truth's own tensors, as the compiler compiles it.
 
-The graph is cut into segments that stand side by side in one file; those that are wrong are cut in two, so a graph of
-200 nodes takes some ten compilations. A segment that is wrong while its halves are right is wrong as a whole: what the
-compiler makes of the nodes together is not what they say.
+The graph is divided into segments that stand side by side in one file; those that are wrong are divided in two, so a
+graph of 200 nodes takes some ten compilations. A segment that is wrong while its halves are right is wrong as a whole:
+what the compiler makes of the nodes together is not what they say.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Localiser:
         ran = self._run(whole)
         if isinstance(ran.failure, Failure):
             raise CannotSay(f"it ends at {ran.failure.stage}: {ran.failure.message}; bench reduce is for that")
-        graph = self._trials.cutter.graph(bound=True)
+        graph = self._trials.extractor.graph(bound=True)
         self._found.nodes = len(graph.nodes)
         if self._trials.cell.graph == "qdq":
             self._layers(graph)
@@ -81,7 +81,7 @@ class Localiser:
         return self._found
 
     def _profile(self, graph: Graph) -> None:
-        part = self._trials.cutter.part(graph, [list(range(len(graph.nodes)))], expose=True)
+        part = self._trials.extractor.part(graph, [list(range(len(graph.nodes)))], expose=True)
         ran = self._run(part)
         if ran.failure:
             self._found.notes.append(f"no profile: with every tensor as an output it ends at {ran.failure.stage}: "
@@ -127,7 +127,7 @@ class Localiser:
     def _wrong(self, graph: Graph, segments: Sequence[Sequence[int]]) -> list[Place | None]:
         """The verdict on each segment; all in one file, or one by one where that file fails."""
         try:
-            part = self._trials.cutter.part(graph, segments)
+            part = self._trials.extractor.part(graph, segments)
             ran = self._run(part)
             if ran.failure is None:
                 return self._verdicts(graph, segments, part, ran)
@@ -141,7 +141,7 @@ class Localiser:
 
     def _alone(self, graph: Graph, segment: Sequence[int]) -> Place | None:
         try:
-            part = self._trials.cutter.part(graph, [segment])
+            part = self._trials.extractor.part(graph, [segment])
         except CannotSay:
             return None
         ran = self._run(part)
@@ -156,7 +156,7 @@ class Localiser:
             self._found.notes.append(str(error))
             return [None] * len(segments)
         finally:
-            self._trials.cutter.discard(part)
+            self._trials.extractor.discard(part)
         found: list[Place | None] = []
         for segment, positions in zip(segments, part.segments, strict=True):
             own = [verdicts[index] for index in positions if index < len(verdicts)]
@@ -171,15 +171,15 @@ class Localiser:
     def _layers(self, graph: Graph) -> None:
         """A QDQ graph by its quantised layers: their integers in steps of the output's scale."""
         self._found.unit = "steps"
-        cut, tapped, truth = self._trials.cutter.layers()
+        layers, exposed, reference = self._trials.extractor.layers()
         makers = graph.makers
-        for part, target in ((cut, self._found.ranking), (tapped, self._found.profile)):
+        for part, target in ((layers, self._found.ranking), (exposed, self._found.profile)):
             ran = self._run(part)
             if ran.failure:
-                what = "layer by layer" if part is cut else "with all integers as outputs"
+                what = "layer by layer" if part is layers else "with all integers as outputs"
                 self._found.notes.append(f"{what} it ends at {ran.failure.stage}: {ran.failure.message}")
                 continue
-            for (name, want), have in zip(truth.items(), ran.outputs, strict=False):
+            for (name, want), have in zip(reference.items(), ran.outputs, strict=False):
                 target.append(_in_steps(name, _layer_operators(graph, makers, name), want, have))
         self._found.guilty = [place for place in self._found.ranking if place.wrong]
         self._found.ranking.sort(key=lambda place: (-place.ratio, -(place.error or 0.0)))

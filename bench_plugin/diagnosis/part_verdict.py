@@ -25,6 +25,7 @@ from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, compare
 from bench_plugin.diagnosis.parts import Part, Ran
 from bench_plugin.diagnosis.trials import Trials
+from bench_plugin.domain.precision import PRECISIONS
 
 Array = np.ndarray[Any, Any]
 
@@ -50,12 +51,12 @@ def judged(trials: Trials, part: Part, ran: Ran) -> list[OutputVerdict]:
     actual = dict(zip(truth, ran.outputs, strict=False))
     if len(actual) < len(truth):
         return [OutputVerdict("", "shape", f"{len(actual)} of {len(truth)} outputs came", None, np.inf, 0.0, 0.0)]
-    precision = trials.cell.precision if trials.cell.precision in ("fp16", "bf16") else "fp32"
+    precision = PRECISIONS[trials.cell.precision].tolerance_row
     with np.errstate(all="ignore"):  # truths that are not finite are said so, not computed with
         found = _verdicts(trials, truth, actual, None, precision)
         if not any(one.wrong for one in found):
             return found  # right within the smallest tolerance there is: the noise, which is costly, decides nothing
-        if precision != "fp32":
+        if PRECISIONS[precision].reduced:
             runs = [trials.emulated(part)]
         else:
             runs = [trials.truth(part, perturb=seed) for seed in range(1, 1 + NOISE_RUNS)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CannotSay(BenchError):
-    """There is nothing to cut, or nothing to cut for."""
+    """There is no graph to extract from, or no defect to look for."""
 
     exit_code = 3
 
@@ -35,7 +35,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Graph:
-    """A file that can be cut: its nodes in order, and every tensor's value in float64 as the file's types hold it."""
+    """A file whose subgraphs can be extracted: nodes in order, and every tensor's value as the file's types hold it."""
 
     path: Path
     nodes: tuple[Node, ...]

@@ -99,7 +99,7 @@ class Reducer:
         graph, nodes, part = self._start(whole, defect)
         total = len(graph.nodes)
         kept = self._minimal(graph, self._window(graph, nodes, defect), defect)
-        part = self._trials.cutter.part(graph, [kept])
+        part = self._trials.extractor.part(graph, [kept])
         part = self._shrunk(part, defect)
         last = self._defect(part, fresh=True)
         if last is None or not defect.same(last, self._names):
@@ -133,9 +133,9 @@ class Reducer:
         """The graph, with sizes for its symbols unless the defect is gone with them."""
         symbolic = any(not isinstance(dim, int) for row in whole.inputs for dim in row["shape"])
         for bound in (True, False) if symbolic else (True,):
-            graph = self._trials.cutter.graph(bound=bound)
+            graph = self._trials.extractor.graph(bound=bound)
             nodes = list(range(len(graph.nodes)))
-            part = self._trials.cutter.part(graph, [nodes])
+            part = self._trials.extractor.part(graph, [nodes])
             rewritten = self._defect(part)
             if defect.same(rewritten, graph.names):
                 self._names = graph.names
@@ -198,12 +198,12 @@ class Reducer:
             if self._spent():
                 return False
             try:
-                part = self._trials.cutter.part(graph, [nodes])
+                part = self._trials.extractor.part(graph, [nodes])
             except CannotSay:
                 self._known[key] = False
                 return False
             self._known[key] = bool(part.outputs) and defect.same(self._defect(part), self._names)
-            self._trials.cutter.discard(part)
+            self._trials.extractor.discard(part)
         return self._known[key]
 
     def _spent(self) -> bool:
@@ -219,7 +219,7 @@ class Reducer:
             for to in (number for number in SMALLEST if number < size):
                 if self._spent():
                     return part
-                smaller = self._trials.cutter.smaller(part, size, to)
+                smaller = self._trials.extractor.smaller(part, size, to)
                 if smaller is None or not self._valid(smaller):
                     continue
                 found = self._defect(smaller)

@@ -10,16 +10,16 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Failure
 from bench_plugin.inventory.models import Model
 from bench_plugin.inventory.workspace import Workspace, plain_model
-from bench_plugin.pipeline import graph_tasks, subjects
-from bench_plugin.pipeline.case_subjects import PORT
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
-from bench_plugin.pipeline.corpus import Corpus, tensors
-from bench_plugin.pipeline.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.judge import Judge
 from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Stages
-from bench_plugin.pipeline.tasks import Tasks
+from bench_plugin.pipeline.tasks import graph_tasks, subjects
+from bench_plugin.pipeline.tasks.case_subjects import PORT
+from bench_plugin.pipeline.tasks.corpus import Corpus, tensors
+from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
+from bench_plugin.pipeline.tasks.model_tasks import Tasks
 
 SAMPLES = 4
 
@@ -51,7 +51,7 @@ class Origins:
         run = CellRun(cell, model, CellLog({}), Judge({}), self._tasks, StageRecorder(self._stages))
         file = run.file()
         if isinstance(file, Failure):
-            raise CannotSay(f"there is no file to cut: {file.stage}: {file.message}")
+            raise CannotSay(f"there is no ONNX file to extract from: {file.stage}: {file.message}")
         inputs = run.inputs(file)
         path = self._graph(run, file, inputs) if cell.graph else file.path
         count = min(SAMPLES, model.samples)

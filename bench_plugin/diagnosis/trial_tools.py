@@ -1,4 +1,4 @@
-"""Our own tools beside the one on trial: truths in float64, surgery, graphs of reduced precision."""
+"""Our own tools beside the one on trial: float64 references, subgraph extraction, graphs of reduced precision."""
 
 from __future__ import annotations
 

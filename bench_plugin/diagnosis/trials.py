@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.diagnosis.cutting import GRAPHS, Cutter
+from bench_plugin.diagnosis.extraction import GRAPHS, Extractor
 from bench_plugin.diagnosis.parts import CannotSay, Origin, Part, Ran
 from bench_plugin.diagnosis.trial_origin import SAMPLES, Origins, model_of
 from bench_plugin.diagnosis.trial_tools import TrialTools
@@ -26,11 +26,11 @@ from bench_plugin.domain.settings import Settings
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.cache import Cache, default_folder
 from bench_plugin.pipeline.compile_run import CompileRun
-from bench_plugin.pipeline.compile_tasks import CompileTasks
-from bench_plugin.pipeline.inputs import stack_names
 from bench_plugin.pipeline.stages import Stages, failure_of
-from bench_plugin.pipeline.subjects import InputSet, Subject
-from bench_plugin.pipeline.tasks import Tasks
+from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
+from bench_plugin.pipeline.tasks.inputs import stack_names
+from bench_plugin.pipeline.tasks.model_tasks import Tasks
+from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 from bench_plugin.reach.environments.toolchain_file import Toolchain
 from bench_plugin.reach.processes.client import AgentFailure, Answer, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
@@ -52,7 +52,9 @@ class Trials:
         self, settings: Settings, workspace: Workspace, cell: Cell, note: Callable[[str], None], *, seconds: float,
     ) -> None:  # fmt: skip
         if cell.framework != "onnx" and not cell.exporter:
-            raise CannotSay(f"{cell.id}: compiled from the framework's own model, so there is no ONNX graph to cut")
+            raise CannotSay(
+                f"{cell.id}: compiled from the framework's own model, so there is no ONNX graph to extract from"
+            )
         self.cell = cell
         self.seconds = seconds
         self._workspace = workspace
@@ -119,9 +121,9 @@ class Trials:
         )  # fmt: skip
 
     @cached_property
-    def cutter(self) -> Cutter:
+    def extractor(self) -> Extractor:
         """Cuts the cell's graph into parts."""
-        return Cutter(self._tools, self._origin, self._scratch)
+        return Extractor(self._tools, self._origin, self._scratch)
 
     @cached_property
     def _origin(self) -> Origin:

@@ -8,19 +8,10 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from bench_plugin.domain.axes import Axis, Check, id_text
 from bench_plugin.domain.precision import PRECISIONS
 
-
-class Check(StrEnum):
-    """What is asked of a combination."""
-
-    EXPORT = "export"
-    IMPORT = "import"
-    EQUIVALENCE = "equivalence"
-    OPERATOR = "operator"
-    PROPERTY = "property"
-    QUALITY = "quality"
-    TIMING = "timing"
+__all__ = ["Cell", "Check"]
 
 
 @dataclass(frozen=True, order=True)
@@ -29,7 +20,7 @@ class Cell:
 
     ``framework`` is where the model comes from, ``importer_framework`` where it is imported to: they differ in
     a cross-framework import. A plain ONNX file has framework ``onnx`` and no exporter. ``graph`` is the ready graph
-    that a compiler is handed at a reduced precision (``qdq``, ``w16`` ...); without one the tool rounds by itself.
+    that a compiler is given at a reduced precision (``qdq``, ``w16`` ...); without one the tool rounds by itself.
     """
 
     check: Check
@@ -42,11 +33,10 @@ class Cell:
     compiler: str = ""
     precision: str = "fp32"
     target: str = "local"
-    dtype: str = ""
     graph: str = ""
 
     def axes(self) -> dict[str, Any]:
-        """The axes that this cell has, as plain data."""
+        """The axes that this cell has, as plain data, in the order of the table of axes."""
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if getattr(self, f.name)}
 
     @property
@@ -59,15 +49,16 @@ class Cell:
     @property
     def id(self) -> str:
         """Readable and stable: what stands between the brackets of the pytest node id."""
-        source = [self.model, self.framework, self.exporter, f"opset{self.opset}" if self.opset else ""]
-        text = "-".join(part for part in source if part)
-        if self.importer:
-            text += f"-to-{self.importer_framework}-{self.importer}"
-        text += "".join(f"-{part}" for part in (self.compiler, self.dtype) if part)
-        own = "own" if self.compiler and self.precision.startswith("w") else ""  # the tool rounds by itself
-        rest = ((self.precision, "fp32"), (self.graph or own, self.precision), (self.target, "local"))
-        text += "".join(f"-{part}" for part, usual in rest if part and part != usual)
-        return re.sub(r"[^A-Za-z0-9_.+-]", "_", text)
+        return re.sub(r"[^A-Za-z0-9_.+-]", "_", id_text(self._in_id))
+
+    def _in_id(self, axis: Axis) -> str:
+        """An axis's value as an id shows it: what is usual is left out."""
+        value = str(getattr(self, axis.name) or "")
+        if axis.name == "graph":
+            own = "own" if self.compiler and self.precision.startswith("w") else ""  # the tool rounds by itself
+            value = value or own
+            return "" if value == self.precision else value
+        return "" if value == axis.usual else value
 
     @staticmethod
     def from_axes(axes: Mapping[str, Any]) -> Cell:

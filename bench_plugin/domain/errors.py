@@ -1,4 +1,4 @@
-"""The errors that a person can mend, each with its exit code."""
+"""The errors that a person can fix, each with its exit code."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Stage(StrEnum):
-    """The steps that a cell is carried through, in order."""
+    """The stages of a cell, in order."""
 
     BUILD = "build"
     REFERENCE = "reference"

@@ -6,6 +6,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from bench_plugin.domain.errors import UsageError
+
 PACKAGE = Path(__file__).resolve().parents[1]
 CHECKOUT = PACKAGE.parent
 
@@ -18,6 +20,14 @@ def folders(kind: str, root: Path) -> list[Path]:
     checkout = [CHECKOUT] if (CHECKOUT / "pyproject.toml").is_file() else []
     candidates = [base / kind for base in (root, *checkout, PACKAGE / "data")]
     return list({path.resolve(): path for path in reversed(candidates) if path.is_dir()}.values())[::-1]
+
+
+def make_folder(folder: Path, option: str) -> None:
+    """Make the folder that an option or a key of the configuration names. Raises UsageError where that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{option}: the folder {folder} cannot be made: {error.strerror}") from error
 
 
 def cache_root() -> Path:

@@ -19,11 +19,17 @@ class Precision:
     scheme: str = ""
     granularity: str = ""
     calibration: str = ""
+    proven_by: str = ""  # the precision whose cell has to show that the structure is right, where this one cannot
 
     @property
     def computed(self) -> bool:
         """Whether weights and activations have one floating-point type: noise and tolerance are those of that type."""
         return self.weights == self.activations
+
+    @property
+    def tolerance_row(self) -> str:
+        """The row of the table of tolerances (compare/table.py) that results in floating point are held to."""
+        return self.name if self.computed else "fp32"
 
     @property
     def reduced(self) -> bool:
@@ -47,7 +53,7 @@ PRECISIONS: Mapping[str, Precision] = MappingProxyType(
         for record in (
             Precision("fp32", "float32", "float32", "float32"),
             Precision("fp16", "float16", "float16", "float32"),
-            Precision("bf16", "bfloat16", "bfloat16", "float32"),
+            Precision("bf16", "bfloat16", "bfloat16", "float32", proven_by="fp32"),
             Precision("w8a8", "int8", "uint8", "int32", scheme="affine", granularity="channel", calibration="static"),
             Precision(
                 "w8a8-dyn", "int8", "uint8", "int32", scheme="affine", granularity="channel", calibration="dynamic"

@@ -1,32 +1,21 @@
-"""Configuration of a run: the file's table and the command line's options, checked and frozen."""
+"""Configuration of a run: what the file and the command line say, in one frozen object."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from bench_plugin.domain.errors import UsageError
 
-AXIS_KEYS = (
-    "check",
-    "model",
-    "framework",
-    "exporter",
-    "opset",
-    "importer_framework",
-    "importer",
-    "compiler",
-    "precision",
-    "target",
-    "dtype",
-    "graph",
-)
-LISTS = ("adapters", "toolchains", "models", "expectations")
-NUMBERS = ("jobs", "threads", "seed")
-TEXTS = ("profile", "cache", "results", "calibration")
+Profile = Literal["smoke", "quick", "published", "full"]
+Calibration = Literal["minmax", "entropy", "percentile"]
+Search = Literal["quick", "nightly"]
+PROFILES, CALIBRATIONS, SEARCHES = get_args(Profile), get_args(Calibration), get_args(Search)
+DEFAULT_RESULTS = Path("reports/results.jsonl")
+MOST_SEED = 2**32 - 1  # what every framework takes
+OF_CELLS = ("seed", "threads", "calibration", "search")  # what decides how a cell is computed, beside files and options
 
 
 @dataclass(frozen=True)
@@ -35,6 +24,7 @@ class Rule:
 
     selector: Mapping[str, tuple[str, ...]]
     reason: str
+    where: str = ""  # the file and the row, for messages
 
     def matches(self, axes: Mapping[str, Any]) -> bool:
         """Whether every axis of the selector has one of its values."""
@@ -55,6 +45,7 @@ class Selection:
     importers: tuple[str, ...] = ()
     opsets: tuple[int, ...] = ()
     cases: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
     onnx_files: tuple[Path, ...] = ()
     include: tuple[Rule, ...] = ()
     exclude: tuple[Rule, ...] = ()
@@ -72,7 +63,7 @@ class Settings:
     calibration: str = "minmax"
     search: str = "quick"
     options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    results: Path = Path("reports/results.jsonl")
+    results: Path = DEFAULT_RESULTS
     cache: Path | None = None
     resume: bool = False
     refresh: bool = False
@@ -81,29 +72,62 @@ class Settings:
     models: tuple[Path, ...] = ()
     expectations: tuple[Path, ...] = ()
 
+    def of_cells(self) -> dict[str, Any]:
+        """What decides how a cell is computed, as plain data for its row."""
+        options = {compiler: dict(chosen) for compiler, chosen in self.options.items()}
+        files = [str(path) for path in self.selection.onnx_files]
+        return {**{name: getattr(self, name) for name in OF_CELLS}, "options": options, "onnx_files": files}
 
-def read_table(root: Path) -> dict[str, Any]:
-    """The configuration table of ``bench.toml``, or ``[tool.bench_plugin]`` of pyproject.toml, below ``root``.
+    def as_computed(self, row: Mapping[str, Any]) -> Settings:
+        """These settings with those that a row's cell was computed with. Raises UsageError for a row without them."""
+        said = row.get("settings")
+        if said is None:
+            raise UsageError(
+                f"{row.get('key')}: the row is of an older version and does not say its settings; run again"
+            )
+        files = tuple(Path(name) for name in said["onnx_files"])
+        return replace(
+            self, selection=replace(self.selection, onnx_files=files), options=said["options"],
+            **{name: said[name] for name in OF_CELLS},
+        )  # fmt: skip
 
-    Raises UsageError for a file that is not TOML, an unknown key, or a value of the wrong type.
+
+def read_settings_file(root: Path) -> Settings:
+    """The settings of the configuration file in ``root``, defaults where it says nothing: what a run and every command
+    start from. Relative paths in it are relative to its folder. Raises UsageError for a file that is wrong.
     """
-    own, project = root / "bench.toml", root / "pyproject.toml"
-    if own.is_file():
-        return _checked(own, _load(own))
-    if project.is_file():
-        return _checked(project, _load(project).get("tool", {}).get("bench_plugin", {}))
-    return {}
+    from bench_plugin.domain.configuration import read_configuration
+
+    path, said = read_configuration(root)
+
+    def paths(names: tuple[str, ...]) -> tuple[Path, ...]:
+        return tuple(_below(root, name) for name in names)
+
+    return Settings(
+        root=root,
+        selection=Selection(
+            profile=said.profile, include=_rules(path, "include", said.include),
+            exclude=_rules(path, "exclude", said.exclude),
+        ),
+        jobs=said.jobs, threads=said.threads, seed=said.seed, calibration=said.calibration,
+        results=_below(root, said.results), cache=None if said.cache is None else _below(root, said.cache),
+        adapters=paths(said.adapters), toolchains=paths(said.toolchains), models=paths(said.models),
+        expectations=paths(said.expectations),
+    )  # fmt: skip
+
+
+def settings_here() -> Settings:
+    """The settings of the project that the user stands in: the nearest folder upwards that has a configuration, else
+    the current one. Raises UsageError for a file that is wrong.
+    """
+    here = Path.cwd()
+    return read_settings_file(next((folder for folder in (here, *here.parents) if configured(folder)), here))
 
 
 def configured(root: Path) -> bool:
     """Whether there is a configuration below ``root``, without reading it as TOML."""
     project = root / "pyproject.toml"
     return (root / "bench.toml").is_file() or (project.is_file() and "tool.bench_plugin" in project.read_text("utf-8"))
-
-
-def read_rules(table: Mapping[str, Any], key: str) -> tuple[Rule, ...]:
-    """The ``include`` or ``exclude`` rows of a checked table."""
-    return tuple(_rule(key, index, row) for index, row in enumerate(table.get(key, []), 1))
 
 
 def compiler_options(texts: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -123,59 +147,14 @@ def compiler_options(texts: Iterable[str]) -> dict[str, dict[str, str]]:
     return found
 
 
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not a TOML file: {error}") from error
+def _rules(path: Path, key: str, rows: Iterable[Any]) -> tuple[Rule, ...]:
+    from bench_plugin.domain.selector import selector_of
+
+    return tuple(
+        Rule(selector_of(row), row.reason, f"{path.name}: {key} row {number}") for number, row in enumerate(rows, 1)
+    )
 
 
-def _checked(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
-    kinds: dict[str, type] = {**dict.fromkeys((*LISTS, "include", "exclude"), list), **dict.fromkeys(NUMBERS, int)}
-    kinds.update(dict.fromkeys(TEXTS, str))
-    for key, value in table.items():
-        if key not in kinds:
-            raise UsageError(
-                f"{path}: unknown key {key!r} in the bench_plugin table; valid keys are {', '.join(sorted(kinds))}"
-            )
-        if not isinstance(value, kinds[key]) or isinstance(value, bool):
-            raise UsageError(f"{path}: {key} must be a {kinds[key].__name__}, found {value!r}")
-    return dict(table)
-
-
-def _rule(key: str, index: int, row: Any) -> Rule:
-    where = f"{key} row {index}"
-    if not isinstance(row, Mapping) or not str(row.get("reason", "")).strip():
-        raise UsageError(f"{where}: a reason is mandatory")
-    unknown = sorted(set(row) - {*AXIS_KEYS, "reason"})
-    if unknown:
-        raise UsageError(f"{where}: unknown axis {unknown[0]!r}; valid are {', '.join(AXIS_KEYS)}")
-    return Rule({axis: _values(row[axis]) for axis in row if axis != "reason"}, str(row["reason"]))
-
-
-def _values(value: Any) -> tuple[str, ...]:
-    many: Sequence[Any] = value if isinstance(value, list) else [value]
-    return tuple(str(one) for one in many)
-
-
-def read_settings_file(root: Path) -> Settings:
-    """The settings of the configuration file alone, for commands that run no cell. Raises UsageError."""
-    table = read_table(root)
-
-    def paths(name: str) -> tuple[Path, ...]:
-        return tuple(root / path for path in table.get(name, []))
-
-    cache = root / Path(table["cache"]).expanduser() if "cache" in table else None
-    return Settings(
-        root=root, cache=cache, results=root / table.get("results", "reports/results.jsonl"),
-        adapters=paths("adapters"), toolchains=paths("toolchains"), models=paths("models"),
-        expectations=paths("expectations"),
-    )  # fmt: skip
-
-
-def settings_here() -> Settings:
-    """The settings of the project that the user stands in: the nearest folder upwards that has a configuration, else
-    the current one. Raises UsageError for a file that is wrong.
-    """
-    here = Path.cwd()
-    return read_settings_file(next((folder for folder in (here, *here.parents) if configured(folder)), here))
+def _below(root: Path, name: str) -> Path:
+    """A path of the file: relative to the file's folder, ``~`` is the user's home."""
+    return root / Path(name).expanduser()

@@ -1,4 +1,4 @@
-"""The operators that are drawn: types, ranks, attributes, shape rules, and which edge values they give a meaning to.
+"""The operators that are generated: types, ranks, attributes, shape rules, and the edge values that mean something.
 
 ``family`` names the rule by which operands and results are shaped (``strategies.FAMILIES``). ``edges`` says how far
 an operator's values may go:
@@ -208,6 +208,6 @@ def _rows() -> list[Operator]:
 
 
 OPERATORS: Mapping[str, Operator] = {row.name: row for row in _rows()}
-# Where the extremes of int64 are drawn; elsewhere they are those of int32, which many a tool narrows all of it to.
+# Where the extremes of int64 are generated; elsewhere they are those of int32, which many a tool narrows all of it to.
 WIDEST = ("Identity", "Equal", "Transpose", "Cast")
 GRAPHS = "dag"  # the name of the cells that draw graphs of several nodes

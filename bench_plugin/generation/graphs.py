@@ -1,4 +1,4 @@
-"""An ONNX graph as plain data: what is drawn, sent to an agent, written beside a finding, and read back."""
+"""An ONNX graph as plain data: what is generated, sent to an agent, written beside a finding, and read back."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def filled(dtype: str, shape: Sequence[int], low: float, high: float, seed: int,
 
 @cache
 def source_digest() -> str:
-    """SHA-256 over the files that decide which graphs are drawn."""
+    """SHA-256 over the files that decide which graphs are generated."""
     files = sorted(Path(__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 

@@ -1,4 +1,4 @@
-"""The search: drawn graphs are tried one after the other, failures are told apart by signature, and shrunk.
+"""The search: generated graphs are tried one after the other, failures are told apart by signature, and shrunk.
 
 Importing this module needs no hypothesis; :func:`search` does.
 """

@@ -1,6 +1,6 @@
-"""A graph that is being drawn: sizes, values, attributes and nodes. Needs hypothesis.
+"""A graph that is being generated: sizes, values, attributes and nodes. Needs hypothesis.
 
-Everything is drawn so that it shrinks to what is plain: few nodes, low ranks, small sizes, no attributes, a ramp of
+Everything is generated so that it shrinks to what is plain: few nodes, low ranks, small sizes, no attributes, a ramp of
 values without edge values.
 """
 
@@ -26,7 +26,7 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
 class Sketch:
-    """A graph that is being drawn. ``joined``: later nodes take results of earlier ones, and values stay moderate."""
+    """A graph that is being generated. ``joined``: later nodes take results of earlier ones, values stay moderate."""
 
     def __init__(self, draw: Draw, *, joined: bool) -> None:
         self.draw = draw  # for strategies that no method here stands for

@@ -5,20 +5,24 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import importlib.util
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.agent import modules
 from bench_plugin.agent.declaration import declaration_of
+from bench_plugin.domain.choices import hint
 from bench_plugin.domain.compiler_name import CompilerName
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.records import convert, load, wrong
+from bench_plugin.inventory.command_file import CommandFile
+from bench_plugin.inventory.declaration_record import RECORDS, AdapterRecord, ConverterRecord
+from bench_plugin.reach.processes.client import Source
 
 BUILT_IN = Path(__file__).parent.parent / "adapters"
 ENTRY_POINTS = "bench_plugin.adapters"
 COMMAND = "command"  # the adapter of compilers that are described, not written
-KINDS = ("framework", "compiler", "runtime", "dataset", "tool")
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Adapter:
 
     @property
     def graphs(self) -> dict[str, tuple[str, ...]]:
-        """Of a compiler: precision -> the graphs that it can be handed (``original``, ``qdq``, ``w16`` ...)."""
+        """Of a compiler: precision -> the graphs that it can be given (``original``, ``qdq``, ``w16`` ...)."""
         rows = self.declaration.get("precisions", {})
         if not isinstance(rows, Mapping):
             rows = {name: ["original"] for name in rows}
@@ -82,7 +86,12 @@ class Catalog:
 
     def __init__(self, paths: Sequence[Path] = ()) -> None:
         self.adapters: dict[str, Adapter] = {}
-        for path in [*_built_in(), *_entry_points(), *_configured(paths)]:
+        self._modules: dict[str, str] = {}
+        for path in _built_in():
+            adapter = read_adapter(path)
+            self.adapters[adapter.name] = adapter
+            self._modules[adapter.name] = _dotted(path)
+        for path in [*_entry_points(), *_configured(paths)]:
             adapter = read_adapter(path)
             self.adapters[adapter.name] = adapter
 
@@ -90,7 +99,7 @@ class Catalog:
         try:
             return self.adapters[name]
         except KeyError:
-            raise UsageError(f"no adapter is named {name!r}; there are {', '.join(sorted(self.adapters))}") from None
+            raise UsageError(f"no adapter is named {name!r}; {hint(name, sorted(self.adapters))}") from None
 
     def compiler(self, name: str) -> tuple[Adapter, str]:
         """The compiler and the backend of a name such as ``onnxruntime[xnnpack]``; a described command has no backend.
@@ -105,7 +114,8 @@ class Catalog:
     def describe(self, path: Path) -> None:
         """Add the compiler that a file describes, as ``command[<name>]``. Raises UsageError where it is wrong."""
         base = self[COMMAND]
-        said = _description(path)
+        text, said = load(path)
+        convert(said, CommandFile, path=path, text=text)
         name = f"{COMMAND}[{path.stem}]"
         digest = hashlib.sha256(base.digest.encode())
         for file in sorted(path.parent.glob(f"{path.stem}*")):
@@ -125,12 +135,17 @@ class Catalog:
         named = (name for name in sorted(self.adapters) if name != COMMAND)
         return {name: self.adapters[name] for name in named if self.adapters[name].kind == kind}
 
-    def sources(self, name: str) -> list[tuple[str, bytes]]:
+    def sources(self, name: str) -> list[Source]:
         """The files that an agent needs for an adapter, as they were when this run began: recipes name their hashes.
 
         Those of the adapters that it uses come first, then its own.
         """
-        return [(one, self[one].text) for one in self.used(name)]
+        return [Source(one, self[one].text, self.module(one)) for one in self.used(name)]
+
+    def module(self, name: str) -> str:
+        """The dotted name that an adapter is imported by: where it lies for a built-in one or what replaces that."""
+        base = CompilerName.parse(name)[0] if self[name].path == self.adapters[COMMAND].path else name
+        return self._modules.get(base, modules.own(name))
 
     def used(self, name: str) -> list[str]:
         """The adapters that one works with, in the order that they are loaded in, itself last."""
@@ -142,59 +157,52 @@ def read_adapter(path: Path) -> Adapter:
     """Read the ``ADAPTER`` literal of ``path``; raise UsageError that names the file and the key."""
     try:
         source = path.read_bytes()
-        declaration = declaration_of(source.decode())
+        own = BUILT_IN in path.parents  # parsed whole by our own tests: at every start that took 0.1 s
+        declaration = declaration_of(source.decode(), checked=not own)
     except OSError as error:
         raise UsageError(f"{path}: cannot read the adapter: {error.strerror}") from error
     except (SyntaxError, ValueError) as error:
         raise UsageError(f"{path}: the adapter cannot be read: {error}") from error
-    for key in ("name", "kind", "toolchain"):
-        if not isinstance(declaration.get(key), str):
-            raise UsageError(f"{path}: ADAPTER[{key!r}] is missing or not a string")
-    if declaration["kind"] not in KINDS:
-        raise UsageError(f"{path}: ADAPTER['kind'] is {declaration['kind']!r}; one of {', '.join(KINDS)}")
+    said = _checked(path, declaration)
     return Adapter(
-        name=declaration["name"],
-        kind=declaration["kind"],
-        toolchain=declaration["toolchain"],
-        title=declaration.get("title", declaration["name"]),
-        distribution=declaration.get("distribution", declaration["name"]),
+        name=said.name,
+        kind=said.kind,
+        toolchain=said.toolchain,
+        title=said.title or said.name,
+        distribution=said.distribution or said.name,
         path=path,
         text=source,
         digest=hashlib.sha256(source).hexdigest(),
-        exporters=_converters(path, declaration, "exporters"),
-        importers=_converters(path, declaration, "importers"),
-        default_pairs=tuple((pair[0], pair[1]) for pair in declaration.get("default_pairs", [])),
+        exporters=_converters(said, "exporters"),
+        importers=_converters(said, "importers"),
+        default_pairs=tuple(getattr(said, "default_pairs", ())),
         declaration=declaration,
-        uses=tuple(declaration.get("uses", ())),
+        uses=said.uses,
     )
 
 
-def _description(path: Path) -> dict[str, Any]:
-    try:
-        said = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not a description of a compiler: {error}") from error
-    for key, kind in (("command", list), ("precisions", dict)):
-        if not isinstance(said.get(key), kind):
-            raise UsageError(f"{path}: {key} is missing or not a {kind.__name__}")
-    return said
+def _checked(path: Path, declaration: dict[str, Any]) -> AdapterRecord:
+    """The literal as a record of its kind. Raises UsageError that names the file and the key."""
+    kind = declaration.get("kind")
+    if not isinstance(kind, str) or kind not in RECORDS:
+        raise wrong(path, "", ("ADAPTER", "kind"), f"{kind!r} is not valid; {hint(kind, RECORDS)}")
+    return convert(declaration, RECORDS[kind], path=path, below=("ADAPTER",))
 
 
-def _converters(path: Path, declaration: Mapping[str, Any], key: str) -> dict[str, Converter]:
-    found = {}
-    for name, row in declaration.get(key, {}).items():
-        try:
-            low, high = row["opsets"]
-            found[name] = Converter(
-                name, int(row.get("opset", high)), (int(low), int(high)), row.get("distribution", name)
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"{path}: ADAPTER[{key!r}][{name!r}] needs 'opsets': [low, high]") from error
-    return found
+def _converters(said: AdapterRecord, key: str) -> dict[str, Converter]:
+    rows: Mapping[str, ConverterRecord] = getattr(said, key, {})
+    return {
+        name: Converter(name, row.opsets[1] if row.opset is None else row.opset, row.opsets, row.distribution or name)
+        for name, row in rows.items()
+    }
 
 
 def _built_in() -> Iterable[Path]:
     return (path for path in sorted(BUILT_IN.rglob("*.py")) if not path.name.startswith("_"))
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(["bench_plugin", "adapters", *path.relative_to(BUILT_IN).with_suffix("").parts])
 
 
 def _entry_points() -> Iterable[Path]:

@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.records import convert, load, wrong
+from bench_plugin.inventory.model_file import InputSpec, ModelFile
 
-DTYPES = ("float32", "float64", "int32", "int64", "bool")
-VALUES = ("normal", "uniform", "image", "pixels", "tokens")
-PROFILES = ("smoke", "quick", "published", "full")
-
-
-@dataclass(frozen=True)
-class InputSpec:
-    """One input: symbolic dimensions are strings, bound by the model's ``symbols``."""
-
-    name: str
-    dtype: str
-    shape: tuple[int | str, ...]
-    layout: str
-    values: str
-    high: int
-
-    def bound(self, binding: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape with every symbol replaced by its number."""
-        return tuple(binding[d] if isinstance(d, str) else d for d in self.shape)
+__all__ = ["Constructor", "InputSpec", "Model", "load_model", "load_models"]
 
 
 @dataclass(frozen=True)
@@ -75,11 +57,11 @@ class Model:
 
     @property
     def dataset(self) -> str:
-        """The dataset that it is trained and judged on; empty where its weights are drawn."""
+        """The dataset that it is trained and judged on; empty where its weights are seeded."""
         return str(self.extra.get("dataset", ""))
 
     def training(self, framework: str) -> Mapping[str, Any]:
-        """How it is trained in a framework (epochs, batch, rate); empty where its weights are drawn."""
+        """How it is trained in a framework (epochs, batch, rate); empty where its weights are seeded."""
         row: Mapping[str, Any] = self.extra.get("training", {})
         return row if framework in row.get("frameworks", ()) else {}
 
@@ -99,115 +81,53 @@ class Model:
 
 
 def load_model(path: Path) -> Model:
-    """Read ``path``; raise UsageError that names the file, the key and what would be right."""
-    text = path.read_bytes()
-    try:
-        data = tomllib.loads(text.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not a TOML file: {error}") from error
-    return _Reader(path, data, text).model()
+    """Read ``path``. Raises UsageError that names the file, the line, the key and what would be right."""
+    text, data = load(path)
+    said = convert(data, ModelFile, path=path, text=text)
+    digest = hashlib.sha256(text.encode())
+    constructors = {
+        name: _constructor(path, text, name, row, said.inputs) for name, row in data.get("constructors", {}).items()
+    }
+    for constructor in constructors.values():
+        digest.update(constructor.source.encode())
+    return Model(
+        name=said.name, title=said.title or said.name, family=said.family, task=said.task,
+        application=said.application, parameters=said.parameters, source=said.source, profiles=said.profiles,
+        compiled_profiles=said.profiles if said.compiled is None else said.compiled, inputs=said.inputs,
+        outputs=tuple(data.get("outputs", [])), symbols=said.symbols, constructors=constructors, missing=said.missing,
+        samples=said.samples, seconds=said.seconds, memory_gb=said.memory_gb, digest=digest.hexdigest(),
+        notes=said.notes, extra={key: data[key] for key in ("dataset", "training") if key in data},
+    )  # fmt: skip
 
 
-def load_models(folders: Sequence[Path]) -> dict[str, Model]:
-    """Every ``*.toml`` of the folders by name; a name in an earlier folder hides the same name in a later one."""
+def load_models(folders: Sequence[Path], note: Callable[[str], None] = lambda text: None) -> dict[str, Model]:
+    """Every ``*.toml`` of the folders by name; a name in an earlier folder hides the same name in a later one.
+
+    ``note`` is told of each model that is hidden.
+    """
     models: dict[str, Model] = {}
+    files: dict[str, Path] = {}
     for folder in folders:
         for path in sorted(folder.glob("*.toml")):
             model = load_model(path)
+            if model.name in models:
+                note(f"model {model.name}: {files[model.name]} is used, it hides {path}")
             models.setdefault(model.name, model)
+            files.setdefault(model.name, path)
     return models
 
 
-class _Reader:
-    def __init__(self, path: Path, data: Mapping[str, Any], text: bytes) -> None:
-        self.path = path
-        self.data = data
-        self.hash = hashlib.sha256(text)
-
-    def model(self) -> Model:
-        known = {
-            "name", "title", "family", "task", "application", "parameters", "source", "profiles", "inputs", "outputs",
-            "symbols", "constructors", "missing", "samples", "seconds", "memory_gb", "notes", "weights", "compiled",
-            "dataset", "training",
-        }  # fmt: skip
-        unknown = sorted(set(self.data) - known)
-        if unknown:
-            raise self.error(unknown[0], f"unknown key; valid keys are {', '.join(sorted(known))}")
-        symbols = {name: tuple(values) for name, values in self.data.get("symbols", {}).items()}
-        inputs = tuple(self.input_spec(row, symbols) for row in self.want("inputs", list))
-        constructors = {
-            name: self.constructor(name, row, inputs) for name, row in self.data.get("constructors", {}).items()
-        }
-        profiles = tuple(self.data.get("profiles", ["full"]))
-        compiled = tuple(self.data.get("compiled", profiles))
-        for key, names in (("profiles", profiles), ("compiled", compiled)):
-            for profile in names:
-                self.one_of(key, profile, PROFILES)
-        return Model(
-            name=self.want("name", str),
-            title=self.data.get("title", self.data["name"]),
-            family=self.want("family", str),
-            task=self.want("task", str),
-            application=self.data.get("application", ""),
-            parameters=self.data.get("parameters", 0),
-            source=self.data.get("source", ""),
-            profiles=profiles,
-            compiled_profiles=compiled,
-            inputs=inputs,
-            outputs=tuple(self.data.get("outputs", [])),
-            symbols=symbols,
-            constructors=constructors,
-            missing=self.data.get("missing", {}),
-            samples=self.data.get("samples", 16),
-            seconds=float(self.data.get("seconds", 300)),
-            memory_gb=float(self.data.get("memory_gb", 2)),
-            digest=self.hash.hexdigest(),
-            notes=self.data.get("notes", ""),
-            extra={key: self.data[key] for key in ("weights", "dataset", "training") if key in self.data},
-        )
-
-    def input_spec(self, row: Mapping[str, Any], symbols: Mapping[str, Sequence[int]]) -> InputSpec:
-        for key in ("name", "shape"):
-            if key not in row:
-                raise self.error(f"inputs.{key}", "missing")
-        for dim in row["shape"]:
-            if isinstance(dim, str) and dim not in symbols:
-                raise self.error("inputs.shape", f"dimension {dim!r} has no values; add them under [symbols]")
-        dtype = self.one_of("inputs.dtype", row.get("dtype", "float32"), DTYPES)
-        values = self.one_of("inputs.values", row.get("values", "normal"), VALUES)
-        return InputSpec(
-            row["name"], dtype, tuple(row["shape"]), row.get("layout", ""), values, int(row.get("high", 0))
-        )
-
-    def constructor(self, framework: str, row: Mapping[str, Any], inputs: Sequence[InputSpec]) -> Constructor:
-        target = row.get("callable")
-        if not isinstance(target, str):
-            raise self.error(
-                f"constructors.{framework}.callable", "missing; write 'module.attribute' or 'file.py:name'"
-            )
-        layout = row.get("layout", next((spec.layout for spec in inputs if spec.layout), ""))
-        if ".py:" not in target:
-            return Constructor(framework, row, layout)
-        source_path = self.path.parent / target.split(":")[0]
-        try:
-            source = source_path.read_text("utf-8")
-        except OSError as error:
-            raise self.error(
-                f"constructors.{framework}.callable", f"cannot read {source_path}: {error.strerror}"
-            ) from error
-        self.hash.update(source.encode())
-        return Constructor(framework, row, layout, source_path.name, source)
-
-    def want(self, key: str, kind: type) -> Any:
-        value = self.data.get(key)
-        if not isinstance(value, kind):
-            raise self.error(key, f"a {kind.__name__} is needed, found {type(value).__name__}")
-        return value
-
-    def one_of(self, key: str, value: str, valid: Sequence[str]) -> str:
-        if value not in valid:
-            raise self.error(key, f"{value!r} is not valid; one of {', '.join(valid)}")
-        return value
-
-    def error(self, key: str, text: str) -> UsageError:
-        return UsageError(f"{self.path}: {key}: {text}")
+def _constructor(
+    path: Path, text: str, framework: str, row: Mapping[str, Any], inputs: Sequence[InputSpec]
+) -> Constructor:
+    """A constructor with the text of its own Python file, where it names one."""
+    layout = row.get("layout", next((spec.layout for spec in inputs if spec.layout), ""))
+    name, colon, _ = row["callable"].partition(":")
+    if not (colon and name.endswith(".py")):
+        return Constructor(framework, row, layout)
+    source_path = path.parent / name
+    try:
+        return Constructor(framework, row, layout, source_path.name, source_path.read_text("utf-8"))
+    except OSError as error:
+        place = ("constructors", framework, "callable")
+        raise wrong(path, text, place, f"cannot read {source_path}: {error.strerror}") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,13 @@ from bench_plugin.agent import external
 from bench_plugin.agent.adapter import InvalidModel
 from bench_plugin.domain import paths as places
 from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.choices import unknown
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import Settings
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.inventory.cases import Case, find_index, read_cases
 from bench_plugin.inventory.models import Model, load_models
+from bench_plugin.inventory.target_file import read_target
 from bench_plugin.reach.environments.toolchains import Toolchains
 
 COPIES = 6  # of a file's weights, at most, while its truth is computed in float64
@@ -37,20 +38,22 @@ class Workspace:
     operator_folders: tuple[Path, ...]
     search: str = "quick"
     seed: int = 0
+    notes: tuple[str, ...] = ()  # remarks for a person
 
     @staticmethod
     def load(settings: Settings) -> Workspace:
         """Read every file that the settings point to. Raises UsageError for the first that is wrong."""
-        models = load_models([*settings.models, *places.folders("fixtures/models", settings.root)])
+        notes: list[str] = []
+        models = load_models([*settings.models, *places.folders("fixtures/models", settings.root)], notes.append)
         for path in settings.selection.onnx_files:
             model = plain_model(path)
             if model.name in models:
-                raise UsageError(f"--bench-model: {path.name} has the name of a model of the project; rename the file")
+                raise UsageError(f"--bench-onnx: {path.name} has the name of a model of the project; rename the file")
             models[model.name] = model
         targets: dict[str, Mapping[str, Any]] = {"local": {"name": "local"}}
         for folder in reversed(places.folders("boards/targets", settings.root)):
             for path in sorted(folder.glob("*.toml")):
-                targets[path.stem] = _read_target(path)
+                targets[path.stem] = read_target(path)
         expectations = [*settings.expectations, *places.folders("suites/expectations", settings.root)]
         catalog = Catalog(settings.adapters)
         for folder in reversed(places.folders("fixtures/compilers", settings.root)):
@@ -68,6 +71,7 @@ class Workspace:
             tuple(places.folders("fixtures/operators", settings.root)),
             settings.search,
             settings.seed,
+            notes=tuple(notes),
         )
 
     def cases(self) -> Mapping[str, Case]:
@@ -118,7 +122,7 @@ def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -
     compilers = catalog.of_kind("compiler")
     for compiler, chosen in options.items():
         if compiler not in compilers:
-            raise UsageError(f"--bench-option: unknown compiler {compiler!r}; valid are: {', '.join(compilers)}")
+            raise UsageError(f"--bench-option: {unknown('compiler', compiler, compilers, listed='compilers')}")
         declared: Mapping[str, list[str]] = compilers[compiler].declaration.get("options", {})
         for name, value in chosen.items():
             if name not in declared:
@@ -128,16 +132,6 @@ def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -
                 raise UsageError(
                     f"--bench-option: {compiler}.{name} is {value!r}; valid are: {', '.join(declared[name])}"
                 )
-
-
-def _read_target(path: Path) -> dict[str, Any]:
-    try:
-        row = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not a TOML file: {error}") from error
-    if row.get("name") != path.stem:
-        raise UsageError(f"{path}: name is {row.get('name')!r}; it must be that of the file, {path.stem!r}")
-    return row
 
 
 def _content(path: Path) -> tuple[str, int]:

@@ -7,17 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bench_plugin.domain.axes import BY_NAME, MARKER_AXES, SELECTABLE
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.compiler_name import ALL, CompilerName
+from bench_plugin.domain.choices import unknown
+from bench_plugin.domain.compiler_name import ALL
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Status
-from bench_plugin.domain.precision import ALIASES, PRECISIONS
-from bench_plugin.domain.settings import Selection
+from bench_plugin.domain.settings import PROFILES, Rule, Selection
 from bench_plugin.inventory.adapters import Catalog
-from bench_plugin.inventory.models import PROFILES, Model
-from bench_plugin.matrix.planner import ONNX, Declared, Planned, Planner, check_values
+from bench_plugin.inventory.models import Model
+from bench_plugin.matrix.axis_values import AxisValues
+from bench_plugin.matrix.planner import Declared, Planned, Planner
 
-MARKER_AXES = ("models", "frameworks", "exporters", "importers", "opsets", "compilers", "precisions", "targets")
 NOTHING = ("",)  # an axis on which two selections have no value in common
 
 
@@ -27,10 +28,13 @@ class Plan:
 
     cells: tuple[Cell, ...]
     declared: tuple[Declared, ...]
+    not_asked: str = ""  # why none of its cells was asked for
 
     @property
     def why_empty(self) -> str:
         """In one line, why there is no cell: what was declared before the run, or that nothing was asked for."""
+        if self.not_asked:
+            return self.not_asked
         if not self.declared:
             return "the axes that were selected leave nothing of this check"
         first, more = self.declared[0], len(self.declared) - 1
@@ -53,30 +57,17 @@ class Matrix:
         self.compilers = catalog.of_kind("compiler")
         self.targets = tuple(targets)
         files = {model.name for model in models.values() if model.onnx}
-        self.selection = replace(
-            selection,
-            precisions=tuple(ALIASES.get(name, name) for name in selection.precisions),
-            models=tuple(dict.fromkeys((*selection.models, *sorted(files)))),
-        )
-        self._valid = {
-            "profiles": list(PROFILES),
-            "models": list(models),
-            "frameworks": list(self.frameworks),
-            "exporters": sorted({name for adapter in self.frameworks.values() for name in adapter.exporters}),
-            "importers": sorted({name for adapter in self.frameworks.values() for name in adapter.importers}),
-            "compilers": [*self.compilers, ALL],
-            "precisions": list(PRECISIONS),
-            "targets": list(targets),
-        }
-        check_values("profile", [selection.profile], PROFILES)
-        for axis in ("frameworks", "compilers", "targets", "precisions", "exporters", "importers"):
-            self._check_axis(axis, getattr(self.selection, axis))
-        check_values("model", selection.models, models)
-        for rule in (*selection.include, *selection.exclude):
-            check_values("model", rule.selector.get("model", ()), models)
-            check_values("framework", rule.selector.get("framework", ()), [*self.frameworks, ONNX])
         self._planners = tuple(planners)
         self._by_check = {check: planner for planner in self._planners for check in planner.checks}
+        self._values = AxisValues(models, catalog, targets, self.checks)
+        if selection.profile not in PROFILES:
+            raise unknown("profile", selection.profile, PROFILES)
+        asked = {axis: getattr(selection, axis.plural) for axis in SELECTABLE}
+        known: dict[str, Any] = {axis.plural: self._values.known(axis, values) for axis, values in asked.items()}
+        known["models"] = tuple(dict.fromkeys((*known["models"], *sorted(files))))
+        self.selection = replace(selection, **known)
+        for rule in (*selection.include, *selection.exclude):
+            self._check_rule(rule, included=rule in selection.include)
 
     @property
     def checks(self) -> list[Check]:
@@ -87,8 +78,11 @@ class Matrix:
         """The planner that makes cells like this one."""
         return self._by_check[cell.check]
 
-    def plan(self, check: Check, narrowed: Mapping[str, Sequence[str]] | None = None) -> Plan:
+    def plan(self, check: Check, narrowed: Mapping[str, Any] | None = None) -> Plan:
         """The cells of ``check``, narrowed further by a marker's axes (``models=[...]``, ``frameworks=[...]`` ...)."""
+        asked = self.selection.checks
+        if asked and check not in asked:
+            return Plan((), (), f"--bench-checks asks for {', '.join(asked)}, this is {check}")
         found: dict[Cell, Declared | None] = {}
         for selection in (self._narrow(narrowed or {}), *self._included(check)):
             if any(getattr(selection, axis) == NOTHING for axis in MARKER_AXES):
@@ -124,24 +118,17 @@ class Matrix:
             if check in planner.checks:
                 yield from planner.cells(check, selection)
 
-    def _check_axis(self, axis: str, values: Sequence[str]) -> None:
-        if axis == "compilers":
-            for name in values:
-                compiler, backend = CompilerName.parse(name, self.compilers)
-                if backend and compiler in self.compilers:
-                    check_values(f"backend of {compiler}", [backend], self.compilers[compiler].backends)
-            values = [CompilerName.parse(name, self.compilers).compiler for name in values]
-        if axis in self._valid:
-            check_values(axis.rstrip("s"), values, self._valid[axis])
+    def _check_rule(self, rule: Rule, *, included: bool) -> None:
+        """Raise UsageError for a row with a value that there is not, or an include row with an axis that follows."""
+        self._values.of_rule(rule)
+        follows = [name for name in rule.selector if included and not BY_NAME[name].plural]
+        if follows:
+            wanted = ", ".join(axis.name for axis in SELECTABLE)
+            raise UsageError(f"{rule.where}: {follows[0]} cannot be asked for, it follows from the others: {wanted}")
 
-    def _narrow(self, narrowed: Mapping[str, Sequence[str]]) -> Selection:
-        for key, values in narrowed.items():
-            if key not in MARKER_AXES:
-                raise UsageError(f"marker bench: unknown axis {key!r}; valid are {', '.join(MARKER_AXES)}")
-            self._check_axis(key, values)
-        merged: dict[str, Any] = {
-            key: _both(getattr(self.selection, key), tuple(values)) for key, values in narrowed.items()
-        }
+    def _narrow(self, narrowed: Mapping[str, Any]) -> Selection:
+        wanted = {key: self._values.of_marker(key, given) for key, given in narrowed.items()}
+        merged: dict[str, Any] = {key: _both(getattr(self.selection, key), values) for key, values in wanted.items()}
         return replace(self.selection, **merged)
 
     def _included(self, check: Check) -> Iterator[Selection]:
@@ -149,10 +136,11 @@ class Matrix:
             axes = rule.selector
             if "compiler" not in axes and check not in (Check.EXPORT, Check.IMPORT):
                 continue  # a model that is wanted beside others is not meant for every compiler
-            wanted: dict[str, tuple[Any, ...]] = {f"{axis}s": values for axis, values in axes.items()}
-            wanted["opsets"] = tuple(int(opset) for opset in axes.get("opset", ()))
+            if str(check) not in axes.get("check", (str(check),)):
+                continue
+            wanted = {axis.plural: tuple(axis.parse(value) for value in axes.get(axis.name, ())) for axis in SELECTABLE}
             # What was selected on the command line wins: a row adds to the profile, not to a narrower selection.
-            merged = {name: _both(getattr(self.selection, name), wanted.get(name, ())) for name in MARKER_AXES}
+            merged = {name: _both(getattr(self.selection, name), wanted[name]) for name in MARKER_AXES}
             yield Selection(profile="full", **merged)
 
 

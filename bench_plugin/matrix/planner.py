@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.compiler_name import ALL, DEFAULT, CompilerName
-from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Status
 from bench_plugin.domain.settings import Selection
 from bench_plugin.inventory.adapters import Adapter
@@ -51,11 +50,11 @@ FILE_TOOLS = ("onnx_check", "onnx_operators", "onnx_float64", "onnx_mutants", "o
 def source_adapters(workspace: Workspace, cell: Cell) -> list[str]:
     """The adapters that make a model, train it, export it, import it, and look at its file."""
     named = (cell.framework, cell.importer_framework)
-    used = [name for name in named if name in workspace.catalog.adapters]
-    model = workspace.models[cell.model]
+    catalog, model = workspace.catalog, workspace.models[cell.model]
+    used = [one for name in named if name in catalog.adapters for one in catalog.used(name)]
     if model.training(cell.framework):
-        used += [model.dataset, f"training_{cell.framework}"]
-    return [*used, *FILE_TOOLS]
+        used += [model.dataset, *catalog.used(f"training_{cell.framework}")]
+    return list(dict.fromkeys([*used, *FILE_TOOLS]))
 
 
 def selected_models(models: Mapping[str, Model], selection: Selection) -> Iterator[Model]:
@@ -89,15 +88,6 @@ def declared_export(cell: Cell, model: Model, adapter: Adapter) -> Declared | No
         reason = f"{cell.exporter} writes opsets {low} to {high}, asked for {cell.opset}"
         return Declared(cell, Status.UNSUPPORTED, reason)
     return None
-
-
-def check_values(axis: str, values: Iterable[str], valid: Iterable[str]) -> None:
-    """Raise UsageError for the first value that is not a valid one."""
-    choices = list(valid)
-    for value in values:
-        if value not in choices:
-            listed = ", ".join(choices) if choices else "none is available"
-            raise UsageError(f"unknown {axis} {value!r}; valid are: {listed}")
 
 
 def operator_compilers(compilers: Mapping[str, Adapter], selection: Selection) -> list[str]:

@@ -9,11 +9,11 @@ from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Failure, Outcome
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.cell_log import CellLog
-from bench_plugin.pipeline.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.judge import Judge
 from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Done, Task
-from bench_plugin.pipeline.tasks import Tasks, Weights
+from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
+from bench_plugin.pipeline.tasks.model_tasks import Tasks, Weights
 
 
 @dataclass(frozen=True)

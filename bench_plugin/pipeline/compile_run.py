@@ -1,8 +1,8 @@
 """Compile a subject and run what came of it, outside the cache: two processes that are held from subject to subject.
 
 Operator cases, generated graphs and parts of a graph come by the hundred and take milliseconds each, so they are not
-stored stage by stage. Models go through the same calls (compile_tasks.py), the same repeats (retry.py) and the same
-agents, with every stage in the cache (stages.py).
+stored stage by stage. Models go through the same calls (tasks/compile_tasks.py), the same repeats (retry.py) and the
+same agents, with every stage in the cache (stages.py).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Failure
-from bench_plugin.pipeline.compile_tasks import CompileTasks
 from bench_plugin.pipeline.retry import repeated, repeats
 from bench_plugin.pipeline.stages import Done, Task, failure_of, perform
-from bench_plugin.pipeline.subjects import InputSet, Subject
+from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
+from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 
@@ -86,7 +86,10 @@ class CompileRun:
         if self._tasks.in_one_process(cell):
             done, used = self._performed(self._tasks.compile_and_run(cell, subject, limits, calibration=calibration))
             return _joined(done, done), used
-        compiled, used = self._performed(self._tasks.compile(cell, subject, limits, calibration=calibration))
+        task = self._tasks.compile(cell, subject, limits, calibration=calibration)
+        if cell.target == "local":
+            self._prepare((task.toolchain, f"{self._name}-run"))
+        compiled, used = self._performed(task)
         if compiled.failure is not None or cell.target != "local":
             return _joined(compiled, None), used
         try:
@@ -104,6 +107,12 @@ class CompileRun:
             return Done("", {}, {}, {}, failure_of(error, task.stage), {}, 0, cached=False), False
         used = agent.calls > 0
         return perform(agent, task), used
+
+    def _prepare(self, place: tuple[str, str]) -> None:
+        """Start the process that runs beside the first compilation, instead of after it."""
+        if place not in self._held:
+            toolchain, role = place
+            self._pool.prepare(toolchain, role=role)
 
     def _agent(self, place: tuple[str, str]) -> Agent:
         held = self._held.get(place)

@@ -17,8 +17,8 @@ from bench_plugin.compare.quantised import compare_layers, compare_stable, kille
 from bench_plugin.compare.table import DEFAULTS, with_overrides
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, compare
 from bench_plugin.inventory.models import Model
-from bench_plugin.pipeline.inputs import stack_names
 from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks.inputs import stack_names
 
 Array = np.ndarray[Any, Any]
 

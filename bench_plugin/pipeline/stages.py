@@ -42,6 +42,7 @@ class Task:
     ``parts`` go into the recipe beside the adapter, the agent and the lock; they must name every input.
     ``affinity`` equal to the last task's lets the agent keep what it remembers; tasks of different ``role`` are never
     done by the same process. ``toolchain`` is the adapter's own, unless it works in several.
+    ``refreshed``: made again with ``--bench-refresh``; not what our own tools make of onnx's tests for every compiler.
     """
 
     stage: Stage
@@ -53,6 +54,7 @@ class Task:
     affinity: str = ""
     role: str = ""
     toolchain: str = ""
+    refreshed: bool = True
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class Stages:
 
     def _find_or_make(self, key: str, task: Task) -> Done:
         with self._cache.lock(key):
-            entry = None if self._refresh else self._cache.get(key)
+            entry = None if self._refresh and task.refreshed else self._cache.get(key)
             if entry is not None:
                 return Done(
                     key,

@@ -6,12 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-FAILED = ("ERROR", "mismatch", "unsupported")
+from bench_plugin.domain.compiler_name import CompilerName
+from bench_plugin.report.statuses import FAILED, PROGRESS, severity
 
 
 @dataclass(frozen=True)
 class Entry:
-    """``error`` is E against the truth; ``converted`` what older grids called supported."""
+    """``error`` is E against the float64 reference; ``converted`` what older grids called supported.
+
+    ``result`` is what pytest said: passed, failed, xfailed, skipped; empty where there was no item.
+    """
 
     status: str
     reason: str
@@ -28,7 +32,7 @@ class Entry:
     peaks: Mapping[str, int]
     versions: Mapping[str, str]
     numbers: Mapping[str, Any]
-    repro: str
+    result: str
     cached: bool = False
     placement: Mapping[str, Any] | None = None
     artefacts: Mapping[str, Any] | None = None
@@ -39,9 +43,14 @@ class Entry:
         return self.converted and self.status != "supported"
 
     @property
-    def unexpected(self) -> bool:
-        """Whether it failed, and no expectation says so."""
-        return self.status in FAILED and not self.expected and bool(self.key)
+    def failed(self) -> bool:
+        """Whether pytest's item failed."""
+        return self.result == "failed"
+
+    @property
+    def shown(self) -> str:
+        """The status that colours it: a red item of pytest is never green here."""
+        return PROGRESS if self.failed and self.status not in FAILED else self.status
 
 
 def entry(row: Mapping[str, Any]) -> Entry:
@@ -64,11 +73,42 @@ def entry(row: Mapping[str, Any]) -> Entry:
         peaks=row.get("peaks") or {},
         versions=row.get("versions") or {},
         numbers=numbers,
-        repro=f"bench repro {row['key']}" if row.get("key") else "",
+        result=_result(row),
         cached=bool(row.get("stages_cached")),
         placement=row.get("placement") or {},
         artefacts=row.get("artefacts") or {},
     )
+
+
+def _result(row: Mapping[str, Any]) -> str:
+    """pytest's word; rows of older versions do not say it, but what it followed from."""
+    if not row.get("key"):
+        return ""
+    if "result" in row:
+        return str(row["result"])
+    if row["status"] in FAILED:
+        return "xfailed" if row.get("expected") else "failed"
+    return "skipped" if row["status"] != "supported" else "failed" if row.get("expected") else "passed"
+
+
+def absent(status: str, cell: Mapping[str, Any]) -> Entry:
+    """What stands in a grid for a cell that has no row."""
+    return entry({"kind": "cell", "status": status, "cell": cell})
+
+
+def worst_entry(entries: Iterable[Entry]) -> Entry:
+    """The worst of several that share a place; those that were computed come before those that were only declared."""
+    return min(entries, key=lambda one: (not one.key, severity(one.shown)))
+
+
+def heading(name: str, titles: Mapping[str, Mapping[str, Any]]) -> str:
+    """How a framework or compiler is called: title, version, and the backend where one was chosen."""
+    base, backend = CompilerName.parse(name, titles)
+    row = titles.get(base)
+    if row is None:
+        return name
+    title = " ".join(part for part in (row.get("title", base), row.get("version", "")) if part)
+    return f"{title} [{backend}]" if backend else title
 
 
 def latest(rows: Iterable[Mapping[str, Any]], checks: Sequence[str]) -> list[Mapping[str, Any]]:

@@ -1,27 +1,26 @@
 """Known failures: typed rows in ``suites/expectations/*.toml``, and what they make of an outcome.
 
 A row names the cells that it speaks of, the stage and symptom that they fail with, why, and for which versions.
-Rows are strict: a cell that fails elsewhere, fails otherwise, or passes, fails the run until the row is mended.
+Rows are strict: a cell that fails elsewhere, fails otherwise, or passes, fails the run until the row is corrected.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 
-from bench_plugin.domain.cell import Check
+from bench_plugin.domain.axes import AXES, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
-from bench_plugin.domain.settings import AXIS_KEYS
+from bench_plugin.domain.records import read
+from bench_plugin.domain.selector import selector_of
+from bench_plugin.results.expectation_file import ExpectationFile, texts
 
-KEYS = (*AXIS_KEYS, "stage", "symptom", "reason", "link", "when", "operators", "message", "example")
-SIGNATURE = ("operators", "message", "example")  # what tells apart the failures of drawn graphs
 OPERATORS = "operators"  # the folder of one file per compiler
 
 
@@ -46,8 +45,8 @@ class Judgement:
 class Expectation:
     """One row; ``where`` is its file and number, for messages; ``when`` are version requirements that must all hold.
 
-    A row of drawn graphs (check = "property") has a signature, ``operators`` and ``message`` beside stage and symptom,
-    and an ``example`` that shows it, in a file beside the row's own.
+    A row of generated graphs (check = "property") has a signature, ``operators`` and ``message`` beside stage and
+    symptom, and an ``example`` that shows it, in a file beside the row's own.
     """
 
     selector: Mapping[str, tuple[str, ...]]
@@ -193,7 +192,8 @@ def row_text(axes: Mapping[str, Any], outcome: Outcome, reason: str) -> str:
     """The row that would cover a failed cell, as TOML, with what was seen as a comment."""
     seen = outcome.reason.strip().splitlines()
     lines = ["[[expectation]]"]
-    lines += [f"{key} = {_toml(axes[key])}" for key in AXIS_KEYS if axes.get(key) and (key, axes[key]) not in _USUAL]
+    given = {axis.name: axes[axis.name] for axis in AXES if axes.get(axis.name) not in (None, "", 0, axis.usual)}
+    lines += [f"{key} = {_toml(value)}" for key, value in given.items()]
     lines += [f'stage = "{outcome.stage}"', f'symptom = "{outcome.symptom}"', f"reason = {_toml(reason)}"]
     signature = outcome.numbers.get("signature")
     if signature:
@@ -203,57 +203,17 @@ def row_text(axes: Mapping[str, Any], outcome: Outcome, reason: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-_USUAL = {("precision", "fp32"), ("target", "local")}
-
-
 def _read(path: Path) -> list[Expectation]:
-    try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not a TOML file: {error}") from error
-    unknown = sorted(set(data) - {"expectation"})
-    if unknown:
-        raise UsageError(f"{path}: unknown table {unknown[0]!r}; rows are written as [[expectation]]")
-    return [_row(path, number, row) for number, row in enumerate(data.get("expectation", []), 1)]
+    rows = read(path, ExpectationFile).expectation
+    return [_row(path, number, row) for number, row in enumerate(rows, 1)]
 
 
-def _row(path: Path, number: int, row: Mapping[str, Any]) -> Expectation:
-    where = f"{path}: row {number}"
-    for key in row:
-        if key not in KEYS:
-            raise UsageError(f"{where}: unknown key {key!r}; valid are {', '.join(KEYS)}")
-    for key in ("check", "stage", "symptom", "reason"):
-        if not str(row.get(key, "")).strip():
-            raise UsageError(f"{where}: {key} is missing")
-    if len([key for key in row if key in AXIS_KEYS]) < 2:
-        raise UsageError(f"{where}: a selector of the check alone would cover every cell; name a model or a converter")
-    for key, kind in (("stage", Stage), ("symptom", Symptom), ("check", Check)):
-        for value in _values(row[key]):
-            if value not in [str(one) for one in kind]:
-                raise UsageError(f"{where}: {key} is {value!r}; one of {', '.join(kind)}")
-    try:
-        when = tuple(Requirement(text) for text in _values(row.get("when", [])))
-    except InvalidRequirement as error:
-        raise UsageError(f"{where}: when must be like 'onnx2pytorch<0.7': {error}") from error
-    selector = {key: _values(row[key]) for key in row if key in AXIS_KEYS}
-    signed = [key for key in SIGNATURE if key in row]
-    if signed and len(signed) != len(SIGNATURE):
-        raise UsageError(f"{where}: a signature has {', '.join(SIGNATURE)}; there is only {', '.join(signed)}")
-    if row["check"] == Check.PROPERTY and not signed and row["symptom"] != Symptom.UNSUPPORTED:
-        raise UsageError(f"{where}: of drawn graphs, name the failure by {', '.join(SIGNATURE)}")
+def _row(path: Path, number: int, row: Any) -> Expectation:
     return Expectation(
-        selector,
-        Stage(row["stage"]),
-        Symptom(row["symptom"]),
-        str(row["reason"]).strip(),
-        str(row.get("link", "")),
-        when,
-        path,
-        number,
-        tuple(sorted(_values(row.get("operators", [])))),
-        str(row.get("message", "")),
-        path.parent / str(row["example"]) if "example" in row else None,
-    )
+        selector_of(row), row.stage, row.symptom, row.reason.strip(), row.link,
+        tuple(Requirement(text) for text in texts(row.when)), path, number, tuple(sorted(row.operators)), row.message,
+        path.parent / row.example if row.example else None,
+    )  # fmt: skip
 
 
 def _never(row: Expectation, locked: Mapping[str, Mapping[str, str]]) -> bool:
@@ -268,10 +228,6 @@ def _signed(row: Expectation, signature: Mapping[str, Any] | None) -> bool:
     return kind == (signature["stage"], signature["symptom"], signature["message"]) and (
         any_operator or set(row.operators) <= set(signature["operators"])
     )
-
-
-def _values(value: Any) -> tuple[str, ...]:
-    return tuple(str(one) for one in (value if isinstance(value, list) else [value]))
 
 
 def _satisfied(requirement: Requirement, versions: Mapping[str, str]) -> bool:

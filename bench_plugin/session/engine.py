@@ -17,31 +17,33 @@ from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.cache import Cache, default_folder
-from bench_plugin.pipeline.compile_tasks import CompileTasks
 from bench_plugin.pipeline.schedule import Need, Schedule
 from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Stages
-from bench_plugin.pipeline.tasks import Tasks
+from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
+from bench_plugin.pipeline.tasks.model_tasks import Tasks
+from bench_plugin.reach.environments.needed import NeededToolchains
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
+from bench_plugin.session.row_keys import RowKeys
 
 GIB = 2**30
 Known = Callable[[Cell], Sequence[KnownFailure]]
-Versions = Callable[[Cell], Mapping[str, str]]
 
 
 class Engine:
     """Made in the main thread (the guardian must start before any other thread); ``close`` ends every process.
 
-    ``known`` and ``versions`` say what expectations know of a cell, and which versions its row names.
+    ``keys`` say what a cell depends on, ``known`` what expectations know of it.
     """
 
     def __init__(
-        self, settings: Settings, workspace: Workspace, note: Callable[[str], None], *, known: Known,
-        versions: Versions,
-    ) -> None:  # fmt: skip
+        self, settings: Settings, workspace: Workspace, note: Callable[[str], None], *, keys: RowKeys, known: Known
+    ) -> None:
+        self._keys = keys
         self._known = known
-        self._parts = _parts(settings, workspace, note, versions)
+        self._needed = NeededToolchains(workspace.toolchains, note)
+        self._parts = _parts(settings, workspace, note, keys, self._needed)
         self._checkers = {check: checker for checker in checkers(self._parts) for check in checker.checks}
         self._tolerances: dict[Cell, Mapping[str, float]] = {}
         self._schedule = Schedule(self._compute, self._need, jobs=settings.jobs, memory=_memory())
@@ -57,6 +59,7 @@ class Engine:
 
     def plan(self, cells: Sequence[Cell]) -> None:
         """Start working ahead on these cells, in their order."""
+        self._needed.expect(self._keys.toolchains(cells))
         self._schedule.plan(cells)
 
     def future(self, cell: Cell) -> Future[Outcome]:
@@ -70,6 +73,7 @@ class Engine:
     def close(self) -> None:
         """Cancel what is ahead, end every agent and the guardian."""
         self._schedule.close()
+        self._needed.close()
         self._parts.pool.close()
         self._schedule.join(seconds=5)
         for close in self._parts.closing:
@@ -84,10 +88,12 @@ class Engine:
         return self._checkers[Check(cell.check)].run(request)
 
 
-def _parts(settings: Settings, workspace: Workspace, note: Callable[[str], None], versions: Versions) -> Parts:
+def _parts(
+    settings: Settings, workspace: Workspace, note: Callable[[str], None], keys: RowKeys, needed: NeededToolchains
+) -> Parts:
     cache = Cache(settings.cache or default_folder(), note=note)
     pool = AgentPool(
-        environments=lambda name: workspace.toolchains.ensure(name, progress=note),
+        environments=needed.python,
         folder=settings.results.parent / "logs",
         adapters=workspace.catalog.sources,
     )
@@ -104,7 +110,7 @@ def _parts(settings: Settings, workspace: Workspace, note: Callable[[str], None]
         recorder=StageRecorder(stages),
         tasks=Tasks(workspace, seed=settings.seed, threads=threads),
         compile_tasks=CompileTasks(workspace, threads=threads),
-        versions=versions,
+        versions=keys.versions,
     )
 
 

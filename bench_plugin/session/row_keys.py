@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.recipes import recipe
@@ -35,6 +35,12 @@ class RowKeys:
         if place not in self._versions:
             self._versions[place] = self._workspace.versions(adapters, cell)
         return self._versions[place]
+
+    def toolchains(self, cells: Iterable[Cell]) -> Iterator[str]:
+        """The toolchains that cells use, in the order of use."""
+        for cell in cells:
+            for name in self._matrix.planner(cell).adapters(cell):
+                yield self._workspace.catalog[name].toolchain_for(cell.framework)
 
     def _tools_of(self, names: Sequence[str]) -> str:
         place = tuple(names)

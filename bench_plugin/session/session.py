@@ -7,14 +7,18 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from bench_plugin.checks.registry import planners
+from bench_plugin.domain.axes import OPTIONS
 from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome
+from bench_plugin.domain.paths import make_folder
 from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
@@ -22,20 +26,25 @@ from bench_plugin.matrix.matrix import Matrix, Plan, plan_hash
 from bench_plugin.matrix.planner import Declared
 from bench_plugin.results.expectations import Expectation, Expectations, Judgement, judge
 from bench_plugin.results.failure_text import failure_text
-from bench_plugin.results.rows import (
-    ResultsWriter,
-    cell_row,
-    declared_row,
-    header_row,
-    outcome_of,
-    plan_row,
-    read_rows,
-)
+from bench_plugin.results.history import new_run_id
+from bench_plugin.results.rows import cell_row, declared_row, header_row, outcome_of, plan_row, read_rows
+from bench_plugin.results.writer import ResultsWriter
 from bench_plugin.session.engine import Engine
 from bench_plugin.session.known_failures import known_failures
+from bench_plugin.session.repro_command import repro_arguments
 from bench_plugin.session.row_keys import RowKeys
 
-PROGRESS_SECONDS = 10.0
+
+class Progress(Protocol):
+    """Tells a person of a cell that takes long; ``seconds`` lie between two times that it is told of it."""
+
+    seconds: float
+
+    def waiting(self) -> AbstractContextManager[object]:
+        """Around the wait for one cell."""
+
+    def say(self, cell: str, stage: str, seconds: float) -> None:
+        """The cell, the stage that it is at, and for how many seconds it has been waited for."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,8 @@ class Run:
         self.command = tuple(command)
         self.note = note
         self.workspace = Workspace.load(settings)
+        for remark in self.workspace.notes:
+            note(remark)
         self.expectations = Expectations.load(self.workspace.expectation_folders)
         self.matrix = Matrix(
             self.workspace.models, self.workspace.catalog, list(self.workspace.targets), settings.selection,
@@ -72,18 +83,17 @@ class Run:
         self.declared: dict[Cell, Declared] = {}
         self.judged: list[Judged] = []
         self.started = False
+        self.total = 0
         self._overrides: dict[Cell, Mapping[str, float]] = {}
 
     @cached_property
     def engine(self) -> Engine:
         """Agents, cache and pipeline; made in the main thread, on first use."""
-        return Engine(
-            self.settings, self.workspace, self.note, known=self._known_failures, versions=self._keys.versions
-        )
+        return Engine(self.settings, self.workspace, self.note, keys=self._keys, known=self._known_failures)
 
     @cached_property
     def writer(self) -> ResultsWriter:
-        """Where rows go; an existing file is kept as the previous one, unless it is resumed."""
+        """Where rows go; an existing file moves to the history, unless it is resumed."""
         return ResultsWriter(self.settings.results, resume=self.settings.resume)
 
     @cached_property
@@ -106,19 +116,20 @@ class Run:
         """All selected cells are known: write header, plan and declared rows, and start working ahead."""
         if not cells:
             return
+        self._make_folders()
         self._overrides.update({cell: overrides for cell, overrides in cells.items() if overrides})
         self.engine.tolerances(self._overrides)
-        self.started = True
+        self.started, self.total = True, len(cells)
         self.writer.begin(self.worker or uuid.uuid4().hex, self._opening(list(cells)))
         ahead = [cell for cell in cells if self._key(cell) not in self.stored]
         if not self.worker:
             self.engine.plan(ahead)
 
-    def verdict(self, cell: Cell, *, nodeid: str, waiting: Callable[[str], None]) -> Judged:
+    def verdict(self, cell: Cell, *, nodeid: str, progress: Progress) -> Judged:
         """Compute the cell, or wait for it; judge it and append its row."""
         key = self._key(cell)
         row = self.stored.get(key)
-        outcome = outcome_of(row) if row else self._wait(cell, waiting)
+        outcome = outcome_of(row) if row else self._wait(cell, progress)
         signature = outcome.numbers.get("signature")
         expectation = self.expectations.match(cell.axes(), outcome.versions, signature)
         judgement = judge(outcome, expectation)
@@ -134,6 +145,15 @@ class Run:
         if "engine" in self.__dict__:
             self.engine.close()
 
+    def _make_folders(self) -> None:
+        """Where rows and stages go. Raises UsageError for a path that cannot be made, before any cell is computed."""
+        results, cache = self.settings.results, self.settings.cache
+        if results.is_dir():
+            raise UsageError(f"--bench-results: {results} is a folder; name a file in it")
+        make_folder(results.parent, "--bench-results")
+        if cache is not None:
+            make_folder(cache, "--bench-cache")
+
     def _key(self, cell: Cell) -> str:
         return self._keys.key(cell, self._overrides.get(cell, {}))
 
@@ -143,17 +163,19 @@ class Run:
             return ()
         return tuple(known_failures(self.expectations, cell, self._keys.versions(cell)))
 
-    def _wait(self, cell: Cell, waiting: Callable[[str], None]) -> Outcome:
+    def _wait(self, cell: Cell, progress: Progress) -> Outcome:
         future = self.engine.future(cell)
         began = time.monotonic()
-        while not _finished(future, PROGRESS_SECONDS):
-            waiting(f"{cell.id}: {self.engine.progress(cell)}, {time.monotonic() - began:.0f} s")
+        with progress.waiting():
+            while not _finished(future, progress.seconds):
+                progress.say(cell.id, self.engine.progress(cell), time.monotonic() - began)
         return future.result()
 
     def _opening(self, cells: Sequence[Cell]) -> list[dict[str, Any]]:
         seeds = {"weights": self.settings.seed, "inputs": self.settings.seed}
         versions = {name: dict(lock) for name, lock in self.workspace.locked_versions().items()}
         header = header_row(
+            run=new_run_id(),
             root=self.settings.root,
             command=self.command,
             versions=versions,
@@ -169,8 +191,8 @@ class Run:
 
     def _selection(self) -> dict[str, Any]:
         selection = self.settings.selection
-        axes = ("frameworks", "compilers", "targets", "precisions", "models", "exporters", "importers", "opsets")
-        chosen = {axis: list(getattr(selection, axis)) for axis in axes if getattr(selection, axis)}
+        asked = {axis.plural: list(getattr(selection, axis.plural)) for axis in OPTIONS}
+        chosen = {plural: values for plural, values in asked.items() if values}
         return {"profile": selection.profile, **chosen, "onnx_files": [str(path) for path in selection.onnx_files]}
 
     def _append(self, judged: Judged, expectation: Expectation | None, nodeid: str) -> None:
@@ -178,34 +200,10 @@ class Run:
         self.writer.append(
             cell_row(
                 judged.cell.axes(), judged.outcome, key=judged.key, nodeid=nodeid, expected=expected,
-                repro=repro_arguments(judged.cell, nodeid, self.settings),
+                repro=repro_arguments(judged.cell, nodeid, self.settings), result=str(judged.judgement.result),
+                settings=self.settings.of_cells(),
             )
         )  # fmt: skip
-
-
-def repro_arguments(cell: Cell, nodeid: str, settings: Settings) -> list[str]:
-    """pytest's arguments that run this cell alone, whatever the profile was."""
-    file_option = [f"--bench-model={path}" for path in settings.selection.onnx_files if Path(path).stem == cell.model]
-    if cell.check in (Check.PROPERTY, Check.OPERATOR):
-        return [nodeid, f"--bench-cases={cell.model}", f"--bench-compilers={cell.compiler}"]
-    named = [] if file_option else [f"--bench-models={cell.model}", f"--bench-frameworks={cell.framework}"]
-    axes = [
-        ("exporters", cell.exporter), ("opsets", cell.opset), ("importers", cell.importer),
-        ("compilers", cell.compiler), ("precisions", cell.precision if cell.precision != "fp32" else ""),
-        ("targets", cell.target if cell.target != "local" else ""),
-    ]  # fmt: skip
-    chosen = [f"--bench-{axis}={value}" for axis, value in axes if value]
-    return [nodeid, *named, *file_option, *chosen, *_further(cell, settings)]
-
-
-def _further(cell: Cell, settings: Settings) -> list[str]:
-    """Options that are no axes, where they are not the usual ones."""
-    found = [f"--bench-seed={settings.seed}"] if settings.seed else []
-    if cell.compiler:
-        for compiler, chosen in settings.options.items():
-            found += [f"--bench-option={compiler}.{name}={value}" for name, value in chosen.items()]
-        found += [f"--bench-calibration={settings.calibration}"] if settings.calibration != "minmax" else []
-    return found
 
 
 def _finished(future: Future[Outcome], seconds: float) -> bool:

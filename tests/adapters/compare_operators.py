@@ -5,7 +5,6 @@ Executed by the interpreter of the onnxruntime toolchain: ``python compare_opera
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import os
 import sys
@@ -17,8 +16,9 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
 
-from bench_plugin.agent.adapter import Call
+from bench_plugin.agent import modules
 from bench_plugin.agent.arrays import from_numpy, to_numpy
+from bench_plugin.agent.contract import EvaluateCall, Place
 
 OPSETS = {"BatchNormalization": 13}
 
@@ -55,10 +55,7 @@ def cases(rng: np.random.Generator) -> Any:
 def main(folder: str) -> int:
     """1 when a result differs; prints how many were compared."""
     for name in ("onnx_operators", "onnx_float64"):  # as an agent loads them: what is used comes first
-        spec = importlib.util.spec_from_file_location(f"bench_adapter_{name}", os.path.join(folder, f"{name}.py"))
-        assert spec is not None and spec.loader is not None
-        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = modules.loaded(f"bench_plugin.adapters.onnx_tools.{name}", os.path.join(folder, f"{name}.py"))
     adapter = module.Adapter()
     rng = np.random.default_rng(0)
     count = wrong = 0
@@ -68,15 +65,8 @@ def main(folder: str) -> int:
             onnx.save(_model(operator, attributes, shape, kernel, extra, rng), path)
             x = rng.standard_normal(shape).astype("float32")
             wanted = onnxruntime.InferenceSession(path).run(None, {"x": x})[0]
-            call = Call(
-                "evaluate",
-                {"batched": False},
-                {"in:x": from_numpy(x[None])},
-                {"model.onnx": path},
-                scratch,
-                lambda stage: None,
-            )
-            found = to_numpy(adapter.evaluate(call).arrays["out0"])[0]
+            place = Place(scratch, {"model.onnx": path}, {"in:x": from_numpy(x[None])}, lambda stage: None)
+            found = to_numpy(adapter.evaluate(EvaluateCall(batched=False).at(place)).arrays["out0"])[0]
             count += 1
             if found.dtype != np.float64 or found.shape != wanted.shape or not np.allclose(found, wanted, atol=2e-5):
                 wrong += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ from bench_plugin.adapters.compilers.ncnn import (
     _inputs,
     _shapes,
 )
-from bench_plugin.agent.adapter import Call, Unsupported
+from bench_plugin.agent.adapter import Unsupported
+from bench_plugin.agent.contract import CompileCall, Place, Port, Target
 
 SCRIPT = """
             ex.input("in0", ncnn.Mat(in0.numpy(), batch_index=0).clone())
@@ -28,15 +30,16 @@ SCRIPT = """
 """
 
 
-def _call(outputs: int = 1) -> Call:
-    inputs = [
-        {"name": "x", "dtype": "float32", "shape": ["batch", 3, 8, 8]},
-        {"name": "tokens", "dtype": "int64", "shape": [1, "sequence"]},
-    ]
-    meta: dict[str, object] = {
-        "inputs": inputs, "outputs": [{"name": "y"}] * outputs, "binding": {"batch": 1, "sequence": 16},
-    }  # fmt: skip
-    return Call("compile", meta, {}, {}, "", lambda stage: None)
+def _compiling(ports: Sequence[Port], outputs: int = 1, binding: Mapping[str, int] | None = None) -> CompileCall:
+    return CompileCall(
+        batched=False, precision="fp32", graph="original", target=Target(), input_ports=tuple(ports),
+        output_ports=(Port("y"),) * outputs, binding=binding or {},
+    )  # fmt: skip
+
+
+def _call(outputs: int = 1) -> CompileCall:
+    ports = [Port("x", "float32", ("batch", 3, 8, 8)), Port("tokens", "int64", (1, "sequence"))]
+    return _compiling(ports, outputs, {"batch": 1, "sequence": 16})
 
 
 def test_batch_axes_are_those_of_the_script_that_pnnx_writes(tmp_path: Path) -> None:
@@ -57,24 +60,23 @@ def test_shapes_are_fixed_by_the_binding() -> None:
 
 
 def test_inputs_of_rank_0_are_said_in_files(tmp_path: Path) -> None:
-    rows = [{"name": "x", "dtype": "float32", "shape": [2, "n"]}, {"name": "s", "dtype": "int64", "shape": []}]
-    call = Call("compile", {"inputs": rows, "binding": {"n": 3}}, {}, {}, str(tmp_path), lambda stage: None)
+    call = _compiling([Port("x", "float32", (2, "n")), Port("s", "int64", ())], binding={"n": 3})
+    call = call.at(Place(str(tmp_path), {}, {}, lambda stage: None))
     assert _inputs(call) == "input=in0.npy,in1.npy"
     first, second = (np.load(tmp_path / name, allow_pickle=False) for name in ("in0.npy", "in1.npy"))
     assert (first.shape, first.dtype.name, second.shape, second.dtype.name) == ((2, 3), "float32", (), "int64")
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("port", "said"),
     [
-        ({"name": "x", "dtype": "bool", "shape": [2]}, "pnnx takes no input of type bool"),
-        ({"name": "x", "dtype": "float32", "shape": ["n"]}, "nothing says what n is"),
+        (Port("x", "bool", (2,)), "pnnx takes no input of type bool"),
+        (Port("x", "float32", ("n",)), "nothing says what n is"),
     ],
 )
-def test_what_cannot_be_said_to_pnnx_is_unsupported(row: dict[str, object], said: str) -> None:
-    call = Call("compile", {"inputs": [row], "binding": {}}, {}, {}, "", lambda stage: None)
+def test_what_cannot_be_said_to_pnnx_is_unsupported(port: Port, said: str) -> None:
     with pytest.raises(Unsupported, match=said):
-        _inputs(call)
+        _inputs(_compiling([port]))
 
 
 def test_what_its_onnxruntime_says_is_told_apart() -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import datetime
 import fractions
 import types
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from bench_plugin.agent import construct
 from bench_plugin.agent.adapter import InvalidModel
+from bench_plugin.agent.contract import ModelDescription
+from bench_plugin.agent.toolkit import construct
 
 
-def build(spec: object, source: str = "") -> object:
-    return construct.build({"spec": spec, "source": source, "source_name": "own.py"})
+def build(spec: Mapping[str, Any], source: str = "") -> object:
+    return construct.build(ModelDescription(spec, source=source, source_name="own.py"))
 
 
 def test_callables_with_arguments_nested() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from bench_plugin.agent import packs
-from bench_plugin.agent.adapter import Call
 
 VALUES = [
     np.arange(6, dtype=np.float32).reshape(2, 3),
@@ -44,8 +43,7 @@ def test_through_a_file(value: Any) -> None:
 @pytest.mark.parametrize("value", VALUES, ids=str)
 def test_through_a_call(value: Any) -> None:
     descriptions, blobs = packs.blobs_of([value])
-    call = Call("run", {"values": {"x": descriptions[0]}}, blobs, {}, "", lambda stage: None)
-    assert same(value, packs.given(call)["x"])
+    assert same(value, packs.read({"x": descriptions[0]}, blobs)["x"])
 
 
 def test_what_an_adapter_must_take() -> None:

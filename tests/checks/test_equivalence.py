@@ -208,7 +208,7 @@ BAD = ("truncated", "cycle", "not-onnx", "no-external-data")
 @pytest.mark.parametrize("bad", BAD)
 def test_a_bad_file_is_an_invalid_model(compiled: Project, bad: str) -> None:
     path = write_bad(compiled.folder / f"{bad}.onnx", bad)
-    row = the_row(compiled.run("--compilers=fakec", "--precisions=fp32", f"--bench-model={path}"))
+    row = the_row(compiled.run("--compilers=fakec", "--precisions=fp32", f"--bench-onnx={path}"))
     assert (row["status"], row["stage"], row["symptom"]) == ("ERROR", "check", "invalid-model")
 
 

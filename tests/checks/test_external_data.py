@@ -66,7 +66,7 @@ def make(path: Path, *, narrow: int = 16, wide: int = 64, layers: int = 2, seed:
 
 
 def verify(project: Project, path: Path, *more: str, seconds: float = 120) -> Mapping[str, Any]:
-    process = project.start("--compilers=onnxruntime", "--precisions=fp32", f"--bench-model={path}", *more)
+    process = project.start("--compilers=onnxruntime", "--precisions=fp32", f"--bench-onnx={path}", *more)
     text, _ = process.communicate(timeout=seconds)
     rows = [row for row in project.rows() if row["kind"] == "cell"]
     assert len(rows) == 1, text

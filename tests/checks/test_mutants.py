@@ -57,7 +57,7 @@ APPLICABLE = {
 def test_the_verdict_catches_mutants_and_passes_the_original(project: Project, tools_python: Path) -> None:
     project.write("make.py", MAKE)
     subprocess.run([str(tools_python), "make.py"], cwd=project.folder, check=True)
-    row = project.run("--bench-model=net.onnx", "-k", "export").cells("export")["net"]
+    row = project.run("--bench-onnx=net.onnx", "-k", "export").cells("export")["net"]
     assert (row["status"], row["reason"]) == ("supported", "")
     assert row["numbers"]["E"] < row["numbers"]["tolerance_E"] / 3
     mutants = row["numbers"]["mutants"]
@@ -70,5 +70,5 @@ def test_a_model_that_cannot_show_an_error_proves_nothing(project: Project, tool
     dead = MAKE.replace('weight("w4", 8, 5)', 'weight("w4", 8, 5, scale=1e-9)')
     project.write("make.py", dead)
     subprocess.run([str(tools_python), "make.py"], cwd=project.folder, check=True)
-    row = project.run("--bench-model=net.onnx", "-k", "export").cells("export")["net"]
+    row = project.run("--bench-onnx=net.onnx", "-k", "export").cells("export")["net"]
     assert row["status"] == "unverified"

@@ -35,7 +35,7 @@ def test_weights_that_are_inputs_too(project: Project) -> None:
     project.write("test_models.py", TESTS)
     path = Path(project.folder / "old.onnx")
     subprocess.run([str(Toolchains().ensure("onnxruntime")), "-c", MAKE, str(path)], check=True)
-    finished = project.run("--compilers=onnxruntime", f"--bench-model={path}")
+    finished = project.run("--compilers=onnxruntime", f"--bench-onnx={path}")
     rows = {row["cell"]["precision"]: row for row in finished.rows if row["kind"] == "cell"}
     assert set(rows) == {"fp32", "w16", "w8a8", "w8a8-dyn"}, finished.text
     assert {rows[name]["status"] for name in ("fp32", "w16")} == {"supported"}, finished.text

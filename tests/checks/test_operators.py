@@ -142,6 +142,23 @@ def test_a_second_run_runs_only_what_is_never_stored(project: Project, finished:
     assert again.cells()["test_exp"]["stages_cached"] == []
 
 
+def test_refresh_runs_the_compilers_again_and_keeps_the_corpus(project: Project, finished: Finished) -> None:
+    before = calls(project)
+    again = run(project, "--bench-refresh")
+    after = calls(project)
+    assert after["collect"] == before["collect"] == 1
+    assert after["run"] > before["run"]
+    assert again.cells()["test_abs"]["stages_cached"] == []
+
+
+def test_without_its_cache_the_corpus_is_made_again(project: Project, finished: Finished) -> None:
+    before = calls(project)
+    pruned = project.bench("cache", "prune", "--keep-gb", "0", "--cache", str(project.folder / "cache"))
+    assert pruned.returncode == 0, pruned.stderr
+    run(project)
+    assert calls(project)["collect"] == before["collect"] + 1
+
+
 def test_resume_reuses_rows(project: Project, finished: Finished) -> None:
     resumed = run(project, "--bench-resume")
     assert "8 rows reused" in resumed.text

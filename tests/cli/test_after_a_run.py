@@ -38,7 +38,7 @@ def files(project: Project, tools_python: Path) -> Project:
     (project.folder / "outside.data").unlink()
     project.write("text.onnx", "this is no model")
     data = (project.folder / "plain.onnx").read_bytes()
-    (project.folder / "cut.onnx").write_bytes(data[: len(data) // 2])
+    (project.folder / "layers.onnx").write_bytes(data[: len(data) // 2])
     return project
 
 
@@ -47,8 +47,11 @@ def test_repro_runs_the_cell_alone_and_afresh(project: Project) -> None:
     project.model("b")
     rows = project.run().cells("export")
     key = rows["a"]["key"]
+    page = (project.folder / "reports/onnx-support.md").read_text()
     again = project.bench("repro", key[:6])
     assert again.returncode == 1
+    assert (project.folder / "reports/onnx-support.md").read_text() == page, "its pages are in reports/repro"
+    assert (project.folder / "reports/repro/onnx-support.md").is_file()
     assert "mismatch at compare" in again.stdout
     assert "1 failed" in again.stdout
     assert "cached" not in again.stdout.split("0 with cached")[0]
@@ -78,11 +81,11 @@ def test_a_cut_last_line_is_ignored_and_said(project: Project) -> None:
     project.run()
     with (project.folder / "reports/results.jsonl").open("a") as file:
         file.write('{"schema": 1, "kind": "cell", "key"')
-    assert "is cut or corrupt and was ignored" in project.bench("grid").stdout
+    assert "is incomplete or corrupt and was ignored" in project.bench("grid").stdout
 
 
 def test_a_plain_file_is_checked_run_and_imported(files: Project) -> None:
-    finished = files.run("--bench-model=plain.onnx")
+    finished = files.run("--bench-onnx=plain.onnx")
     assert finished.verdict("plain") == ("supported", None, None)
     assert finished.verdict("plain", "import") == ("ERROR", "run", "exception"), (
         "the fake framework knows its own files"
@@ -90,7 +93,7 @@ def test_a_plain_file_is_checked_run_and_imported(files: Project) -> None:
 
 
 def test_a_file_that_is_too_new_is_version_skew_for_the_runtime(files: Project) -> None:
-    row = files.run("--bench-model=newer.onnx", "-k", "export").cells("export")["newer"]
+    row = files.run("--bench-onnx=newer.onnx", "-k", "export").cells("export")["newer"]
     assert row["status"] in ("supported", "unverified"), row["reason"]
     assert any("version-skew" in flag for flag in row["flags"])
 
@@ -104,7 +107,7 @@ def test_a_file_that_is_too_new_is_version_skew_for_the_runtime(files: Project) 
     ],
 )
 def test_bad_files_are_invalid_models(files: Project, name: str, message: str) -> None:
-    finished = files.run(f"--bench-model={name}.onnx", "-k", "export")
+    finished = files.run(f"--bench-onnx={name}.onnx", "-k", "export")
     assert finished.verdict(name) == ("ERROR", "check", "invalid-model")
     assert message in finished.cells("export")[name]["reason"]
     assert finished.code == 1

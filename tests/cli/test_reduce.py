@@ -88,7 +88,7 @@ def test_a_cell_is_reduced_with_the_options_that_it_ran_with(broken: Project, to
     path = _model(broken, tools)
     broken.write("bench.toml", f'adapters = ["{FRAMEWORK}", "{COMPILER}"]\ntoolchains = ["toolchains"]\n')
     broken.write("test_models.py", EQUIVALENCE)
-    finished = broken.run("--compilers=broken", "--bench-option=broken.softsign=wrong", f"--bench-model={path}")
+    finished = broken.run("--compilers=broken", "--bench-option=broken.softsign=wrong", f"--bench-onnx={path}")
     row = next(row for row in finished.rows if row["kind"] == "cell")
     assert row["status"] == "mismatch", finished.text
     done = broken.bench("reduce", row["key"], "--output", "found")

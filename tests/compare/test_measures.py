@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_plugin.compare.measures import channel_groups, distance, scale_of, top_agreement
+from bench_plugin.compare.measures import distance, scale_of, top_agreement
 from tests.compare.drawing import LAW, SEEDS, Array, drawn
 
 FACTORS = st.floats(1e-6, 1e6).flatmap(lambda size: st.sampled_from([size, -size]))
@@ -138,30 +138,6 @@ def test_cosine_of_zeros() -> None:
     zeros, ones = np.zeros((2, 2)), np.ones((2, 2))
     assert distance(zeros, zeros, scale_of(zeros)).cosine == 1
     assert distance(zeros, ones, scale_of(ones)).cosine == 0
-
-
-def test_groups_of_channels() -> None:
-    values = np.arange(2 * 7 * 3).reshape(2, 7, 3)
-    groups = channel_groups(values, {"boxes": (0, 4), "scores": (4, 5), "classes": (5, 7)}, axis=1)
-    assert {name: group.shape for name, group in groups.items()} == {
-        "boxes": (2, 4, 3),
-        "scores": (2, 1, 3),
-        "classes": (2, 2, 3),
-    }
-    np.testing.assert_array_equal(np.concatenate(list(groups.values()), axis=1), values)
-
-
-def test_a_group_shows_what_the_whole_hides() -> None:
-    truth = drawn(0, (8, 5)) * [1000, 1000, 1000, 1000, 1]
-    actual = truth.copy()
-    actual[:, 4] = 0
-    whole, scores = errors(actual, truth), {
-        name: errors(channel_groups(actual, {name: span}, 1)[name], channel_groups(truth, {name: span}, 1)[name])
-        for name, span in {"boxes": (0, 4), "scores": (4, 5)}.items()
-    }  # fmt: skip
-    assert whole[0] < 1e-2
-    assert scores["boxes"][0] == 0
-    assert scores["scores"][0] > 0.9
 
 
 def test_agreement_counts_clear_rows_only() -> None:

@@ -201,7 +201,22 @@ def test_a_marker_tightens() -> None:
     actual, noise = off_by(truth, 5e-6), Noise(1e-6, 1e-6, 3)
     assert judged(truth, actual, noise).status == AGREE
     assert judged(truth, actual, noise, table=with_overrides(k=2)).status == MISMATCH
-    assert judged(truth, actual, noise, table=with_overrides(cap=1e-6)).status == UNVERIFIED
+    assert judged(truth, actual, noise, table=with_overrides(cap=2e-5)).status == AGREE
+
+
+@pytest.mark.parametrize("error", [0.0, 5e-6])
+def test_a_cap_below_the_noise_of_the_model_fails_and_says_so(error: float) -> None:
+    truth = drawn(1)
+    found = judged(truth, off_by(truth, error), Noise(1e-6, 1e-6, 3), table=with_overrides(cap=1e-6))
+    assert found.status == MISMATCH
+    assert "the cap 1.0e-06 of this test's tolerance is tighter than the model's own noise allows" in found.reason
+    assert found.reason.endswith("10 x noise 1.0e-06 = 1.0e-05; raise the cap")
+
+
+def test_a_wider_cap_is_no_demand() -> None:
+    truth = drawn(1)
+    found = judged(truth, off_by(truth, 0.1), Noise(0.1, 0.1, 3), table=with_overrides(cap=0.5))
+    assert found.status == UNVERIFIED
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, np.bool_])

@@ -1,4 +1,4 @@
-"""An adapter without a framework that fails in every way an agent can; ``meta["fault"]`` names the way.
+"""An adapter without a framework that fails in every way an agent can; ``GoCall.fault`` names the way.
 
 Agents load this file by content, so it imports the standard library and ``bench_plugin.agent`` only.
 """
@@ -12,10 +12,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from bench_plugin.agent import wire
-from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported, VersionSkew
+from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported, VersionSkew
+from bench_plugin.agent.contract import Call
 
 ADAPTER = {
     "name": "fake",
@@ -30,6 +33,41 @@ ADAPTER = {
 }
 
 CHUNK = 16 << 20
+
+
+@dataclass(frozen=True)
+class GoCall(Call):
+    """An operation of the fake's own.
+
+    fault: the names of what goes wrong, one after another.
+    stages: stages that are announced and slept through, in seconds.
+    bytes: how many the fault ``peak`` takes.
+    outside: the path that the fault ``escape`` gives back.
+    pid_file: where the fault ``grandchild`` writes its number.
+    given: the whole metadata, which is echoed.
+    """
+
+    operation = "go"
+
+    fault: str | tuple[str, ...] = ()
+    stages: Mapping[str, float] = field(default_factory=dict)
+    bytes: int = 0
+    outside: str = ""
+    pid_file: str = ""
+    given: Any = None
+
+    @classmethod
+    def read(cls, meta: Any, where: str) -> GoCall:
+        """The record, which keeps all of the metadata."""
+        return super().read({**meta, "given": dict(meta)}, where)
+
+    @property
+    def faults(self) -> list[str]:
+        """The names of the faults."""
+        return [self.fault] if isinstance(self.fault, str) else list(self.fault)
+
+
+CALLS = {"go": GoCall}
 # A header that promises 64 bytes more than follow.
 HALF = wire.HEADER.pack(wire.MAGIC, wire.VERSION, wire.RESULT, 0, 1, 64, 0, 0, 0, 64)
 SECOND = 2  # the number of a fresh agent's first call: the first request sends this file
@@ -53,14 +91,13 @@ class Adapter:
         """Forget the calls so far."""
         self.remembered = 0
 
-    def go(self, call: Call) -> Reply:
-        """Do what ``meta["fault"]`` says in stage ``work``; without a fault give back arrays, metadata and files.
+    def go(self, call: GoCall) -> Reply:
+        """Do what ``fault`` says in stage ``work``; without a fault give back arrays, metadata and files.
 
         ``fault`` may be a list: one after another. ``files`` come back as copies, ``stages`` are announced and slept
         through (name to seconds).
         """
-        fault = call.meta.get("fault") or []
-        faults = [str(name) for name in fault] if isinstance(fault, list) else [str(fault)]
+        faults = call.faults
         self.remembered += 1
         try:
             self._stages(call)
@@ -73,45 +110,43 @@ class Adapter:
         finally:
             used.append(",".join(faults))
 
-    def _stages(self, call: Call) -> None:
-        stages = call.meta.get("stages", {})
-        assert isinstance(stages, dict)
-        for name, seconds in stages.items():
+    def _stages(self, call: GoCall) -> None:
+        for name, seconds in call.stages.items():
             call.stage(name)
             time.sleep(seconds)
 
-    def _echo(self, call: Call) -> Reply:
+    def _echo(self, call: GoCall) -> Reply:
         files = {}
         for name, path in call.files.items():
-            files[name] = os.path.join(call.folder, name)
+            files[name] = call.path(name)
             with open(path, "rb") as source, open(files[name], "wb") as copy:
                 copy.write(source.read())
-        meta = {"given": call.meta, "pid": os.getpid(), "remembered": self.remembered, "folder": call.folder}
-        return Reply(meta, dict(call.arrays), files)
+        meta = {"given": call.given, "pid": os.getpid(), "remembered": self.remembered, "folder": call.folder}
+        return Reply(meta, dict(call.place.arrays), files)
 
 
-def sleep(call: Call) -> None:
+def sleep(call: GoCall) -> None:
     """Hang."""
     time.sleep(FOREVER)
 
 
-def segfault(call: Call) -> None:
+def segfault(call: GoCall) -> None:
     """Read address zero."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     ctypes.string_at(0)
 
 
-def kill(call: Call) -> None:
+def kill(call: GoCall) -> None:
     """Die as the kernel's out-of-memory killer would have it."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def leave(call: Call) -> None:
+def leave(call: GoCall) -> None:
     """End with an exit code, as native libraries do that give up."""
     os._exit(3)
 
 
-def allocate(call: Call) -> None:
+def allocate(call: GoCall) -> None:
     """Take memory without end, every page touched."""
     taken = []
     while True:
@@ -119,54 +154,52 @@ def allocate(call: Call) -> None:
         time.sleep(0.01)
 
 
-def peak(call: Call) -> None:
-    """Take ``meta["bytes"]`` for a moment and give them back."""
-    size = call.meta["bytes"]
-    assert isinstance(size, int)
-    len(bytearray(b"\1") * size)
+def peak(call: GoCall) -> None:
+    """Take ``bytes`` for a moment and give them back."""
+    len(bytearray(b"\1") * call.bytes)
 
 
-def exception(call: Call) -> None:
+def exception(call: GoCall) -> None:
     """Raise with a message of a megabyte, most of it beyond ASCII."""
     raise ValueError("the shape of node 17 is wrong\n" + "\N{SNOWMAN}\N{ROCKET}" * (1 << 19))
 
 
-def unsupported(call: Call) -> None:
+def unsupported(call: GoCall) -> None:
     """Say so by the agent's own exception."""
     raise Unsupported("operator Einsum is not implemented")
 
 
-def declared(call: Call) -> None:
+def declared(call: GoCall) -> None:
     """Say so by an exception that ADAPTER declares."""
     raise NotImplementedError("no kernel for Einsum")
 
 
-def invalid(call: Call) -> None:
+def invalid(call: GoCall) -> None:
     """Object to the model."""
     raise InvalidModel("input x has no type")
 
 
-def skew(call: Call) -> None:
+def skew(call: GoCall) -> None:
     """Be too old for the model."""
     raise VersionSkew("opset 99, at most 21 is known")
 
 
-def no_memory(call: Call) -> None:
+def no_memory(call: GoCall) -> None:
     """Have an allocation refused."""
     raise MemoryError("cannot allocate 1 TiB")
 
 
-def not_json(call: Call) -> None:
+def not_json(call: GoCall) -> None:
     """Give back metadata that cannot be sent."""
-    call.meta["object"] = object()
+    call.given["object"] = object()
 
 
-def escape(call: Call) -> Reply:
+def escape(call: GoCall) -> Reply:
     """Give back a file that is not the agent's."""
-    return Reply(files={"stolen": str(call.meta["outside"])})
+    return Reply(files={"stolen": call.outside})
 
 
-def noise(call: Call) -> None:
+def noise(call: GoCall) -> None:
     """Print a lot: from Python, to the descriptors, and through the C library's buffers."""
     library = ctypes.CDLL(None)
     for number in range(2000):
@@ -179,20 +212,20 @@ def noise(call: Call) -> None:
     print("last words")
 
 
-def garbage(call: Call) -> None:
+def garbage(call: GoCall) -> None:
     """Write to the channel what is no frame, as a runtime would that prints to any descriptor it finds."""
     os.write(_channel(), b"WARNING: deprecated\n" * 10)
     time.sleep(FOREVER)
 
 
-def truncated(call: Call) -> None:
+def truncated(call: GoCall) -> None:
     """Promise a blob and close the channel."""
     os.write(_channel(), HALF)
     os.close(_channel())
     time.sleep(FOREVER)
 
 
-def stalled(call: Call) -> None:
+def stalled(call: GoCall) -> None:
     """Promise a blob, send a byte of it now and then, never all."""
     os.write(_channel(), HALF)
     while True:
@@ -200,39 +233,39 @@ def stalled(call: Call) -> None:
         time.sleep(0.1)
 
 
-def wrong_call(call: Call) -> None:
+def wrong_call(call: GoCall) -> None:
     """Answer another call than the one that was asked."""
     os.write(_channel(), _frame(wire.RESULT, 999))
     time.sleep(FOREVER)
 
 
-def wrong_kind(call: Call) -> None:
+def wrong_kind(call: GoCall) -> None:
     """Answer with a request, in a fresh agent."""
     os.write(_channel(), _frame(wire.RUN, SECOND))
     time.sleep(FOREVER)
 
 
-def wrong_answer(call: Call) -> None:
+def wrong_answer(call: GoCall) -> None:
     """Answer with a result that lacks everything a result has, in a fresh agent."""
     os.write(_channel(), _frame(wire.RESULT, SECOND))
     time.sleep(FOREVER)
 
 
-def grandchild(call: Call) -> None:
-    """Leave behind a process in a session of its own; its number goes to the file ``meta["pid_file"]``."""
+def grandchild(call: GoCall) -> None:
+    """Leave behind a process in a session of its own; its number goes to the file ``pid_file``."""
     process = subprocess.Popen(["sleep", str(FOREVER)], start_new_session=True)
-    with open(str(call.meta["pid_file"]) + ".partial", "w") as file:
+    with open(call.pid_file + ".partial", "w") as file:
         file.write(str(process.pid))
-    os.replace(file.name, str(call.meta["pid_file"]))
+    os.replace(file.name, call.pid_file)
 
 
-def used_only(call: Call) -> None:
+def used_only(call: GoCall) -> None:
     """Fail in an agent that has answered calls before."""
     if used:
         raise RuntimeError("something is left of " + used[-1])
 
 
-FAULTS: dict[str, Callable[[Call], Reply | None]] = {
+FAULTS: dict[str, Callable[[GoCall], Reply | None]] = {
     "none": lambda call: None, "sleep": sleep, "segfault": segfault, "kill": kill, "exit": leave, "allocate": allocate,
     "peak": peak, "exception": exception, "unsupported": unsupported, "declared": declared, "no_memory": no_memory,
     "invalid": invalid, "skew": skew, "not_json": not_json, "escape": escape, "noise": noise,

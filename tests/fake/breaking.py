@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import os
-import shutil
 import signal
 import time
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply, Unsupported, VersionSkew
+from bench_plugin.agent import external
+from bench_plugin.agent.adapter import Reply, Unsupported, VersionSkew
+from bench_plugin.agent.contract import CompileCall, CompilerCall, RunCall
+from bench_plugin.agent.toolkit import samples
 
 ADAPTER = {
     "name": "breaking",
@@ -35,7 +36,7 @@ class Adapter:
     def reset(self) -> None:
         """Nothing is kept."""
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """The file as it is, unless its operator is one that ends badly."""
         call.stage("compile")
         operator = _operator(call)
@@ -45,18 +46,16 @@ class Adapter:
             raise Unsupported("there is no Neg here")
         if operator == "Relu":
             raise VersionSkew("Relu is too new")
-        path = os.path.join(call.folder, "model.onnx")
-        shutil.copyfile(call.files["model.onnx"], path)
-        return Reply({"effective": "fp32"}, files={"model.onnx": path})
+        return Reply({"effective": "fp32"}, files=external.artefact(call.files["model.onnx"], call.folder))
 
-    def run(self, call: Call) -> Reply:
+    def run(self, call: RunCall) -> Reply:
         """numpy's result; of Tanh a little too much."""
         import numpy as np
 
         call.stage("run")
         with open(os.environ["FAKE_CALLS"], "a") as log:
             log.write("run\n")
-        (x,) = samples.given(call)
+        (x,) = call.inputs.values()
         operator = _operator(call)
         if operator == "Sqrt" and os.environ.get("FAKE_HANG"):
             time.sleep(600)
@@ -66,6 +65,6 @@ class Adapter:
         return Reply({}, samples.blobs({"out0": result}))
 
 
-def _operator(call: Call) -> str:
+def _operator(call: CompilerCall) -> str:
     onnx = importlib.import_module("onnx")
     return str(onnx.load(call.files["model.onnx"]).graph.node[0].op_type)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import importlib
 import os
-import shutil
 import signal
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply
+from bench_plugin.agent import external
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import CompileCall, RunCall
+from bench_plugin.agent.toolkit import samples
 
 ADAPTER = {
     "name": "broken",
@@ -44,7 +45,7 @@ class Adapter:
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """The file itself, unless it holds the operator that is refused."""
         onnx = importlib.import_module("onnx")
         call.stage("compile")
@@ -52,11 +53,10 @@ class Adapter:
         for node in graph.node:
             if node.op_type == REFUSED:
                 raise ValueError(f"no pattern for {REFUSED} of node '{node.name}' with {len(graph.node)} nodes")
-        path = os.path.join(call.folder, "model.onnx")
-        shutil.copyfile(call.files["model.onnx"], path)
-        return Reply({"effective": "fp32", "dynamic": True}, files={"model.onnx": path})
+        files = external.artefact(call.files["model.onnx"], call.folder)
+        return Reply({"effective": "fp32", "dynamic": True}, files=files)
 
-    def run(self, call: Call) -> Reply:
+    def run(self, call: RunCall) -> Reply:
         """Sample by sample, with a fault in Abs (and in Softsign, if asked): every result is a hundredth too large."""
         onnx = importlib.import_module("onnx")
         reference = importlib.import_module("onnx.reference")
@@ -68,21 +68,19 @@ class Adapter:
         if HANGS in kinds:
             time.sleep(FOREVER)
         made = {node.output[0]: node.op_type for node in model.graph.node}
-        options: Any = call.meta.get("options") or {}
-        wrong = {"Abs", "Softsign"} if options.get("softsign") == "wrong" else {"Abs"}
+        wrong = {"Abs", "Softsign"} if call.option("softsign", "right") == "wrong" else {"Abs"}
         for node in list(model.graph.node):
             if node.op_type in wrong or [made.get(node.input[0]), node.op_type] == PAIR:
                 _spoil(onnx, model.graph, node)
         evaluator = reference.ReferenceEvaluator(model)
         names = list(evaluator.input_names)
-        given = samples.given_by_name(call)
+        given = call.inputs
 
         def run(xs: Sequence[Any]) -> list[Any]:
             return list(evaluator.run(None, dict(zip(names, xs, strict=False))))
 
-        results = samples.one_by_one(run, [given[name] for name in names], bool(call.meta["batched"]))
-        count = len(evaluator.output_names)
-        return Reply({}, samples.blobs(samples.joined(results, samples.numbered(count), bool(call.meta["batched"]))))
+        results = samples.one_by_one(run, [given[name] for name in names], call.batched)
+        return samples.reply(call, results)
 
 
 def _spoil(onnx: Any, graph: Any, node: Any) -> None:

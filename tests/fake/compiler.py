@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import struct
 import subprocess
 import sys
 import time
 from typing import Any
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply, Unsupported, VersionSkew
+from bench_plugin.agent import external
+from bench_plugin.agent.adapter import Reply, Unsupported, VersionSkew
+from bench_plugin.agent.contract import CompileCall, CompilerCall, RunCall
+from bench_plugin.agent.toolkit import samples
 
 ADAPTER = {
     "name": "fakec",
@@ -53,28 +54,25 @@ class Adapter:
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """The file as it is, or as the fault has it; an ELF header where another target was asked for."""
         call.stage("compile")
         fault = _fault(call)
         _before(fault, call)
-        path = os.path.join(call.folder, "model.onnx")
-        shutil.copyfile(call.files["model.onnx"], path)
-        files = {"model.onnx": path}
-        target: Any = call.meta["target"]
-        if target["name"] != "local":
-            kernel = os.path.join(call.folder, "kernel.o")
-            machine = ELF["x86-64" if fault == "wrong-machine" else str(target["name"])]
+        files = external.artefact(call.files["model.onnx"], call.folder)
+        if not call.target.is_local:
+            kernel = call.path("kernel.o")
+            machine = ELF["x86-64" if fault == "wrong-machine" else call.target.name]
             with open(kernel, "wb") as file:
                 file.write(b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 1, machine) + bytes(44))
             files["kernel.o"] = kernel
         meta: dict[str, object] = {
-            "effective": call.meta["precision"], "integer": "simulated" if fault == "simulated" else "",
-            "placement": {"compiled_by": os.getpid(), "backend": call.meta["backend"]},
+            "effective": call.precision, "integer": "simulated" if fault == "simulated" else "",
+            "placement": {"compiled_by": os.getpid(), "backend": call.backend},
         }  # fmt: skip
         return Reply(meta, files=files)
 
-    def run(self, call: Call) -> Reply:
+    def run(self, call: RunCall) -> Reply:
         """Outputs of the file, changed by the fault."""
         import numpy as np
         import onnx
@@ -85,7 +83,7 @@ class Adapter:
         if fault == "run-crash":
             os.abort()
         model = onnx.load(call.files["model.onnx"])
-        if call.meta["precision"] == "bf16" or fault == "run-bf16":
+        if call.precision == "bf16" or fault == "run-bf16":
             for tensor in model.graph.initializer:
                 if tensor.data_type == 1:
                     raw = onnx.numpy_helper.to_array(tensor).copy().view(np.uint32)
@@ -94,24 +92,20 @@ class Adapter:
         for opset in model.opset_import:
             opset.version = max(opset.version, 21)  # the evaluator's quantisation begins there
         evaluator = ReferenceEvaluator(model)
-        given = samples.given_by_name(call)
-        order = [name for name in evaluator.input_names if name in given]
+        given = call.named(evaluator.input_names)
 
         def run(xs: Any) -> list[Any]:
-            return [_changed(fault, y) for y in evaluator.run(None, dict(zip(order, xs, strict=True)))]
+            return [_changed(fault, y) for y in evaluator.run(None, dict(zip(given, xs, strict=True)))]
 
-        batched = bool(call.meta["batched"])
-        results = samples.one_by_one(run, [given[name] for name in order], batched)
-        joined = samples.joined(results, samples.numbered(len(results[0])), batched)
-        return Reply({"placement": {"run_by": os.getpid()}}, samples.blobs(joined))
+        results = samples.one_by_one(run, list(given.values()), call.batched)
+        return samples.reply(call, results, {"placement": {"run_by": os.getpid()}})
 
 
-def _fault(call: Call) -> str:
-    options: Any = call.meta["options"]
-    return str(options["fault"])
+def _fault(call: CompilerCall) -> str:
+    return call.options["fault"]
 
 
-def _before(fault: str, call: Call) -> None:
+def _before(fault: str, call: CompileCall) -> None:
     if fault == "compile-exception":
         raise RuntimeError("cannot lower node 17 (Gemm)")
     if fault == "compile-crash":
@@ -127,14 +121,14 @@ def _before(fault: str, call: Call) -> None:
         subprocess.Popen(["sleep", "613"], start_new_session=True)
     if fault == "compile-disk":
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-        with open(os.path.join(call.folder, "huge"), "wb") as file:
+        with open(call.path("huge"), "wb") as file:
             file.write(bytes(2 << 20))
     if fault == "compile-outside":
         with open("stray.txt", "w") as file:  # beside wherever it happens to stand
             file.write("a file that nobody asked for")
     if fault == "skew":
         raise VersionSkew("opset 17, this compiler knows 16")
-    if fault == "other-precision" and call.meta["precision"] == "bf16":
+    if fault == "other-precision" and call.precision == "bf16":
         raise Unsupported("asked bf16, ran fp32")
 
 

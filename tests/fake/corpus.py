@@ -8,7 +8,8 @@ import os
 from typing import Any
 
 from bench_plugin.agent import packs
-from bench_plugin.agent.adapter import Call, Reply
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import Call, CollectCall, ConvertCall
 
 ADAPTER = {
     "name": "onnx_corpus",
@@ -36,22 +37,21 @@ class Adapter:
     def reset(self) -> None:
         """Nothing is kept."""
 
-    def collect(self, call: Call) -> Reply:
+    def collect(self, call: CollectCall) -> Reply:
         """Every case; how often this was called is written where the tests look for it."""
         call.stage("build")
         with open(os.environ["FAKE_CALLS"], "a") as log:
             log.write("collect\n")
         return _written(call, CASES, 0)
 
-    def convert(self, call: Call) -> Reply:
+    def convert(self, call: ConvertCall) -> Reply:
         """The named cases at the wanted opset."""
         call.stage("build")
-        names: Any = call.meta["cases"]
-        return _written(call, {name: CASES[name] for name in names}, int(str(call.meta["opset"])))
+        return _written(call, {name: CASES[name] for name in call.cases}, call.opset)
 
 
 def _written(call: Call, cases: dict[str, tuple[str, int]], opset: int) -> Reply:
-    index, data = (os.path.join(call.folder, name) for name in ("cases.json", "cases.bin"))
+    index, data = call.path("cases.json"), call.path("cases.bin")
     rows = {}
     with open(data, "wb") as file:
         writer = packs.Writer(file)

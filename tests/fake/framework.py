@@ -16,8 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.agent import conditioning, samples
-from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported
+from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
+from bench_plugin.agent.contract import (
+    Call,
+    ExportCall,
+    ImportCall,
+    ModelCall,
+    ReferenceCall,
+    RunImportedCall,
+)
+from bench_plugin.agent.toolkit import conditioning, samples
 
 ADAPTER = {
     "name": "fake",
@@ -56,11 +64,11 @@ class Adapter:
         """Forget the imported model."""
         self._weights = {}
 
-    def reference(self, call: Call) -> Reply:
+    def reference(self, call: ReferenceCall) -> Reply:
         """Truth in float64, float32 runs, and one that is off by an ulp."""
         self._begin(call, "reference")
         weights = _weights(call)
-        x = samples.given(call)[0]
+        (x,) = call.inputs.values()
         exact = {name: value.astype("float64") for name, value in weights.items()}
         perturbation = conditioning.Perturbation(1)
         off = {name: perturbation(value) for name, value in exact.items()}
@@ -71,22 +79,22 @@ class Adapter:
             "perturbed": _apply(off, perturbation(x[:4].astype("float64"))),
         }
         arrays = {f"{kind}:y": y for kind, y in runs.items()}
-        if samples.given(call, "alt"):
-            arrays["alt:y"] = _apply(exact, samples.given(call, "alt")[0].astype("float64"))
+        for other in call.second_binding.values():
+            arrays["alt:y"] = _apply(exact, other.astype("float64"))
         return Reply({"truth": "float64"}, samples.blobs(arrays))
 
-    def export(self, call: Call) -> Reply:
+    def export(self, call: ExportCall) -> Reply:
         """The network as ``model.onnx``."""
         self._begin(call, "export")
-        path = os.path.join(call.folder, "model.onnx")
+        path = call.path("model.onnx")
         weights = _weights(call)
         if self._fault == "export:wrong-weights":
             weights["a"] = weights["a"] * np.float32(1.01)
         kind = self._fault.partition(":")[2] if self._fault.startswith("export:file-") else ""
-        _write(path, weights, int(str(call.meta["opset"])), bool(call.meta["dynamic"]), kind, self._fault)
+        _write(path, weights, call.opset, call.dynamic, kind, self._fault)
         return Reply({"warnings": []}, files={"model.onnx": path})
 
-    def import_model(self, call: Call) -> Reply:
+    def import_model(self, call: ImportCall) -> Reply:
         """Weights and producer (which carries the fault of the model) of ``model.onnx``."""
         import onnx
 
@@ -96,10 +104,10 @@ class Adapter:
         self._weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
         return Reply({"shims": ["a shim of the fake framework"]} if self._fault == "import:shim" else {})
 
-    def run_imported(self, call: Call) -> Reply:
+    def run_imported(self, call: RunImportedCall) -> Reply:
         """The imported network's output."""
         self._do(call, "run", "run")
-        y = _apply(self._weights, samples.given(call)[0])
+        y = _apply(self._weights, *call.inputs.values())
         kind = self._fault.partition(":")[2] if self._fault.startswith("run:") else ""
         changes = {
             "wrong": lambda: y * np.float32(1.01), "nan": lambda: y * np.float32("nan"), "shape": lambda: y[:, :-1],
@@ -110,9 +118,8 @@ class Adapter:
             return Reply({})
         return Reply({}, samples.blobs({"out0": changes[kind]() if kind in changes else y}))
 
-    def _begin(self, call: Call, stage: str) -> None:
-        model: Any = call.meta["model"]
-        self._fault = str(model["spec"].get("arguments", {}).get("fault", ""))
+    def _begin(self, call: ModelCall, stage: str) -> None:
+        self._fault = str(call.model.spec.get("arguments", {}).get("fault", ""))
         self._do(call, stage, stage)
 
     def _do(self, call: Call, stage: str, operation: str) -> None:
@@ -205,9 +212,8 @@ FAULTS = {
 }
 
 
-def _weights(call: Call) -> dict[str, Any]:
-    seed = int(str(call.meta["seed"]))
-    rng = np.random.default_rng(seed + 7)
+def _weights(call: ModelCall) -> dict[str, Any]:
+    rng = np.random.default_rng(call.seed + 7)
     return {
         "a": rng.standard_normal((8, 16)).astype("float32"), "b": rng.standard_normal(16).astype("float32"),
         "c": rng.standard_normal((16, 4)).astype("float32"), "d": rng.standard_normal(4).astype("float32"),

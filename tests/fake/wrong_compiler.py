@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import importlib
 import os
-import shutil
 from typing import Any
 
-from bench_plugin.agent import packs
-from bench_plugin.agent.adapter import Call, Reply
+from bench_plugin.agent import external, packs
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import CompileCall, RunCall
 
 ADAPTER = {
     "name": "wrong",
@@ -39,7 +39,7 @@ class Adapter:
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """The file as it is; Shrink is refused with a message that differs each time, Softplus ends the process."""
         call.stage("compile")
         onnx = importlib.import_module("onnx")
@@ -49,18 +49,16 @@ class Adapter:
                 raise ValueError(f"node {number} {node.output[0]!r} at {hex(id(node))} has no lowering")
             if node.op_type == "Softplus":
                 os._exit(3)
-        path = os.path.join(call.folder, "model.onnx")
-        shutil.copyfile(call.files["model.onnx"], path)
-        return Reply({"effective": "fp32"}, files={"model.onnx": path})
+        return Reply({"effective": "fp32"}, files=external.artefact(call.files["model.onnx"], call.folder))
 
-    def run(self, call: Call) -> Reply:
+    def run(self, call: RunCall) -> Reply:
         """ONNX Runtime's outputs; with an operator of SPOILT one hundredth too much in more than one element."""
         call.stage("run")
         runtime = importlib.import_module("onnxruntime")
         onnx = importlib.import_module("onnx")
         path = call.files["model.onnx"]
         spoilt = any(node.op_type in SPOILT for node in onnx.load(path).graph.node)
-        outputs: list[Any] = runtime.InferenceSession(path).run(None, packs.given(call))
+        outputs: list[Any] = runtime.InferenceSession(path).run(None, call.inputs)
         if spoilt:
             outputs = [x * x.dtype.type(1.01) if x.size > 1 and x.dtype.kind == "f" else x for x in outputs]
         return Reply(*packs.reply(outputs))

@@ -11,9 +11,10 @@ from bench_plugin.checks.roundtrip.plan import RoundTripPlanner
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Status
-from bench_plugin.domain.settings import Rule, Selection
+from bench_plugin.domain.settings import Rule, Selection, Settings
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.inventory.models import load_models
+from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix, plan_hash
 
 MODEL = """
@@ -47,7 +48,8 @@ def models(tmp_path: Path) -> Path:
 
 def matrix(folder: Path, catalog: Catalog, **selection: object) -> Matrix:
     models = load_models([folder])
-    planners = [RoundTripPlanner(models, catalog.of_kind("framework"))]
+    workspace = replace(Workspace.load(Settings(root=folder)), models=models, catalog=catalog)
+    planners = [RoundTripPlanner(workspace)]
     return Matrix(models, catalog, ["local"], replace(Selection(), **selection), planners)  # ty: matching fields
 
 

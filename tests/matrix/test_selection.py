@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.project import Project
@@ -17,15 +19,26 @@ WRONG = {
     "--bench-profile=huge": "unknown profile 'huge'; valid are: smoke, quick, published, full",
     "--bench-opsets=x": "'x' is not a list of whole numbers",
     "--bench-jobs=0": "--bench-jobs: 0 is not a positive number",
-    "--bench-model=nothing.onnx": "--bench-model: there is no file",
+    "--bench-onnx=nothing.onnx": "--bench-onnx: there is no file",
+    "--bench-model=nothing.onnx": "--bench-onnx: there is no file",
+    "--bench-seed=-1": "--bench-seed: -1 is not a number from 0 to 4294967295",
+    "--bench-seed=4294967296": "--bench-seed: 4294967296 is not a number from 0 to",
+    "--compilers=": "--bench-compilers: '' names none; leave the option out",
+    "--bench-checks=swim": "unknown check 'swim'; valid are: export, import, equivalence,",
+    "--bench-results=.": "is a folder; name a file in it",
+    "--bench-results=bench.toml/rows.jsonl": "--bench-results: the folder",
+    "--bench-cache=bench.toml/stages": "--bench-cache: the folder",
+    "--bench-cache=": "--bench-cache: the path is empty",
+    "--bench-resume --bench-refresh": "--bench-resume reuses finished cells and --bench-refresh makes them again",
 }
 
 
 @pytest.mark.parametrize("option", WRONG)
 def test_a_wrong_value_is_a_usage_error_that_lists_the_valid_ones(project: Project, option: str) -> None:
     project.model("a")
-    finished = project.run(option)
+    finished = project.run(*option.split())
     assert finished.code == 4
+    assert "Traceback" not in finished.text
     assert "ERROR: bench: " in finished.text
     assert WRONG[option] in finished.text
     assert not finished.rows
@@ -38,6 +51,9 @@ def test_wrong_markers_are_usage_errors(project: Project) -> None:
         test.format("check='swim'", ""): "check is 'swim'; one of export, import",
         test.format("check='export', colour=['red']", ""): "marker bench: unknown axis 'colour'",
         test.format("check='export', models=['nope']", ""): "unknown model 'nope'",
+        test.format("check='export', opsets=['17']", ""): "opsets is ['17']; it takes one or a list of whole numbers",
+        test.format("check='export', models={'a': 1}", ""): "models is {'a': 1}; it takes one or a list of names",
+        test.format("check='export'", "@pytest.mark.tolerance(1e-4)\n"): "0.0001 has no name; write k=0.0001, floor=",
         test.format("check='export'", "@pytest.mark.tolerance(q=1)\n"): "marker tolerance: unknown name 'q'",
         test.format("check='export'", "@pytest.mark.tolerance(k=-1)\n"): "k must be a positive number, found -1",
     }
@@ -51,8 +67,8 @@ def test_wrong_files_name_the_file_and_the_key(project: Project) -> None:
     path = project.model("a")
     good = path.read_text()
     for change, message in {
-        good.replace('family = "mlp"', ""): "a.toml: family: a str is needed",
-        "colour = 1\n" + good: "a.toml: colour: unknown key; valid keys are",
+        good.replace('family = "mlp"', ""): "a.toml: family: missing",
+        "colour = 1\n" + good: "a.toml:1: colour: unknown key; valid keys are",
         good.replace('"batch", 8', '"batch", "width"'): "dimension 'width' has no values",
         "not toml": "a.toml: not a TOML file",
     }.items():
@@ -61,7 +77,7 @@ def test_wrong_files_name_the_file_and_the_key(project: Project) -> None:
         assert (finished.code, message in finished.text) == (4, True), finished.text
     path.write_text(good)
     project.write("bench.toml", "colour = 1\n")
-    assert "unknown key 'colour' in the bench_plugin table" in project.run().text
+    assert "bench.toml:1: colour: unknown key; valid keys are adapters, cache" in project.run().text
     project.write("bench.toml", 'adapters = ["nothing.py"]\n')
     assert "nothing.py: cannot read the adapter: No such file" in project.run().text
 
@@ -97,7 +113,7 @@ def test_exclude_needs_a_reason_and_leaves_a_row(project: Project) -> None:
     project.model("b")
     settings = (project.folder / "bench.toml").read_text()
     project.write("bench.toml", settings + '[[exclude]]\nmodel = "b"\n')
-    assert "exclude row 1: a reason is mandatory" in project.run().text
+    assert "exclude[1].reason: missing" in project.run().text
     project.write("bench.toml", settings + '[[exclude]]\nmodel = "b"\nreason = "too slow here"\n')
     finished = project.run()
     assert set(finished.cells()) == {"a"}
@@ -235,3 +251,96 @@ def test_xdist_writes_each_row_once(project: Project) -> None:
     kinds = [row["kind"] for row in finished.rows]
     assert (kinds.count("header"), kinds.count("plan"), kinds.count("cell")) == (1, 1, 6)
     assert "Model a" in finished.text
+
+
+def test_an_axis_of_a_marker_takes_one_name_as_well_as_a_list(project: Project) -> None:
+    project.model("a")
+    project.model("b")
+    project.write(
+        "test_models.py",
+        "import pytest\n"
+        "@pytest.mark.bench('export', models='a', opsets=17, precisions=['fp32'])\n"
+        "def test_one(bench_cell):\n"
+        "    bench_cell.verify()\n",
+    )
+    assert set(project.run().cells()) == {"a"}
+
+
+def test_the_alias_of_a_precision_works_in_a_marker(project: Project) -> None:
+    project.model("a")
+    text = "import pytest\n@pytest.mark.bench('equivalence', precisions=['int8'], compilers='onnxruntime')\n"
+    project.write("test_models.py", f"{text}def test_a(bench_cell):\n    bench_cell.verify()\n")
+    collected = project.run("--collect-only", "-q")
+    assert "unknown precision" not in collected.text
+    assert "-onnxruntime-w8a8-" in collected.text, collected.text
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('importer = "nope"', "bench.toml: exclude row 1: unknown importer 'nope'; valid are:"),
+        ('exporter = ["fakeout", "nope"]', "bench.toml: exclude row 1: unknown exporter 'nope'; valid are:"),
+        ('compiler = "gcc"', "bench.toml: exclude row 1: unknown compiler 'gcc'; valid are:"),
+        ('target = "moon"', "bench.toml: exclude row 1: unknown target 'moon'; valid are: local"),
+        ('framework = "caffe"', "bench.toml: exclude row 1: unknown framework 'caffe'; valid are: fake"),
+        ('opset = "new"', "bench.toml: exclude row 1: opset is 'new'; it takes whole numbers"),
+        ('dtype = "float16"', "bench.toml:4: exclude[1].dtype: unknown key"),
+    ],
+)
+def test_a_row_with_a_value_that_there_is_not_is_a_usage_error(project: Project, row: str, message: str) -> None:
+    project.model("a")
+    settings = (project.folder / "bench.toml").read_text()
+    project.write("bench.toml", f'{settings}[[exclude]]\n{row}\nreason = "why not"\n')
+    finished = project.run()
+    assert (finished.code, message in finished.text) == (4, True), finished.text
+
+
+def test_an_include_row_cannot_ask_for_what_follows_from_other_axes(project: Project) -> None:
+    project.model("a")
+    settings = (project.folder / "bench.toml").read_text()
+    project.write("bench.toml", f'{settings}[[include]]\nimporter_framework = "fake"\nreason = "why not"\n')
+    assert "importer_framework cannot be asked for, it follows from the others: check, model" in project.run().text
+
+
+def test_a_model_that_hides_one_of_the_projects_is_said_once(project: Project) -> None:
+    project.model("digits_mlp")
+    finished = project.run("--collect-only", "-q")
+    said = "bench: model digits_mlp: "
+    assert finished.text.count(said) == 1 and "digits_mlp.toml is used, it hides" in finished.text
+
+
+def test_the_help_of_options_and_of_the_marker_names_every_axis_and_check(project: Project) -> None:
+    options = project.finish([*project.command()[:3], "--help"]).stdout
+    for name in ("checks", "models", "frameworks", "exporters", "opsets", "importers", "compilers", "precisions"):
+        assert f"--bench-{name}=" in options
+    assert "--bench-onnx=" in options and "--bench-model=" not in options
+    markers = project.finish([*project.command()[:3], "--markers"]).stdout
+    assert "opsets=None, importers=None, compilers=None, precisions=None, targets=None" in markers
+    assert "export, import, equivalence, operator, property, quality" in markers
+
+
+def test_kinds_of_check_are_selected_by_name(project: Project) -> None:
+    project.model("a")
+    finished = project.run("--bench-checks=import")
+    assert {row["check"] for row in finished.rows if row["kind"] == "cell"} == {"import"}
+    assert "test_export: no cell in this selection: --bench-checks asks for import, this is export" in finished.text
+    (plan,) = (row for row in finished.rows if row["kind"] == "plan")
+    assert plan["selection"]["checks"] == ["import"]
+
+
+def test_a_wheels_suites_are_narrowed_to_a_kind_of_check(project: Project) -> None:
+    project.model("a")
+    suites = project.folder / "site/whole/suites"
+    suites.mkdir(parents=True)
+    for package in (suites, suites.parent):
+        (package / "__init__.py").touch()
+    for path in (Path(__file__).parents[2] / "suites").glob("*/test_*.py"):
+        (suites / path.name).write_text(path.read_text())
+    project.environment["PYTHONPATH"] = str(project.folder / "site")
+    command = [
+        "--pyargs" if one == "test_models.py" else one for one in project.command("--bench-checks=export,import")
+    ]
+    finished = project.finish([*command, "whole", "--collect-only", "-q"])
+    assert finished.returncode == 0, finished.stdout
+    collected = [line for line in finished.stdout.splitlines() if "[" in line and "::" in line]
+    assert collected and all("test_roundtrip.py" in line for line in collected), finished.stdout

@@ -30,7 +30,7 @@ def test_a_second_run_computes_the_comparison_alone(project: Project) -> None:
     assert cached(second, "a") == ALL_EXPORT
     assert cached(second, "a", "import") == ALL_IMPORT
     assert second.cells("export")["a"]["numbers"] == first.cells("export")["a"]["numbers"]
-    assert (project.folder / "reports/results.previous.jsonl").exists()
+    assert len(list((project.folder / "reports/history").glob("*.jsonl"))) == 1
 
 
 def test_refresh_makes_everything_again(project: Project) -> None:
@@ -143,6 +143,19 @@ def test_ctrl_c_ends_everything_and_loses_no_row(project: Project, tmp_path: Pat
     assert process.returncode == 2
     assert_gone(pids)
     assert [row["cell"]["model"] for row in project.rows() if row["kind"] == "cell"] == ["a"]
+
+
+def test_a_run_that_was_started_to_ignore_sigint_goes_on_to_its_end(project: Project) -> None:
+    project.model("a", "export:pause")
+    process = project.start("-k", "export", ignored=[signal.SIGINT])
+    deadline = time.monotonic() + 60
+    while len(project.rows()) < 2:  # the opening rows are there, and the cell pauses
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    text, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, text
+    assert [row["status"] for row in project.rows() if row["kind"] == "cell"] == ["supported"]
 
 
 def test_sigkill_leaves_no_process_and_resume_goes_on(project: Project, tmp_path: Path) -> None:

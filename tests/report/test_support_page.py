@@ -13,11 +13,11 @@ import pytest
 
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.report.formats import html as page
-from bench_plugin.report.formats import markdown, restructured, tabular
+from bench_plugin.report.formats import markdown, restructured
 from bench_plugin.report.grids.published import published_grid
 from bench_plugin.report.grids.support import Grid, build_grid
 from bench_plugin.report.pages.registry import build_pages, read_pages
-from bench_plugin.report.pages.support import main_table, support_page
+from bench_plugin.report.pages.support import main_table, support_data, support_page
 
 TITLES = {
     "frameworks": {
@@ -137,7 +137,7 @@ def test_text_from_outside_is_escaped_in_every_format() -> None:
     assert "its bug &lt;17&gt;" in page.render(document)
     assert "\\_" in restructured.render(document) or "_" not in restructured.render(document)
     assert "<script" not in page.render(document)
-    assert json.dumps(tabular.support_data(build_grid(rows()))).count("its bug <17>") == 1
+    assert json.dumps(support_data(build_grid(rows()))).count("its bug <17>") == 1
 
 
 def test_a_missing_results_file_is_a_usage_error(tmp_path: Path) -> None:

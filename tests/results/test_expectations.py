@@ -73,10 +73,16 @@ def test_other_versions_are_not_covered(project: Project) -> None:
 def test_wrong_rows_are_usage_errors(project: Project) -> None:
     project.model("broken")
     wrong = {
-        row(stage="exporting"): "stage is 'exporting'; one of build, reference, export",
-        row(symptom="oops"): "symptom is 'oops'; one of exception",
-        row().replace("the converter loses the model", ""): "reason is missing",
-        row(more="modle = 'x'"): "unknown key 'modle'",
+        row(
+            stage="exporting"
+        ): "known.toml:6: expectation[1].stage: 'exporting' is not valid; valid are: build, reference, export",
+        row(symptom="oops"): "known.toml:7: expectation[1].symptom: 'oops' is not valid; valid are: exception",
+        row().replace(
+            "the converter loses the model", ""
+        ): "known.toml:8: expectation[1].reason: expected a text that is not blank, found ''",
+        row(
+            more="modle = 'x'"
+        ): "known.toml:9: expectation[1].modle: unknown key; did you mean model? valid keys are check,",
         row().replace('model = "broken"\nframework = "fake"\n', ""): "would cover every cell",
         row(more="when = 'not a version!'"): "when must be like",
     }

@@ -1,6 +1,6 @@
 """Any command-line compiler, described by a TOML file (fixtures/compilers/<name>.toml): a vendor's tool needs no code.
 
-The description, as a dict, is ``call.meta["description"]``; ``path`` in it is the file it was read from. Its keys::
+The record of it is :class:`bench_plugin.agent.contract.Description`. Its keys::
 
     title = "..."                    what the grid calls it
     toolchain = "emx"                whose bin folder goes first on PATH; without it the host's PATH counts alone
@@ -9,7 +9,7 @@ The description, as a dict, is ``call.meta["description"]``; ``path`` in it is t
     command = ["tool", "{model}"]    argv, or a list of argv that run one after another in the folder {output}
     artefact = "model.so"            a glob below {output}, or several; the first match of the first is {artefact}
     timeout = 300                    seconds for each command
-    precisions = { fp32 = ["original"], w8a8 = ["qdq"] }    the graphs that it is handed at each
+    precisions = { fp32 = ["original"], w8a8 = ["qdq"] }    the graphs that it is given at each
     names = { w8a8 = "int8" }        its own words for precisions and targets
     variables = { TOOL_HOME = "{here}" }                    environment variables
     version = { command = ["tool", "--version"], pattern = '(\\d+\\.\\d+)' }
@@ -29,7 +29,6 @@ file). {{ and }} are braces. No shell reads any of it.
 from __future__ import annotations
 
 import glob
-import importlib.metadata
 import json
 import os
 import re
@@ -43,8 +42,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported, VersionSkew
+from bench_plugin.agent.adapter import InvalidModel, NotProvided, Reply, Unsupported, VersionSkew
+from bench_plugin.agent.contract import CompileCall, CompilerCall, Description, RunCall, Runner
+from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
     "name": "command",
@@ -64,15 +64,10 @@ SYMPTOMS: dict[str, type[Exception]] = {
     "version-skew": VersionSkew,
     "out-of-memory": MemoryError,
 }
-REQUIRED: dict[str, Any] = {"command": list, "artefact": (str, list), "precisions": dict}
 KEPT = 32 * 1024  # bytes of a command's output, at each end
 DRAINED = 64  # reads of what is still in the pipe when the command has ended
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 CAUSE = re.compile(r"error|fail|exception|cannot|not found|unsupported", re.IGNORECASE)
-
-
-class NotProvided(Exception):
-    """An executable that the description names is not on this machine."""
 
 
 class CommandFailed(Exception):
@@ -96,21 +91,20 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Of what takes part for every description; the tool's own version comes with each artefact."""
-        return {"numpy": importlib.metadata.version("numpy")}
+        return versions.installed("numpy")
 
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """The files that match the artefact's patterns, after all commands have run.
 
         Raises NotProvided for an absent executable, CommandTimeout, CommandFailed, or what an error pattern stands for.
         """
         work = _Work(call)
-        commands = work.argvs(work.said["command"])
+        commands = work.argvs(work.said.command)
         version = work.version()
-        calibration = samples.given_by_name(call, "calib")
-        for name, values in calibration.items():
+        for name, values in call.calibration.items():
             _save(os.path.join(work.folder("calibration"), quote(name, safe="") + ".npy"), values, "npy")
         call.stage("compile")
         output = ""
@@ -118,18 +112,18 @@ class Adapter:
             output = work.execute(argv)
         found = work.artefacts()
         if not found:
-            raise work.failed("%s made nothing that matches %s" % (commands[-1][0], work.said["artefact"]), output)
+            raise work.failed("%s made nothing that matches %s" % (commands[-1][0], work.said.artefact), output)
         files = {quote(os.path.relpath(path, work.output), safe=""): path for path in found}
         meta: dict[str, object] = {
-            "effective": "", "integer": "", "tool": work.said.get("title", ""), "tool_version": version,
+            "effective": "", "integer": "", "tool": work.said.title, "tool_version": version,
             "switches": {"commands": [" ".join(map(os.path.basename, argv)) for argv in commands]},
         }  # fmt: skip
         return Reply(meta, files=files)
 
-    def run(self, call: Call) -> Reply:
+    def run(self, call: RunCall) -> Reply:
         """Outputs out0, out1 ... of the described runner: started for every sample, or once for all."""
         work = _Work(call)
-        runner: Any = work.said.get("runner")
+        runner = work.said.runner
         if runner is None:
             raise Unsupported("the description has no runner")
         for name, path in call.files.items():
@@ -138,48 +132,42 @@ class Adapter:
             os.symlink(path, place)  # under its own name, beside its siblings
         work.words["artefact"], work.words["artefacts"] = work.artefacts()[0], work.output
         call.stage("run")
-        given = samples.given_by_name(call)
-        rows: Any = call.meta["inputs"]
-        inputs = [given[row["name"]] for row in rows]
-        once = call.meta.get("whole") or runner.get("samples") == "all" or not inputs
+        given = call.inputs
+        inputs = [given[port.name] for port in call.input_ports]
 
         def run(xs: Sequence[Any]) -> list[Any]:
-            return _run_once(work, runner, xs, together=bool(once) and not call.meta.get("whole"))
+            return _run_once(work, runner, xs)
 
-        names = samples.numbered(len(work.outputs))
-        if once:
-            return Reply({}, samples.blobs(dict(zip(names, run(inputs)))))
-        batched = bool(call.meta.get("batched"))
-        return Reply({}, samples.blobs(samples.joined(samples.one_by_one(run, inputs, batched), names, batched)))
+        if inputs and runner.samples == "all" and not call.once:
+            ys = _run_once(work, runner, inputs, count=len(inputs[0]))
+            return Reply({}, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
+        return samples.answered(call, run, inputs)
 
 
 class _Work:
     """One call: the checked description, the words for its placeholders, the folders, the environment."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: CompilerCall) -> None:
         self.call = call
-        self.said = _checked(call.meta.get("description"))
-        target: Any = call.meta["target"]
-        names: dict[str, str] = self.said.get("names", {})
-        precision, where = str(call.meta["precision"]), str(target["name"])
-        self.outputs: Any = call.meta["outputs"]
+        self.said = _checked(call.description)
+        names, target, precision = self.said.names, call.target.name, call.precision
         self.output = self.folder("output")
         self.words: dict[str, str | list[str]] = {
             "model": call.files.get("model.onnx", ""), "output": self.output, "python": sys.executable,
-            "target": names.get(where, where), "precision": names.get(precision, precision),
-            "threads": str(call.meta.get("threads") or 1), "calibration": self.folder("calibration"),
-            "here": os.path.dirname(os.path.abspath(str(self.said.get("path", "")))), "binding": self._binding(),
+            "target": names.get(target, target), "precision": names.get(precision, precision),
+            "threads": str(call.threads), "calibration": self.folder("calibration"),
+            "here": os.path.dirname(os.path.abspath(self.said.path)), "binding": self._binding(),
         }  # fmt: skip
         path = os.environ.get("PATH", os.defpath)
-        if self.said.get("toolchain"):
+        if self.said.toolchain:
             path = os.path.dirname(sys.executable) + os.pathsep + path
-        own = {key: " ".join(self.filled([text])) for key, text in self.said.get("variables", {}).items()}
+        own = {key: " ".join(self.filled([text])) for key, text in self.said.variables.items()}
         scratch = {"TMPDIR": self.folder("tmp"), "XDG_CACHE_HOME": self.folder("cache"), "LC_ALL": "C"}
         self.environment = {**os.environ, **scratch, **own, "PATH": path}
 
     def folder(self, name: str) -> str:
         """A folder of the call's, made when it is first asked for."""
-        path = os.path.join(self.call.folder, name)
+        path = self.call.path(name)
         os.makedirs(path, exist_ok=True)
         return path
 
@@ -191,10 +179,10 @@ class _Work:
             done += several if isinstance(several, list) else [PLACEHOLDER.sub(self._word, text)]
         return done
 
-    def argvs(self, command: Any) -> list[list[str]]:
+    def argvs(self, command: Sequence[str] | Sequence[Sequence[str]]) -> list[list[str]]:
         """Every argv of a command, with the path of its executable. Raises NotProvided where one is absent."""
         found = []
-        for argv in command if isinstance(command[0], list) else [command]:
+        for argv in _several(command):
             first, *rest = self.filled(argv)
             path = shutil.which(first, path=self.environment["PATH"])
             if path is None:
@@ -204,7 +192,7 @@ class _Work:
 
     def execute(self, argv: list[str]) -> str:
         """What it printed. Raises where it fails, see :meth:`failed`."""
-        seconds = float(self.said.get("timeout", 600))
+        seconds = self.said.timeout
         status, text = _executed(argv, self.output, self.environment, seconds)
         if status is None:
             raise CommandTimeout("%s did not end in %g s" % (os.path.basename(argv[0]), seconds))
@@ -217,32 +205,32 @@ class _Work:
 
     def failed(self, what: str, text: str) -> Exception:
         """The exception that the description's error patterns name, else CommandFailed with the first useful line."""
-        for row in self.said.get("errors", ()):
-            match = re.search(row["pattern"], text)
+        for row in self.said.errors:
+            match = re.search(row.pattern, text)
             if match:
                 start = text.rfind("\n", 0, match.start()) + 1
-                return SYMPTOMS[row["symptom"]](text[start:].partition("\n")[0].strip()[:500])
+                return SYMPTOMS[row.symptom](text[start:].partition("\n")[0].strip()[:500])
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         cause = next((line for line in lines if CAUSE.search(line)), lines[-1] if lines else "it printed nothing")
         return CommandFailed("%s: %s" % (what, cause[:500]))
 
     def version(self) -> str:
         """What the version's pattern finds in its command's output, empty where none is described."""
-        row = self.said.get("version")
+        row = self.said.version
         if row is None:
             return ""
-        text = "".join(self.execute(argv) for argv in self.argvs(row["command"]))
-        match = re.search(row["pattern"], text)
+        text = "".join(self.execute(argv) for argv in self.argvs(row.command))
+        match = re.search(row.pattern, text)
         return match[match.re.groups and 1] if match else ""
 
     def artefacts(self) -> list[str]:
         """Files below the output's folder that match, in the patterns' order. Raises CommandFailed for one outside."""
-        patterns = self.said["artefact"]
+        patterns = self.said.artefact
         found: dict[str, None] = {}
         for pattern in [patterns] if isinstance(patterns, str) else patterns:
             for name in sorted(glob.glob(pattern, root_dir=self.output, recursive=True)):
                 path = os.path.join(self.output, name)
-                if self.call.operation == "compile" and not _below(path, self.output):
+                if isinstance(self.call, CompileCall) and not _below(path, self.output):
                     raise CommandFailed("the artefact %s is outside of its folder" % name)
                 if os.path.isfile(path):
                     found[path] = None
@@ -257,35 +245,42 @@ class _Work:
         return value
 
     def _binding(self) -> list[str]:
-        rows: Any = self.call.meta.get("inputs", [])
-        used = dict.fromkeys(dim for row in rows for dim in row["shape"] if isinstance(dim, str))
-        binding: Any = self.call.meta.get("binding") or {}
+        used = dict.fromkeys(size for port in self.call.input_ports for size in port.shape if isinstance(size, str))
+        binding = self.call.binding
         return [
             part.replace("{symbol}", symbol).replace("{value}", str(binding[symbol]))
             for symbol in used
             if symbol in binding
-            for part in self.said.get("bind", ())
+            for part in self.said.bind
         ]
 
 
-def _run_once(work: _Work, runner: Mapping[str, Any], xs: Sequence[Any], together: bool) -> list[Any]:
-    """Inputs to files, the runner, files to outputs; ``together``: all files begin with the number of samples."""
-    form = str(runner.get("format", "npy"))
+def _several(command: Sequence[str] | Sequence[Sequence[str]]) -> list[list[str]]:
+    """A command's argvs, where it may be a single one."""
+    if all(isinstance(part, str) for part in command):
+        return [[str(part) for part in command]]
+    return [list(argv) for argv in command]
+
+
+def _run_once(work: _Work, runner: Runner, xs: Sequence[Any], count: int | None = None) -> list[Any]:
+    """Inputs to files, the runner, files to outputs; with a ``count`` of samples, all files are [count, ...]."""
+    form = runner.format
     suffix = "npy" if form == "npy" else "bin"
     folder = work.folder("io")
-    rows: Any = work.call.meta["inputs"]
-    takes, gives = [], []
-    for index, (row, x) in enumerate(zip(rows, xs)):
+    takes: list[dict[str, Any]] = []
+    gives: list[dict[str, Any]] = []
+    for index, (port, x) in enumerate(zip(work.call.input_ports, xs)):
         path = os.path.join(folder, "in%d.%s" % (index, suffix))
         _save(path, x, form)
-        takes.append({"name": row["name"], "dtype": x.dtype.name, "shape": list(x.shape), "file": path})
-    for index, row in enumerate(work.outputs):
+        takes.append({"name": port.name, "dtype": x.dtype.name, "shape": list(x.shape), "file": path})
+    for index, port in enumerate(work.call.output_ports):
         path = os.path.join(folder, "out%d.%s" % (index, suffix))
         if os.path.lexists(path):
             os.unlink(path)  # that of the sample before must not pass for this one's
-        count = [len(xs[0])] if together else []
-        inner = row["shape"][1:] if together and work.call.meta.get("batched") else row["shape"]
-        gives.append({"name": row["name"], "dtype": row["dtype"], "shape": [*count, *inner], "file": path})
+        shape = list(port.shape)
+        if count is not None:
+            shape = [count, *(shape[1:] if work.call.batched else shape)]
+        gives.append({"name": port.name, "dtype": port.dtype, "shape": shape, "file": path})
     signature = os.path.join(folder, "signature.json")
     with open(signature, "w", encoding="utf-8") as file:
         json.dump({"inputs": takes, "outputs": gives}, file)
@@ -293,7 +288,7 @@ def _run_once(work: _Work, runner: Mapping[str, Any], xs: Sequence[Any], togethe
         inputs=[row["file"] for row in takes], outputs=[row["file"] for row in gives], signature=signature
     )
     text = ""
-    for argv in work.argvs(runner["command"]):
+    for argv in work.argvs(runner.command):
         text = work.execute(argv)
     absent = [row["name"] for row in gives if not os.path.isfile(row["file"])]
     if absent:
@@ -366,18 +361,16 @@ def _executed(
     return code if ended else None, (bytes(head) + middle + bytes(tail)).decode("utf-8", "replace")
 
 
-def _checked(said: Any) -> dict[str, Any]:
+def _checked(said: Description | None) -> Description:
     """The description. Raises ValueError that names the key of one that is wrong."""
-    if not isinstance(said, dict):
+    if said is None:
         raise ValueError("the call has no description of a compiler")
-    where = str(said.get("path", "the description"))
-    for key, kind in REQUIRED.items():
-        if not isinstance(said.get(key), kind) or not said[key]:
-            raise ValueError("%s: %s is missing or has the wrong type" % (where, key))
-    for row in said.get("errors", ()):
-        if row.get("symptom") not in SYMPTOMS or "pattern" not in row:
-            raise ValueError("%s: errors need a pattern and a symptom, one of %s" % (where, ", ".join(SYMPTOMS)))
-    runner = said.get("runner")
-    if runner is not None and not runner.get("command"):
-        raise ValueError("%s: runner.command is missing" % where)
-    return dict(said)
+    for key in ("command", "artefact", "precisions"):
+        if not getattr(said, key):
+            raise ValueError("%s: %s is empty" % (said.path, key))
+    for row in said.errors:
+        if row.symptom not in SYMPTOMS:
+            raise ValueError("%s: errors need a symptom that is one of %s" % (said.path, ", ".join(SYMPTOMS)))
+    if said.runner is not None and not said.runner.command:
+        raise ValueError("%s: runner.command is empty" % said.path)
+    return said

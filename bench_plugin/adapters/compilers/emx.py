@@ -6,19 +6,17 @@ import contextlib
 import ctypes
 import functools
 import importlib
-import importlib.metadata
 import io
 import json
 import os
 import re
-import shutil
-import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply, Unsupported
+from bench_plugin.agent.adapter import NotProvided, Reply, Unsupported
+from bench_plugin.agent.contract import CompileCall, RunCall, Target
+from bench_plugin.agent.toolkit import programs, samples, versions
 from bench_plugin.agent.wire import Array
 
 ADAPTER = {
@@ -59,10 +57,6 @@ SIZE = re.compile(r"int (\w+)")
 PRESENT = re.compile(r"_Bool (\w+)_present")  # behind an optional input's tensor: whether it is there
 
 
-class NotProvided(Exception):
-    """This machine's compiler for the target lacks a type that the generated C needs."""
-
-
 class CompilerFailed(Exception):
     """The C compiler refused what was generated."""
 
@@ -77,7 +71,7 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("emx-onnx-cgen", "onnx", "numpy")}
+        return versions.installed("emx-onnx-cgen", "onnx", "numpy")
 
     def reset(self) -> None:
         """Close the library: one of the same path would otherwise be taken for it."""
@@ -85,13 +79,13 @@ class Adapter:
             ctypes.CDLL(None).dlclose(ctypes.c_void_p(self._library._handle))
         self._key = self._library = None
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """``model.c``, ``model.json`` (its parameters), ``model.bin`` (large weights), and the library or object.
 
         Raises Unsupported for what emx or the C compiler does not know, NotProvided where a target's compiler is too
         old for it, CompilerFailed where the C is refused.
         """
-        gcc, flags, target = _c_compiler(call)
+        target, (gcc, flags) = call.target, _c_compiler(call)
         onnx = importlib.import_module("onnx")
         compiler = importlib.import_module("emx_onnx_cgen.compiler")
         self._keep_templates()
@@ -99,8 +93,8 @@ class Adapter:
         importlib.import_module("emx_onnx_cgen.lowering").load_lowering_registry()
         call.stage("compile")
         model = onnx.load(call.files["model.onnx"])
-        _freeze(model, call.meta.get("binding"))
-        bare = bool(target.get("bare_metal"))  # without files and without a heap
+        _freeze(model, call.binding)
+        bare = target.bare_metal  # without files and without a heap
         options = compiler.CompilerOptions(
             model_name=ENTRY, large_weight_threshold=0 if bare else INLINE,
             **({"large_temp_threshold_bytes": 0} if bare else {}),
@@ -109,14 +103,14 @@ class Adapter:
         with contextlib.redirect_stdout(io.StringIO()):
             images.prepare_image_decoder_build(model, ("stb",), Path(call.folder))
         parameters = _parameters(source, model)
-        local = target["name"] == "local"
+        local = target.is_local
         texts = {"model.c": source, "model.json": json.dumps({"parameters": parameters})}
-        files = {name: os.path.join(call.folder, name) for name in texts}
+        files = {name: call.path(name) for name in texts}
         for name, text in texts.items():
             with open(files[name], "w", encoding="utf-8") as file:
                 file.write(text)
         if weights is not None:
-            files["model.bin"] = os.path.join(call.folder, "model.bin")
+            files["model.bin"] = call.path("model.bin")
             with open(files["model.bin"], "wb") as file:
                 file.write(weights)
         if "_Float16" in source:
@@ -125,21 +119,23 @@ class Adapter:
         flags.append("-std=c2x" if "_BitInt(" in source else "-std=c99")
         kind = ["-fPIC", "-shared"] if local else ["-c"]
         binary = "model.so" if local else "model.o"
-        files[binary] = os.path.join(call.folder, binary)
-        said = _run([gcc, *flags, "-w", *kind, "model.c", "-o", binary, *(["-lm"] if local else [])], call.folder)
-        if said.returncode:
-            late = LATE_TYPE.search(said.stderr)
-            message = next((line for line in said.stderr.splitlines() if "error:" in line), said.stderr.strip()[-500:])
+        files[binary] = call.path(binary)
+        said = programs.run(
+            [gcc, *flags, "-w", *kind, "model.c", "-o", binary, *(["-lm"] if local else [])], call.folder
+        )
+        if said.status:
+            late = LATE_TYPE.search(said.text)
+            message = next((line for line in said.text.splitlines() if "error:" in line), said.text.strip()[-500:])
             if late and not local:  # another cross compiler is a package away: the cell is not provided, not refused
-                newer = "%s does not take %s; a newer %s may" % (_version(gcc), late[1], target.get("package", "gcc"))
+                newer = "%s does not take %s; a newer %s may" % (_version(gcc), late[1], target.package or "gcc")
                 raise NotProvided(newer)
             if late:
                 raise Unsupported("%s does not take %s: %s" % (_version(gcc), late[1], message))
-            raise CompilerFailed("%s ended with status %d: %s" % (os.path.basename(gcc), said.returncode, message))
+            raise CompilerFailed("%s ended with status %d: %s" % (os.path.basename(gcc), said.status, message))
         integer = "integer" if re.search(r"node\d+_(qlinear|matmulinteger|convinteger)", source) else "simulated"
         meta: dict[str, object] = {
-            "effective": "fp16" if call.meta["precision"] == "fp16" and "_Float16" in source else "",
-            "integer": integer if str(call.meta["precision"]).startswith("w8a8") else "",
+            "effective": "fp16" if call.precision == "fp16" and "_Float16" in source else "",
+            "integer": integer if call.precision.startswith("w8a8") else "",
             "switches": {
                 "c_compiler": _version(gcc), "flags": [*flags, *kind], "weights": "file" if weights else "inline",
                 "accumulate": {"fp32": "fp32", "fp16": "fp32"}, "temporaries": "stack" if bare else "heap",
@@ -149,14 +145,13 @@ class Adapter:
         }  # fmt: skip
         return Reply(meta, files=files)
 
-    def run(self, call: Call) -> Reply:
-        """Outputs out0, out1 ... of ``model.so``: sample by sample, or once (``meta["whole"]``)."""
+    def run(self, call: RunCall) -> Reply:
+        """Outputs out0, out1 ... of ``model.so``."""
         with open(call.files["model.json"], encoding="utf-8") as file:
             parameters = json.load(file)["parameters"]
         library = self._opened(call)
         call.stage("run")
-        given = samples.given_by_name(call)
-        declared: Any = call.meta["outputs"]
+        given, declared = call.inputs, call.output_ports
         takes = [row for row in parameters if row["kind"] == "input"]
         gives = [row for row in parameters if row["kind"] == "output"]
         if len(gives) != len(declared):
@@ -164,20 +159,13 @@ class Adapter:
 
         def run(xs: Sequence[Any]) -> list[Any]:
             by_name = {row["name"]: x for row, x in zip(takes, xs)}
-            return _called(getattr(library, ENTRY), parameters, by_name, [row["shape"] for row in declared])
+            return _called(getattr(library, ENTRY), parameters, by_name, [port.shape for port in declared])
 
-        inputs = [given[row["name"]] for row in takes]
-        names = samples.numbered(len(gives))
-        if call.meta.get("whole") or not inputs:
-            ys = dict(zip(names, run(inputs)))
-        else:
-            batched = bool(call.meta.get("batched"))
-            ys = samples.joined(samples.one_by_one(run, inputs, batched), names, batched, bool(call.meta.get("ragged")))
-        arrays = samples.blobs(ys)
-        for name, row in zip(names, gives):
-            dtype = NAMED.get(row["type"], arrays[name].dtype)
-            arrays[name] = Array(dtype, arrays[name].shape, arrays[name].data)
-        return Reply({}, arrays)
+        reply = samples.answered(call, run, [given[row["name"]] for row in takes])
+        for name, row in zip(samples.numbered(len(gives)), gives):
+            array = reply.arrays[name]
+            reply.arrays[name] = Array(NAMED.get(row["type"], array.dtype), array.shape, array.data)
+        return reply
 
     def _keep_templates(self) -> None:
         """Have Jinja compile each of emx's templates once: anew for every model it takes two seconds, for any model."""
@@ -187,7 +175,7 @@ class Adapter:
             emitter: Any = importlib.import_module("emx_onnx_cgen.codegen.c_emitter")
             emitter.Environment = functools.partial(jinja2.Environment, bytecode_cache=self._templates)
 
-    def _opened(self, call: Call) -> Any:
+    def _opened(self, call: RunCall) -> Any:
         path = call.files["model.so"]
         key = (path, os.stat(path).st_mtime_ns)
         if key != self._key:
@@ -220,49 +208,35 @@ def _kept_templates(jinja2: Any) -> Any:
     return Kept()
 
 
-def _c_compiler(call: Call) -> tuple[str, list[str], dict[str, Any]]:
-    """The compiler's path, its flags and the target; Unsupported names the package where it is not installed."""
-    target: Any = call.meta["target"]
-    options: Any = call.meta.get("options") or {}
-    name = str(target.get("gcc", "gcc"))
-    found = shutil.which(name) or (shutil.which("cc") if name == "gcc" else None)
-    if found is None:
-        raise Unsupported("%s not found; install %s" % (name, target.get("package", "gcc")))
-    level = str(options.get("optimisation", "O2"))
-    return found, ["-" + level, *target.get("flags", [])], dict(target)
+def _c_compiler(call: CompileCall) -> tuple[str, list[str]]:
+    """The path of the target's compiler, and its flags. Raises Unsupported where it is not installed."""
+    name = call.target.gcc or "gcc"
+    others = ["cc"] if name == "gcc" else []
+    found = programs.executable(name, call.target.package or "gcc", *others)
+    return found, ["-" + call.option("optimisation", "O2"), *call.target.flags]
 
 
-def _half_flags(target: dict[str, Any]) -> list[str]:
+def _half_flags(target: Target) -> list[str]:
     """32-bit Arm has two formats of half precision; without F16C x86 takes a call to convert each number."""
-    if target.get("architecture") == "arm":
+    if target.architecture == "arm":
         return ["-mfp16-format=ieee"]
-    if target["name"] == "local" and os.uname().machine == "x86_64":
+    if target.is_local and os.uname().machine == "x86_64":
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             return ["-mf16c"] if re.search(r"^flags\s*:.*\bf16c\b", file.read(), re.MULTILINE) else []
     return []
 
 
 def _version(gcc: str) -> str:
-    return str(_run([gcc, "--version"], None).stdout).partition("\n")[0]
+    return programs.run([gcc, "--version"]).text.partition("\n")[0]
 
 
-def _run(argv: Sequence[str], folder: str | None) -> Any:
-    """In the agent's own process group, so that it ends with the agent; messages in the language that is read here."""
-    environment = {**os.environ, "LC_ALL": "C"}
-    if folder is not None:
-        environment["TMPDIR"] = folder
-    return subprocess.run(
-        argv, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
-    )
-
-
-def _freeze(model: Any, binding: Any) -> None:
+def _freeze(model: Any, binding: Mapping[str, int]) -> None:
     """Give symbolic dimensions their values. What shapes the file states of tensors between is stale then, and goes."""
     bound = False
     for value in [*model.graph.input, *model.graph.output]:
         for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param and dim.dim_param in (binding or {}):
-                dim.dim_value = int(binding[dim.dim_param])  # takes the place of dim_param
+            if dim.dim_param and dim.dim_param in binding:
+                dim.dim_value = binding[dim.dim_param]  # takes the place of dim_param
                 bound = True
     if bound:
         del model.graph.value_info[:]

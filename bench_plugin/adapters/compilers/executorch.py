@@ -5,13 +5,14 @@ from __future__ import annotations
 import collections
 import gc
 import importlib
-import importlib.metadata
 import os
 from collections.abc import Sequence
 from typing import Any
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply, Unsupported
+from bench_plugin.adapters.frameworks import pytorch
+from bench_plugin.agent.adapter import Reply, Unsupported
+from bench_plugin.agent.contract import CompileCall, RunCall
+from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
     "name": "executorch",
@@ -44,8 +45,7 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        names = ("executorch", "torchao", "torch", "torchvision", "numpy")
-        return {name: importlib.metadata.version(name) for name in names}
+        return versions.installed("executorch", "torchao", "torch", "torchvision", "numpy")
 
     def reset(self) -> None:
         """Forget every model."""
@@ -54,28 +54,24 @@ class Adapter:
             self._builder.reset()
         gc.collect()
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """``model.pte``; int8 by XNNPACK's quantiser, calibrated with the arrays under ``calib:``.
 
         Shapes are those of the example. Raises Unsupported where nothing would be computed in integers.
         """
-        base = importlib.import_module("bench_adapter_pytorch")
-        self._builder = self._builder or base.Adapter()
-        torch = self._builder._torch()
-        net = self._builder.built(call)
-        model: Any = call.meta["model"]
-        module = base._plain(torch, net, model["spec"])
-        batched = bool(call.meta["batched"])
-        examples = _tensors(torch, [x if batched else x[0] for x in samples.given(call)])
+        self._builder = self._builder or pytorch.Adapter()
+        torch, model = self._builder.torch(), call.of_model
+        module = pytorch.plain(torch, self._builder.built(model), model.model.spec)
+        examples = _tensors(torch, call.example)
         exir = importlib.import_module("executorch.exir")
         partitioners = _partitioners(call)
-        quantised = call.meta["precision"] == "w8a8"
+        quantised = call.precision == "w8a8"
         tools = _quantisation() if quantised else ()
         call.stage("compile")
         with torch.no_grad():
             program = torch.export.export(module, tuple(examples))
             if quantised:
-                calibration = [_tensors(torch, xs) for xs in _calibration(call, batched)]
+                calibration = [_tensors(torch, xs) for xs in _calibration(call)]
                 prepared = _quantised(program.module(), calibration, *tools)
                 program = torch.export.export(prepared, tuple(examples))
             lowered = exir.to_edge_transform_and_lower(program, partitioner=partitioners)
@@ -83,19 +79,19 @@ class Adapter:
             if quantised and not contractions["integer"]:
                 raise Unsupported("asked w8a8, every convolution and matrix product is in float")
             buffer = lowered.to_executorch().buffer
-        path = os.path.join(call.folder, "model.pte")
+        path = call.path("model.pte")
         with open(path, "wb") as file:
             file.write(buffer)
         meta: dict[str, object] = {
             "effective": "", "integer": "integer" if quantised else "", "portable": True, "placement": placement,
             "switches": {"quantiser": "symmetric, per channel, static"} if quantised else {},
             "notes": [f"convolutions and matrix products: {contractions}"] if quantised else [],
-            "shims": self._builder._shims,
+            "shims": self._builder.shims,
         }  # fmt: skip
         return Reply(meta, files={"model.pte": path})
 
-    def run(self, call: Call) -> Reply:
-        """Outputs out0, out1 ... sample by sample, or once (``meta["whole"]``)."""
+    def run(self, call: RunCall) -> Reply:
+        """Outputs out0, out1 ... of ``model.pte``."""
         torch = importlib.import_module("torch")
         method = self._opened(call)
         call.stage("run")
@@ -103,21 +99,15 @@ class Adapter:
         def run(xs: Sequence[Any]) -> list[Any]:
             return [y.numpy().copy() for y in method.execute(_tensors(torch, xs))]  # the next call writes over them
 
-        given, batched = samples.given(call), bool(call.meta["batched"])
-        if call.meta.get("whole"):
-            ys = run(given)
-            return Reply({}, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
-        results = samples.one_by_one(run, given, batched)
-        return Reply({}, samples.blobs(samples.joined(results, samples.numbered(len(results[0])), batched)))
+        return samples.answered(call, run, list(call.inputs.values()))
 
-    def _opened(self, call: Call) -> Any:
+    def _opened(self, call: RunCall) -> Any:
         path = call.files["model.pte"]
-        threads = int(str(call.meta.get("threads") or os.cpu_count() or 1))
-        key = (path, os.stat(path).st_mtime_ns, threads)
+        key = (path, os.stat(path).st_mtime_ns, call.threads)
         if key != self._key:
             self.reset()
             bindings = importlib.import_module("executorch.extension.pybindings.portable_lib")
-            bindings._unsafe_reset_threadpool(threads)  # safe while no method is loaded
+            bindings._unsafe_reset_threadpool(call.threads)  # safe while no method is loaded
             runtime = importlib.import_module("executorch.runtime").Runtime.get()
             self._method, self._key = runtime.load_program(path).load_method("forward"), key
         return self._method
@@ -127,8 +117,8 @@ def _tensors(torch: Any, xs: Sequence[Any]) -> list[Any]:
     return [torch.from_numpy(x.copy()) for x in xs]
 
 
-def _partitioners(call: Call) -> list[Any]:
-    if call.meta.get("backend") == "portable":
+def _partitioners(call: CompileCall) -> list[Any]:
+    if call.backend == "portable":
         return []
     return [importlib.import_module("executorch.backends.xnnpack.partition.xnnpack_partitioner").XnnpackPartitioner()]
 
@@ -149,12 +139,10 @@ def _quantised(module: Any, calibration: Sequence[Sequence[Any]], quantisers: An
     return pt2e.convert_pt2e(prepared)
 
 
-def _calibration(call: Call, batched: bool) -> list[list[Any]]:
+def _calibration(call: CompileCall) -> list[list[Any]]:
     """The inputs of every calibration run, in the order that the model takes them."""
-    model: Any = call.meta["model"]
-    named = samples.given_by_name(call, "calib")
-    arrays = [named[row["name"]] for row in model["inputs"]]
-    return [[x[i : i + 1] if batched else x[i] for x in arrays] for i in range(len(arrays[0]))]
+    names = [port.name for port in call.of_model.model.inputs]
+    return [[feed[name] for name in names] for feed in samples.feeds(call.calibration, call.batched)]
 
 
 def _placement(graph: Any, delegating: bool) -> tuple[dict[str, object], dict[str, int]]:

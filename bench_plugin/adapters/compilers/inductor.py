@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import gc
 import importlib
-import importlib.metadata
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply, Unsupported
+from bench_plugin.adapters.frameworks import pytorch
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import CompileCall, CompilerCall, RunCall, processors
+from bench_plugin.agent.toolkit import programs, samples, versions
 
 ADAPTER = {
     "name": "inductor",
@@ -48,7 +48,7 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("torch", "torchvision", "numpy")}
+        return versions.installed("torch", "torchvision", "numpy")
 
     def reset(self) -> None:
         """Forget every model."""
@@ -58,61 +58,59 @@ class Adapter:
             importlib.import_module("torch._dynamo").reset()
         gc.collect()
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """``model.pt2`` by AOTInductor; with the backend ``jit`` no file, the module is kept for :meth:`run`.
 
         The number of threads becomes a part of the code. Shapes are those of the example.
         """
-        if shutil.which("g++") is None:
-            raise Unsupported("g++ not found; install g++")
-        base = importlib.import_module("bench_adapter_pytorch")
-        self._builder = self._builder or base.Adapter()
+        programs.executable("g++")
+        self._builder = self._builder or pytorch.Adapter()
         self._compiled = None
-        torch = self._builder._torch()
-        torch.set_num_threads(os.cpu_count() or 1)  # another number conditions other weights
-        net = self._builder.built(call)
+        torch = self._builder.torch()
+        torch.set_num_threads(processors())  # another number conditions other weights
+        model = call.of_model
+        net = self._builder.built(model)
         inductor = _inductor(call)
-        narrow = call.meta["precision"] == "bf16"
-        model: Any = call.meta["model"]
-        module = base._plain(torch, copy.deepcopy(net).bfloat16() if narrow else net, model["spec"])
-        examples = _tensors(torch, [x if call.meta["batched"] else x[0] for x in samples.given(call)], narrow)
+        narrow = call.precision == "bf16"
+        module = pytorch.plain(torch, copy.deepcopy(net).bfloat16() if narrow else net, model.model.spec)
+        examples = _tensors(torch, call.example, narrow)
         configuration = _configuration(call)
         importlib.import_module("torch._inductor.compile_fx")
         call.stage("compile")
-        torch.set_num_threads(_threads(call))
+        torch.set_num_threads(call.threads)
         files, notes = {}, []
         try:
             with torch.no_grad():
-                if call.meta.get("backend") == "jit":
+                if call.backend == "jit":
                     compiled = torch.compile(module, fullgraph=True, options=dict(configuration))
                     compiled(*examples)  # it compiles at the first call
                     self._compiled = compiled
                     notes = ["shapes other than the example's compile again"]
                 else:
-                    path = os.path.join(call.folder, "model.pt2")
+                    path = call.path("model.pt2")
                     program = torch.export.export(module, tuple(examples))
                     inductor.aoti_compile_and_package(program, package_path=path, inductor_configs=dict(configuration))
                     files["model.pt2"] = path
         finally:
             importlib.import_module("torch._inductor.async_compile").shutdown_compile_workers()
         meta: dict[str, object] = {
-            "effective": "", "integer": "", "notes": notes, "shims": self._builder._shims,
+            "effective": "", "integer": "", "notes": notes, "shims": self._builder.shims,
             "switches": {
-                **configuration, "threads": _threads(call),
+                **configuration, "threads": call.threads,
                 "float32_matmul_precision": torch.get_float32_matmul_precision(),
             },
         }  # fmt: skip
         return Reply(meta, files=files)
 
-    def run(self, call: Call) -> Reply:
-        """Outputs out0, out1 ... sample by sample, or once (``meta["whole"]``); floats as float32."""
+    def run(self, call: RunCall) -> Reply:
+        """Outputs out0, out1 ... of what was compiled; floats as float32."""
         torch = importlib.import_module("torch")
-        torch.set_num_threads(_threads(call))
-        function = self._compiled if call.meta.get("backend") == "jit" else self._opened(call)
+        torch.set_num_threads(call.threads)
+        function = self._compiled if call.backend == "jit" else self._opened(call)
         if function is None:
             raise RuntimeError("no module is compiled in this agent; compile must come first in the same lease")
         call.stage("run")
-        narrow = call.meta["precision"] == "bf16"
+        narrow = call.precision == "bf16"
         types: set[str] = set()
 
         def run(xs: Sequence[Any]) -> list[Any]:
@@ -121,18 +119,11 @@ class Adapter:
             types.update(str(y.dtype).partition(".")[2] for y in found)
             return [(y.float() if y.is_floating_point() else y).numpy().copy() for y in found]
 
-        given, batched = samples.given(call), bool(call.meta["batched"])
-        if call.meta.get("whole"):
-            ys = run(given)
-            arrays = dict(zip(samples.numbered(len(ys)), ys))
-        else:
-            results = samples.one_by_one(run, given, batched)
-            arrays = samples.joined(results, samples.numbered(len(results[0])), batched)
-        named = {"float32": "fp32", "bfloat16": "bf16"}
-        computed = [named[dtype] for dtype in sorted(types & set(named))]
-        return Reply({"effective": computed[0] if len(computed) == 1 else ""}, samples.blobs(arrays))
+        reply = samples.answered(call, run, list(call.inputs.values()))
+        reply.meta["effective"] = samples.computed_in(types)
+        return reply
 
-    def _opened(self, call: Call) -> Callable[..., Any]:
+    def _opened(self, call: RunCall) -> Callable[..., Any]:
         path = call.files["model.pt2"]
         key = (path, os.stat(path).st_mtime_ns)
         if key != self._key or self._loaded is None:
@@ -141,20 +132,15 @@ class Adapter:
         return self._loaded
 
 
-def _threads(call: Call) -> int:
-    return int(str(call.meta.get("threads") or os.cpu_count() or 1))
-
-
-def _inductor(call: Call) -> Any:
+def _inductor(call: CompilerCall) -> Any:
     """torch._inductor, with its caches in the call's folder."""
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(call.folder, "inductor")
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = call.path("inductor")
     return importlib.import_module("torch._inductor")
 
 
-def _configuration(call: Call) -> dict[str, Any]:
-    options: Any = call.meta.get("options") or {}
+def _configuration(call: CompileCall) -> dict[str, Any]:
     return {
-        "freezing": options.get("freezing", "on") == "on",
+        "freezing": call.option("freezing", "on") == "on",
         "compile_threads": WORKERS,
         # It remembers headers by paths in the folder of an earlier call.
         "cpp_cache_precompile_headers": False,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import io
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported
+from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
+from bench_plugin.agent.contract import ORIGINAL, QDQ, CompileCall, Port, RunCall, Target
+from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
     "name": "iree",
@@ -68,50 +68,46 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        names = ("iree-base-compiler", "iree-base-runtime", "onnx", "numpy")
-        return {name: importlib.metadata.version(name) for name in names}
+        return versions.installed("iree-base-compiler", "iree-base-runtime", "onnx", "numpy")
 
     def reset(self) -> None:
         """Forget the module, and with it its worker threads."""
         self._key = self._function = None
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """``model.vmfb``, and ``kernels.so``: the same machine code as the ELF file that is embedded in it.
 
-        ``meta["options"]``: ``optimisation``, and ``shapes``: symbolic dimensions are kept, or frozen by
-        ``meta["binding"]``. Raises InvalidModel for a file that onnx's checker refuses, as IREE's own importer does,
-        and Unsupported where no contraction is computed in the precision that was asked for.
+        Options: ``optimisation``, and ``shapes``: symbolic dimensions are kept, or frozen by the binding. Raises
+        InvalidModel for a file that onnx's checker refuses, as IREE's own importer does, and Unsupported where no
+        contraction is computed in the precision that was asked for.
         """
         onnx = importlib.import_module("onnx")
         tool = importlib.import_module("iree.compiler.api")
         importlib.import_module("iree.compiler.extras.onnx_importer")
-        options: Any = call.meta.get("options") or {}
-        target: Any = call.meta["target"]
         model = _loaded(onnx, call.files["model.onnx"])
         symbols = _symbols(model)
-        frozen = str(options.get("shapes", "kept")) == "frozen" and bool(symbols)
+        frozen = call.option("shapes", "kept") == "frozen" and bool(symbols)
         if frozen:
-            _freeze(model, call.meta.get("binding") or {})
+            _freeze(model, call.binding)
         call.stage("compile")
         inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
-        dumped = os.path.join(call.folder, "kernels")
+        dumped = call.path("kernels")
         flags = [
             "--iree-hal-target-backends=llvm-cpu",
             "--iree-input-type=onnx",
-            "--iree-opt-level=" + str(options.get("optimisation", "O0")),
+            "--iree-opt-level=" + call.option("optimisation", "O0"),
             "--iree-hal-dump-executable-binaries-to=" + dumped,
-            *_target_flags(target),
+            *_target_flags(call.target),
         ]
         floats = _floats(inferred.graph)
         if "f64" in floats:  # else the default, without which a padded MaxPool of float32 does not compile
             flags.append("--iree-input-demote-f64-to-f32=false")  # it would change the type of inputs and outputs too
-        path = os.path.join(call.folder, "model.vmfb")
+        path = call.path("model.vmfb")
         switches = _compiled(tool, _imported(inferred), flags, path)
         placement = _placement(path)
-        graph = str(call.meta["graph"])
         meta: dict[str, object] = {
-            "effective": _effective(str(call.meta["precision"]), placement, floats if graph == "original" else None),
-            "integer": _integer(graph, placement),
+            "effective": _effective(call.precision, placement, floats if call.graph == ORIGINAL else None),
+            "integer": _integer(call.graph, placement),
             "switches": switches, "placement": placement,
             "dynamic": ("frozen" if frozen else "preserved") if symbols else "",
             "notes": [], "shims": [],
@@ -123,44 +119,33 @@ class Adapter:
             meta["architecture_file"] = "kernels.so"
         return Reply(meta, files=files)
 
-    def run(self, call: Call) -> Reply:
-        """Outputs out0, out1 ... of ``model.vmfb``: sample by sample, or once (``meta["whole"]``).
+    def run(self, call: RunCall) -> Reply:
+        """Outputs out0, out1 ... of ``model.vmfb``.
 
         One thread runs on the calling thread (local-sync), more are the workers of a task topology (local-task).
         """
         runtime = importlib.import_module("iree.runtime")
         function, device = self._opened(runtime, call)
         call.stage("run")
-        declared: Any = call.meta["outputs"]
-        rows: Any = call.meta["inputs"]
-        given = samples.given_by_name(call)
-        order = [str(row["name"]) for row in rows if row["name"] in given]
 
         def run(xs: Sequence[Any]) -> list[Any]:
             ys = function(*[runtime.asdevicearray(device, _signless(x)) for x in xs])
             results = list(ys) if isinstance(ys, (tuple, list)) else [ys]
             # Copied at once: a view of what to_host() maps does not keep the memory, which the next call writes to.
-            return [_as_declared(y.to_host().copy(), row) for y, row in zip(results, declared)]
+            return [_as_declared(y.to_host().copy(), port) for y, port in zip(results, call.output_ports)]
 
-        inputs = [given[name] for name in order]
+        inputs = list(call.named([port.name for port in call.input_ports]).values())
         meta: dict[str, object] = {"placement": {"driver": self._key[-1]}}
-        if call.meta.get("whole"):
-            ys = run(inputs)
-            return Reply(meta, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
-        batched = bool(call.meta["batched"])
-        results = samples.one_by_one(run, inputs, batched)
-        joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
-        return Reply(meta, samples.blobs(joined))
+        return samples.answered(call, run, inputs, meta)
 
-    def _opened(self, runtime: Any, call: Call) -> tuple[Any, Any]:
+    def _opened(self, runtime: Any, call: RunCall) -> tuple[Any, Any]:
         path = call.files["model.vmfb"]
-        threads = int(str(call.meta.get("threads") or os.cpu_count() or 1))
-        driver = "local-sync" if threads == 1 else "local-task"
-        key = (path, os.stat(path).st_mtime_ns, threads, driver)
+        driver = "local-sync" if call.threads == 1 else "local-task"
+        key = (path, os.stat(path).st_mtime_ns, call.threads, driver)
         if key != self._key:
             self.reset()
             # The topology's size is a flag of the process, read when a driver is made: so never the cached driver.
-            runtime.flags.parse_flags("--task_topology_group_count=%d" % threads)
+            runtime.flags.parse_flags("--task_topology_group_count=%d" % call.threads)
             binding = importlib.import_module("iree.runtime._binding")
             device = binding.create_hal_driver(driver).create_default_device()
             config = runtime.Config(device=device)
@@ -191,12 +176,12 @@ def _symbols(model: Any) -> list[str]:
     return sorted({dim.dim_param for dim in dims if dim.dim_param})
 
 
-def _freeze(model: Any, binding: Any) -> None:
+def _freeze(model: Any, binding: Mapping[str, int]) -> None:
     """Put the binding's values where symbols are; what the file says of shapes in between is inferred anew."""
     for value in _values(model):
         for dim in value.type.tensor_type.shape.dim:
             if dim.dim_param in binding:
-                dim.dim_value = int(binding[dim.dim_param])
+                dim.dim_value = binding[dim.dim_param]
     del model.graph.value_info[:]
 
 
@@ -262,16 +247,15 @@ class _Printed:
         return next((line for line in lines if re.match(r"[\w.-]+: error: ", line)), "")
 
 
-def _target_flags(target: Any) -> list[str]:
-    if target["name"] == "local":
+def _target_flags(target: Target) -> list[str]:
+    if target.is_local:
         return ["--iree-llvmcpu-target-cpu=host"]
     prefix = "--iree-llvmcpu-target-"
-    flags = [prefix + "triple=" + target["triple"], prefix + "cpu=" + target["cpu"]]
-    if target.get("features"):
-        flags.append(prefix + "cpu-features=" + ",".join(target["features"]))
-    abi = str(target.get("abi") or "")
-    if abi:  # for 32-bit Arm that of floating point, else the machine's
-        flags.append(prefix + ("float-abi=" if abi in ("hard", "soft") else "abi=") + abi)
+    flags = [prefix + "triple=" + target.triple, prefix + "cpu=" + target.cpu]
+    if target.features:
+        flags.append(prefix + "cpu-features=" + ",".join(target.features))
+    if target.abi:  # for 32-bit Arm that of floating point, else the machine's
+        flags.append(prefix + ("float-abi=" if target.abi in ("hard", "soft") else "abi=") + target.abi)
     return flags
 
 
@@ -316,7 +300,7 @@ def _effective(precision: str, placement: dict[str, Any], own: set[str] | None) 
 
 
 def _integer(graph: str, placement: dict[str, Any]) -> str:
-    if graph != "qdq" or "requested" not in placement:
+    if graph != QDQ or "requested" not in placement:
         return ""
     return "integer" if placement["requested"] >= 0.5 else "simulated"
 
@@ -326,7 +310,6 @@ def _signless(array: Any) -> Any:
     return array.view("i%d" % array.dtype.itemsize) if array.dtype.kind == "u" else array
 
 
-def _as_declared(array: Any, row: Any) -> Any:
+def _as_declared(array: Any, port: Port) -> Any:
     """And comes out so: the type that the file declares says how its bits are read."""
-    dtype = str(row["dtype"])
-    return array.view(dtype) if dtype.startswith("uint") and array.dtype.kind == "i" else array
+    return array.view(port.dtype) if port.dtype.startswith("uint") and array.dtype.kind == "i" else array

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import importlib.metadata
 import os
 import re
 import sys
@@ -12,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported
+from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
+from bench_plugin.agent.contract import ORIGINAL, Call, CompileCall, CompilerCall, RunCall
+from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
     "name": "mnn",
@@ -54,22 +54,21 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("mnn", "numpy")}
+        return versions.installed("mnn", "numpy")
 
     def reset(self) -> None:
         """Forget the module."""
         self._key = self._module = None
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """``model.mnn``, once the engine could load it.
 
         Raises Unsupported for operators that the converter does not know, InvalidModel for a file that it cannot read.
         """
         # Only the compiled module: importing MNN.tools runs "pip install" and sends reports of use.
         tools = importlib.import_module("_tools")
-        precision, options = str(call.meta["precision"]), _options(call)
-        path = os.path.join(call.folder, "model.mnn")
-        switches = [*STORAGE[precision], "--useGeluApproximation", "0" if options["gelu"] == "exact" else "1"]
+        options, path = _options(call), call.path("model.mnn")
+        switches = [*STORAGE[call.precision], "--useGeluApproximation", "0" if options["gelu"] == "exact" else "1"]
         files = ["--modelFile", call.files["model.onnx"], "--MNNModel", path]
         call.stage("compile")
         with _heard(call) as said:
@@ -78,7 +77,7 @@ class Adapter:
             raise _refusal(said)
         self._opened(call, path)
         notes = []
-        if precision == "w16" and call.meta["graph"] == "original":
+        if call.precision == "w16" and call.graph == ORIGINAL:
             notes = ["MNN cuts weights off to float16 (towards zero) instead of rounding to nearest"]
         meta: dict[str, object] = {
             "effective": "", "integer": "", "portable": True, "notes": notes, "placement": {"backend": "cpu"},
@@ -86,66 +85,52 @@ class Adapter:
         }  # fmt: skip
         return Reply(meta, files={"model.mnn": path})
 
-    def run(self, call: Call) -> Reply:
-        """Outputs out0, out1 ... sample by sample, or once (``meta["whole"]``)."""
+    def run(self, call: RunCall) -> Reply:
+        """Outputs out0, out1 ... of ``model.mnn``."""
         module = self._opened(call, call.files["model.mnn"])
         expressions = importlib.import_module("MNN.expr")
         call.stage("run")
-        given = samples.given_by_name(call)
-        inputs = [given[name] for name in self._inputs]
-        wanted: Any = call.meta["outputs"]
+        given, wanted = call.inputs, len(call.output_ports)
 
         def run(xs: Sequence[Any]) -> list[Any]:
             found = module.forward([_variable(expressions, x) for x in xs])
             found = list(found) if isinstance(found, (list, tuple)) else [found]
-            return [_values(expressions, y) for y in found]
+            return [_values(expressions, y) for y in found[:wanted]]
 
-        batched, whole = bool(call.meta["batched"]), bool(call.meta.get("whole"))
         with _heard(call) as said:
-            results = [run(inputs)] if whole else samples.one_by_one(run, inputs, batched)
+            results = samples.results(call, run, [given[name] for name in self._inputs])
         fewest = min(len(ys) for ys in results)
-        if fewest < len(wanted):  # an operator that fails ends the inference without an exception
-            text = f"{fewest} of {len(wanted)} outputs came: {_complaint(said)}"
+        if fewest < wanted:  # an operator that fails ends the inference without an exception
+            text = f"{fewest} of {wanted} outputs came: {_complaint(said)}"
             raise Unsupported(text) if NOT_SUPPORT.search("\n".join(said)) else RuntimeError(text)
-        meta: dict[str, object] = {"placement": {"backend": "cpu"}}
-        names = samples.numbered(len(wanted))
-        if whole:
-            return Reply(meta, samples.blobs(dict(zip(names, results[0]))))
-        joined = samples.joined(results, names, batched, bool(call.meta.get("ragged")))
-        return Reply(meta, samples.blobs(joined))
+        return samples.reply(call, results, {"placement": {"backend": "cpu"}})
 
-    def _opened(self, call: Call, path: str) -> Any:
-        threads, options = int(str(call.meta.get("threads") or os.cpu_count() or 1)), _options(call)
-        key = (path, os.stat(path).st_mtime_ns, threads, options)
+    def _opened(self, call: CompilerCall, path: str) -> Any:
+        options = _options(call)
+        key = (path, os.stat(path).st_mtime_ns, call.threads, options)
         if key != self._key:
             self.reset()
             nn = importlib.import_module("MNN.nn")
             # Precision "high" forbids half precision; memory "normal" restores quantised weights to float32 at loading
             # ("low" lets it round activations too, where it has kernels for that).
-            setting = {"backend": "CPU", "precision": "high", "memory": "normal", "numThread": threads}
+            setting = {"backend": "CPU", "precision": "high", "memory": "normal", "numThread": call.threads}
             manager = nn.create_runtime_manager((setting,))
             if options["winograd"] == "off":
                 manager.set_hint(WINOGRAD_LEVEL, 0)
-            names: list[list[str]] = [[row["name"] for row in _rows(call, key)] for key in ("inputs", "outputs")]
+            inputs, outputs = ([port.name for port in ports] for ports in (call.input_ports, call.output_ports))
             with _heard(call) as said:
                 try:
-                    module = nn.load_module_from_file(path, *names, runtime_manager=manager, rearrange=False)
+                    module = nn.load_module_from_file(path, inputs, outputs, runtime_manager=manager, rearrange=False)
                 except SystemError:  # its binding says that it failed, never why
                     module = None
             if module is None:
                 raise RuntimeError(f"MNN cannot load the model: {_complaint(said)}")
-            self._inputs, self._module, self._key = names[0], module, key
+            self._inputs, self._module, self._key = inputs, module, key
         return self._module
 
 
-def _rows(call: Call, key: str) -> list[dict[str, Any]]:
-    rows: Any = call.meta[key]
-    return list(rows)
-
-
-def _options(call: Call) -> dict[str, str]:
-    given: Any = call.meta.get("options") or {}
-    return {"winograd": str(given.get("winograd", "on")), "gelu": str(given.get("gelu", "exact"))}
+def _options(call: CompilerCall) -> dict[str, str]:
+    return {"winograd": call.option("winograd", "on"), "gelu": call.option("gelu", "exact")}
 
 
 def _variable(expressions: Any, x: Any) -> Any:
@@ -193,7 +178,7 @@ def _heard(call: Call) -> Iterator[list[str]]:
     sys.stdout.flush()
     flush(None)
     kept = os.dup(1)
-    with open(os.path.join(call.folder, "said.txt"), "w+b") as file:
+    with open(call.path("said.txt"), "w+b") as file:
         os.dup2(file.fileno(), 1)
         try:
             yield lines

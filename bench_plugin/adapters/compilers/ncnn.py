@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import importlib.util
 import json
 import os
 import re
 import shutil
 import signal
-import subprocess
 from collections.abc import Sequence
 from typing import Any
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply, Unsupported, VersionSkew
+from bench_plugin.agent.adapter import Reply, Unsupported, VersionSkew
+from bench_plugin.agent.contract import CompileCall, CompilerCall, Port, RunCall
+from bench_plugin.agent.toolkit import programs, samples, versions
 
 ADAPTER = {
     "name": "ncnn",
@@ -76,34 +75,33 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("ncnn", "pnnx", "numpy")}
+        return versions.installed("ncnn", "pnnx", "numpy")
 
     def reset(self) -> None:
         """Forget the network."""
         self._key = self._net = None
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """``model.param`` and ``model.bin`` by pnnx, once ncnn could open them.
 
         Raises Unsupported where pnnx left operators that ncnn has no layer for, VersionSkew for a file that is newer
         than pnnx's onnxruntime, PnnxKilled or PnnxFailed where pnnx died or gave up.
         """
         ncnn = importlib.import_module("ncnn")
-        path = os.path.join(call.folder, "model.onnx")  # pnnx writes beside what it reads
-        shutil.copyfile(call.files["model.onnx"], path)
-        precision = str(call.meta["precision"])
+        shutil.copyfile(call.files["model.onnx"], call.path("model.onnx"))  # pnnx writes beside what it reads
+        precision = call.precision
         call.stage("compile")
         said = _pnnx(call, ["model.onnx", _inputs(call), f"fp16={int(precision == 'w16')}"])
-        graph, weights = (os.path.join(call.folder, f"model.ncnn.{suffix}") for suffix in ("param", "bin"))
+        graph, weights = call.path("model.ncnn.param"), call.path("model.ncnn.bin")
         if not os.path.exists(graph):
             raise PnnxFailed(f"pnnx wrote no graph for ncnn: {_complaint(said)}")
         types = _layer_types(graph)
         unknown = sorted({kind for kind in types if ncnn.layer_to_index(kind) < 0})
         if unknown:
             raise Unsupported(f"ncnn has no layer for {', '.join(unknown)}")
-        axes = os.path.join(call.folder, "axes.json")
+        axes = call.path("axes.json")
         with open(axes, "w", encoding="utf-8") as file:
-            json.dump(_batch_axes(os.path.join(call.folder, "model_ncnn.py"), call), file)
+            json.dump(_batch_axes(call.path("model_ncnn.py"), call), file)
         layers = list(self._opened(call, graph, weights).layers())
         halves = _half_weights(weights)
         if (precision == "w16") != bool(halves):
@@ -119,21 +117,16 @@ class Adapter:
         }  # fmt: skip
         return Reply(meta, files={"model.param": graph, "model.bin": weights, "axes.json": axes})
 
-    def run(self, call: Call) -> Reply:
-        """Outputs out0, out1 ... sample by sample, or once (``meta["whole"]``)."""
+    def run(self, call: RunCall) -> Reply:
+        """Outputs out0, out1 ... of ``model.param`` and ``model.bin``."""
         import numpy as np
 
         ncnn = importlib.import_module("ncnn")
         net = self._opened(call, call.files["model.param"], call.files["model.bin"])
         call.stage("run")
-        given = samples.given_by_name(call)
-        rows: Any = call.meta["inputs"]
-        inputs = [given[row["name"]] for row in rows if row["name"] in given]
-        batched = bool(call.meta["batched"])
+        inputs = list(call.named([port.name for port in call.input_ports]).values())
         with open(call.files["axes.json"], encoding="utf-8") as file:
             axes = json.load(file)
-        declared: Any = call.meta["outputs"]
-        count = len(axes["outputs"])
 
         def run(xs: Sequence[Any]) -> list[Any]:
             extractor = net.create_extractor()
@@ -147,23 +140,19 @@ class Adapter:
                 if status != 0:
                     raise RuntimeError(f"ncnn: extracting out{index} returned {status}")
                 found = np.array(y) if axis is None else y.numpy(batch_index=axis).copy()
-                scalar = declared[index]["shape"] == [] and found.shape == (1,)  # ncnn has no rank 0
+                scalar = not call.output_ports[index].shape and found.shape == (1,)  # ncnn has no rank 0
                 ys.append(found.reshape(()) if scalar else found)
             return ys
 
-        meta: dict[str, object] = {"switches": self._switches(call)}
-        if call.meta.get("whole"):
-            return Reply(meta, samples.blobs(dict(zip(samples.numbered(count), run(inputs)))))
-        results = samples.one_by_one(run, inputs, batched)
-        return Reply(meta, samples.blobs(samples.joined(results, samples.numbered(count), batched)))
+        return samples.answered(call, run, inputs, {"switches": self._switches(call)})
 
-    def _opened(self, call: Call, graph: str, weights: str) -> Any:
+    def _opened(self, call: CompilerCall, graph: str, weights: str) -> Any:
         switches = self._switches(call)
-        key = (graph, os.stat(graph).st_mtime_ns, weights, sorted(switches.items()), call.meta.get("threads"))
+        key = (graph, os.stat(graph).st_mtime_ns, weights, sorted(switches.items()), call.threads)
         if key != self._key:
             self.reset()
             net = importlib.import_module("ncnn").Net()
-            net.opt.num_threads = _threads(call)
+            net.opt.num_threads = call.threads
             for name, value in switches.items():
                 setattr(net.opt, name, value)
             for what, status in (("graph", net.load_param(graph)), ("weights", net.load_model(weights))):
@@ -172,42 +161,34 @@ class Adapter:
             self._net, self._key = net, key
         return self._net
 
-    def _switches(self, call: Call) -> dict[str, bool]:
+    def _switches(self, call: CompilerCall) -> dict[str, bool]:
         """Options of a network. Half precision is ncnn's own default wherever the processor has it."""
-        options: Any = call.meta.get("options") or {}
         switches = dict.fromkeys(("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic"), False)
-        switches["use_bf16_storage"] = call.meta["precision"] == "bf16"
+        switches["use_bf16_storage"] = call.precision == "bf16"
         switches["use_vulkan_compute"] = False
-        switches["use_winograd_convolution"] = options.get("winograd", "on") == "on"
+        switches["use_winograd_convolution"] = call.option("winograd", "on") == "on"
         return switches
 
 
-def _threads(call: Call) -> int:
-    return int(str(call.meta.get("threads") or os.cpu_count() or 1))
-
-
-def _pnnx(call: Call, arguments: list[str]) -> str:
+def _pnnx(call: CompileCall, arguments: list[str]) -> str:
     """Run pnnx in the call's folder; what it said."""
     spec = importlib.util.find_spec("pnnx")  # located, not imported: the wrapper imports torch
     if spec is None or spec.origin is None:
         raise RuntimeError("pnnx is not installed")
     executable = os.path.join(os.path.dirname(spec.origin), "pnnx")
-    environment = {**os.environ, "OMP_NUM_THREADS": str(_threads(call)), "HOME": call.folder}
-    done = subprocess.run(
-        [executable, *arguments], cwd=call.folder, env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False,
-    )  # fmt: skip
-    print(done.stdout)
-    if done.returncode != 0:
-        cause = _complaint(done.stdout)
-        if SKEW.search(done.stdout):
+    variables = {"OMP_NUM_THREADS": str(call.threads), "HOME": call.folder}
+    status, text = programs.run([executable, *arguments], call.folder, variables)
+    print(text)
+    if status != 0:
+        cause = _complaint(text)
+        if SKEW.search(text):
             raise VersionSkew(f"pnnx: {cause}")
-        if LACKS.search(done.stdout):
+        if LACKS.search(text):
             raise Unsupported(f"pnnx: {cause}")
-        if done.returncode < 0:
-            raise PnnxKilled(f"pnnx was killed by {signal.Signals(-done.returncode).name}: {cause}")
-        raise PnnxFailed(f"pnnx ended with status {done.returncode}: {cause}")
-    return done.stdout
+        if status < 0:
+            raise PnnxKilled(f"pnnx was killed by {signal.Signals(-status).name}: {cause}")
+        raise PnnxFailed(f"pnnx ended with status {status}: {cause}")
+    return text
 
 
 def _complaint(said: str) -> str:
@@ -221,38 +202,37 @@ def _complaint(said: str) -> str:
     return lines[-1] if lines else "it said nothing"
 
 
-def _inputs(call: Call) -> str:
+def _inputs(call: CompileCall) -> str:
     """The argument that says what the inputs are.
 
     pnnx's notation of shapes knows no rank 0. Arrays in files do; nothing but their types and shapes is used.
     """
-    rows: Any = call.meta["inputs"]
-    if all(row["shape"] for row in rows):
+    ports = call.input_ports
+    if all(port.shape for port in ports):
         return f"inputshape={_shapes(call)}"
     import numpy as np
 
-    names = [f"in{index}.npy" for index in range(len(rows))]
-    for name, row in zip(names, rows):
-        np.save(os.path.join(call.folder, name), np.zeros(_fixed(row, call)[0], dtype=row["dtype"]))
+    names = [f"in{index}.npy" for index in range(len(ports))]
+    for name, port in zip(names, ports):
+        np.save(call.path(name), np.zeros(_fixed(port, call)[0], dtype=port.dtype))
     return f"input={','.join(names)}"
 
 
-def _shapes(call: Call) -> str:
+def _shapes(call: CompileCall) -> str:
     """``[1,3,224,224]f32,...``: every dimension fixed."""
-    rows: Any = call.meta["inputs"]
-    fixed = [_fixed(row, call) for row in rows]
+    fixed = [_fixed(port, call) for port in call.input_ports]
     return ",".join(f"[{','.join(map(str, dims))}]{letters}" for dims, letters in fixed)
 
 
-def _fixed(row: dict[str, Any], call: Call) -> tuple[list[int], str]:
+def _fixed(port: Port, call: CompileCall) -> tuple[list[int], str]:
     """An input's shape and pnnx's letters for its type."""
-    binding: Any = call.meta.get("binding") or {}
-    if row["dtype"] not in TYPES:
-        raise Unsupported(f"pnnx takes no input of type {row['dtype'] or 'optional'}")
-    unknown = [dim for dim in row["shape"] if isinstance(dim, str) and dim not in binding]
+    if port.dtype not in TYPES:
+        raise Unsupported(f"pnnx takes no input of type {port.dtype or 'optional'}")
+    shape = port.bound(call.binding)
+    unknown = [size for size in shape if isinstance(size, str)]
     if unknown:
         raise Unsupported(f"pnnx wants the size of every dimension, nothing says what {unknown[0]} is")
-    return [int(binding[dim] if isinstance(dim, str) else dim) for dim in row["shape"]], TYPES[row["dtype"]]
+    return [size for size in shape if isinstance(size, int)], TYPES[port.dtype]
 
 
 def _layer_types(graph: str) -> list[str]:
@@ -269,14 +249,13 @@ def _half_weights(path: str) -> int:
     return int((np.frombuffer(data, "<u4", len(data) // 4) == HALF_TAG).sum())  # as a float32 it would be 3e-38
 
 
-def _batch_axes(path: str, call: Call) -> dict[str, list[int | None]]:
+def _batch_axes(path: str, call: CompileCall) -> dict[str, list[int | None]]:
     """For every input and output the axis that ncnn holds apart as the batch: what pnnx says of its own graph."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     axes = {name: [int(axis) if axis else None for axis in pattern.findall(text)]
             for name, pattern in (("inputs", FEEDS), ("outputs", FETCHES))}  # fmt: skip
-    for name, found in axes.items():
-        rows: Any = call.meta[name]
-        if len(found) != len(rows):
-            raise PnnxFailed(f"pnnx's graph has {len(found)} {name}, the file {len(rows)}")
+    for name, ports in (("inputs", call.input_ports), ("outputs", call.output_ports)):
+        if len(axes[name]) != len(ports):
+            raise PnnxFailed(f"pnnx's graph has {len(axes[name])} {name}, the file {len(ports)}")
     return axes

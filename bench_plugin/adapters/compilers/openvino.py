@@ -1,9 +1,8 @@
-"""OpenVINO: its IR is the artefact; NNCF quantises where no quantised graph is given."""
+"""OpenVINO: its IR is the artefact; NNCF quantises where no pre-quantised model is given."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import math
 import os
 import re
@@ -11,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.agent import packs, samples
-from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported
+from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
+from bench_plugin.agent.contract import ORIGINAL, CompileCall, CompilerCall, RunCall
+from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
     "name": "openvino",
@@ -72,21 +72,20 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("openvino", "nncf", "numpy")}
+        return versions.installed("openvino", "nncf", "numpy")
 
     def reset(self) -> None:
         """Forget the model."""
         self._key = self._compiled = None
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """``model.xml`` and ``model.bin``, once the processor's plugin could compile them.
 
         Raises Unsupported when the precision that was asked for is not the one that it chose, InvalidModel for a
         file that no frontend can read.
         """
         openvino = importlib.import_module("openvino")
-        precision, quantises = str(call.meta["precision"]), _quantises(call)
-        nncf = importlib.import_module("nncf") if quantises else None
+        nncf = importlib.import_module("nncf") if _quantises(call) else None
         core = openvino.Core()
         capabilities = [str(name) for name in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")]
         call.stage("compile")
@@ -98,19 +97,19 @@ class Adapter:
             compiled = core.compile_model(model, "CPU", _settings(call))
         except RuntimeError as error:
             raise _readable(error) from None
-        xml = os.path.join(call.folder, "model.xml")
+        xml = call.path("model.xml")
         # By default the weights of the file would be rounded to float16.
         openvino.save_model(model, xml, compress_to_fp16=False)
-        meta = _findings(compiled, precision, _types(model), capabilities)
+        meta = _findings(compiled, call.precision, _types(model), capabilities)
         meta["switches"] = {**_read_back(compiled), **switches, "capabilities": capabilities}
         meta["dynamic"] = "preserved" if any(port.get_partial_shape().is_dynamic for port in compiled.inputs) else ""
-        return Reply(meta, files={"model.xml": xml, "model.bin": os.path.join(call.folder, "model.bin")})
+        return Reply(meta, files={"model.xml": xml, "model.bin": call.path("model.bin")})
 
-    def run(self, call: Call) -> Reply:
-        """Outputs out0, out1 ... sample by sample, or once (``meta["whole"]``)."""
+    def run(self, call: RunCall) -> Reply:
+        """Outputs out0, out1 ... of ``model.xml``."""
         compiled = self._opened(call)
         call.stage("run")
-        given = packs.given(call)
+        given = call.inputs
         request = compiled.create_infer_request()
         taken, shims = _taken(call, compiled, given)
 
@@ -118,18 +117,10 @@ class Adapter:
             request.infer({index: _tensor(x) for index, x in enumerate(xs)})
             return [_array(request.get_output_tensor(index)) for index in range(len(compiled.outputs))]
 
-        inputs = [given[name] for name in taken]
-        meta = {**_findings(compiled, str(call.meta["precision"]), self._types), "shims": shims}
-        if call.meta.get("whole"):
-            ys = run(inputs)
-            described, blobs = packs.reply(ys)
-            return Reply({**meta, **described}, blobs)
-        batched = bool(call.meta["batched"])
-        results = samples.one_by_one(run, inputs, batched)
-        joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
-        return Reply(meta, samples.blobs(joined))
+        meta = {**_findings(compiled, call.precision, self._types), "shims": shims}
+        return samples.answered(call, run, [given[name] for name in taken], meta)
 
-    def _opened(self, call: Call) -> Any:
+    def _opened(self, call: RunCall) -> Any:
         xml, weights = call.files["model.xml"], call.files["model.bin"]
         key = (xml, os.stat(xml).st_mtime_ns, weights, sorted(_settings(call).items()))
         if key != self._key:
@@ -145,15 +136,15 @@ class Adapter:
         return self._compiled
 
 
-def _quantises(call: Call) -> bool:
-    """Whether the tool has to quantise by itself: it was handed the model as exported."""
-    return str(call.meta["precision"]) == "w8a8" and call.meta["graph"] == "original"
+def _quantises(call: CompileCall) -> bool:
+    """Whether the tool has to quantise by itself: it was given the model as exported."""
+    return call.precision == "w8a8" and call.graph == ORIGINAL
 
 
-def _settings(call: Call) -> dict[str, object]:
+def _settings(call: CompilerCall) -> dict[str, object]:
     return {
-        "INFERENCE_PRECISION_HINT": HINTS[str(call.meta["precision"])],
-        "INFERENCE_NUM_THREADS": int(str(call.meta.get("threads") or os.cpu_count() or 1)),
+        "INFERENCE_PRECISION_HINT": HINTS[call.precision],
+        "INFERENCE_NUM_THREADS": call.threads,
         "NUM_STREAMS": 1,
         "PERFORMANCE_HINT": "LATENCY",
         "ENABLE_CPU_PINNING": False,  # other agents work beside
@@ -169,48 +160,51 @@ def _read_back(compiled: Any) -> dict[str, object]:
     return {"INFERENCE_PRECISION_HINT": hint, **{name: compiled.get_property(name) for name in names}}
 
 
-def _quantised(nncf: Any, model: Any, call: Call) -> tuple[Any, dict[str, object]]:
+def _quantised(nncf: Any, model: Any, call: CompileCall) -> tuple[Any, dict[str, object]]:
     """The model after NNCF's post-training quantisation with the calibration arrays, and its switches.
 
     Raises Unsupported for a calibration method that NNCF does not have.
     """
-    method, ranges = str(call.meta.get("calibration_method") or "minmax"), nncf.quantization.range_estimator
+    method, ranges = call.calibration_method, nncf.quantization.range_estimator
     known = {
         "minmax": ranges.RangeEstimatorParametersSet.MINMAX,
         "percentile": ranges.RangeEstimatorParametersSet.MEAN_QUANTILE,
     }
     if method not in known:
         raise Unsupported(f"NNCF does not calibrate by {method}, only by {' and '.join(known)}")
-    given, batched = samples.given_by_name(call, "calib"), bool(call.meta["batched"])
-    if not given:
+    items = list(samples.feeds(call.calibration, call.batched))
+    if not items:
         raise Unsupported("NNCF needs calibration data to quantise with, and none was given")
-    count = len(next(iter(given.values())))
-    items = [{name: x[i : i + 1] if batched else x[i] for name, x in given.items()} for i in range(count)]
     preset = nncf.QuantizationPreset.MIXED  # activations may be asymmetric, as in the QDQ graph
     quantised = nncf.quantize(
         model,
         nncf.Dataset(items),
         preset=preset,
         target_device=nncf.TargetDevice.CPU,
-        subset_size=count,
+        subset_size=len(items),
         advanced_parameters=nncf.AdvancedQuantizationParameters(activations_range_estimator_params=known[method]),
     )
-    switches = {"quantiser": "nncf", "preset": preset.value, "calibration_samples": count, "fast_bias_correction": True}
+    switches = {
+        "quantiser": "nncf",
+        "preset": preset.value,
+        "calibration_samples": len(items),
+        "fast_bias_correction": True,
+    }
     return quantised, switches
 
 
-def _taken(call: Call, compiled: Any, given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def _taken(call: RunCall, compiled: Any, given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """What each input of the compiled model is called in the file, and a remark on each that has lost its name.
 
     An input that becomes an output as it is keeps only the output's name, so such a one is known by its place. Raises
     RuntimeError where that is not known either: an input without a value would be whatever the memory holds.
     """
-    rows: Any = call.meta["inputs"]
+    ports = call.input_ports
     taken, shims = [], []
     for index, port in enumerate(compiled.inputs):
         names = sorted(port.get_names() & given.keys())
         if not names:
-            names = [str(rows[index]["name"])] if len(rows) == len(compiled.inputs) else []
+            names = [ports[index].name] if len(ports) == len(compiled.inputs) else []
             if not names or names[0] not in given:
                 raise RuntimeError(f"no value for input {index}, {', '.join(sorted(port.get_names()))}")
             shims.append(f"input {names[0]} by its place: the tool calls it {', '.join(sorted(port.get_names()))}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import os
 from collections.abc import Sequence
 from typing import Any
 
-from bench_plugin.agent import external, packs, samples
-from bench_plugin.agent.adapter import Call, InvalidModel, Reply
+from bench_plugin.agent import external
+from bench_plugin.agent.adapter import InvalidModel, Reply
+from bench_plugin.agent.contract import CompileCall, CompilerCall, RunCall
+from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
     "name": "reference",
@@ -43,13 +44,13 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("onnx", "numpy")}
+        return versions.installed("onnx", "numpy")
 
     def reset(self) -> None:
         """Forget the evaluator."""
         self._key = self._evaluator = None
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """``model.onnx`` as it is, once the checker and the evaluator take it. Raises InvalidModel."""
         onnx = importlib.import_module("onnx")
         importlib.import_module("onnx.reference")
@@ -60,27 +61,20 @@ class Adapter:
             raise InvalidModel(str(error)) from error
         self._opened(call)
         files = external.artefact(call.files["model.onnx"], call.folder)
-        return Reply({"effective": str(call.meta["precision"]), "portable": True}, files=files)
+        return Reply({"effective": call.precision, "portable": True}, files=files)
 
-    def run(self, call: Call) -> Reply:
-        """Outputs out0, out1 ... of ``model.onnx``: sample by sample, or once (``meta["whole"]``)."""
+    def run(self, call: RunCall) -> Reply:
+        """Outputs out0, out1 ... of ``model.onnx``."""
         evaluator = self._opened(call)
         call.stage("run")
-        given = packs.given(call)
-        order = [name for name in evaluator.input_names if name in given]
+        given = call.named(evaluator.input_names)
 
         def run(xs: Sequence[Any]) -> list[Any]:
-            return list(evaluator.run(None, dict(zip(order, xs))))
+            return list(evaluator.run(None, dict(zip(given, xs))))
 
-        inputs = [given[name] for name in order]
-        if call.meta.get("whole"):
-            return Reply(*packs.reply(run(inputs)))
-        batched = bool(call.meta["batched"])
-        results = samples.one_by_one(run, inputs, batched)
-        joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
-        return Reply({}, samples.blobs(joined))
+        return samples.answered(call, run, list(given.values()))
 
-    def _opened(self, call: Call) -> Any:
+    def _opened(self, call: CompilerCall) -> Any:
         path = call.files["model.onnx"]
         key = (path, os.stat(path).st_mtime_ns)
         if key != self._key:

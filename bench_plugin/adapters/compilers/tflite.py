@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import importlib
-import importlib.metadata
-import io
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply, Unsupported
+from bench_plugin.adapters.frameworks import onnx2tf_conversion, tensorflow
+from bench_plugin.agent.adapter import Reply, Unsupported
+from bench_plugin.agent.contract import CompileCall, RunCall
+from bench_plugin.agent.toolkit import samples, versions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +35,7 @@ ADAPTER = {
     "portable": True,
     "rounds": "w16-all",  # what float16 weights mean here: biases are rounded too
     "backends": ["xnnpack", "builtin"],
-    "uses": ["tensorflow"],
+    "uses": ["onnx2tf_conversion", "tensorflow"],
     "unsupported": [
         # onnx2tf has one module per operator.
         {"operation": "compile", "exception": "ModuleNotFoundError", "pattern": r"No module named 'onnx2tf\.ops\."},
@@ -61,7 +60,6 @@ OF_CHANNELS = re.compile(
     "|GlobalLpPool|BatchNormalization|InstanceNormalization|GroupNormalization|LRN|DepthToSpace|SpaceToDepth"
     "|MaxUnpool|MaxRoiPool|Resize|Upsample|GridSample|RoiAlign)"
 )
-ESCAPES = re.compile(r"\x1b\[\d*m")  # colours of onnx2tf's messages
 CONVERTS = ("QUANTIZE", "DEQUANTIZE")
 LOOKS_UP = ("GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")  # rows of a constant in int8 are no activations in int8
 
@@ -76,7 +74,7 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in DISTRIBUTIONS}
+        return versions.installed(*DISTRIBUTIONS)
 
     def reset(self) -> None:
         """Forget the model."""
@@ -84,13 +82,12 @@ class Adapter:
             self._framework.reset()
         gc.collect()
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """``model.tflite`` at the one precision that is asked, whose inputs and outputs are laid out as declared.
 
         Raises Unsupported where the file that comes out is of another precision than was asked.
         """
-        precision = str(call.meta["precision"])
-        method = str(call.meta.get("calibration_method") or "minmax")
+        precision, method = call.precision, call.calibration_method
         if precision == "w8a8" and method != "minmax":
             raise Unsupported(f"TFLite's converter calibrates by minimum and maximum only, not by {method}")
         tf = importlib.import_module("tensorflow")
@@ -102,8 +99,8 @@ class Adapter:
         else:
             kept, apply, specs, notes = self._from_keras(tf, call)
             call.stage("compile")
-        content = _converted(tf, kept, apply, specs, precision, call)
-        path = os.path.join(call.folder, ARTEFACT)
+        content = _converted(tf, kept, apply, specs, call)
+        path = call.path(ARTEFACT)
         with open(path, "wb") as file:
             file.write(content)
         found = _read_back(content)
@@ -123,19 +120,19 @@ class Adapter:
             meta["shims"] = ["onnx2tf's dry run sees seeded images of the project's own instead of a download"]
         return Reply(meta, files={ARTEFACT: path})
 
-    def run(self, call: Call) -> Reply:
-        """Outputs out0, out1 ... of ``model.tflite``: sample by sample, or once (``meta["whole"]``)."""
+    def run(self, call: RunCall) -> Reply:
+        """Outputs out0, out1 ... of ``model.tflite``."""
         litert = importlib.import_module("ai_edge_litert.interpreter")
         call.stage("run")
-        kinds, plain = litert.OpResolverType, call.meta.get("backend") == "builtin"
+        kinds, plain = litert.OpResolverType, call.backend == "builtin"
         interpreter = litert.Interpreter(
             model_path=call.files[ARTEFACT],
-            num_threads=int(str(call.meta.get("threads") or os.cpu_count() or 1)),
+            num_threads=call.threads,
             experimental_op_resolver_type=kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES if plain else kinds.AUTO,
         )
         interpreter.allocate_tensors()
         runner = interpreter.get_signature_runner(SIGNATURE)
-        given = samples.given_by_name(call)
+        given = call.inputs
         order = _in_order(sorted(runner.get_input_details()), list(given))
 
         def run(xs: Arrays) -> Arrays:
@@ -144,13 +141,7 @@ class Adapter:
 
         inputs = [given[name] for name in order.values()]
         meta: dict[str, object] = {"placement": _placement(interpreter, plain)}
-        if call.meta.get("whole"):
-            ys = run(inputs)
-            return Reply(meta, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
-        batched = bool(call.meta["batched"])
-        results = samples.one_by_one(run, inputs, batched)
-        joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
-        return Reply(meta, samples.blobs(joined))
+        return samples.answered(call, run, inputs, meta)
 
     def _settle(self) -> None:
         """What is imported stays: the converter collects garbage for each model, and looks at all of it each time."""
@@ -158,40 +149,32 @@ class Adapter:
             gc.freeze()
             self._settled = True
 
-    def _from_keras(self, tf: Any, call: Call) -> Any:
+    def _from_keras(self, tf: Any, call: CompileCall) -> Any:
         """The framework's own model with its weights."""
         if self._framework is None:
-            self._framework = importlib.import_module("bench_adapter_tensorflow").Adapter()
-        net = self._framework.built(call)
-        batched = bool(call.meta["batched"])
+            self._framework = tensorflow.Adapter()
+        net = self._framework.built(call.of_model)
         specs = [
-            tf.TensorSpec(x.shape if batched else x.shape[1:], x.dtype, name=_key("in", index, name))
-            for index, (name, x) in enumerate(samples.given_by_name(call).items())
+            tf.TensorSpec(x.shape, x.dtype, name=_key("in", index, name))
+            for index, (name, x) in enumerate(zip(call.inputs, call.example))
         ]
         # A SavedModel with Keras 3's model alone has variables that are never given their values, without a warning.
         kept = [weight.value for weight in net.variables]
         return kept, lambda xs: net(xs[0] if len(xs) == 1 else xs, training=False), specs, []
 
 
-def _from_onnx(tf: Any, call: Call) -> Any:
+def _from_onnx(tf: Any, call: CompileCall) -> Any:
     """What onnx2tf makes of ``model.onnx``, with its outputs put back to the layout that the file declares."""
-    folder = os.path.join(call.folder, "onnx2tf")
+    folder = call.path("onnx2tf")
     os.mkdir(folder)
     path = os.path.join(folder, "model.onnx")  # onnx2tf writes node names into the file that it is given
-    rows: Any = call.meta["inputs"]
-    graph = _frozen(call.files["model.onnx"], path, dict(call.meta.get("binding") or {}))  # type: ignore[call-overload]
-    first, as_is = _layouts(graph, {str(row["name"]): str(row.get("layout") or "") for row in rows})
+    graph = _frozen(call.files["model.onnx"], path, call.binding)
+    first, as_is = _layouts(graph, {port.name: port.layout for port in call.input_ports})
     if any(len(_dims(value)) == 4 for value in _inputs(graph)):
         # Those of 3 channels are fed images in its dry run, which it looks for in the working directory.
-        images = importlib.import_module("bench_adapter_tensorflow").DRY_RUN_IMAGES
-        samples.save_images(os.path.join(folder, images), (20, 128, 128, 3))
+        onnx2tf_conversion.save_dry_run_images(folder)
     options = {"keep_ncw_or_nchw_or_ncdhw_input_names": first, "keep_shape_absolutely_input_names": as_is}
-    with _inside(folder):
-        net = importlib.import_module("onnx2tf").convert(
-            input_onnx_file_path=path, output_folder_path=os.path.join(folder, "saved_model"), non_verbose=True,
-            not_use_onnxsim=True, disable_strict_mode=True, disable_model_save=True,
-            **{name: names for name, names in options.items() if names},
-        )  # fmt: skip
+    net = onnx2tf_conversion.converted(path, {name: names for name, names in options.items() if names})
     inputs = _inputs(graph)
     if len(net.inputs) != len(inputs):
         raise RuntimeError(f"onnx2tf made a model of {len(net.inputs)} inputs from a file of {len(inputs)}")
@@ -224,14 +207,14 @@ def _from_onnx(tf: Any, call: Call) -> Any:
     return net.variables, apply, specs, notes  # saved with its layers, MobileNetV2 would take a minute
 
 
-def _frozen(source: str, path: str, binding: Mapping[str, Any]) -> Any:
+def _frozen(source: str, path: str, binding: Mapping[str, int]) -> Any:
     """The file's graph with a size for every symbol of its inputs, saved as ``path``."""
     onnx = importlib.import_module("onnx")
     model = onnx.load(source)
     for value in [*_inputs(model.graph), *model.graph.output]:
         for dim in value.type.tensor_type.shape.dim:
             if dim.dim_param and dim.dim_param in binding:
-                dim.dim_value = int(binding[dim.dim_param])
+                dim.dim_value = binding[dim.dim_param]
             elif not dim.HasField("dim_value"):
                 dim.Clear()
     unknown = [value.name for value in _inputs(model.graph) if None in _dims(value)]
@@ -300,10 +283,9 @@ def _is_channels_last(found: Sequence[int | None], shape: Sequence[int | None], 
     return said if fits(found) and fits(back) else fits(back)
 
 
-def _converted(
-    tf: Any, kept: Any, apply: Callable[..., Any], specs: Sequence[Any], precision: str, call: Call
-) -> bytes:
+def _converted(tf: Any, kept: Any, apply: Callable[..., Any], specs: Sequence[Any], call: CompileCall) -> bytes:
     """The flatbuffer, with the one quantisation that is asked; ``kept`` are the variables."""
+    precision = call.precision
 
     def outputs(*xs: Any) -> dict[str, Any]:
         ys = tf.nest.flatten(apply(list(xs)))
@@ -314,7 +296,7 @@ def _converted(
     concrete = module.outputs.get_concrete_function()
     # The model's own list lacks the variables of the layers that onnx2tf makes for grouped convolutions.
     module.kept = [*kept, *concrete.graph.variables]
-    folder = os.path.join(call.folder, "saved_model")
+    folder = call.path("saved_model")
     tf.saved_model.save(module, folder, signatures={SIGNATURE: concrete})
     converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[SIGNATURE])
     if precision != "fp32":
@@ -322,16 +304,10 @@ def _converted(
     if precision == "w16":
         converter.target_spec.supported_types = [tf.float16]
     if precision == "w8a8":
-        given = samples.given_by_name(call, "calib")
+        given = call.calibration
         order = _in_order([spec.name for spec in specs], list(given))
-        batched = bool(call.meta["batched"])
         columns = {key: given[name] for key, name in order.items()}
-
-        def calibration() -> Iterator[dict[str, Any]]:
-            for index in range(min((len(xs) for xs in columns.values()), default=0)):
-                yield {key: xs[index : index + 1] if batched else xs[index] for key, xs in columns.items()}
-
-        converter.representative_dataset = calibration
+        converter.representative_dataset = lambda: samples.feeds(columns, call.batched)
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8, tf.lite.OpsSet.TFLITE_BUILTINS]
     return bytes(converter.convert())
 
@@ -406,21 +382,3 @@ def _placement(interpreter: Any, plain: bool) -> dict[str, object]:
     if plain:
         return {"requested": 1.0, "nodes": nodes, "fallback": []}
     return {"requested": 1 - len(left) / nodes if nodes else 1.0, "nodes": nodes, "fallback": _counted(left.values())}
-
-
-@contextlib.contextmanager
-def _inside(folder: str) -> Iterator[None]:
-    """In this working directory; where onnx2tf prints what is wrong and exits, an error with what it printed."""
-    before, said = os.getcwd(), io.StringIO()
-    os.chdir(folder)
-    try:
-        with contextlib.redirect_stdout(said):
-            yield
-    except SystemExit as exit_:
-        lines = [line for line in ESCAPES.sub("", said.getvalue()).splitlines() if line.strip()]
-        errors = [line.partition("ERROR:")[2].strip() for line in lines if "ERROR:" in line]
-        # Behind the cause comes what one may try.
-        raise RuntimeError((errors or lines or [f"onnx2tf exited with {exit_.code}"])[0]) from None
-    finally:
-        os.chdir(before)
-        print(said.getvalue())

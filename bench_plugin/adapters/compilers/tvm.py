@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import os
-import shutil
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, InvalidModel, Reply, Unsupported
+from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
+from bench_plugin.agent.contract import QDQ, CompileCall, RunCall, Target, processors
+from bench_plugin.agent.toolkit import programs, samples, versions
 
 ADAPTER = {
     "name": "tvm",
@@ -57,51 +56,49 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("apache-tvm", "apache-tvm-ffi", "onnx", "numpy")}
+        return versions.installed("apache-tvm", "apache-tvm-ffi", "onnx", "numpy")
 
     def reset(self) -> None:
         """Forget the virtual machine."""
         self._key = self._machine = None
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """``model.so``, linked by gcc, or by the target's own.
 
-        ``meta["options"]``: ``pipeline`` (``zero`` fuses operators first), and ``shapes``: symbolic dimensions are
-        kept, or frozen by ``meta["binding"]``. Raises InvalidModel for a file that is no ONNX, Unsupported where the
-        target's compiler is not there, or where nothing is computed in the precision that was asked for.
+        Options: ``pipeline`` (``zero`` fuses operators first), and ``shapes``: symbolic dimensions are kept, or frozen
+        by the binding. Raises InvalidModel for a file that is no ONNX, Unsupported where the target's compiler is not
+        there, or where nothing is computed in the precision that was asked for.
         """
-        target: Any = call.meta["target"]
-        options: Any = call.meta.get("options") or {}
-        linker = _linker(target)
+        target, pipeline = call.target, call.option("pipeline", "default")
+        linker = programs.executable(target.gcc or "gcc", target.package or "gcc")
         onnx = importlib.import_module("onnx")
         tvm = _tvm()
         frontend = importlib.import_module("tvm.relax.frontend.onnx")
         support = importlib.import_module("tvm.support.cc")
         model = _loaded(onnx, call.files["model.onnx"])
-        rows: Any = call.meta["inputs"]
-        symbolic = any(isinstance(size, str) for row in rows for size in row["shape"])
-        frozen = symbolic and str(options.get("shapes", "kept")) == "frozen"
+        symbolic = any(isinstance(size, str) for port in call.input_ports for size in port.shape)
+        frozen = symbolic and call.option("shapes", "kept") == "frozen"
+        shapes = {port.name: list(port.bound(call.binding)) for port in call.input_ports} if frozen else None
         call.stage("compile")
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            module = frontend.from_onnx(model, shape_dict=_frozen(call, rows) if frozen else None)
+            module = frontend.from_onnx(model, shape_dict=shapes)
         types, sums = _types(tvm, module)
         placement: dict[str, object] = {"contractions": types}
-        effective, integer = _effective(str(call.meta["precision"]), types), _integer(str(call.meta["graph"]), types)
+        effective, integer = _effective(call.precision, types), _integer(call.graph, types)
         chosen = tvm.target.Target(_target(tvm, target))
-        if str(options.get("pipeline", "default")) == "zero":
+        if pipeline == "zero":
             with chosen:
                 module = tvm.relax.get_pipeline("zero")(module)
         executable = tvm.relax.build(module, chosen)
-        path = os.path.join(call.folder, "model.so")
-        objects = os.path.join(call.folder, "objects")
+        path, objects = call.path("model.so"), call.path("objects")
         os.mkdir(objects)
-        link = support.cross_compiler(linker, options=[str(flag) for flag in target.get("flags", ())])
+        link = support.cross_compiler(linker, options=list(target.flags))
         executable.export_library(path, fcompile=link, workspace_dir=objects)
         meta: dict[str, object] = {
             "effective": effective, "integer": integer, "placement": placement,
             "switches": {
-                "target": str(chosen), "pipeline": options.get("pipeline", "default"), "tuned": False,
+                "target": str(chosen), "pipeline": pipeline, "tuned": False,
                 "accumulate": sums,
             },
             "dynamic": ("frozen" if frozen else "preserved") if symbolic else "",
@@ -110,31 +107,21 @@ class Adapter:
         }  # fmt: skip
         return Reply(meta, files={"model.so": path})
 
-    def run(self, call: Call) -> Reply:
-        """Outputs out0, out1 ... of ``model.so``: sample by sample, or once (``meta["whole"]``)."""
+    def run(self, call: RunCall) -> Reply:
+        """Outputs out0, out1 ... of ``model.so``."""
         tvm = _tvm()
-        threads = int(str(call.meta.get("threads") or os.cpu_count() or 1))
         machine = self._opened(tvm, call.files["model.so"])
-        tvm.get_global_func("runtime.config_threadpool")(1, threads)  # 1: of the fast cores
+        tvm.get_global_func("runtime.config_threadpool")(1, call.threads)  # 1: of the fast cores
         call.stage("run")
-        rows: Any = call.meta["inputs"]
-        given = samples.given_by_name(call)
-        order = [str(row["name"]) for row in rows if row["name"] in given]
 
         def run(xs: Sequence[Any]) -> list[Any]:
             ys = machine["main"](*[tvm.runtime.tensor(x) for x in xs])
             alone = hasattr(ys, "numpy") or isinstance(ys, tvm.runtime.ShapeTuple)
             return [_array(tvm, y) for y in ([ys] if alone else ys)]
 
-        inputs = [given[name] for name in order]
+        inputs = list(call.named([port.name for port in call.input_ports]).values())
         meta: dict[str, object] = {"placement": {"threads": tvm.get_global_func("runtime.NumThreads")()}}
-        if call.meta.get("whole"):
-            ys = run(inputs)
-            return Reply(meta, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
-        batched = bool(call.meta["batched"])
-        results = samples.one_by_one(run, inputs, batched)
-        joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
-        return Reply(meta, samples.blobs(joined))
+        return samples.answered(call, run, inputs, meta)
 
     def _opened(self, tvm: Any, path: str) -> Any:
         key = (path, os.stat(path).st_mtime_ns)
@@ -148,7 +135,7 @@ class Adapter:
 def _tvm() -> Any:
     # The pool of threads is as large as this when it is first needed, and can only be narrowed afterwards; without it
     # TVM takes half of the cores. Its threads are not tied to cores: other agents work beside.
-    os.environ["TVM_NUM_THREADS"] = str(os.cpu_count() or 1)
+    os.environ["TVM_NUM_THREADS"] = str(processors())
     os.environ["TVM_BIND_THREADS"] = "0"
     tvm = importlib.import_module("tvm")
     importlib.import_module("tvm.relax")
@@ -162,15 +149,6 @@ def _array(tvm: Any, value: Any) -> Any:
     return value.numpy()
 
 
-def _linker(target: Any) -> str:
-    """The compiler that links for the target. Raises Unsupported when it is not there."""
-    name = str(target.get("gcc") or "gcc")
-    path = shutil.which(name)
-    if path is None:
-        raise Unsupported("%s not found; install %s" % (name, target.get("package") or "gcc"))
-    return path
-
-
 def _loaded(onnx: Any, path: str) -> Any:
     error = importlib.import_module("google.protobuf.message").DecodeError
     try:
@@ -179,18 +157,12 @@ def _loaded(onnx: Any, path: str) -> Any:
         raise InvalidModel(str(cause)) from cause
 
 
-def _frozen(call: Call, rows: Any) -> dict[str, list[int]]:
-    binding: Any = call.meta.get("binding") or {}
-    return {row["name"]: [int(binding.get(size, size)) for size in row["shape"]] for row in rows}
-
-
-def _target(tvm: Any, target: Any) -> dict[str, Any]:
-    if target["name"] == "local":
+def _target(tvm: Any, target: Target) -> dict[str, Any]:
+    if target.is_local:
         return {"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()}
-    chosen = {"kind": "llvm", "mtriple": target["triple"], "mcpu": target["cpu"], "mattr": list(target["features"])}
-    abi = str(target.get("abi") or "")
-    if abi:  # for 32-bit Arm that of floating point, else the machine's
-        chosen["mfloat-abi" if abi in ("hard", "soft") else "mabi"] = abi
+    chosen = {"kind": "llvm", "mtriple": target.triple, "mcpu": target.cpu, "mattr": list(target.features)}
+    if target.abi:  # for 32-bit Arm that of floating point, else the machine's
+        chosen["mfloat-abi" if target.abi in ("hard", "soft") else "mabi"] = target.abi
     return chosen
 
 
@@ -223,7 +195,7 @@ def _effective(precision: str, types: dict[str, int]) -> str:
 
 
 def _integer(graph: str, types: dict[str, int]) -> str:
-    if graph != "qdq" or not types:
+    if graph != QDQ or not types:
         return ""
     whole = sum(count for dtype, count in types.items() if "int" in dtype)
     return "integer" if whole >= 0.5 * sum(types.values()) else "simulated"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import gc
 import importlib
-import importlib.metadata
 import os
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from bench_plugin.agent import construct, samples
-from bench_plugin.agent.adapter import Call, Reply, Unsupported
+from bench_plugin.adapters.frameworks import tensorflow
+from bench_plugin.agent.adapter import Reply, Unsupported
+from bench_plugin.agent.contract import CompileCall, RunCall
+from bench_plugin.agent.toolkit import construct, samples, versions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +63,7 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("tensorflow-cpu", "keras", "numpy")}
+        return versions.installed("tensorflow-cpu", "keras", "numpy")
 
     def reset(self) -> None:
         """Forget the model."""
@@ -71,23 +72,22 @@ class Adapter:
             self._framework.reset()
         gc.collect()
 
-    def compile(self, call: Call) -> Reply:
+    def compile(self, call: CompileCall) -> Reply:
         """Compile the model for the example's shapes; it is kept for :meth:`run`.
 
         Raises Unsupported where the program that XLA is handed computes in another precision than was asked.
         """
-        precision = str(call.meta["precision"])
+        precision = call.precision
         self._function, self._meta = None, {}
-        base = importlib.import_module("bench_adapter_tensorflow")
         if self._framework is None:
-            self._framework = base.Adapter()
+            self._framework = tensorflow.Adapter()
         keras = self._framework.keras()
         tf = importlib.import_module("tensorflow")
         threads, notes = _threads(tf, call)
-        net = self._framework.built(call)
+        net = self._framework.built(call.of_model)
         if precision == "bf16":
             net = _narrow(keras, net, call)
-        examples = [tf.constant(x) for x in _examples(call)]
+        examples = [tf.constant(x) for x in call.example]
         function = tf.function(
             lambda *xs: tf.nest.flatten(net(xs[0] if len(xs) == 1 else list(xs), training=False)),
             input_signature=[tf.TensorSpec(x.shape, x.dtype) for x in examples],
@@ -103,7 +103,7 @@ class Adapter:
         if excess:
             notes.append("XLA had been set up in this process before: values may keep more than their type's precision")
         switches = {
-            **base.SWITCHES,
+            **tensorflow.SWITCHES,
             "XLA_FLAGS": os.environ["XLA_FLAGS"],
             "excess_precision": excess,
             "threads": threads,
@@ -114,8 +114,8 @@ class Adapter:
         }  # fmt: skip
         return Reply(self._meta)
 
-    def run(self, call: Call) -> Reply:
-        """Outputs out0, out1 ... sample by sample, or once (``meta["whole"]``); floats as float32."""
+    def run(self, call: RunCall) -> Reply:
+        """Outputs out0, out1 ... of what was compiled; floats as float32."""
         function = self._function
         if function is None:
             raise RuntimeError("no model is compiled in this agent; compile must come first in the same lease")
@@ -126,33 +126,22 @@ class Adapter:
             ys = function(*[tf.constant(x) for x in xs])
             return [(tf.cast(y, tf.float32) if y.dtype.is_floating else y).numpy() for y in ys]
 
-        given, batched = samples.given(call), bool(call.meta["batched"])
-        if call.meta.get("whole"):
-            ys = run(given)
-            return Reply(self._meta, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
-        results = samples.one_by_one(run, given, batched)
-        joined = samples.joined(results, samples.numbered(len(results[0])), batched, bool(call.meta.get("ragged")))
-        return Reply(self._meta, samples.blobs(joined))
+        return samples.answered(call, run, list(call.inputs.values()), self._meta)
 
 
-def _threads(tf: Any, call: Call) -> tuple[int, list[str]]:
+def _threads(tf: Any, call: CompileCall) -> tuple[int, list[str]]:
     """TensorFlow's threads, which XLA's code runs in, as asked where they were not started before."""
-    wanted = int(str(call.meta.get("threads") or os.cpu_count() or 1))
     threading = tf.config.threading
     try:
-        threading.set_intra_op_parallelism_threads(wanted)
-        threading.set_inter_op_parallelism_threads(wanted)
+        threading.set_intra_op_parallelism_threads(call.threads)
+        threading.set_inter_op_parallelism_threads(call.threads)
     except RuntimeError:
         started = int(threading.get_intra_op_parallelism_threads())
-        return started, [f"threads: TensorFlow had started {started} before"] if started != wanted else []
-    return wanted, []
+        return started, [f"threads: TensorFlow had started {started} before"] if started != call.threads else []
+    return call.threads, []
 
 
-def _examples(call: Call) -> list[Any]:
-    return [x if call.meta["batched"] else x[0] for x in samples.given(call)]
-
-
-def _narrow(keras: Any, net: Any, call: Call) -> Any:
+def _narrow(keras: Any, net: Any, call: CompileCall) -> Any:
     """The same model with weights and activations in bfloat16."""
     orthogonal = keras.initializers.Orthogonal
     drawn = orthogonal.__call__
@@ -160,8 +149,8 @@ def _narrow(keras: Any, net: Any, call: Call) -> Any:
     # What is drawn is overwritten below; an orthogonal matrix takes a QR decomposition, which TensorFlow lacks here.
     orthogonal.__call__ = lambda self, shape, dtype=None: keras.ops.zeros(shape, dtype)
     try:
-        twin = construct.build(cast(Any, call.meta["model"]))
-        xs = _examples(call)
+        twin = construct.build(call.of_model.model)
+        xs = call.example
         twin(xs[0] if len(xs) == 1 else xs, training=False)
     finally:
         orthogonal.__call__ = drawn

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 
-from bench_plugin.agent.adapter import Call, Reply
-from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import FetchCall
+from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
     "name": "digits",
@@ -27,12 +27,12 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("scikit-learn", "numpy")}
+        return versions.installed("scikit-learn", "numpy")
 
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def fetch(self, call: Call) -> Reply:
+    def fetch(self, call: FetchCall) -> Reply:
         """``x_train y_train x_test y_test``: float32 [n, 1, 8, 8] in [0, 1] and int64 [n]; half of it is the test set.
 
         Every class is halved for itself, in a seeded order.
@@ -49,4 +49,4 @@ class Adapter:
         train = np.sort(train)
         arrays = {"x_train": images[train], "y_train": labels[train], "x_test": images[test], "y_test": labels[test]}
         meta: dict[str, object] = {"classes": 10, "train": len(train), "test": len(test)}
-        return Reply(meta, {name: from_numpy(values) for name, values in arrays.items()})
+        return Reply(meta, samples.blobs(arrays))

@@ -1,12 +1,10 @@
-"""MXNet: models and their truth, export by mx2onnx, import by mxnet.contrib.onnx."""
+"""MXNet: models and their float64 references, export by mx2onnx, import by mxnet.contrib.onnx."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import hashlib
 import importlib
-import importlib.metadata
 import json
 import logging
 import os
@@ -15,8 +13,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 from unittest import mock
 
-from bench_plugin.agent import conditioning, construct, samples
-from bench_plugin.agent.adapter import Call, Reply
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import (
+    ExportCall,
+    ImportCall,
+    ModelCall,
+    ReferenceCall,
+    RunImportedCall,
+    processors,
+)
+from bench_plugin.agent.toolkit import conditioning, construct, samples, versions
 
 ADAPTER = {
     "name": "mxnet",
@@ -39,7 +45,7 @@ ADAPTER = {
 
 DISTRIBUTIONS = ("mxnet", "gluoncv", "onnx", "numpy", "protobuf")
 PERTURBED_RUNS = 8  # of detections, to find the stable ones
-SWITCHES = {"OMP_NUM_THREADS": str(os.cpu_count() or 1)}  # read when MXNet is imported
+SWITCHES = {"OMP_NUM_THREADS": str(processors())}  # read when MXNet is imported
 IR_VERSION = 8
 OPSET_SHIM = "onnx: names the requested opset and IR 8 as its newest; mx2onnx takes no opset and stamps onnx's own"
 
@@ -70,41 +76,44 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in DISTRIBUTIONS}
+        return versions.installed(*DISTRIBUTIONS)
 
     def reset(self) -> None:
         """Forget both models."""
         self._key, self._net, self._imported = "", None, None
         gc.collect()
 
-    def reference(self, call: Call) -> Reply:
-        """Truth in float64, default kernels, oneDNN's fused ones, and float64 off by one ulp."""
+    def reference(self, call: ReferenceCall) -> Reply:
+        """The float64 reference, default kernels, oneDNN's fused ones, and float64 off by one ulp."""
         net = self.built(call)
         call.stage("reference")
-        given, few = samples.given(call), int(str(call.meta["noise_samples"]))
-        batched, ragged = bool(call.meta["batched"]), bool(_model(call)["detections"])
+        given, few = list(call.inputs.values()), call.noise_samples
+        batched, ragged = call.batched, call.model.detections
         if ragged:
             given = [x[:, None] for x in given]  # the graph that runs takes a batch of one
-        runs = {"default": _each(_function(net), given, batched)}
-        names = samples.output_names(call, len(runs["default"][0]))
+        runs = {"default": samples.one_by_one(function(net), given, batched)}
+        names = call.model.output_names(len(runs["default"][0]))
         if not ragged:
-            runs["variant"] = _each(_function(net, fused=True), [x[:few] for x in given], batched)
+            runs["variant"] = samples.one_by_one(function(net, fused=True), [x[:few] for x in given], batched)
         twin = _double_precision(net)
-        exact = _function(twin)
-        runs["truth"] = _each(exact, [_double(x) for x in given], batched)
-        whole = exact([_double(x) for x in samples.given(call, "alt")]) if samples.given(call, "alt") else []
-        perturbation = conditioning.Perturbation(int(str(call.meta["seed"])))
+        exact = function(twin)
+        runs["truth"] = samples.one_by_one(exact, [samples.doubled(x) for x in given], batched)
+        second = [samples.doubled(x) for x in call.second_binding.values()]
+        at_second = exact(second) if second else []
+        perturbation = conditioning.Perturbation(call.seed)
         for name in twin.weights:
             twin.values[name][:] = perturbation(twin.values[name].asnumpy())
         if ragged:
             for index in range(PERTURBED_RUNS):
-                runs[f"perturbed{index}"] = _each(_function(net), [perturbation(x) for x in given], batched)
+                runs[f"perturbed{index}"] = samples.one_by_one(function(net), [perturbation(x) for x in given], batched)
         else:
-            runs["perturbed"] = _each(exact, [perturbation(_double(x[:few])) for x in given], batched)
+            runs["perturbed"] = samples.one_by_one(
+                exact, [perturbation(samples.doubled(x[:few])) for x in given], batched
+            )
         arrays = {}
         for kind, results in runs.items():
             arrays.update(samples.blobs(samples.joined(results, names, batched, ragged), kind + ":"))
-        arrays.update(samples.blobs(dict(zip(names, whole)), "alt:"))
+        arrays.update(samples.blobs(dict(zip(names, at_second)), "alt:"))
         parameters = sum(net.values[name].size for name in net.weights)
         meta: dict[str, object] = {
             "outputs": names, "parameters": parameters, "truth": "float64", "shims": [], "switches": SWITCHES,
@@ -112,27 +121,25 @@ class Adapter:
         }  # fmt: skip
         return Reply(meta, arrays)
 
-    def export(self, call: Call) -> Reply:
+    def export(self, call: ExportCall) -> Reply:
         """``model.onnx`` by mx2onnx, static or with the model's symbolic dimensions."""
         net = self.built(call)
         mx, onnx = importlib.import_module("mxnet"), importlib.import_module("onnx")
-        rows, given = _model(call)["inputs"], [x if call.meta["batched"] else x[0] for x in samples.given(call)]
         options: dict[str, Any] = {}
-        if call.meta["dynamic"]:
-            options = {"dynamic": True, "dynamic_input_shapes": [tuple(row["shape"]) for row in rows]}
-        path = os.path.join(call.folder, "model.onnx")
+        if call.dynamic:
+            options = {"dynamic": True, "dynamic_input_shapes": [port.shape for port in call.model.inputs]}
+        path = call.path("model.onnx")
         call.stage("export")
-        with _newest_opset(onnx, int(str(call.meta["opset"]))), _warnings() as said:
-            mx.onnx.export_model(
-                net.exported, net.values, [x.shape for x in given], [x.dtype.type for x in given], path, **options
-            )
+        with _newest_opset(onnx, call.opset), _warnings() as said:
+            shapes, types = [x.shape for x in call.example], [x.dtype.type for x in call.example]
+            mx.onnx.export_model(net.exported, net.values, shapes, types, path, **options)
         meta: dict[str, object] = {
-            "requested_opset": call.meta["opset"], "shims": [OPSET_SHIM], "warnings": sorted(set(said)),
+            "requested_opset": call.opset, "shims": [OPSET_SHIM], "warnings": sorted(set(said)),
             "switches": SWITCHES,
         }  # fmt: skip
         return Reply(meta, files={"model.onnx": path})
 
-    def import_model(self, call: Call) -> Reply:
+    def import_model(self, call: ImportCall) -> Reply:
         """Convert ``model.onnx``; the result is kept for :meth:`run_imported`."""
         importlib.import_module("mxnet")
         converter = importlib.import_module("mxnet.contrib.onnx")
@@ -142,24 +149,17 @@ class Adapter:
         self._imported = Net(graph, graph, {**weights, **statistics}, [], [])
         return Reply({"shims": [], "switches": SWITCHES})
 
-    def run_imported(self, call: Call) -> Reply:
-        """Run the imported model: sample by sample, or once with the tensors as they are (``meta["whole"]``)."""
+    def run_imported(self, call: RunImportedCall) -> Reply:
+        """Outputs out0, out1 ... of the imported model."""
         if self._imported is None:
             raise RuntimeError("no model is imported in this agent; import_model must come first in the same lease")
         call.stage("run")
-        named = samples.given_by_name(call)
-        run, given = _function(self._imported._replace(inputs=list(named))), list(named.values())
-        if call.meta.get("whole"):
-            ys = run(given)
-            return Reply({}, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
-        batched = bool(call.meta.get("batched"))
-        results = _each(run, given, batched)
-        names = samples.numbered(len(results[0]))
-        return Reply({}, samples.blobs(samples.joined(results, names, batched, bool(call.meta.get("ragged")))))
+        given = call.inputs
+        return samples.answered(call, function(self._imported._replace(inputs=list(given))), list(given.values()))
 
-    def built(self, call: Call) -> Net:
+    def built(self, call: ModelCall) -> Net:
         """The model in float32 with seeded, conditioned weights: that of the last call if it is the same."""
-        key = hashlib.sha256(json.dumps([call.meta["model"], call.meta["seed"]], sort_keys=True).encode()).hexdigest()
+        key = call.identity
         if key != self._key:
             mx = importlib.import_module("mxnet")
             call.stage("build")
@@ -172,27 +172,27 @@ class Adapter:
         return built
 
 
-def _traced(mx: Any, call: Call) -> Net:
+def _traced(mx: Any, call: ModelCall) -> Net:
     """Build the block, draw its weights and keep its graph; the block itself is not needed any more."""
     import numpy as np
 
-    seed = int(str(call.meta["seed"]))
+    seed = call.seed
     mx.random.seed(seed)
     np.random.seed(seed)
-    block = construct.build(_model(call))
+    block = construct.build(call.model)
     for parameter in block.collect_params(".*bias").values():
         parameter.init = parameter.init or "zeros"  # those of blocks made from symbols have none
     # Some constructors initialise their parts themselves, with values that shrink.
     block.initialize(mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2), force_reinit=True)
-    inputs = [str(row["name"]) for row in _model(call)["inputs"]]
+    inputs = [port.name for port in call.model.inputs]
     variables = [mx.sym.var(name) for name in inputs]
     inner = _selected(mx, call, block(*variables))
     graph = exported = inner
-    if _model(call)["detections"]:
+    if call.model.detections:
         graph = _without_batch(mx, call, inner)
         batches = [x.expand_dims(axis=0) for x in variables]
         exported = _without_batch(mx, call, _selected(mx, call, block(*batches)))
-    examples = [x if call.meta["batched"] else x[0] for x in samples.given(call)]
+    examples = call.example
     parameters = {name: one for name, one in block.collect_params().items() if name in graph.list_inputs()}
     shapes, _, statistics = exported.infer_shape(**{name: x.shape for name, x in zip(inputs, examples)})
     known = dict(zip([*exported.list_arguments(), *exported.list_auxiliary_states()], [*shapes, *statistics]))
@@ -207,15 +207,15 @@ def _traced(mx: Any, call: Call) -> Net:
     return net
 
 
-def _selected(mx: Any, call: Call, result: Any) -> Any:
+def _selected(mx: Any, call: ModelCall, result: Any) -> Any:
     """The outputs that the declaration selects, in its order."""
     outputs = _flat(result)
-    return mx.sym.Group([outputs[index] for index in _model(call)["spec"].get("select", range(len(outputs)))])
+    return mx.sym.Group([outputs[index] for index in call.model.spec.get("select", range(len(outputs)))])
 
 
-def _without_batch(mx: Any, call: Call, graph: Any) -> Any:
+def _without_batch(mx: Any, call: ModelCall, graph: Any) -> Any:
     """The detections of one image."""
-    names = samples.output_names(call, len(graph.list_outputs()))
+    names = call.model.output_names(len(graph.list_outputs()))
     axes = [(0, 2) if name in ("labels", "scores") else (0,) for name in names]  # those two are columns
     return mx.sym.Group([mx.sym.squeeze(y, axis=axis, name=name) for y, axis, name in zip(graph, axes, names)])
 
@@ -252,7 +252,7 @@ def _condition(mx: Any, net: Net, seed: int, shape: Sequence[int]) -> None:
         wanted += [mx.sym.mean(x, axis=axis, exclude=True)]
         wanted += [mx.sym.mean(mx.sym.square(mx.sym.broadcast_sub(x, centre)), axis=axis, exclude=True)]
         names += [mean.name, variance.name]
-    found = _function(net._replace(graph=mx.sym.Group(wanted)), training=True)([samples.images(seed, shape)])
+    found = function(net._replace(graph=mx.sym.Group(wanted)), training=True)([samples.images(seed, shape)])
     for name, values in zip(names, found):
         net.values[name][:] = values
 
@@ -271,7 +271,7 @@ def _double_precision(net: Net) -> Net:
     return net._replace(graph=mx.sym.load_json(json.dumps(said)), values=values)
 
 
-def _function(net: Net, fused: bool = False, training: bool = False) -> Callable[[Sequence[Any]], list[Any]]:
+def function(net: Net, fused: bool = False, training: bool = False) -> Callable[[Sequence[Any]], list[Any]]:
     """From numpy inputs to the flat list of numpy outputs."""
     mx = importlib.import_module("mxnet")
     bound: dict[Any, Any] = {}
@@ -322,18 +322,6 @@ def _warnings() -> Iterator[list[str]]:
         yield said
     finally:
         logging.getLogger().removeHandler(handler)
-
-
-def _model(call: Call) -> Any:
-    return call.meta["model"]
-
-
-def _each(run: Callable[[Sequence[Any]], list[Any]], given: list[Any], batched: bool) -> list[list[Any]]:
-    return samples.one_by_one(run, given, batched)
-
-
-def _double(values: Any) -> Any:
-    return values.astype("float64") if values.dtype.kind == "f" else values
 
 
 def _flat(result: Any) -> list[Any]:

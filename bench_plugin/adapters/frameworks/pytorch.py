@@ -1,22 +1,28 @@
-"""PyTorch: models and their truth, export by dynamo and by TorchScript, import by onnx2pytorch and onnx2torch."""
+"""PyTorch: models and their references, export by dynamo and TorchScript, import by onnx2pytorch and onnx2torch."""
 
 from __future__ import annotations
 
 import copy
 import gc
-import hashlib
 import importlib
-import importlib.metadata
-import json
-import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.agent import conditioning, construct, samples
-from bench_plugin.agent.adapter import Call, Reply
+from bench_plugin.adapters.frameworks import torchvision_operators
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import (
+    WEIGHTS,
+    ExportCall,
+    ImportCall,
+    ModelCall,
+    ReferenceCall,
+    RunImportedCall,
+    processors,
+)
+from bench_plugin.agent.toolkit import conditioning, construct, samples, versions
 
 ADAPTER = {
     "name": "pytorch",
@@ -34,6 +40,7 @@ ADAPTER = {
         "onnx2pytorch": {"opsets": [7, 28], "opset": 17, "distribution": "onnx2pytorch"},
         "onnx2torch": {"opsets": [9, 28], "opset": 17, "distribution": "onnx2torch"},
     },
+    "uses": ["torchvision_operators"],
     "default_pairs": [["torchscript", "onnx2pytorch"], ["torchscript", "onnx2torch"], ["dynamo", "onnx2torch"]],
     "unsupported": [
         {"operation": "export", "exception": "UnsupportedOperatorError", "pattern": ""},
@@ -45,7 +52,6 @@ ADAPTER = {
 
 DISTRIBUTIONS = ("torch", "torchvision", "onnxscript", "onnx2pytorch", "onnx2torch", "onnx", "numpy")
 PERTURBED_RUNS = 8  # of detections, to find the stable ones
-TORCHVISION_SHIM = "torchvision: nms and roi_align in plain torch, its compiled operators need another build of torch"
 
 
 class Adapter:
@@ -56,128 +62,125 @@ class Adapter:
         self._net: Any = None
         self._build_seconds = 0.0
         self._imported: Any = None
-        self._shims: list[str] = []
+        self.shims: list[str] = []
         self._libraries: list[Any] = []
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in DISTRIBUTIONS}
+        return versions.installed(*DISTRIBUTIONS)
 
     def reset(self) -> None:
         """Forget both models."""
         self._key, self._net, self._imported = "", None, None
         gc.collect()
 
-    def reference(self, call: Call) -> Reply:
-        """Truth in float64, default kernels, one thread with channels last, and float64 off by one ulp."""
-        torch = self._torch()
+    def reference(self, call: ReferenceCall) -> Reply:
+        """The float64 reference, default kernels, one thread with channels last, and float64 off by one ulp."""
+        torch = self.torch()
         net = self.built(call)
         call.stage("reference")
-        given, few = samples.given(call), int(str(call.meta["noise_samples"]))
-        batched, ragged = bool(call.meta["batched"]), bool(_model(call)["detections"])
+        given, few = list(call.inputs.values()), call.noise_samples
+        batched, ragged = call.batched, call.model.detections
         single, twin = self._function(call, net), copy.deepcopy(net).double()
         exact = self._function(call, twin)
         runs = {
-            "default": _each(single, given, batched),
-            "truth": _each(exact, [_double(x) for x in given], batched),
+            "default": samples.one_by_one(single, given, batched),
+            "truth": samples.one_by_one(exact, [samples.doubled(x) for x in given], batched),
         }
-        names = samples.output_names(call, len(runs["default"][0]))
-        whole = exact([_double(x) for x in samples.given(call, "alt")]) if samples.given(call, "alt") else []
-        perturbation = conditioning.Perturbation(int(str(call.meta["seed"])))
+        names = call.model.output_names(len(runs["default"][0]))
+        second = [samples.doubled(x) for x in call.second_binding.values()]
+        at_second = exact(second) if second else []
+        perturbation = conditioning.Perturbation(call.seed)
         if ragged:
             for index in range(PERTURBED_RUNS):
-                runs[f"perturbed{index}"] = _each(single, [perturbation(x) for x in given], batched)
+                runs[f"perturbed{index}"] = samples.one_by_one(single, [perturbation(x) for x in given], batched)
         else:
             runs["variant"] = self._variant(call, net, [x[:few] for x in given])
             _perturb(torch, twin, perturbation)
-            runs["perturbed"] = _each(exact, [perturbation(_double(x[:few])) for x in given], batched)
+            runs["perturbed"] = samples.one_by_one(
+                exact, [perturbation(samples.doubled(x[:few])) for x in given], batched
+            )
         arrays = {}
         for kind, results in runs.items():
             arrays.update(samples.blobs(samples.joined(results, names, batched, ragged), kind + ":"))
-        arrays.update(samples.blobs(dict(zip(names, whole)), "alt:"))
+        arrays.update(samples.blobs(dict(zip(names, at_second)), "alt:"))
         parameters = sum(weight.numel() for weight in net.parameters())
         meta: dict[str, object] = {
-            "outputs": names, "parameters": parameters, "truth": "float64", "shims": self._shims,
+            "outputs": names, "parameters": parameters, "truth": "float64", "shims": self.shims,
             "notes": ["variant: one thread, channels last"], "build_seconds": self._build_seconds,
         }  # fmt: skip
         return Reply(meta, arrays)
 
-    def export(self, call: Call) -> Reply:
-        """``model.onnx`` by the exporter of ``meta["exporter"]``, static or with the model's symbolic dimensions."""
-        torch = self._torch()
-        net = _plain(torch, self.built(call), _model(call)["spec"])
-        convert = {"torchscript": _by_torchscript, "dynamo": _by_dynamo}[str(call.meta["exporter"])]
-        path = os.path.join(call.folder, "model.onnx")
+    def export(self, call: ExportCall) -> Reply:
+        """``model.onnx`` by the call's exporter, static or with the model's symbolic dimensions."""
+        torch = self.torch()
+        net = plain(torch, self.built(call), call.model.spec)
+        convert = {"torchscript": _by_torchscript, "dynamo": _by_dynamo}[call.exporter]
+        path = call.path("model.onnx")
         call.stage("export")
         with warnings.catch_warnings(record=True) as said, torch.no_grad():
             warnings.simplefilter("always")
             convert(torch, net, call, path)
         meta: dict[str, object] = {
-            "requested_opset": call.meta["opset"], "shims": self._shims,
+            "requested_opset": call.opset, "shims": self.shims,
             "warnings": sorted({str(one.message).splitlines()[0] for one in said}),
         }  # fmt: skip
         return Reply(meta, files={"model.onnx": path})
 
-    def import_model(self, call: Call) -> Reply:
+    def import_model(self, call: ImportCall) -> Reply:
         """Convert ``model.onnx``; the result is kept for :meth:`run_imported`."""
-        self._torch()
+        self.torch()
         onnx = importlib.import_module("onnx")
-        converter = importlib.import_module(str(call.meta["importer"]))
+        converter = importlib.import_module(call.importer)
         call.stage("import")
         self._imported = None
         model = onnx.load(call.files["model.onnx"])
-        convert = converter.ConvertModel if call.meta["importer"] == "onnx2pytorch" else converter.convert
+        convert = converter.ConvertModel if call.importer == "onnx2pytorch" else converter.convert
         self._imported = convert(model).eval()
-        return Reply({"shims": self._shims})
+        return Reply({"shims": self.shims})
 
-    def run_imported(self, call: Call) -> Reply:
-        """Run the imported model: sample by sample, or once with the tensors as they are (``meta["whole"]``)."""
+    def run_imported(self, call: RunImportedCall) -> Reply:
+        """Outputs out0, out1 ... of the imported model."""
         if self._imported is None:
             raise RuntimeError("no model is imported in this agent; import_model must come first in the same lease")
         call.stage("run")
-        torch, net, given = self._torch(), self._imported, samples.given(call)
+        torch, net = self.torch(), self._imported
 
         def run(xs: Sequence[Any]) -> list[Any]:
             with torch.no_grad():
                 return _flat(net(*(torch.from_numpy(x.copy()) for x in xs)))
 
-        if call.meta.get("whole"):
-            ys = run(given)
-            return Reply({}, samples.blobs(dict(zip(samples.numbered(len(ys)), ys))))
-        batched = bool(call.meta.get("batched"))
-        results = _each(run, given, batched)
-        names = samples.numbered(len(results[0]))
-        return Reply({}, samples.blobs(samples.joined(results, names, batched, bool(call.meta.get("ragged")))))
+        return samples.answered(call, run, list(call.inputs.values()))
 
-    def _torch(self) -> Any:
+    def torch(self) -> Any:
         """torch, with torchvision made importable beside it."""
         torch = importlib.import_module("torch")
         if "torchvision" not in sys.modules:
-            torch.set_num_threads(os.cpu_count() or 1)
-            self._shims, self._libraries = _import_torchvision(torch)
+            torch.set_num_threads(processors())
+            self.shims, self._libraries = torchvision_operators.imported(torch)
         return torch
 
-    def built(self, call: Call) -> Any:
+    def built(self, call: ModelCall) -> Any:
         """The model in float32 with trained, or seeded and conditioned weights: the last call's if it is the same."""
-        key = hashlib.sha256(json.dumps([call.meta["model"], call.meta["seed"]], sort_keys=True).encode()).hexdigest()
+        key = call.identity
         if key != self._key:
-            torch = self._torch()
+            torch = self.torch()
             call.stage("build")
             since = time.monotonic()
             self.reset()
-            torch.manual_seed(int(str(call.meta["seed"])))
-            net = construct.build(_model(call)).eval()
-            if "weights.npz" in call.files:
-                _load_weights(torch, net, call.files["weights.npz"])
+            torch.manual_seed(call.seed)
+            net = construct.build(call.model).eval()
+            if WEIGHTS in call.files:
+                _load_weights(torch, net, call.files[WEIGHTS])
             else:
                 _condition(torch, net, call)
             self._key, self._net, self._build_seconds = key, net, time.monotonic() - since
         return self._net
 
-    def _function(self, call: Call, net: Any, channels_last: bool = False) -> Callable[[Sequence[Any]], list[Any]]:
+    def _function(self, call: ModelCall, net: Any, channels_last: bool = False) -> Callable[[Sequence[Any]], list[Any]]:
         """From numpy inputs to the flat list of numpy outputs."""
-        torch = self._torch()
-        module = _plain(torch, net, _model(call)["spec"])
+        torch = self.torch()
+        module = plain(torch, net, call.model.spec)
 
         def run(xs: Sequence[Any]) -> list[Any]:
             tensors = [torch.from_numpy(x.copy()) for x in xs]
@@ -188,19 +191,19 @@ class Adapter:
 
         return run
 
-    def _variant(self, call: Call, net: Any, given: list[Any]) -> list[list[Any]]:
-        torch = self._torch()
+    def _variant(self, call: ModelCall, net: Any, given: list[Any]) -> list[list[Any]]:
+        torch = self.torch()
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
             net.to(memory_format=torch.channels_last)
-            return _each(self._function(call, net, channels_last=True), given, bool(call.meta["batched"]))
+            return samples.one_by_one(self._function(call, net, channels_last=True), given, call.batched)
         finally:
             net.to(memory_format=torch.contiguous_format)
             torch.set_num_threads(threads)
 
 
-def _plain(torch: Any, net: Any, spec: dict[str, Any]) -> Any:
+def plain(torch: Any, net: Any, spec: Mapping[str, Any]) -> Any:
     """A module that takes tensors and returns tensors, as exporters want it.
 
     ``takes = "list"``: the model wants a list of images; ``select``: it returns a dict, of which these are wanted.
@@ -223,50 +226,49 @@ def _plain(torch: Any, net: Any, spec: dict[str, Any]) -> Any:
     return Plain().eval()
 
 
-def _by_torchscript(torch: Any, net: Any, call: Call, path: str) -> None:
+def _by_torchscript(torch: Any, net: Any, call: ExportCall, path: str) -> None:
     """``torch.onnx.export(dynamo=False)``: tracing."""
-    names, rows = _input_names(call), _model(call)["inputs"]
-    axes = {row["name"]: {i: dim for i, dim in enumerate(row["shape"]) if isinstance(dim, str)} for row in rows}
+    ports = call.model.inputs
+    axes = {port.name: {i: size for i, size in enumerate(port.shape) if isinstance(size, str)} for port in ports}
     torch.onnx.export(
         net,
         tuple(_examples(torch, call, 1)),
         path,
         dynamo=False,
-        opset_version=int(str(call.meta["opset"])),
-        input_names=names,
+        opset_version=call.opset,
+        input_names=[port.name for port in ports],
         output_names=_declared_outputs(call),
-        dynamic_axes=axes if call.meta["dynamic"] else None,
+        dynamic_axes=axes if call.dynamic else None,
     )
 
 
-def _by_dynamo(torch: Any, net: Any, call: Call, path: str) -> None:
+def _by_dynamo(torch: Any, net: Any, call: ExportCall, path: str) -> None:
     """``torch.onnx.export(dynamo=True)``: torch.export. A dimension of 1 would be taken as fixed, so examples have
     two.
     """
-    rows = _model(call)["inputs"]
     dynamic = tuple(
-        {i: torch.export.Dim.DYNAMIC for i, d in enumerate(row["shape"]) if isinstance(d, str)} for row in rows
+        {i: torch.export.Dim.DYNAMIC for i, size in enumerate(port.shape) if isinstance(size, str)}
+        for port in call.model.inputs
     )
-    copies = 2 if call.meta["dynamic"] else 1
+    copies = 2 if call.dynamic else 1
     torch.onnx.export(
         net,
         tuple(_examples(torch, call, copies)),
         path,
         dynamo=True,
-        opset_version=int(str(call.meta["opset"])),
-        input_names=_input_names(call),
+        opset_version=call.opset,
+        input_names=[port.name for port in call.model.inputs],
         output_names=_declared_outputs(call),
         external_data=False,
         verbose=False,
-        dynamic_shapes=dynamic if call.meta["dynamic"] else None,
+        dynamic_shapes=dynamic if call.dynamic else None,
     )
 
 
-def _examples(torch: Any, call: Call, copies: int) -> list[Any]:
+def _examples(torch: Any, call: ExportCall, copies: int) -> list[Any]:
     import numpy as np
 
-    given = [x if call.meta["batched"] else x[0] for x in samples.given(call)]
-    return [torch.from_numpy(np.concatenate([x] * copies) if copies > 1 else x.copy()) for x in given]
+    return [torch.from_numpy(np.concatenate([x] * copies) if copies > 1 else x.copy()) for x in call.example]
 
 
 def _load_weights(torch: Any, net: Any, path: str) -> None:
@@ -276,9 +278,9 @@ def _load_weights(torch: Any, net: Any, path: str) -> None:
         net.load_state_dict({name: torch.from_numpy(stored[name]) for name in stored.files})
 
 
-def _condition(torch: Any, net: Any, call: Call) -> None:
+def _condition(torch: Any, net: Any, call: ModelCall) -> None:
     """Seeded scales, shifts and biases; statistics of every BatchNorm from one pass over seeded images."""
-    weights = conditioning.Weights(int(str(call.meta["seed"])))
+    weights = conditioning.Weights(call.seed)
     norms = [
         (name, module)
         for name, module in net.named_modules()
@@ -297,11 +299,9 @@ def _condition(torch: Any, net: Any, call: Call) -> None:
         for _, module in norms:
             module.train().reset_running_stats()
             module.momentum = None  # the plain mean over what it sees
-        shape = samples.given(call)[0].shape[-3:]
-        images = torch.from_numpy(
-            samples.images(int(str(call.meta["seed"])), (conditioning.CALIBRATION_IMAGES, *shape))
-        )
-        net(list(images) if _model(call)["spec"].get("takes") == "list" else images)
+        shape = next(iter(call.inputs.values())).shape[-3:]
+        images = torch.from_numpy(samples.images(call.seed, (conditioning.CALIBRATION_IMAGES, *shape)))
+        net(list(images) if call.model.spec.get("takes") == "list" else images)
         net.eval()
 
 
@@ -311,113 +311,8 @@ def _perturb(torch: Any, net: Any, perturbation: conditioning.Perturbation) -> N
             weight.copy_(torch.from_numpy(perturbation(weight.numpy())))
 
 
-def _import_torchvision(torch: Any) -> Any:
-    """torchvision as it is, or with its two compiled operators written in torch; returns shims and what must stay
-    alive.
-    """
-    try:
-        importlib.import_module("torchvision")
-        return [], []
-    except RuntimeError as error:
-        if "torchvision::nms" not in str(error):
-            raise
-    for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
-        del sys.modules[name]
-    library = torch.library.Library("torchvision", "DEF")
-    library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    library.define(
-        "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
-        "int sampling_ratio, bool aligned) -> Tensor"
-    )
-    importlib.import_module("torchvision")
-    for module in ("torchvision.extension", "torchvision.ops.roi_align"):
-        vars(importlib.import_module(module))["_has_ops"] = _has_ops
-
-    def nms(dets: Any, scores: Any, threshold: float) -> Any:
-        return torch.from_numpy(_suppressed(dets.detach().numpy(), scores.detach().numpy(), threshold))
-
-    def roi_align(x: Any, rois: Any, scale: float, height: int, width: int, ratio: int, aligned: bool) -> Any:
-        return _aligned(torch, x, rois, scale, (height, width), ratio, aligned)
-
-    library.impl("nms", nms, "CPU")
-    library.impl("roi_align", roi_align, "CPU")
-    return [TORCHVISION_SHIM], [library]
-
-
-def _has_ops() -> bool:
-    """Stands in for torchvision's; tracing compiles it from source, so it is a plain function."""
-    return True
-
-
-def _aligned(torch: Any, x: Any, rois: Any, scale: float, size: Sequence[int], ratio: int, aligned: bool) -> Any:
-    """RoIAlign (He et al. 2017) of x [N, C, H, W] at rois [R, 5]: the mean of ratio x ratio bilinear samples per
-    bin.
-    """
-    if ratio <= 0:
-        raise NotImplementedError("roi_align with an adaptive number of samples")
-    height, width = x.shape[-2:]
-    corners = rois[:, 1:] * scale - (0.5 if aligned else 0.0)
-    extent = corners[:, 2:] - corners[:, :2]
-    extent = extent if aligned else extent.clamp(min=1.0)
-    columns, rows = (
-        corners[:, axis, None]
-        + (torch.arange(bins * ratio, dtype=x.dtype) + 0.5) * (extent[:, axis, None] / (bins * ratio))
-        for axis, bins in ((0, size[1]), (1, size[0]))
-    )
-    inside = ((rows >= -1) & (rows <= height))[:, :, None] & ((columns >= -1) & (columns <= width))[:, None, :]
-    across, down = 2 * columns / max(width - 1, 1) - 1, 2 * rows / max(height - 1, 1) - 1
-    shape = (len(rois), rows.shape[1], columns.shape[1])
-    grid = torch.stack([across[:, None, :].expand(shape), down[:, :, None].expand(shape)], dim=-1)
-    result = x.new_empty((len(rois), x.shape[1], *size))
-    for image in range(x.shape[0]):
-        mine = torch.nonzero(rois[:, 0] == image).flatten()
-        points = grid[mine].reshape(1, -1, shape[2], 2)
-        sampled = torch.nn.functional.grid_sample(
-            x[image : image + 1], points, padding_mode="border", align_corners=True
-        )
-        split = sampled.reshape(x.shape[1], len(mine), shape[1], shape[2]).transpose(0, 1) * inside[mine, None]
-        result[mine] = torch.nn.functional.avg_pool2d(split, ratio)
-    return result
-
-
-def _suppressed(boxes: Any, scores: Any, threshold: float) -> Any:
-    """Greedy non-maximum suppression: indices [kept] of boxes [n, 4], best score first, that overlap no better one."""
-    import numpy as np
-
-    order = np.argsort(-scores, kind="stable")
-    x1, y1, x2, y2 = boxes[order].T
-    areas = (x2 - x1) * (y2 - y1)
-    alive = np.ones(len(order), dtype=bool)
-    for index in range(len(order)):
-        if alive[index]:
-            rest = slice(index + 1, None)
-            width = np.minimum(x2[index], x2[rest]) - np.maximum(x1[index], x1[rest])
-            height = np.minimum(y2[index], y2[rest]) - np.maximum(y1[index], y1[rest])
-            common = width.clip(0) * height.clip(0)
-            with np.errstate(invalid="ignore"):
-                alive[rest] &= ~(common / (areas[index] + areas[rest] - common) > threshold)
-    return order[alive].copy()
-
-
-def _model(call: Call) -> Any:
-    return call.meta["model"]
-
-
-def _input_names(call: Call) -> list[str]:
-    return [str(row["name"]) for row in _model(call)["inputs"]]
-
-
-def _declared_outputs(call: Call) -> Any:
-    return [str(row["name"]) for row in _model(call)["outputs"]] or None
-
-
-def _each(run: Callable[[Sequence[Any]], list[Any]], given: list[Any], batched: bool) -> list[list[Any]]:
-    return samples.one_by_one(run, given, batched)
-
-
-def _double(values: Any) -> Any:
-    return values.astype("float64") if values.dtype.kind == "f" else values
+def _declared_outputs(call: ExportCall) -> Any:
+    return [port.name for port in call.model.outputs] or None
 
 
 def _flat(result: Any) -> list[Any]:

@@ -1,24 +1,29 @@
-"""TensorFlow and Keras: models and their truth, export by tf2onnx and by Keras, import by onnx2tf."""
+"""TensorFlow and Keras: models and their float64 references, export by tf2onnx and by Keras, import by onnx2tf."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import hashlib
 import importlib
-import importlib.metadata
-import io
-import json
 import logging
 import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from bench_plugin.agent import conditioning, construct, samples
-from bench_plugin.agent.adapter import Call, Reply, Unsupported
-from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.adapters.frameworks import onnx2tf_conversion
+from bench_plugin.agent.adapter import Reply, Unsupported
+from bench_plugin.agent.contract import (
+    WEIGHTS,
+    ExportCall,
+    ImportCall,
+    ModelCall,
+    ReferenceCall,
+    RunImportedCall,
+    processors,
+)
+from bench_plugin.agent.toolkit import conditioning, construct, samples, versions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +43,7 @@ ADAPTER = {
     },
     "importers": {"onnx2tf": {"opsets": [7, 28], "opset": 18, "distribution": "onnx2tf"}},
     "default_pairs": [["tf2onnx", "onnx2tf"]],
+    "uses": ["onnx2tf_conversion"],
     "unsupported": [
         # onnx2tf has one module per operator
         {
@@ -75,15 +81,6 @@ SWITCHES = {
 # rewrites.
 LARGE_MODEL_BYTES = 1 << 28
 
-CHANNELS_FIRST = ("NCW", "NCHW", "NCDHW")
-CHANNELS_LAST = ("NWC", "NHWC", "NDHWC")
-# What onnx2tf feeds 4-D inputs of 3 channels in its dry run; it looks for this file in the working directory.
-DRY_RUN_IMAGES = "calibration_image_sample_data_20x128x128x3_float32.npy"
-# How onnx2tf's results are laid out, which is its way and no mistake.
-OUTPUT_LAYOUT = (
-    "onnx2tf: outputs of three to five dimensions come channels last; they are put back as the file declares"
-)
-
 
 class Adapter:
     """Keeps the model that was built last and the one that was imported last."""
@@ -99,7 +96,7 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in DISTRIBUTIONS}
+        return versions.installed(*DISTRIBUTIONS)
 
     def reset(self) -> None:
         """Forget both models."""
@@ -108,26 +105,25 @@ class Adapter:
             self.keras().backend.clear_session()
         gc.collect()
 
-    def reference(self, call: Call) -> Reply:
-        """Truth in float64, default kernels, XLA as the variant, and float64 with weights and inputs off by one ulp."""
+    def reference(self, call: ReferenceCall) -> Reply:
+        """The float64 reference, default kernels, XLA as the variant, and float64 with all off by one ulp."""
         net = self.built(call)
         call.stage("reference")
-        given = samples.given(call)
-        batched, few = bool(call.meta["batched"]), int(str(call.meta["noise_samples"]))
+        given, batched, few = list(call.inputs.values()), call.batched, call.noise_samples
         runs = {"default": _each(self._function(net), given, batched)}
         runs["variant"] = _each(self._function(net, xla=True), [x[:few] for x in given], batched)
         twin = self._twin(call, net)
         exact = self._function(twin)
-        runs["truth"] = _each(exact, [_double(x) for x in given], batched)
-        other = samples.given(call, "alt")
-        if other:
-            runs["alt"] = exact([_double(x) for x in other])
-        perturbation = conditioning.Perturbation(int(str(call.meta["seed"])))
+        runs["truth"] = _each(exact, [samples.doubled(x) for x in given], batched)
+        second = [samples.doubled(x) for x in call.second_binding.values()]
+        if second:
+            runs["alt"] = exact(second)
+        perturbation = conditioning.Perturbation(call.seed)
         for weight in twin.weights:
             weight.assign(perturbation(weight.numpy()))
-        runs["perturbed"] = _each(exact, [perturbation(_double(x[:few])) for x in given], batched)
-        names = samples.output_names(call, len(runs["default"]))
-        arrays = {f"{kind}:{name}": from_numpy(y) for kind, ys in runs.items() for name, y in zip(names, ys)}
+        runs["perturbed"] = _each(exact, [perturbation(samples.doubled(x[:few])) for x in given], batched)
+        names = call.model.output_names(len(runs["default"]))
+        arrays = {f"{kind}:{name}": y for kind, ys in runs.items() for name, y in zip(names, ys)}
         outputs = [
             {"name": name, "dtype": y.dtype.name, "shape": list(y.shape[1:])} for name, y in zip(names, runs["default"])
         ]
@@ -135,75 +131,71 @@ class Adapter:
             "outputs": outputs, "parameters": net.count_params(), "truth": "float64", "switches": SWITCHES,
             "notes": ["variant: the same function compiled by XLA"], "build_seconds": self._build_seconds,
         }  # fmt: skip
-        return Reply(meta, arrays)
+        return Reply(meta, samples.blobs(arrays))
 
-    def export(self, call: Call) -> Reply:
-        """``model.onnx`` by the exporter of ``meta["exporter"]``, static or with the model's symbolic dimensions."""
+    def export(self, call: ExportCall) -> Reply:
+        """``model.onnx`` by the call's exporter, static or with the model's symbolic dimensions."""
         net = self.built(call)
-        convert = {"tf2onnx": _by_tf2onnx, "keras": _by_keras}[str(call.meta["exporter"])]
-        path = os.path.join(call.folder, "model.onnx")
+        convert = {"tf2onnx": _by_tf2onnx, "keras": _by_keras}[call.exporter]
+        path = call.path("model.onnx")
         importlib.import_module("tf2onnx.convert")
         call.stage("export")
         with _log_of("tf2onnx") as said:
-            notes = convert(net, self._signature(call), int(str(call.meta["opset"])), path)
+            notes = convert(net, self._signature(call), call.opset, path)
         refused = [line for line in said if "is not supported" in line or line.startswith("Unsupported ops")]
         if refused:  # tf2onnx logs it and writes the file all the same
             raise Unsupported("\n".join(refused))
         meta: dict[str, object] = {
-            "requested_opset": call.meta["opset"], "shims": [], "warnings": said, "notes": notes, "switches": SWITCHES,
+            "requested_opset": call.opset, "shims": [], "warnings": said, "notes": notes, "switches": SWITCHES,
         }  # fmt: skip
         return Reply(meta, files={"model.onnx": path})
 
-    def import_model(self, call: Call) -> Reply:
+    def import_model(self, call: ImportCall) -> Reply:
         """Convert ``model.onnx`` with onnx2tf; the result is kept for :meth:`run_imported`."""
-        self._tensorflow()
-        converter = importlib.import_module("onnx2tf")
+        self.tensorflow()
+        importlib.import_module("onnx2tf")
         call.stage("import")
         self._imported = None
-        folder = os.path.join(call.folder, "onnx2tf")
+        folder = call.path("onnx2tf")
         os.mkdir(folder)
         path = os.path.join(folder, "model.onnx")
         shutil.copyfile(call.files["model.onnx"], path)  # onnx2tf writes node names into the file that it is given
-        self._declared = _output_shapes(path)
-        samples.save_images(os.path.join(folder, DRY_RUN_IMAGES), (20, 128, 128, 3))
-        rows: list[dict[str, Any]] = list(call.meta["inputs"])  # type: ignore[call-overload]
-        options = {key: names for key, names in _layout_options(rows).items() if names}
-        with _working_directory(folder), _told_why():
-            self._imported = converter.convert(
-                input_onnx_file_path=path, output_folder_path=os.path.join(folder, "saved_model"), non_verbose=True,
-                not_use_onnxsim=True, disable_strict_mode=True, disable_model_save=True, **options,
-            )  # fmt: skip
-        shims = [OUTPUT_LAYOUT] if any(len(shape) > 2 for shape in self._declared) else []
-        shims += [f"{DRY_RUN_IMAGES}: seeded images of the project's own instead of a download"]
+        self._declared = onnx2tf_conversion.output_shapes(path)
+        onnx2tf_conversion.save_dry_run_images(folder)
+        options = onnx2tf_conversion.layout_options(call.input_ports)
+        self._imported = onnx2tf_conversion.converted(path, options)
+        shims = [onnx2tf_conversion.OUTPUT_LAYOUT] if any(len(shape) > 2 for shape in self._declared) else []
+        shims += [f"{onnx2tf_conversion.DRY_RUN_IMAGES}: seeded images of the project's own instead of a download"]
         return Reply(
             {"shims": shims, "notes": [f"{key}={names}" for key, names in options.items()], "switches": SWITCHES}
         )
 
-    def run_imported(self, call: Call) -> Reply:
-        """Run the imported model: sample by sample, or once with the tensors as they are (``meta["whole"]``)."""
+    def run_imported(self, call: RunImportedCall) -> Reply:
+        """Outputs out0, out1 ... of the imported model."""
         if self._imported is None:
             raise RuntimeError("no model is imported in this agent; import_model must come first in the same lease")
         call.stage("run")
-        given = samples.given(call)
-        net = self._imported
+        given, net = list(call.inputs.values()), self._imported
         if len(net.inputs) != len(given):
             raise RuntimeError(f"onnx2tf made a model of {len(net.inputs)} inputs from a file of {len(given)}")
 
         def run(xs: Arrays) -> Arrays:
-            tf = self._tensorflow()
+            tf = self.tensorflow()
             ys = net([tf.constant(x) for x in xs] if len(xs) > 1 else tf.constant(xs[0]), training=False)
-            return [_as_declared(y.numpy(), shape) for y, shape in zip(tf.nest.flatten(ys), self._declared)]
+            return [
+                onnx2tf_conversion.as_declared(y.numpy(), shape)
+                for y, shape in zip(tf.nest.flatten(ys), self._declared)
+            ]
 
-        outputs = run(given) if call.meta.get("whole") else _each(run, given, bool(call.meta["batched"]))
-        return Reply(
-            {"outputs": [y.dtype.name for y in outputs]}, {f"out{i}": from_numpy(y) for i, y in enumerate(outputs)}
-        )
+        reply = samples.answered(call, run, given)
+        reply.meta["outputs"] = [array.dtype for array in reply.arrays.values()]
+        return reply
 
-    def _tensorflow(self) -> Any:
+    def tensorflow(self) -> Any:
         """TensorFlow, configured once: threads, determinism, Keras' defaults whatever the user's keras.json says."""
         tf = importlib.import_module("tensorflow")
         if not self._configured:
-            threads = os.cpu_count() or 1
+            threads = processors()
             tf.config.threading.set_intra_op_parallelism_threads(threads)
             tf.config.threading.set_inter_op_parallelism_threads(threads)
             tf.config.experimental.enable_op_determinism()
@@ -213,38 +205,38 @@ class Adapter:
         return tf
 
     def keras(self) -> Any:
-        self._tensorflow()
+        self.tensorflow()
         return importlib.import_module("keras")
 
-    def built(self, call: Call) -> Any:
+    def built(self, call: ModelCall) -> Any:
         """The model in float32 with trained, or seeded and conditioned weights: the last call's if it is the same."""
-        key = hashlib.sha256(json.dumps([call.meta["model"], call.meta["seed"]], sort_keys=True).encode()).hexdigest()
+        key = call.identity
         if key != self._key:
             self.keras()
             call.stage("build")
             since = time.monotonic()
             self.reset()
             net = self._constructed(call)
-            if "weights.npz" in call.files:
-                _load_weights(net, call.files["weights.npz"])
+            if WEIGHTS in call.files:
+                _load_weights(net, call.files[WEIGHTS])
             else:
                 _condition(self.keras(), net, call)
             self._key, self._net, self._build_seconds = key, net, time.monotonic() - since
         return self._net
 
-    def _constructed(self, call: Call, dtype: str = "float32") -> Any:
+    def _constructed(self, call: ModelCall, dtype: str = "float32") -> Any:
         """A new model, built for the call's example inputs."""
         keras = self.keras()
-        keras.utils.set_random_seed(int(str(call.meta["seed"])))
+        keras.utils.set_random_seed(call.seed)
         _keras_defaults(keras, dtype)
         try:
-            net = construct.build(cast(Any, call.meta["model"]))
-            _apply(net, [x[:1] if call.meta["batched"] else x[0] for x in samples.given(call)])
+            net = construct.build(call.model)
+            apply(net, call.example)
         finally:
             _keras_defaults(keras, "float32")
         return net
 
-    def _twin(self, call: Call, net: Any) -> Any:
+    def _twin(self, call: ModelCall, net: Any) -> Any:
         """The same model in float64 with the same weights."""
         twin = self._constructed(call, "float64")
         for own, weight in zip(twin.weights, net.weights):
@@ -260,19 +252,18 @@ class Adapter:
         return twin
 
     def _function(self, net: Any, xla: bool = False) -> Callable[[Arrays], Arrays]:
-        tf = self._tensorflow()
-        compiled = tf.function(lambda xs: _apply(net, xs), autograph=False, jit_compile=xla)
+        tf = self.tensorflow()
+        compiled = tf.function(lambda xs: apply(net, xs), autograph=False, jit_compile=xla)
         return lambda xs: [y.numpy() for y in tf.nest.flatten(compiled([tf.constant(x) for x in xs]))]
 
-    def _signature(self, call: Call) -> list[Any]:
-        tf = self._tensorflow()
-        rows: Any = call.meta["model"]
+    def _signature(self, call: ExportCall) -> list[Any]:
+        tf = self.tensorflow()
         signature = []
-        for row, x in zip(rows["inputs"], samples.given(call)):
-            shape: list[Any] = list(x.shape if call.meta["batched"] else x.shape[1:])
-            if call.meta["dynamic"]:
-                shape = [None if isinstance(dim, str) else dim for dim in row["shape"]]
-            signature.append(tf.TensorSpec(shape, x.dtype.name, name=row["name"]))
+        for port, x in zip(call.model.inputs, call.example):
+            shape: list[int | None] = list(x.shape)
+            if call.dynamic:
+                shape = [None if isinstance(size, str) else size for size in port.shape]
+            signature.append(tf.TensorSpec(shape, x.dtype.name, name=port.name))
         return signature
 
 
@@ -282,7 +273,7 @@ def _by_tf2onnx(net: Any, signature: list[Any], opset: int, path: str) -> list[s
     """
     tf = importlib.import_module("tensorflow")
     convert = importlib.import_module("tf2onnx.convert")
-    function = tf.function(lambda *xs: _apply(net, xs), input_signature=signature, autograph=False)
+    function = tf.function(lambda *xs: apply(net, xs), input_signature=signature, autograph=False)
     large = sum(weight.numpy().nbytes for weight in net.weights) > LARGE_MODEL_BYTES
     if not large:
         convert.from_function(function, input_signature=signature, opset=opset, output_path=path)
@@ -305,39 +296,8 @@ def _by_keras(net: Any, signature: list[Any], opset: int, path: str) -> list[str
     return []
 
 
-def _layout_options(rows: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
-    """onnx2tf's options that keep every input as the file has it; it transposes 3-D to 5-D ones otherwise."""
-    first = [str(row["name"]) for row in rows if row["layout"] in CHANNELS_FIRST]
-    last = [str(row["name"]) for row in rows if row["layout"] in CHANNELS_LAST]
-    return {
-        "keep_ncw_or_nchw_or_ncdhw_input_names": first,
-        "keep_nwc_or_nhwc_or_ndhwc_input_names": last,
-        "keep_shape_absolutely_input_names": [str(row["name"]) for row in rows if row["name"] not in (*first, *last)],
-    }
-
-
-def _output_shapes(path: str) -> list[list[int | None]]:
-    """The shapes of a file's outputs; None for a dimension that is not fixed."""
-    onnx = importlib.import_module("onnx")
-    graph = onnx.load(path, load_external_data=False).graph
-    shapes = (value.type.tensor_type.shape.dim for value in graph.output)
-    return [[dim.dim_value if dim.HasField("dim_value") else None for dim in shape] for shape in shapes]
-
-
-def _as_declared(values: np.ndarray[Any, Any], shape: Sequence[int | None]) -> np.ndarray[Any, Any]:
-    """Channels last put back to where the file declares them; anything else as it is."""
-    import numpy as np
-
-    def fits(found: Sequence[int]) -> bool:
-        return len(found) == len(shape) and all(want in (None, have) for want, have in zip(shape, found))
-
-    if not 3 <= values.ndim <= 5 or fits(values.shape):
-        return values
-    moved = np.moveaxis(values, -1, 1)
-    return np.ascontiguousarray(moved) if fits(moved.shape) else values
-
-
-def _apply(net: Any, xs: Sequence[Any]) -> Any:
+def apply(net: Any, xs: Sequence[Any]) -> Any:
+    """What a Keras model makes of tensors, in inference mode; a single input is given as it is, several as a list."""
     return net(xs[0] if len(xs) == 1 else list(xs), training=False)
 
 
@@ -352,10 +312,6 @@ def _each(run: Callable[[Arrays], Arrays], given: Arrays, batched: bool) -> Arra
     return list(samples.joined(results, samples.numbered(len(results[0])), batched).values())
 
 
-def _double(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return values.astype("float64") if values.dtype.kind == "f" else values
-
-
 def _load_weights(net: Any, path: str) -> None:
     import numpy as np
 
@@ -363,9 +319,9 @@ def _load_weights(net: Any, path: str) -> None:
         net.set_weights([stored[name] for name in stored.files])
 
 
-def _condition(keras: Any, net: Any, call: Call) -> None:
+def _condition(keras: Any, net: Any, call: ModelCall) -> None:
     """Seeded kernels, scales, shifts and biases; statistics of every BatchNorm from one pass over seeded images."""
-    seed = int(str(call.meta["seed"]))
+    seed = call.seed
     weights = conditioning.Weights(seed)
     layers = list(net._flatten_layers(include_self=False))
     norms = [layer for layer in layers if isinstance(layer, keras.layers.BatchNormalization)]
@@ -378,7 +334,7 @@ def _condition(keras: Any, net: Any, call: Call) -> None:
         before = [layer.momentum for layer in norms]
         for layer in norms:
             layer.momentum = 0.0  # what it sees, not a mean with what it saw
-        height, width, channels = samples.given(call)[0].shape[-3:]
+        height, width, channels = next(iter(call.inputs.values())).shape[-3:]
         images = samples.images(seed, (conditioning.CALIBRATION_IMAGES, channels, height, width)).transpose(0, 2, 3, 1)
         net(images, training=True)
         for layer, momentum in zip(norms, before):
@@ -410,27 +366,3 @@ def _log_of(name: str) -> Iterator[list[str]]:
         yield said
     finally:
         logging.getLogger(name).removeHandler(handler)
-
-
-@contextlib.contextmanager
-def _working_directory(folder: str) -> Iterator[None]:
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
-
-
-@contextlib.contextmanager
-def _told_why() -> Iterator[None]:
-    """onnx2tf prints what is wrong and exits: an error with what it printed, instead of the end of the agent."""
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(said):
-            yield
-    except SystemExit as exit_:
-        lines = [line.partition("ERROR:")[2].strip() or line for line in said.getvalue().splitlines() if line.strip()]
-        raise RuntimeError(lines[-1] if lines else f"onnx2tf exited with {exit_.code}") from exit_
-    finally:
-        print(said.getvalue())

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
-import importlib.metadata
-import os
-from typing import Any, cast
 
-from bench_plugin.agent import construct, samples
-from bench_plugin.agent.adapter import Call, Reply
-from bench_plugin.agent.arrays import to_numpy
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import WEIGHTS, TrainCall
+from bench_plugin.agent.toolkit import construct, versions
 
 ADAPTER = {
     "name": "training_pytorch",
@@ -26,36 +24,36 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("torch", "numpy")}
+        return versions.installed("torch", "numpy")
 
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def train(self, call: Call) -> Reply:
-        """``weights.npz``, the state by name, after ``meta["training"]`` (epochs, batch, rate) with Adam.
+    def train(self, call: TrainCall) -> Reply:
+        """``weights.npz``, the state by name, after training with Adam.
 
         Images are the call's only input [n, ...], ``labels`` int64 [n]. One thread: the order of sums is fixed.
         """
         import numpy as np
 
         torch = importlib.import_module("torch")
-        row = cast("dict[str, Any]", call.meta["training"])
-        threads, seed = torch.get_num_threads(), int(str(call.meta["seed"]))
+        training = call.training
+        threads, seed = torch.get_num_threads(), call.seed
         torch.set_num_threads(1)
         torch.use_deterministic_algorithms(True)
         torch.manual_seed(seed)
         call.stage("build")
-        net = construct.build(cast("dict[str, Any]", call.meta["model"])).train()
-        images = torch.from_numpy(samples.given(call)[0].copy())
-        labels = torch.from_numpy(to_numpy(call.arrays["labels"]).copy())
-        optimiser = torch.optim.Adam(net.parameters(), lr=row["rate"])
+        net = construct.build(call.model).train()
+        (given,) = call.inputs.values()
+        images, labels = torch.from_numpy(given.copy()), torch.from_numpy(call.labels.copy())
+        optimiser = torch.optim.Adam(net.parameters(), lr=training.rate)
         shuffle = np.random.default_rng(seed)
         loss = torch.zeros(())
         try:
-            for _ in range(row["epochs"]):
+            for _ in range(training.epochs):
                 order = torch.from_numpy(shuffle.permutation(len(labels)))
-                for start in range(0, len(labels), row["batch"]):
-                    chosen = order[start : start + row["batch"]]
+                for start in range(0, len(labels), training.batch):
+                    chosen = order[start : start + training.batch]
                     optimiser.zero_grad()
                     loss = torch.nn.functional.cross_entropy(net(images[chosen]), labels[chosen])
                     loss.backward()
@@ -66,6 +64,8 @@ class Adapter:
         finally:
             torch.use_deterministic_algorithms(False)
             torch.set_num_threads(threads)
-        path = os.path.join(call.folder, "weights.npz")
+        path = call.path(WEIGHTS)
         np.savez(path, **{name: value.numpy() for name, value in net.state_dict().items()})
-        return Reply({"loss": float(loss), "train_accuracy": right, **row}, files={"weights.npz": path})
+        return Reply(
+            {"loss": float(loss), "train_accuracy": right, **dataclasses.asdict(training)}, files={WEIGHTS: path}
+        )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
-import importlib.metadata
-import os
-from typing import Any, cast
 
-from bench_plugin.agent import construct, samples
-from bench_plugin.agent.adapter import Call, Reply
-from bench_plugin.agent.arrays import to_numpy
+from bench_plugin.adapters.frameworks import tensorflow
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import WEIGHTS, TrainCall
+from bench_plugin.agent.toolkit import construct, versions
 
 ADAPTER = {
     "name": "training_tensorflow",
@@ -27,30 +26,33 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("tensorflow-cpu", "keras", "numpy")}
+        return versions.installed("tensorflow-cpu", "keras", "numpy")
 
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def train(self, call: Call) -> Reply:
-        """``weights.npz``, the weights in Keras' order, after ``meta["training"]`` (epochs, batch, rate) with Adam.
+    def train(self, call: TrainCall) -> Reply:
+        """``weights.npz``, the weights in Keras' order, after training with Adam.
 
         Images are the call's only input [n, ...], ``labels`` int64 [n].
         """
         import numpy as np
 
-        keras = importlib.import_module("bench_adapter_tensorflow").Adapter().keras()
+        keras = tensorflow.Adapter().keras()
         tf = importlib.import_module("tensorflow")
-        row = cast("dict[str, Any]", call.meta["training"])
-        keras.utils.set_random_seed(int(str(call.meta["seed"])))
+        training = call.training
+        keras.utils.set_random_seed(call.seed)
         tf.config.experimental.enable_op_determinism()
         call.stage("build")
-        net = construct.build(cast("dict[str, Any]", call.meta["model"]))
-        images, labels = samples.given(call)[0], to_numpy(call.arrays["labels"])
+        net = construct.build(call.model)
+        (images,), labels = call.inputs.values(), call.labels
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        net.compile(keras.optimizers.Adam(row["rate"]), loss, metrics=["accuracy"])
-        net.fit(images, labels, batch_size=row["batch"], epochs=row["epochs"], shuffle=True, verbose=0)
+        net.compile(keras.optimizers.Adam(training.rate), loss, metrics=["accuracy"])
+        net.fit(images, labels, batch_size=training.batch, epochs=training.epochs, shuffle=True, verbose=0)
         final, right = net.evaluate(images, labels, verbose=0)
-        path = os.path.join(call.folder, "weights.npz")
+        path = call.path(WEIGHTS)
         np.savez(path, *net.get_weights())
-        return Reply({"loss": float(final), "train_accuracy": float(right), **row}, files={"weights.npz": path})
+        return Reply(
+            {"loss": float(final), "train_accuracy": float(right), **dataclasses.asdict(training)},
+            files={WEIGHTS: path},
+        )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import os
 from collections.abc import Iterator
 from typing import Any
 
 from bench_plugin.agent import external
-from bench_plugin.agent.adapter import Call, InvalidModel, Reply
+from bench_plugin.agent.adapter import InvalidModel, Reply
+from bench_plugin.agent.contract import CheckCall
+from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
     "name": "onnx_check",
@@ -28,12 +29,12 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("onnx", "numpy", "protobuf")}
+        return versions.installed("onnx", "numpy", "protobuf")
 
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def check(self, call: Call) -> Reply:
+    def check(self, call: CheckCall) -> Reply:
         """The declaration of ``model.onnx``: opsets, IR, inputs, outputs, sizes, and the checker's objection if any.
 
         Raises InvalidModel for what is no ONNX file, is truncated, has a cycle or lacks its external data.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import glob
 import importlib
-import importlib.metadata
 import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bench_plugin.agent import packs
-from bench_plugin.agent.adapter import Call, Reply
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import CollectCall, ConvertCall
+from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
     "name": "onnx_corpus",
@@ -31,16 +32,16 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {"onnx": importlib.metadata.version("onnx")}
+        return versions.installed("onnx")
 
     def reset(self) -> None:
         """Nothing is kept."""
 
-    def collect(self, call: Call) -> Reply:
+    def collect(self, call: CollectCall) -> Reply:
         """``cases.json``: one description per case; ``cases.bin``: models, inputs and expected outputs."""
         call.stage("build")
         onnx = importlib.import_module("onnx")
-        index, data = (os.path.join(call.folder, name) for name in ("cases.json", "cases.bin"))
+        index, data = call.path("cases.json"), call.path("cases.bin")
         cases: dict[str, Any] = {}
         with open(data, "wb") as file:
             writer = packs.Writer(file)
@@ -53,27 +54,25 @@ class Adapter:
         _write(index, cases)
         return Reply({"cases": len(cases), "onnx": onnx.__version__}, files={"cases.json": index, "cases.bin": data})
 
-    def convert(self, call: Call) -> Reply:
-        """Cases rewritten to ``meta["opset"]`` and ``meta["ir"]``, with outputs of the rewritten model's own reference.
+    def convert(self, call: ConvertCall) -> Reply:
+        """Cases rewritten to an older opset and IR, with outputs of the rewritten model's own reference.
 
-        ``meta["cases"]`` names those of ``cases.json`` to convert; what the converter refuses carries its ``error``.
+        What the converter refuses carries its ``error``.
         """
         call.stage("build")
         onnx = importlib.import_module("onnx")
         importlib.import_module("onnx.reference")
         importlib.import_module("onnx.version_converter")
-        opset, ir = int(str(call.meta["opset"])), int(str(call.meta["ir"]))
-        wanted: Any = call.meta["cases"]
         with open(call.files["cases.json"], encoding="utf-8") as file:
             known = json.load(file)
         with open(call.files["cases.bin"], "rb") as file:
             reader = packs.Reader(file.read())
-        index, data = (os.path.join(call.folder, name) for name in ("cases.json", "cases.bin"))
+        index, data = call.path("cases.json"), call.path("cases.bin")
         cases: dict[str, Any] = {}
         with open(data, "wb") as file:
             writer = packs.Writer(file)
-            for name in wanted:
-                cases[name] = _converted(onnx, writer, reader, known[name], opset, ir)
+            for name in call.cases:
+                cases[name] = _converted(onnx, writer, reader, known[name], call.opset, call.ir)
         _write(index, cases)
         refused = sum("error" in case for case in cases.values())
         return Reply({"cases": len(cases), "refused": refused}, files={"cases.json": index, "cases.bin": data})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply
+from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import EmulateCall
+from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
     "name": "onnx_emulate",
@@ -17,7 +18,7 @@ ADAPTER = {
     "title": "Emulated precisions",
     "distribution": "onnx",
     "operations": ["emulate"],
-    "uses": ["onnx_float64"],
+    "uses": ["onnx_float64", "onnx_operators"],
 }
 
 DOUBLE = 11
@@ -39,30 +40,28 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("onnx", "numpy")}
+        return versions.installed("onnx", "numpy")
 
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def emulate(self, call: Call) -> Reply:
-        """Outputs ``<emulation>:out0`` ... of the first ``meta["samples"]`` inputs under each emulation."""
+    def emulate(self, call: EmulateCall) -> Reply:
+        """Outputs ``<emulation>:out0`` ... of the first samples under each emulation."""
         call.stage("reference")
         onnx = importlib.import_module("onnx")
-        exact = importlib.import_module("bench_adapter_onnx_float64")
-        count = int(str(call.meta["samples"]))
-        given = {name: values[:count] for name, values in samples.given_by_name(call).items()}
+        given = {name: values[: call.samples] for name, values in call.inputs.items()}
         arrays = {}
         for name, rounding in EMULATIONS.items():
-            model = exact.promoted(onnx, onnx.load(call.files["model.onnx"]))
+            model = onnx_float64.promoted(onnx, onnx.load(call.files["model.onnx"]))
             _rounded(onnx, model.graph, rounding)
             model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, 1))
-            arrays.update(samples.blobs(_evaluated(onnx, model, given, bool(call.meta["batched"])), name + ":"))
-        return Reply({"samples": count}, arrays)
+            arrays.update(samples.blobs(_evaluated(onnx, model, given, call.batched), name + ":"))
+        return Reply({"samples": call.samples}, arrays)
 
 
 def _evaluated(onnx: Any, model: Any, given: dict[str, Any], batched: bool) -> dict[str, Any]:
     reference = importlib.import_module("onnx.reference")
-    operators = [*importlib.import_module("bench_adapter_onnx_operators").fast_operators(onnx), _round_operator()]
+    operators = [*onnx_operators.fast_operators(onnx), _round_operator()]
     evaluator = reference.ReferenceEvaluator(model, new_ops=operators)
     order = [name for name in evaluator.input_names if name in given]
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.metadata
 import itertools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench_plugin.agent import conditioning, samples
-from bench_plugin.agent.adapter import Call, Reply
+from bench_plugin.adapters.onnx_tools import onnx_operators
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import EvaluateCall
+from bench_plugin.agent.toolkit import conditioning, samples, versions
 
 ADAPTER = {
     "name": "onnx_float64",
@@ -63,38 +64,33 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("onnx", "numpy")}
+        return versions.installed("onnx", "numpy")
 
     def reset(self) -> None:
         """Forget the model."""
         self._key = self._model = None
 
-    def evaluate(self, call: Call) -> Reply:
+    def evaluate(self, call: EvaluateCall) -> Reply:
         """Outputs out0 ... of ``model.onnx`` in float64, sample by sample.
 
-        ``meta["perturb"]``: a seed; then weights and inputs are multiplied by (1 +- 2^-24), and ``meta["samples"]``
-        bounds how many inputs are run. Raises Unsupported for an operator without a reference, RuntimeError when
-        float32 is left.
+        Raises Unsupported for an operator without a reference, RuntimeError when float32 is left.
         """
         call.stage("reference")
         onnx = importlib.import_module("onnx")
         reference = importlib.import_module("onnx.reference")
-        operators = importlib.import_module("bench_adapter_onnx_operators")
         model, beside = _opened(onnx, call.files["model.onnx"])
-        perturb = call.meta.get("perturb")
-        perturbation = conditioning.Perturbation(int(str(perturb))) if perturb is not None else None
+        perturbation = conditioning.Perturbation(call.perturb) if call.perturb is not None else None
         steering = _steering(model.graph)
         if perturbation is not None:
             _perturb(onnx, model.graph, perturbation, steering)
         names = [value.name for value in model.graph.output]
-        evaluator = reference.ReferenceEvaluator(model, new_ops=operators.fast_operators(onnx))
+        evaluator = reference.ReferenceEvaluator(model, new_ops=onnx_operators.fast_operators(onnx))
         for name, read in beside.items():
             values = read()
             if perturbation is not None and name not in steering:
                 values = perturbation(values)
             evaluator.rt_inits_[name] = values
-        count = int(str(call.meta.get("samples") or 0)) or None
-        given = {name: _double(values[:count]) for name, values in samples.given_by_name(call).items()}
+        given = {name: _double(values[: call.samples]) for name, values in call.inputs.items()}
         if perturbation is not None:
             given = {name: perturbation(values) for name, values in given.items()}
         order = [name for name in evaluator.input_names if name in given]
@@ -107,9 +103,8 @@ class Adapter:
                 checked.append(True)
             return [found[name] for name in names]
 
-        batched = bool(call.meta["batched"])
-        results = samples.one_by_one(run, [given[name] for name in order], batched)
-        joined = samples.joined(results, samples.numbered(len(names)), batched, bool(call.meta.get("ragged")))
+        results = samples.one_by_one(run, [given[name] for name in order], call.batched)
+        joined = samples.joined(results, samples.numbered(len(names)), call.batched, call.ragged)
         return Reply({"truth": "file in float64"}, samples.blobs(joined))
 
 

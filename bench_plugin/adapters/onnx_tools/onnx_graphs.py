@@ -1,16 +1,15 @@
-"""Ready graphs of reduced precision: QDQ, dynamically quantised, float16, and weights stored as float16."""
+"""Pre-quantised and pre-converted models: QDQ, dynamically quantised, float16, and weights stored as float16."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.metadata
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import QDQ, LayersCall, PrepareCall
+from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
     "name": "onnx_graphs",
@@ -31,76 +30,71 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("onnxruntime", "onnx", "numpy")}
+        return versions.installed("onnxruntime", "onnx", "numpy")
 
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def prepare(self, call: Call) -> Reply:
-        """``model.onnx`` as ``meta["graph"]`` wants it: ``qdq``, ``dynamic``, ``w16``, ``w16-all`` or ``fp16``.
-
-        ``qdq`` is calibrated on arrays ``calib:<input>`` [N, ...] by ``meta["calibration_method"]``.
-        """
-        graph = str(call.meta["graph"])
-        makers: dict[str, Callable[[Call, str, str], None]] = {
-            "qdq": _qdq, "dynamic": _dynamic, "w16": _half_weights, "w16-all": _half_everything,
+    def prepare(self, call: PrepareCall) -> Reply:
+        """``model.onnx`` pre-quantised or pre-converted; ``qdq`` is calibrated on the call's calibration inputs."""
+        makers: dict[str, Callable[[PrepareCall, str, str], None]] = {
+            QDQ: _qdq, "dynamic": _dynamic, "w16": _half_weights, "w16-all": _half_everything,
             "fp16": _half,
         }  # fmt: skip
-        path = os.path.join(call.folder, "model.onnx")
+        path = call.path("model.onnx")
         call.stage("build")
-        makers[graph](call, call.files["model.onnx"], path)
+        makers[call.graph](call, call.files["model.onnx"], path)
         onnx = importlib.import_module("onnx")
         model = onnx.load(path)
         operators = [node.op_type for node in model.graph.node]
         counted = {name: operators.count(name) for name in sorted(set(operators))}
-        meta: dict[str, object] = {"graph": graph, "operators": counted, **_calibration(call)}
+        meta: dict[str, object] = {"graph": call.graph, "operators": counted, **_calibration(call)}
         return Reply({**meta, "output_scales": _output_scales(onnx, model.graph)}, files={"model.onnx": path})
 
-    def layers(self, call: Call) -> Reply:
-        """A QDQ graph taken apart: ``tapped.onnx`` gives every activation's integers, ``cut.onnx`` takes them too.
+    def layers(self, call: LayersCall) -> Reply:
+        """A QDQ graph layer by layer: ``exposed.onnx`` gives all integers, ``layers.onnx`` takes them too.
 
-        ``meta["binding"]`` fixes symbolic dimensions. ``layers`` names the activations in the order of the outputs.
+        ``layers`` names the activations in the order of the outputs.
         """
         call.stage("build")
         onnx = importlib.import_module("onnx")
         given = call.files["model.onnx"]
-        tapped, cut = (os.path.join(call.folder, name) for name in ("tapped.onnx", "cut.onnx"))
-        model, names = _tapped(onnx, _bound(_loaded(onnx, given), call.meta["binding"]))
-        onnx.save(model, tapped)
-        apart = _cut(onnx, _bound(_loaded(onnx, given), call.meta["binding"]))
-        onnx.save(apart, cut)
+        exposed, separate = call.path("exposed.onnx"), call.path("layers.onnx")
+        model, names = _exposed(onnx, _bound(_loaded(onnx, given), call.binding))
+        onnx.save(model, exposed)
+        apart = _separated(onnx, _bound(_loaded(onnx, given), call.binding))
+        onnx.save(apart, separate)
         meta: dict[str, object] = {
             "layers": names, "inputs": [_described(onnx, value) for value in apart.graph.input],
             "outputs": [_described(onnx, value) for value in apart.graph.output],
         }  # fmt: skip
-        return Reply(meta, files={"tapped.onnx": tapped, "cut.onnx": cut})
+        return Reply(meta, files={"exposed.onnx": exposed, "layers.onnx": separate})
 
 
-def _calibration(call: Call) -> dict[str, object]:
+def _calibration(call: PrepareCall) -> dict[str, object]:
     """What a row says of the calibration: method, samples, hash of the set."""
-    given = samples.given_by_name(call, "calib")
+    given = call.calibration
     if not given:
         return {}
     digest = hashlib.sha256()
     for values in given.values():
         digest.update(values.tobytes())
     count = len(next(iter(given.values())))
-    described = {"method": call.meta["calibration_method"], "samples": count, "sha256": digest.hexdigest()[:16]}
+    described = {"method": call.calibration_method, "samples": count, "sha256": digest.hexdigest()[:16]}
     return {"calibration": described}
 
 
-def _qdq(call: Call, source: str, target: str) -> None:
+def _qdq(call: PrepareCall, source: str, target: str) -> None:
     """Static quantisation: int8 weights per channel, uint8 activations, as QuantizeLinear and DequantizeLinear."""
     quantization = importlib.import_module("onnxruntime.quantization")
     shape_inference = importlib.import_module("onnxruntime.quantization.shape_inference")
-    prepared = os.path.join(call.folder, "prepared.onnx")
+    prepared = call.path("prepared.onnx")
     shape_inference.quant_pre_process(source, prepared, skip_symbolic_shape=True)
-    given = samples.given_by_name(call, "calib")
-    batched = bool(call.meta["batched"])
+    given = call.calibration
 
     class Reader(quantization.CalibrationDataReader):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
-            self._left = _feeds(given, batched)
+            self._left = samples.feeds(given, call.batched)
 
         def get_next(self) -> Any:
             return next(self._left, None)
@@ -113,32 +107,27 @@ def _qdq(call: Call, source: str, target: str) -> None:
         per_channel=True,
         activation_type=quantization.QuantType.QUInt8,
         weight_type=quantization.QuantType.QInt8,
-        calibrate_method=getattr(quantization.CalibrationMethod, METHODS[str(call.meta["calibration_method"])]),
+        calibrate_method=getattr(quantization.CalibrationMethod, METHODS[call.calibration_method]),
     )
 
 
-def _feeds(given: dict[str, Any], batched: bool) -> Iterator[dict[str, Any]]:
-    for index in range(len(next(iter(given.values())))):
-        yield {name: x[index : index + 1] if batched else x[index] for name, x in given.items()}
-
-
-def _dynamic(call: Call, source: str, target: str) -> None:
+def _dynamic(call: PrepareCall, source: str, target: str) -> None:
     """Dynamic quantisation: int8 weights, activations scaled by what comes along."""
     quantization = importlib.import_module("onnxruntime.quantization")
     shape_inference = importlib.import_module("onnxruntime.quantization.shape_inference")
-    prepared = os.path.join(call.folder, "prepared.onnx")
+    prepared = call.path("prepared.onnx")
     shape_inference.quant_pre_process(source, prepared, skip_symbolic_shape=True)
     quantization.quantize_dynamic(
         prepared, target, weight_type=quantization.QuantType.QInt8, per_channel=False, reduce_range=False
     )
 
 
-def _half_weights(call: Call, source: str, target: str) -> None:
+def _half_weights(call: PrepareCall, source: str, target: str) -> None:
     """Weights of two dimensions and more stored as float16, and cast back in front of their use."""
     _half_from(2, source, target)
 
 
-def _half_everything(call: Call, source: str, target: str) -> None:
+def _half_everything(call: PrepareCall, source: str, target: str) -> None:
     """Biases and other vectors too, as TFLite's converter has it; single numbers stay."""
     _half_from(1, source, target)
 
@@ -169,7 +158,7 @@ def _loaded(onnx: Any, path: str) -> Any:
     return model
 
 
-def _half(call: Call, source: str, target: str) -> None:
+def _half(call: PrepareCall, source: str, target: str) -> None:
     """Everything computed in float16, with float32 inputs and outputs; nodes in the order of their use."""
     onnx = importlib.import_module("onnx")
     convert = importlib.import_module("onnxruntime.transformers.float16").convert_float_to_float16
@@ -189,12 +178,12 @@ def _half(call: Call, source: str, target: str) -> None:
     onnx.save(model, target)
 
 
-def _bound(model: Any, binding: Any) -> Any:
+def _bound(model: Any, binding: Mapping[str, int]) -> Any:
     """Symbolic dimensions of inputs and outputs as numbers; inferred shapes between them are dropped."""
     for value in (*model.graph.input, *model.graph.output):
         for dim in value.type.tensor_type.shape.dim:
             if dim.dim_param:
-                dim.dim_value = int(binding.get(dim.dim_param, 1))
+                dim.dim_value = binding.get(dim.dim_param, 1)
     del model.graph.value_info[:]
     return model
 
@@ -229,7 +218,7 @@ def _output_scales(onnx: Any, graph: Any) -> list[float | None]:
     return scales
 
 
-def _tapped(onnx: Any, model: Any) -> tuple[Any, list[str]]:
+def _exposed(onnx: Any, model: Any) -> tuple[Any, list[str]]:
     """The model with the integers of every activation as further outputs, in front of its own."""
     types = _typed(onnx, model)
     made = [node.output[0] for node in _activations(model.graph) if node.output[0] in types]
@@ -241,27 +230,27 @@ def _tapped(onnx: Any, model: Any) -> tuple[Any, list[str]]:
     return model, names
 
 
-def _cut(onnx: Any, model: Any) -> Any:
+def _separated(onnx: Any, model: Any) -> Any:
     """Every layer for itself: integers of activations come in as inputs, and go out as outputs, of one graph.
 
     What a tool sees between two quantisations stays as it was, so its fusions do too.
     """
-    tapped, names = _tapped(onnx, model)
-    types = {value.name: value for value in tapped.graph.output}
-    del tapped.graph.output[len(names) :]
-    for node in tapped.graph.node:
+    exposed, names = _exposed(onnx, model)
+    types = {value.name: value for value in exposed.graph.output}
+    del exposed.graph.output[len(names) :]
+    for node in exposed.graph.node:
         if node.op_type == "DequantizeLinear" and node.input[0] in names:
             node.input[0] += GIVEN
     for name in names:
         value = onnx.ValueInfoProto()
         value.CopyFrom(types[name])
         value.name = name + GIVEN
-        tapped.graph.input.append(value)
-    used = {name for node in tapped.graph.node for name in node.input}
-    kept = [value for value in tapped.graph.input if value.name in used]
-    del tapped.graph.input[:]
-    tapped.graph.input.extend(kept)
-    return _alive(tapped)
+        exposed.graph.input.append(value)
+    used = {name for node in exposed.graph.node for name in node.input}
+    kept = [value for value in exposed.graph.input if value.name in used]
+    del exposed.graph.input[:]
+    exposed.graph.input.extend(kept)
+    return _alive(exposed)
 
 
 def _alive(model: Any) -> Any:

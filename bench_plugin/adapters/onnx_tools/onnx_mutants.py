@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import os
 from collections.abc import Callable
 from typing import Any, Optional
 
-from bench_plugin.agent import samples
-from bench_plugin.agent.adapter import Call, Reply
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import MutateCall, processors
+from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
     "name": "onnx_mutants",
@@ -32,19 +32,17 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("onnxruntime", "onnx", "numpy")}
+        return versions.installed("onnxruntime", "onnx", "numpy")
 
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def mutate(self, call: Call) -> Reply:
-        """Outputs ``<mutant>:out<i>`` [n, ...] of every mutant that applies, on the first ``meta["samples"]``
-        inputs.
-        """
+    def mutate(self, call: MutateCall) -> Reply:
+        """Outputs ``<mutant>:out<i>`` [n, ...] of every mutant that applies, on the first samples."""
         call.stage("build")
         onnx = importlib.import_module("onnx")
-        count, batched = int(str(call.meta["samples"])), bool(call.meta["batched"])
-        given = {name: values[:count] for name, values in samples.given_by_name(call).items()}
+        count, batched = call.samples, call.batched
+        given = {name: values[:count] for name, values in call.inputs.items()}
         path = call.files["model.onnx"]
         # Weights beside the file stay there, but for the one that is changed: a mutant in memory has at most 2 GiB.
         graph = _Graph(onnx, onnx.load(path, load_external_data=False), os.path.dirname(path))
@@ -288,7 +286,7 @@ def _run(graph: _Graph, given: dict[str, Any], batched: bool) -> dict[str, Any]:
     runtime = importlib.import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.log_severity_level = 4
-    options.intra_op_num_threads = os.cpu_count() or 1
+    options.intra_op_num_threads = processors()
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other agents work beside
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", graph.folder)
     session = runtime.InferenceSession(graph.model.SerializeToString(), options, providers=["CPUExecutionProvider"])

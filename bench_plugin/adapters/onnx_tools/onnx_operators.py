@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bench_plugin.agent.adapter import Unsupported
+from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
     "name": "onnx_operators",
@@ -25,7 +25,7 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {name: importlib.metadata.version(name) for name in ("onnx", "numpy")}
+        return versions.installed("onnx", "numpy")
 
     def reset(self) -> None:
         """Nothing to forget."""

@@ -1,18 +1,19 @@
-"""What ONNX's backend tests should give, in float64: values, magnitudes of sums, and what rounded inputs change."""
+"""The float64 references of ONNX's backend tests: values, magnitudes of sums, and what rounded inputs change."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
 from bench_plugin.agent import packs
-from bench_plugin.agent.adapter import Call, Reply
-from bench_plugin.agent.conditioning import Perturbation
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import EvaluateCasesCall
+from bench_plugin.agent.toolkit import versions
+from bench_plugin.agent.toolkit.conditioning import Perturbation
 
 ADAPTER = {
     "name": "onnx_truths",
@@ -21,8 +22,10 @@ ADAPTER = {
     "title": "ONNX backend tests in float64",
     "distribution": "onnx",
     "operations": ["evaluate"],
-    "uses": ["onnx_float64"],
+    "uses": ["onnx_float64", "onnx_operators"],
 }
+
+CALLS = {"evaluate": EvaluateCasesCall}  # of cases, where onnx_float64 evaluates a file
 
 FLOAT, HALF, DOUBLE, BRAIN = 1, 10, 11, 16
 # Operators that make floats of nothing: float32, unless this attribute says otherwise.
@@ -39,32 +42,30 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return {"onnx": importlib.metadata.version("onnx")}
+        return versions.installed("onnx")
 
     def reset(self) -> None:
         """Nothing is kept."""
 
-    def evaluate(self, call: Call) -> Reply:
-        """``truths.json`` and ``truths.bin`` of the cases in ``meta["needs"]``, each with ``value``, ``sum``,
-        ``spread``.
+    def evaluate(self, call: EvaluateCasesCall) -> Reply:
+        """``truths.json`` and ``truths.bin`` of the cases, each with ``value``, ``sum`` or ``spread``.
 
         ``sum``: the same operator on absolute values too. ``spread``: the worst change of each output over eight draws
         (one for whole networks) of inputs and weights that are a rounding off. A case without a float64 result carries
         its ``error``.
         """
         call.stage("reference")
-        needs: Any = call.meta["needs"]
         with open(call.files["cases.json"], encoding="utf-8") as file:
             cases = json.load(file)
         with open(call.files["cases.bin"], "rb") as file:
             reader = packs.Reader(file.read())
-        index, data = (os.path.join(call.folder, name) for name in ("truths.json", "truths.bin"))
+        index, data = call.path("truths.json"), call.path("truths.bin")
         found: dict[str, Any] = {}
         with open(data, "wb") as file:
             writer = packs.Writer(file)
-            for name, need in needs.items():
+            for name, need in call.needs.items():
                 try:
-                    found[name] = _evaluated(writer, reader, cases[name], str(need))
+                    found[name] = _evaluated(writer, reader, cases[name], need)
                 except (AttributeError, NameError):
                     raise  # ours, never an operator's
                 except Exception as error:  # an operator that the evaluator lacks is judged by the test's own outputs
@@ -81,17 +82,16 @@ class _Function:
 
     def __init__(self, content: bytes, inputs: Sequence[Any]) -> None:
         self._onnx = importlib.import_module("onnx")
-        self._base = importlib.import_module("bench_adapter_onnx_float64")
-        self._fast = importlib.import_module("bench_adapter_onnx_operators").fast_operators(self._onnx)
+        self._fast = onnx_operators.fast_operators(self._onnx)
         self.model = self._onnx.ModelProto.FromString(content)
         if self.model.functions:
             self.model = importlib.import_module("onnx.inliner").inline_local_functions(self.model)
         _widen_graph(self._onnx, self.model.graph)
-        self.model = self._base.promoted(self._onnx, self.model)
+        self.model = onnx_float64.promoted(self._onnx, self.model)
         initialized = {tensor.name for tensor in self.model.graph.initializer}
         names = [value.name for value in self.model.graph.input if value.name not in initialized]
         self.inputs = dict(zip(names, map(_double, inputs)))
-        steered = (node for node in self.model.graph.node if node.op_type in self._base.STEERING)
+        steered = (node for node in self.model.graph.node if node.op_type in onnx_float64.STEERING)
         self.steering = {name for node in steered for name in node.input[1:]}
 
     def __call__(self, inputs: Mapping[str, Any], change: Any = None) -> list[Any]:
@@ -118,9 +118,9 @@ class _Function:
             return self._evaluator(model, fast=False, inputs=inputs)  # what the fast ones lack, onnx's own may have
 
     def _change(self, graph: Any, change: Any) -> None:
-        steering = {name for node in graph.node if node.op_type in self._base.STEERING for name in node.input[1:]}
+        steering = {name for node in graph.node if node.op_type in onnx_float64.STEERING for name in node.input[1:]}
         for tensor in graph.initializer:
-            if tensor.data_type == self._base.DOUBLE and tensor.name not in steering:
+            if tensor.data_type == onnx_float64.DOUBLE and tensor.name not in steering:
                 values = change(self._onnx.numpy_helper.to_array(tensor))
                 tensor.CopyFrom(self._onnx.numpy_helper.from_array(values, tensor.name))
 

@@ -12,12 +12,12 @@ from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom
 from bench_plugin.inventory.models import Model
-from bench_plugin.pipeline import graph_tasks, subjects
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
-from bench_plugin.pipeline.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
-from bench_plugin.pipeline.subjects import InputSet, Subject
+from bench_plugin.pipeline.tasks import graph_tasks, subjects
+from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
+from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 from bench_plugin.reach.processes.client import Limits
 
 

@@ -25,12 +25,12 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status
 from bench_plugin.domain.precision import PRECISIONS
-from bench_plugin.pipeline import graph_tasks
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
-from bench_plugin.pipeline.subjects import Subject
+from bench_plugin.pipeline.tasks import graph_tasks
+from bench_plugin.pipeline.tasks.subjects import Subject
 
 PERTURBED_RUNS = 2  # of a quantised graph, to find the inputs whose rounding is stable
 LAYERED = "qdq"  # the pre-quantised models that can be taken apart at their quantisations
@@ -45,8 +45,9 @@ class Equivalence:
         self._models = CompiledModels(parts)
 
     def need(self, cell: Cell) -> Need:
-        """What a compiled model occupies; bf16 cannot prove structure, so the same cell in fp32 comes before."""
-        return self._models.need(cell, after=(_in_fp32(cell),) if cell.precision == "bf16" else ())
+        """What a compiled model occupies; where a precision cannot prove structure, the cell that can comes before."""
+        prover = PRECISIONS[cell.precision].proven_by
+        return self._models.need(cell, after=(replace(cell, precision=prover, graph=""),) if prover else ())
 
     def run(self, request: Request) -> Outcome:
         """Compute the cell; everything unforeseen is an exception."""
@@ -191,10 +192,6 @@ class Equivalence:
 def checker(parts: Parts) -> Checker:
     """What registry.py asks this folder for."""
     return Equivalence(parts)
-
-
-def _in_fp32(cell: Cell) -> Cell:
-    return replace(cell, precision="fp32", graph="")
 
 
 def _note_others(run: CellRun, others: Mapping[Cell, Outcome]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bench_plugin.checks.compiled.compiling import CompiledModels
-from bench_plugin.pipeline import graph_tasks
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.stages import Done
-from bench_plugin.pipeline.subjects import Arrays, Subject
+from bench_plugin.pipeline.tasks import graph_tasks
+from bench_plugin.pipeline.tasks.subjects import Arrays, Subject
 
 
 def layer_results(run: CellRun, models: CompiledModels, graph: Subject) -> tuple[Arrays, Done] | None:

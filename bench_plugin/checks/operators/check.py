@@ -30,12 +30,12 @@ from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.domain.recipes import recipe
-from bench_plugin.pipeline.case_subjects import of_case, outputs_of
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.compile_run import CompileRun
-from bench_plugin.pipeline.compile_tasks import CompileTasks
-from bench_plugin.pipeline.corpus import CaseData, Corpus, CorpusFailed, needed_kinds, newer
 from bench_plugin.pipeline.schedule import Need
+from bench_plugin.pipeline.tasks.case_subjects import of_case, outputs_of
+from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
+from bench_plugin.pipeline.tasks.corpus import CaseData, Corpus, CorpusFailed, needed_kinds, newer
 from bench_plugin.reach.processes.client import Limits
 from bench_plugin.reach.processes.zipapp import agent_digest
 

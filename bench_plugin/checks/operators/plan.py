@@ -10,7 +10,8 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.settings import Selection
 from bench_plugin.inventory.cases import Case, sample
 from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.matrix.planner import ONNX, Planned, Planner, check_values, elsewhere, operator_compilers
+from bench_plugin.matrix.case_names import operator_cases
+from bench_plugin.matrix.planner import ONNX, Planned, Planner, elsewhere, operator_compilers
 
 SAMPLED = ("smoke", "quick", "published")  # profiles that take a fixed part of the cases
 
@@ -18,7 +19,7 @@ TOOLS = ("onnx_corpus", "onnx_operators", "onnx_float64", "onnx_truths")
 
 
 class OperatorPlanner:
-    """The default compiler unless others are named; cases by the profile, or by name."""
+    """The default compiler unless others are named; cases by the profile, or by ``--bench-cases``."""
 
     checks = frozenset({Check.OPERATOR})
 
@@ -55,8 +56,7 @@ class OperatorPlanner:
         cases = self._workspace.cases()
         wanted = selection.cases or tuple(name for name in selection.models if name in cases)
         if wanted:
-            check_values("case", wanted, cases)
-            return [cases[name] for name in wanted]
+            return operator_cases(cases, wanted)
         return sample(cases.values()) if selection.profile in SAMPLED else list(cases.values())
 
 

@@ -12,7 +12,7 @@ from bench_plugin.agent import packs
 from bench_plugin.compare.operator_rules import Value
 from bench_plugin.domain.outcome import STORABLE_SYMPTOMS, Failure, Stage, Symptom
 from bench_plugin.pipeline.cache import Cache
-from bench_plugin.pipeline.corpus import Pack, tensors
+from bench_plugin.pipeline.tasks.corpus import Pack, tensors
 
 DETAIL = 4000
 

@@ -16,9 +16,9 @@ from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Stage, Symptom
 from bench_plugin.generation.graphs import Graph
 from bench_plugin.generation.search import AGREED, FAILED, INVALID, REFUSED, SILENT, Signature, Tried, normalised
-from bench_plugin.pipeline.case_subjects import of_case, outputs_of
 from bench_plugin.pipeline.compile_run import CompiledRun, CompileRun
-from bench_plugin.pipeline.corpus import CaseData, Pack
+from bench_plugin.pipeline.tasks.case_subjects import of_case, outputs_of
+from bench_plugin.pipeline.tasks.corpus import CaseData, Pack
 from bench_plugin.reach.processes.client import AgentFailure, Limits
 
 BUILDER = "onnx_build"

@@ -9,13 +9,12 @@ from bench_plugin.compare.operator_rules import RULES_HASH
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Status
 from bench_plugin.domain.settings import Selection
-from bench_plugin.generation.catalogue import GRAPHS, OPERATORS
 from bench_plugin.generation.graphs import source_digest
 from bench_plugin.generation.search import available
 from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.matrix.planner import ONNX, Declared, Planned, Planner, check_values, elsewhere, operator_compilers
-
-NAMES = (*OPERATORS, GRAPHS)
+from bench_plugin.matrix.case_names import GENERATED as NAMES
+from bench_plugin.matrix.case_names import generated_names
+from bench_plugin.matrix.planner import ONNX, Declared, Planned, Planner, elsewhere, operator_compilers
 
 TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_truths")
 
@@ -47,8 +46,7 @@ class PropertyPlanner:
             wanted = tuple(name for name in selection.models if name in NAMES)
             if not wanted:
                 return  # models were asked for by name, and no operator is one of them
-        check_values("case", wanted, NAMES)
-        for name in wanted or NAMES:
+        for name in generated_names(self._workspace.cases, wanted) if wanted else NAMES:
             for compiler in operator_compilers(self._compilers, selection):
                 cell = Cell(check, name, ONNX, compiler=compiler)
                 declared = elsewhere(cell, selection, "generated graphs") or _without_hypothesis(cell)

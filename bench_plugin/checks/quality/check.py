@@ -7,9 +7,9 @@ from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.compare.quality import classification, paired_drop
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
-from bench_plugin.pipeline import graph_tasks, subjects
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.schedule import Need
+from bench_plugin.pipeline.tasks import graph_tasks, subjects
 
 MOST_DROP = 0.02  # of top-1, at the lower bound of its paired interval
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench_plugin.checks.compiled.plan import CompiledPlanner
+from bench_plugin.checks.compiled.planner import CompiledPlanner
 from bench_plugin.domain.cell import Check
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.planner import Planner

@@ -20,10 +20,10 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
-from bench_plugin.pipeline.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 
 # onnxruntime refuses these without having computed anything wrong: another evaluator may decide.
 REFUSALS = frozenset({Symptom.VERSION_SKEW, Symptom.UNSUPPORTED})

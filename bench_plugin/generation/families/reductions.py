@@ -15,7 +15,7 @@ def _reduced(shape: Shape, axes: Sequence[int], keep: bool) -> Shape:
 
 
 def _keeping(sketch: Sketch, row: Operator) -> tuple[Operator, int | None]:
-    """The row without ``keepdims``, which decides about shapes and so is drawn here."""
+    """The row without ``keepdims``, which decides about shapes and so is generated here."""
     others = {name: rule for name, rule in row.attributes.items() if name != "keepdims"}
     keep = sketch.among((None, 1, 0))
     return replace(row, attributes=others), keep

@@ -6,32 +6,52 @@ import hashlib
 import json
 import re
 import sys
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.records import Record, about, read
 
-KEYS: Mapping[str, type | tuple[type, ...]] = {
-    "title": str,
-    "interpreter": str,
-    "python": str,
-    "memory_gb": (int, float),
-    "serves": list,
-    "requirements": list,
-    "overrides": list,
-    "tools": list,
-    "no_deps": bool,
-}
 HOST = "host"
 PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
 PLACES = ("-i ", "-f ", "--index", "--extra-index", "--find-links")
+
+
+Texts = tuple[str, ...]
+
+
+class ToolchainFile(Record, frozen=True):
+    """An isolated Python environment. The lock beside it, ``<name>.lock``, pins what is installed."""
+
+    title: Annotated[str, about("what it is called")]
+    interpreter: Annotated[str, about("the range of Python versions, such as '>=3.11,<3.12'")] = ""
+    python: Annotated[
+        str, about("the interpreter of an environment that you keep yourself: host (that of pytest), or a path")
+    ] = ""
+    memory_gb: Annotated[float, about("resident size that its agent may reach, in GiB", gt=0)] = 8
+    serves: Annotated[Texts, about("frameworks and tools that it is for (default: its name)")] = ()
+    requirements: Annotated[Texts | None, about("what the lock is made from, as pip writes requirements")] = None
+    overrides: Annotated[Texts, about("requirements that win over those of distributions")] = ()
+    tools: Annotated[Texts, about("executables that it needs from the system")] = ()
+    no_deps: Annotated[bool, about("install the lock alone, whatever distributions ask for")] = False
+
+    def __post_init__(self) -> None:
+        """What a toolchain without an interpreter of its own needs. Raises ValueError."""
+        if not self.python and not self.interpreter:
+            raise ValueError("interpreter is missing")
+        if not self.python and self.requirements is None:
+            raise ValueError("requirements is missing")
+        try:
+            SpecifierSet(self.interpreter)
+        except InvalidSpecifier as error:
+            raise ValueError(
+                f"interpreter must be a version range such as '>=3.11,<3.12', found {self.interpreter!r}"
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -129,42 +149,17 @@ def normal(name: str) -> str:
 
 
 def read_toolchain(path: Path) -> Toolchain:
-    """Read ``path``; raise UsageError that names the file, the key and what would be right."""
-    try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not a TOML file: {error}") from error
-    for key, value in data.items():
-        if key not in KEYS:
-            raise UsageError(f"{path}: unknown key {key!r}; valid keys are {', '.join(KEYS)}")
-        if not isinstance(value, KEYS[key]):
-            raise UsageError(f"{path}: {key} has the wrong type: {value!r}")
-    own = data.get("python")
-    for key in ("title",) if own else ("title", "interpreter", "requirements"):
-        if key not in data:
-            raise UsageError(f"{path}: {key} is missing")
-    try:
-        SpecifierSet(data.get("interpreter", ""))
-    except InvalidSpecifier as error:
-        raise UsageError(
-            f"{path}: interpreter must be a version range such as '>=3.11,<3.12', found {data['interpreter']!r}"
-        ) from error
-    for key in ("requirements", "overrides"):
-        for text in _texts(data, key):
+    """Read ``path``. Raises UsageError that names the file, the line, the key and what would be right."""
+    said = read(path, ToolchainFile)
+    for key, texts in (("requirements", said.requirements or ()), ("overrides", said.overrides)):
+        for text in texts:
             _check_requirement(path, key, text)
     return Toolchain(
-        name=path.stem,
-        title=data["title"],
-        interpreter=data.get("interpreter", ""),
-        memory_gb=float(data.get("memory_gb", 8)),
-        serves=_texts(data, "serves") or (path.stem,),
-        requirements=_texts(data, "requirements"),
-        overrides=_texts(data, "overrides"),
-        tools=_texts(data, "tools"),
-        no_deps=data.get("no_deps", False),
-        path=path,
-        python=_own_python(path, own) if own else None,
-    )
+        name=path.stem, title=said.title, interpreter=said.interpreter, memory_gb=said.memory_gb,
+        serves=said.serves or (path.stem,), requirements=said.requirements or (), overrides=said.overrides,
+        tools=said.tools, no_deps=said.no_deps, path=path,
+        python=_own_python(path, said.python) if said.python else None,
+    )  # fmt: skip
 
 
 def _check_requirement(path: Path, key: str, text: str) -> None:
@@ -184,7 +179,3 @@ def _installed(python: Path) -> str:
     folders = sorted(python.parent.parent.glob("lib*/python*/site-packages/*.dist-info"))
     pins = {folder.name.removesuffix(".dist-info").partition("-")[::2] for folder in folders}
     return "".join(f"{name}=={version}\n" for name, version in sorted(pins))
-
-
-def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    return tuple(str(item) for item in data.get(key, []))

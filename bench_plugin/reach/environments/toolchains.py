@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,6 +40,9 @@ class Toolchains:
                 raise UsageError(f"toolchain folder {folder} does not exist")
             for path in sorted(folder.glob("*.toml")):
                 self._toolchains.setdefault(path.stem, read_toolchain(path))
+        self._makers = {name: threading.Lock() for name in self._toolchains}
+        self._running: set[subprocess.Popen[str]] = set()
+        self._cancelled = False
 
     @property
     def names(self) -> list[str]:
@@ -95,9 +100,12 @@ class Toolchains:
         self.check_tools(name)
         try:
             self._root.mkdir(parents=True, exist_ok=True)
-            with _lock(
-                self._root / f".{folder.name}.lock",
-                lambda: progress(f"waiting for another run that makes toolchain {name}"),
+            with (
+                self._makers[name],
+                _lock(
+                    self._root / f".{folder.name}.lock",
+                    lambda: progress(f"waiting for another run that makes toolchain {name}"),
+                ),
             ):
                 if not python.exists():
                     self._make(toolchain, folder, progress)
@@ -106,6 +114,12 @@ class Toolchains:
                 f"toolchain {name} cannot be made in {self._root}: {error.strerror or error}"
             ) from error
         return python
+
+    def cancel(self) -> None:
+        """End what is being made, now and from now on; whoever waits for it gets EnvironmentMissing."""
+        self._cancelled = True
+        for process in list(self._running):
+            process.kill()
 
     def check_tools(self, name: str) -> None:
         """Raises EnvironmentMissing when an executable that the toolchain needs is not on the PATH."""
@@ -153,10 +167,7 @@ class Toolchains:
         making = Path(tempfile.mkdtemp(prefix=prefix, dir=self._root))
         try:
             made = making / "environment"
-            run_uv(
-                ["venv", "--quiet", "--relocatable", "--no-project", "--python", str(interpreter), str(made)],
-                folder=self._root,
-            )
+            self._uv(["venv", "--quiet", "--relocatable", "--no-project", "--python", str(interpreter), str(made)])
             self._install(toolchain, _python(made))
             os.rename(made, folder)
         except UvFailed as error:
@@ -173,9 +184,24 @@ class Toolchains:
             # The backend option would redirect torch's whole family; the lock takes only torch itself from there.
             only_torch = python.parents[1] / "torch.lock"
             only_torch.write_text(_part(toolchain.lock_text, "torch"), "utf-8")
-            run_uv([*install, "--no-deps", "--torch-backend=cpu", "-r", str(only_torch)], folder=self._root)
+            self._uv([*install, "--no-deps", "--torch-backend=cpu", "-r", str(only_torch)])
             install.append("--no-deps")
-        run_uv([*install, "-r", str(toolchain.lock_path.resolve())], folder=self._root)
+        self._uv([*install, "-r", str(toolchain.lock_path.resolve())])
+
+    def _uv(self, arguments: Sequence[str]) -> None:
+        """Run uv such that ``cancel`` ends it."""
+        processes: list[subprocess.Popen[str]] = []
+
+        def started(process: subprocess.Popen[str]) -> None:
+            processes.append(process)
+            self._running.add(process)
+            if self._cancelled:
+                process.kill()
+
+        try:
+            run_uv(arguments, folder=self._root, started=started)
+        finally:
+            self._running.difference_update(processes)
 
 
 def _python(folder: Path) -> Path:

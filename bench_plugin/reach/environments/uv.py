@@ -1,13 +1,18 @@
-"""Run uv: found through its package, told what pip's configuration says about the registry."""
+"""Run uv: found through its package, told what pip's configuration says about the registry.
+
+``python -m bench_plugin.reach.environments.uv ARGUMENTS`` does that from a clone in which nothing is installed yet;
+it needs the standard library and the package uv (README, "Start").
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench_plugin.domain.errors import EnvironmentMissing
+from bench_plugin.domain.errors import BenchError, EnvironmentMissing
 from bench_plugin.reach.environments.pip_config import read_pip_config
 
 INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL")
@@ -59,35 +64,52 @@ def _no_index(environment: Mapping[str, str]) -> bool:
     return read_pip_config(environment).no_index and not any(name in environment for name in INDEX_VARIABLES)
 
 
-def run_uv(arguments: Sequence[str], *, folder: Path, seconds: float = 3600) -> str:
+def uv_command(arguments: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """The command line for ``arguments``. Raises EnvironmentMissing when uv is absent."""
+    command = [str(uv_binary()), *arguments]
+    return [*command, "--no-index"] if arguments[:1] == ["pip"] and _no_index(environment) else command
+
+
+def run_uv(
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    seconds: float = 3600,
+    started: Callable[[subprocess.Popen[str]], None] = lambda process: None,
+) -> str:
     """Run uv with ``arguments`` in ``folder``; returns its standard output.
+
+    ``started`` is called with the process, which somebody else may kill.
 
     Raises UvFailed with the first useful line of what uv wrote, or EnvironmentMissing when uv is absent.
     """
-    command = [str(uv_binary()), "--color", "never", "--no-progress", *arguments]
-    if arguments[0] == "pip" and _no_index(os.environ):
-        command.append("--no-index")
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=uv_environment(os.environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
+    command = [*uv_command(arguments, os.environ), "--color", "never", "--no-progress"]
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env=uv_environment(os.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    ) as process:
+        started(process)
+        try:
+            output, complaints = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            raise UvFailed(
+                f"uv {arguments[0]} did not finish in {seconds:.0f} s; is the package registry reachable?", ""
+            ) from error
+        except BaseException:  # Ctrl-C: uv ends with who waits for it
+            process.kill()
+            raise
+    if process.returncode != 0:
         raise UvFailed(
-            f"uv {arguments[0]} did not finish in {seconds:.0f} s; is the package registry reachable?", ""
-        ) from error
-    if done.returncode != 0:
-        raise UvFailed(
-            first_useful_line(done.stderr) or f"uv {arguments[0]} ended with code {done.returncode}", done.stderr
+            first_useful_line(complaints) or f"uv {arguments[0]} ended with code {process.returncode}", complaints
         )
-    return done.stdout
+    return output
 
 
 def first_useful_line(text: str) -> str:
@@ -100,3 +122,16 @@ def first_useful_line(text: str) -> str:
     causes = [line.removeprefix("cause:").strip() for line in lines if line.startswith("cause:")]
     head = (errors or lines or [""])[0]
     return f"{head} ({causes[-1]})" if causes else head
+
+
+def main() -> None:
+    """Become uv, with the arguments of this process."""
+    try:
+        command = uv_command(sys.argv[1:], os.environ)
+        os.execve(command[0], command, uv_environment(os.environ))
+    except BenchError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

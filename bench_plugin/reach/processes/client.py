@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bench_plugin.agent import wire
 from bench_plugin.agent.arrays import from_numpy, to_numpy
@@ -36,6 +36,14 @@ class Limits:
 
     seconds: float
     memory_bytes: int
+
+
+class Source(NamedTuple):
+    """An adapter's file as an agent is sent it; ``module`` is the dotted name that other adapters import it by."""
+
+    name: str
+    text: bytes
+    module: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ class Agent:
     channel: Channel
     process: Process
     log: Path
-    adapters: Callable[[str], Sequence[tuple[str, bytes]]]
+    adapters: Callable[[str], Sequence[Source]]
     results: Path
     calls: int = 0
     lost: bool = False
@@ -150,11 +158,11 @@ class Agent:
 
     def _load(self, adapter: str, limits: Limits) -> None:
         """Send the adapter and those that it uses, unless the agent has them as they are."""
-        for name, source in self.adapters(adapter):
-            digest = hashlib.sha256(source).hexdigest()
+        for name, text, module in self.adapters(adapter):
+            digest = hashlib.sha256(text).hexdigest()
             if self._loaded.get(name) != digest:
-                blob = wire.Array("bytes", (len(source),), source)
-                self._ask(wire.LOAD, {"adapter": name, "sha256": digest}, limits, [blob])
+                blob = wire.Array("bytes", (len(text),), text)
+                self._ask(wire.LOAD, {"adapter": name, "sha256": digest, "module": module}, limits, [blob])
                 self._loaded[name] = digest
 
     def _place(self, path: Path, limits: Limits) -> dict[str, str]:

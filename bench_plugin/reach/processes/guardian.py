@@ -42,8 +42,9 @@ class Guardian:
     def run(self) -> None:
         """Serve until end-of-file, then leave nothing."""
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
-            # A terminal's Ctrl-C is pytest's to handle. A handler ends at exec; SIG_IGN would be the agents' for life.
+        for number in {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, *_ignored()}:
+            # A terminal's Ctrl-C is pytest's to handle. A handler ends at exec; SIG_IGN would be the agents' for life,
+            # also where it was handed down: nohup ignores SIGHUP, a shell's background jobs SIGINT and SIGQUIT.
             signal.signal(number, lambda number, frame: None)
         signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
@@ -128,6 +129,11 @@ class Guardian:
             self._connection.send(json.dumps(answer).encode())
         except OSError:
             return  # pytest is gone: end-of-file comes next
+
+
+def _ignored() -> list[int]:
+    """The signals that this process ignores: Python's own choice (SIGPIPE) and what its parent handed down."""
+    return [number for number in signal.valid_signals() if signal.getsignal(number) is signal.SIG_IGN]
 
 
 def descendants(pid: int) -> Iterator[int]:

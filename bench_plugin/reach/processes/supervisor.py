@@ -15,7 +15,7 @@ from pathlib import Path
 from bench_plugin.agent.channel import Channel
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.paths import cache_root
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
+from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.memory import resident
 from bench_plugin.reach.processes.nursery import Child, Nursery
 from bench_plugin.reach.processes.zipapp import build_agent
@@ -68,7 +68,7 @@ class AgentPool:
         self,
         environments: Callable[[str], Path],
         folder: Path,
-        adapters: Callable[[str], Sequence[tuple[str, bytes]]],
+        adapters: Callable[[str], Sequence[Source]],
         scratch: Path | None = None,
     ) -> None:
         self._environments = environments
@@ -104,6 +104,28 @@ class AgentPool:
                     agent.close()
                 if agent.lost:
                     place.agent = None
+
+    def prepare(self, toolchain: str, *, role: str) -> None:
+        """Start the toolchain's agent of this role beside what goes on, unless it is there; a lease waits for it.
+
+        Why it cannot be started is told by that lease.
+        """
+        with self._lock:
+            place = self._places.setdefault((toolchain, role), _Place())
+        if place.lock.acquire(blocking=False):
+            threading.Thread(target=self._prepared, args=(toolchain, place), name="bench-prepare", daemon=True).start()
+
+    def _prepared(self, toolchain: str, place: _Place) -> None:
+        """Fill a place, whose lock is held and given back here."""
+        try:
+            if place.agent is None:
+                place.agent = self._start(toolchain)
+                if self._closed:
+                    place.agent.close()
+        except BenchError:  # whoever leases it tries again
+            pass
+        finally:
+            place.lock.release()
 
     def busy(self, toolchain: str, role: str = "") -> bool:
         """Whether somebody holds the toolchain's agent."""

@@ -38,5 +38,5 @@ def build_agent(folder: Path) -> Path:
 
 
 def _sources() -> list[tuple[str, bytes]]:
-    files = sorted((PACKAGE / "agent").glob("*.py"))
-    return [(f"bench_plugin/agent/{path.name}", path.read_bytes()) for path in files]
+    files = sorted((PACKAGE / "agent").rglob("*.py"))
+    return [(f"bench_plugin/{path.relative_to(PACKAGE).as_posix()}", path.read_bytes()) for path in files]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell
+from bench_plugin.report.statuses import STATUSES, css_class
 
 SUFFIX = "html"
 
@@ -12,13 +13,18 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; color: #1b1f24; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: 1rem 0; font-size: 14px; }
 th, td { border: 1px solid #d0d7de; padding: .3rem .6rem; text-align: left; vertical-align: top; }
-th { background: #f6f8fa; } .supported { background: #dafbe1; } .mismatch { background: #ffd8b5; } .ERROR {
-background: #ffcecb; }
-.unsupported { background: #eaeef2; } .unverified { background: #fff8c5; } .version-skew { background: #ddf4ff; }
-.Not-provided, .not-run { color: #656d76; }
-@media (prefers-color-scheme: dark) { body { background: #0d1117; color: #e6edf3; } th { background: #161b22; }
- td.supported, td.mismatch, td.ERROR, td.unsupported, td.unverified, td.version-skew { color: #1b1f24; } }
+th { background: #f6f8fa; }
+@media (prefers-color-scheme: dark) { body { background: #0d1117; color: #e6edf3; } th { background: #161b22; } }
 """
+
+
+def style() -> str:
+    """The style sheet: a class per status; a cell with a background has dark text whatever the page's colours are."""
+    rules = [
+        f"td.{css_class(one.name)} {{ {f'background: {one.html}; color: #1b1f24' if one.html else 'color: #656d76'}; }}"
+        for one in STATUSES
+    ]
+    return STYLE + "\n".join(rules) + "\n"
 
 
 def render(document: Document) -> str:
@@ -26,7 +32,7 @@ def render(document: Document) -> str:
     body = "\n".join([f"<h1>{escape(document.title)}</h1>", *map(_block, document.blocks)])
     return (
         f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(document.title)}</title>\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{STYLE}</style></head>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{style()}</style></head>\n'
         f"<body>\n{body}\n</body>\n</html>\n"
     )
 
@@ -48,6 +54,6 @@ def _table(table: Table) -> str:
 
 
 def _cell(cell: TableCell) -> str:
-    status = f' class="{cell.status.replace(" ", "-")}"' if cell.status else ""
+    status = f' class="{css_class(cell.status)}"' if cell.status else ""
     hint = f' title="{escape(cell.hint, quote=True)}"' if cell.hint else ""
     return f"<td{status}{hint}>{escape(cell.text)}</td>"

@@ -6,11 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench_plugin.report.entries import Entry, entry, header_of, latest, partial
+from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.compiler_name import CompilerName
+from bench_plugin.domain.precision import PRECISIONS
+from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, partial, worst_entry
 
-CHECKS = ("equivalence", "quality")
-ORDER = ("fp32", "fp16", "bf16", "w16", "w8a8", "w8a8-dyn", "w8")
+COMPILED_CHECKS = ("equivalence", "quality")
+ORDER = tuple(PRECISIONS)
 LOCAL = "local"
+BY_THE_TOOL = "by the tool"
 
 
 @dataclass(frozen=True)
@@ -52,17 +56,20 @@ class CompiledGrid:
 def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> CompiledGrid:
     """Join the rows of one or several results files."""
     header = header_of(rows)
-    entries = [entry(row) for row in latest(rows, CHECKS)]
+    entries = [entry(row) for row in latest(rows, COMPILED_CHECKS)]
     titles = header.get("titles", {})
     compilers = titles.get("compilers", {})
     local = [one for one in entries if one.cell.get("target", LOCAL) == LOCAL]
-    cells = {(one.cell["check"], line_of(one), one.cell["compiler"]): one for one in local}
+    places: dict[tuple[str, Line, str], list[Entry]] = {}
+    for one in local:
+        places.setdefault((one.cell["check"], line_of(one), one.cell["compiler"]), []).append(one)
+    cells = {place: worst_entry(found) for place, found in places.items()}
     known = list(titles.get("models", {}))
     lines = sorted({line for _, line, _ in cells}, key=lambda line: _place(line, known))
     columns = _columns(local, compilers)
     return CompiledGrid(
         lines=tuple(lines), columns=tuple(columns),
-        headings={name: _heading(name, compilers) for name in columns}, titles=titles.get("models", {}), cells=cells,
+        headings={name: heading(name, compilers) for name in columns}, titles=titles.get("models", {}), cells=cells,
         cross=tuple(one for one in entries if one.cell.get("target", LOCAL) != LOCAL), entries=tuple(entries),
         compilers=compilers, partial=partial(rows), header=header, notes=tuple(notes),
     )  # fmt: skip
@@ -74,24 +81,14 @@ def line_of(one: Entry) -> Line:
     source = f"{cell['framework']} ({cell['exporter']})" if cell.get("exporter") else str(cell["framework"])
     precision = str(cell.get("precision", "fp32"))
     graph = str(cell.get("graph", ""))
-    quantiser = graph if graph != precision else ""
-    own = precision.startswith("w") and not graph
-    return Line(str(cell["model"]), source, precision, "own" if own else quantiser)
+    by_the_tool = BY_THE_TOOL if Cell.from_axes(cell).quantiser else ""
+    return Line(str(cell["model"]), source, precision, (graph if graph != precision else "") if graph else by_the_tool)
 
 
 def _columns(entries: Iterable[Entry], compilers: Mapping[str, Any]) -> list[str]:
     present = dict.fromkeys(str(one.cell["compiler"]) for one in entries)
     known = list(compilers)
-    return sorted(present, key=lambda name: (_index(name.partition("[")[0], known), name))
-
-
-def _heading(name: str, compilers: Mapping[str, Mapping[str, Any]]) -> str:
-    base, _, backend = name.partition("[")
-    row = compilers.get(base)
-    if row is None:
-        return name
-    title = f"{row['title']} {row['version']}".strip()
-    return f"{title} [{backend}" if backend else title
+    return sorted(present, key=lambda name: (_index(CompilerName.parse(name, known).compiler, known), name))
 
 
 def _place(line: Line, known: Sequence[str]) -> tuple[Any, ...]:

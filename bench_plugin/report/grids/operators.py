@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench_plugin.domain.outcome import normalised
-from bench_plugin.report.entries import FAILED, Entry, entry, header_of, latest, partial
+from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, partial
+from bench_plugin.report.statuses import SCORED, worst
 
 CHECK = "operator"
-# From bad to good: the first that an operator has is its worst.
-SEVERITY = ("ERROR", "mismatch", "unsupported", "version skew", "unverified", "Not provided", "supported")
-SCORED = ("supported", *FAILED)
 BESIDE = "(beside others only)"
 GROUPS = {
     "node": "(functions expanded)", "simple": "(small graphs)", "light": "(networks)",
@@ -26,6 +24,7 @@ class Tally:
     """Cases of one operator (or of all) in one compiler."""
 
     statuses: Counter[str] = field(default_factory=Counter)
+    shown: set[str] = field(default_factory=set)
     reasons: Counter[str] = field(default_factory=Counter)
     stock: int = 0
     converted: int = 0
@@ -35,7 +34,7 @@ class Tally:
     @property
     def worst(self) -> str:
         """The most serious status."""
-        return next((status for status in SEVERITY if self.statuses[status]), "supported")
+        return worst(self.shown)
 
     @property
     def cases(self) -> int:
@@ -66,6 +65,7 @@ class Tally:
     def add(self, one: Entry) -> None:
         """Count a cell."""
         self.statuses[one.status] += 1
+        self.shown.add(one.shown)
         self.stock += one.numbers.get("stock") == "pass"
         self.converted += (one.numbers.get("converted") or {}).get("status") == "supported"
         opset = int(one.numbers.get("opset") or 0)
@@ -110,7 +110,7 @@ def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> 
     return OperatorGrid(
         operators=tuple(sorted(place for place in places if not place.startswith("("))),
         groups=tuple(sorted(place for place in places if place.startswith("("))), compilers=tuple(compilers),
-        headings={name: _heading(name, titles) for name in compilers}, tallies=tallies, totals=totals,
+        headings={name: heading(name, titles) for name in compilers}, tallies=tallies, totals=totals,
         entries=tuple(entries), partial=partial(rows), header=header, notes=tuple(notes),
     )  # fmt: skip
 
@@ -152,8 +152,3 @@ def _places(one: Entry, alone: Iterable[str]) -> Iterator[str]:
     for name in operators:
         if name not in alone:
             yield f"{name} {BESIDE}"
-
-
-def _heading(name: str, titles: Mapping[str, Any]) -> str:
-    row = titles.get(name.partition("[")[0], {})
-    return " ".join(part for part in (row.get("title", name), row.get("version", "")) if part)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_plugin.domain.outcome import Stage
-from bench_plugin.report.entries import Entry, entry, header_of, latest, partial
+from bench_plugin.report.entries import Entry, absent, entry, header_of, heading, latest, partial, worst_entry
 from bench_plugin.report.grids.published import Published, published_grid
+from bench_plugin.report.statuses import NOT_RUN, worst
 
-NOT_RUN = "not run"
 ROUND_TRIPS = ("export", "import")
 FUNNEL = (Stage.BUILD, Stage.REFERENCE, Stage.EXPORT, Stage.CHECK, Stage.IMPORT, Stage.RUN, Stage.COMPARE)
 
@@ -45,8 +45,42 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Joined:
+    """One place of the grid: the worst export and the worst import of all pairs of a model and a framework."""
+
+    pairs: tuple[Pair, ...]
+    export: Entry
+    imported: Entry
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Every cell that is joined here."""
+        return tuple(one for pair in self.pairs for one in (pair.export, pair.imported))
+
+    @property
+    def text(self) -> str:
+        """``export / import`` in the published vocabulary."""
+        return f"{self.export.status} / {self.imported.status}"
+
+    @property
+    def status(self) -> str:
+        """The status that colours the place: the worse of the two."""
+        return worst((self.export.shown, self.imported.shown))
+
+    @property
+    def error(self) -> float | None:
+        """The largest E of all cells."""
+        return max((one.error for one in self.entries if one.error is not None), default=None)
+
+    @property
+    def fine(self) -> int:
+        """How many pairs are supported in both directions."""
+        return sum(pair.export.shown == pair.imported.shown == "supported" for pair in self.pairs)
+
+
+@dataclass(frozen=True)
 class Grid:
-    """Everything that a page shows. ``pairs`` is keyed by model and framework; the first pair is the grid's."""
+    """Everything that a page shows. ``pairs`` is keyed by model and framework."""
 
     models: tuple[str, ...]
     frameworks: tuple[str, ...]
@@ -60,14 +94,13 @@ class Grid:
     published: Published
     notes: tuple[str, ...]
 
-    def first(self, model: str, framework: str) -> Pair | None:
-        """The pair that the grid shows: the framework's first default one."""
-        found = self.pairs.get((model, framework), ())
-        return found[0] if found else None
-
-    def failures(self) -> list[Entry]:
-        """Every cell that is neither supported nor declared, in the order of the rows."""
-        return [one for one in self.entries if one.key and one.status != "supported"]
+    def joined(self, model: str, framework: str) -> Joined | None:
+        """What the grid shows of a model in a framework: the worst of the pairs that were computed."""
+        pairs = self.pairs.get((model, framework), ())
+        if not pairs:
+            return None
+        exports, imports = ([getattr(pair, side) for pair in pairs] for side in ("export", "imported"))
+        return Joined(pairs, worst_entry(exports), worst_entry(imports))
 
     def differing(self) -> int:
         """How many cells merely converted: supported by the older rule, but not verified here."""
@@ -84,7 +117,7 @@ def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> 
     return Grid(
         models=tuple(models), frameworks=tuple(frameworks),
         titles={name: titles.get("models", {}).get(name, name) for name in models},
-        headings={name: _heading(name, titles.get("frameworks", {})) for name in frameworks},
+        headings={name: heading(name, titles.get("frameworks", {})) for name in frameworks},
         pairs=_pairs(entries), entries=tuple(entries), funnel=_funnel(entries), partial=partial(rows), header=header,
         published=published_grid(), notes=tuple(notes),
     )  # fmt: skip
@@ -114,8 +147,8 @@ def _pairs(entries: Iterable[Entry]) -> dict[tuple[str, str], tuple[Pair, ...]]:
 
 
 def _missing(check: str, source: tuple[Any, ...]) -> Entry:
-    cell = {"check": check, **dict(zip(("model", "framework", "exporter", "opset"), source, strict=True))}
-    return Entry(NOT_RUN, "", "", None, None, False, "", (), "", "", cell, {}, {}, {}, {}, "")
+    axes = zip(("model", "framework", "exporter", "opset"), source, strict=True)
+    return absent(NOT_RUN, {"check": check, **dict(axes)})
 
 
 def _funnel(entries: Sequence[Entry]) -> tuple[tuple[str, int], ...]:
@@ -142,8 +175,3 @@ def _past(one: Entry, stage: Stage) -> bool:
 def _order(entries: Iterable[Entry], axis: str, titles: Mapping[str, Any]) -> list[str]:
     present = dict.fromkeys(one.cell[axis] for one in entries)
     return [name for name in titles if name in present] + [name for name in present if name not in titles]
-
-
-def _heading(name: str, titles: Mapping[str, Any]) -> str:
-    title = titles.get(name)
-    return f"{title['title']} {title['version']}".strip() if title else name

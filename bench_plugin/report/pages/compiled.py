@@ -2,61 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.report.blocks import (
-    Block,
-    Document,
-    Heading,
-    Paragraph,
-    Table,
-    TableCell,
-    first_line,
-    number,
-    provenance,
-    where,
-)
+from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell
 from bench_plugin.report.entries import Entry
-from bench_plugin.report.grids.compiled import LOCAL, ORDER, CompiledGrid, Line, line_of
-
-LEGEND = (
-    ("supported", "the artefact ran and computes what the compiler was asked to compute"),
-    ("mismatch", "it ran, but the values, a shape or a type are wrong; in quality: it does its task worse"),
-    ("ERROR", "an exception, an invalid artefact, a crash, a timeout or too much memory"),
-    ("unsupported", "the compiler says that it does not do this, or silently would have done something else"),
-    ("Not provided", "the framework has no such model, or a tool is not there"),
-    ("unverified", "a predecessor failed, nothing was run, or nothing says what the numbers should be"),
+from bench_plugin.report.formats.tabular import flat
+from bench_plugin.report.grids.compiled import COMPILED_CHECKS, LOCAL, ORDER, CompiledGrid, Line, build_grid, line_of
+from bench_plugin.report.pages.page import Page
+from bench_plugin.report.parts import (
+    failures_table,
+    first_line,
+    how_models_were_made,
+    legend_table,
+    made_with,
+    mark,
+    number,
+    remarks,
+    run_line,
 )
 
-
-def equivalence_page(grid: CompiledGrid) -> Document:
-    """The whole page."""
-    blocks: list[Block] = [*_opening(grid), main_table(grid), Heading("Legend"), _legend(grid)]
-    if quality := _quality(grid):
-        text = "Accuracy on the test set, and what it lost against the framework's own model on the same images."
-        blocks += [Heading("Quality"), Paragraph(text), quality]
-    blocks += [Heading("Semantic preservation"), Paragraph(PRESERVATION), _preservation(grid)]
-    blocks += [Heading("Formats and precisions by compiler"), Paragraph(DECLARED), _formats(grid)]
-    blocks += [Heading("Hardware by compiler"), _hardware(grid)]
-    blocks += [Heading("What it took, and what really ran"), _costs(grid)]
-    if failures := _failures(grid):
-        blocks += [Heading("What is not supported, and why"), failures]
-    if mutants := _mutants(grid):
-        blocks += [Heading("Mutants by precision"), Paragraph(MUTANTS), mutants]
-    blocks += [Heading("Made with"), *provenance(grid.header)]
-    return Document("Compiled models", tuple(blocks))
-
-
+NAME = "equivalence"
+CHECKS: tuple[str, ...] = COMPILED_CHECKS
+OPENING = (
+    "Does the compiled model still compute the same function? E is the error against the float64 reference of what the "
+    "compiler was asked to compute, as a share of what the inputs change; dB is the signal to noise ratio against "
+    "the unrounded model, for precisions that round weights or activations."
+)
+QUALITY = "Accuracy on the test set, and what it lost against the framework's own model on the same images."
 PRESERVATION = (
     "Of the cells in which a compiler gave an artefact that ran and something says what it should compute: how many "
     "compute it. The worst share is of the tolerance that was used up (1 is the limit)."
 )
 DECLARED = "D: declared by the adapter. P: proven by this run, at least one cell is supported. A dash: not offered."
 MUTANTS = (
-    "Each file with a mistake made on purpose, judged at each precision: the share that the verdict catches. What a "
+    "Each file with a mistake made on purpose, judged at each precision: the share that the verdict detects. What a "
     "precision cannot see, its fp32 cell has to."
 )
+
+
+SHOWN = {"loose": "fast-math", "fast-math": "fast-math", "simulated": "simulated"}  # flags of a row
+MARKS = (
+    ("(by the tool)", "quantised, or converted to float16, by the tool itself"),
+    ("(qdq), (w16) …", "a pre-quantised or pre-converted model was compiled"),
+    ("fast-math", "the compiler's default is fast-math, so the tolerance is wider"),
+    ("simulated", "the artefact computes in floating point what it should compute in integers"),
+    ("!", "a known failure passed: pytest failed the cell until its row is removed"),
+)
+
+
+def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
+    """The page of the equivalence and quality rows."""
+    grid = build_grid(rows, notes)
+    tables = {"Compiled models": main_table(grid), "Quality: accuracy and what it lost": quality_table(grid)}
+    grids = tuple((heading, table) for heading, table in tables.items() if table.rows)
+    return Page(NAME, equivalence_page(grid), grids, grid.entries, compiled_data(grid), (grid.partial, *grid.notes))
+
+
+def equivalence_page(grid: CompiledGrid) -> Document:
+    """The whole page."""
+    blocks: list[Block] = [*run_line(grid.header), Paragraph(OPENING), *remarks(grid.partial, *grid.notes)]
+    blocks += [main_table(grid), Heading("Legend"), legend_table(grid.entries, _marks(grid))]
+    if (quality := quality_table(grid)).rows:
+        blocks += [Heading("Quality"), Paragraph(QUALITY), quality]
+    blocks += how_models_were_made(grid.entries, grid.titles)
+    blocks += [Heading("Semantic preservation"), Paragraph(PRESERVATION), _preservation(grid)]
+    blocks += [Heading("Formats and precisions by compiler"), Paragraph(DECLARED), _formats(grid)]
+    blocks += [Heading("Hardware by compiler"), _hardware(grid)]
+    blocks += [Heading("What it took, and what really ran"), _costs(grid), *failures_table(grid.entries, describe)]
+    if mutants := _mutants(grid):
+        blocks += [Heading("Mutants by precision"), Paragraph(MUTANTS), mutants]
+    return Document("Compiled models", (*blocks, *made_with(grid.header)))
+
+
+def compiled_data(grid: CompiledGrid) -> dict[str, Any]:
+    """The cells with numbers, placement and artefacts, and what the run was, as plain data."""
+    cells = [
+        flat(entry) | {"numbers": entry.numbers, "placement": entry.placement, "artefacts": entry.artefacts}
+        for entry in grid.entries
+    ]
+    return {"cells": cells, "compilers": grid.compilers, "partial": grid.partial, "header": grid.header}
 
 
 def main_table(grid: CompiledGrid) -> Table:
@@ -66,23 +91,38 @@ def main_table(grid: CompiledGrid) -> Table:
         found = [grid.cells.get(("equivalence", line, name)) for name in grid.columns]
         if any(found):
             rows.append((*_head(grid, line), *(_place(one) for one in found)))
-    heads = ("model", "source", "precision", *(grid.headings[name] for name in grid.columns))
-    return Table(heads, tuple(rows))
+    return Table(_heads(grid), tuple(rows), keys=3)
+
+
+def quality_table(grid: CompiledGrid) -> Table:
+    """The same rows and columns with the accuracy and what it lost; without rows when nothing was judged so."""
+    rows = []
+    for line in grid.lines:
+        found = [grid.cells.get(("quality", line, name)) for name in grid.columns]
+        if any(found):
+            rows.append((*_head(grid, line), *(_accuracy(one) for one in found)))
+    return Table(_heads(grid), tuple(rows), keys=3)
+
+
+def _marks(grid: CompiledGrid) -> list[tuple[str, str]]:
+    """The marks that the main table has."""
+    text = " ".join(cell.text for row in main_table(grid).rows for cell in row)
+    return [(shown, said) for shown, said in MARKS if any(one in text for one in shown.rstrip(" …").split(", "))]
+
+
+def describe(one: Entry) -> str:
+    """A cell in words: check, model, source, compiler, precision, and the target where it is not this machine."""
+    line, target = line_of(one), one.cell.get("target", LOCAL)
+    words = [one.cell["check"], line.model, line.source, one.cell["compiler"], line.text]
+    return " ".join([*map(str, words), *([str(target)] if target != LOCAL else [])])
+
+
+def _heads(grid: CompiledGrid) -> tuple[str, ...]:
+    return ("model", "source", "precision", *(grid.headings[name] for name in grid.columns))
 
 
 def _head(grid: CompiledGrid, line: Line) -> tuple[TableCell, ...]:
     return TableCell(grid.titles.get(line.model, line.model)), TableCell(line.source), TableCell(line.text)
-
-
-def _opening(grid: CompiledGrid) -> Iterator[Block]:
-    yield Paragraph(
-        "Does the compiled model still compute the same function? E is the error against the float64 truth of what the "
-        "compiler was asked to compute, as a share of what the inputs change; dB is the signal to noise ratio against "
-        "the unrounded model, for precisions that round weights or activations."
-    )
-    for remark in (grid.partial, *grid.notes):
-        if remark:
-            yield Paragraph(remark)
 
 
 def _place(one: Entry | None) -> TableCell:
@@ -94,37 +134,16 @@ def _place(one: Entry | None) -> TableCell:
         text += f" ({number(one.error)})"
     elif ratio is not None:
         text += f" ({ratio:.0f} dB)"
-    marks = [flag for flag in one.flags if flag in ("loose", "simulated") or flag.startswith("bf16 only")]
-    return TableCell(f"{text} {' '.join(marks)}".strip(), one.status, one.reason)
-
-
-def _legend(grid: CompiledGrid) -> Table:
-    present = {one.status for one in grid.entries} | {"supported"}
-    rows = [(TableCell(status, status), TableCell(text)) for status, text in LEGEND if status in present]
-    rows.append(
-        (TableCell("(own), (qdq) …"), TableCell("who rounds: the tool by itself, or a ready graph it was handed"))
-    )
-    rows.append((TableCell("loose"), TableCell("the compiler's default is fast arithmetic, so the tolerance is wider")))
-    return Table(("shown", "meaning"), tuple(rows))
-
-
-def _quality(grid: CompiledGrid) -> Table | None:
-    rows = []
-    for line in grid.lines:
-        found = [grid.cells.get(("quality", line, name)) for name in grid.columns]
-        if any(found):
-            rows.append((*_head(grid, line), *(_accuracy(one) for one in found)))
-    heads = ("model", "source", "precision", *(grid.headings[name] for name in grid.columns))
-    return Table(heads, tuple(rows)) if rows else None
+    marks = [SHOWN.get(flag, flag) for flag in one.flags if flag in SHOWN or flag.startswith("bf16 only")]
+    return TableCell(" ".join([text, *marks, mark(one)]).strip(), one.shown, one.reason)
 
 
 def _accuracy(one: Entry | None) -> TableCell:
     if one is None:
         return TableCell("–")
-    if "accuracy" not in one.numbers:
-        return TableCell(one.status, one.status, one.reason)
-    drop = one.numbers["drop"]["top1"]
-    return TableCell(f"{one.numbers['accuracy']:.1%} ({0.0 - drop:+.1%})", one.status, one.reason)
+    accuracy, drop = one.numbers.get("accuracy"), one.numbers.get("drop")
+    text = one.status if accuracy is None or drop is None else f"{accuracy:.1%} ({0.0 - drop['top1']:+.1%})"
+    return TableCell(f"{text} {mark(one)}".strip(), one.shown, one.reason)
 
 
 def _preservation(grid: CompiledGrid) -> Table:
@@ -220,38 +239,21 @@ def _costs(grid: CompiledGrid) -> Table:
         rows.append(tuple(TableCell(text) for text in cells))
     heads = (
         "model", "source", "precision", "compiler", "target", "compile s", "artefact MB", "peak MB",
-        "effective: read back / by error", "integer", "on requested backend", "dynamic",
+        "precision: read back / inferred from the error", "integer", "on requested backend", "dynamic",
     )  # fmt: skip
     return Table(heads, tuple(rows))
 
 
-def _failures(grid: CompiledGrid) -> Table | None:
-    rows = []
-    for one in grid.entries:
-        if not one.key or one.status == "supported":
-            continue
-        line = line_of(one)
-        target = one.cell.get("target", LOCAL)
-        words = [one.cell["check"], line.model, line.source, one.cell["compiler"], line.text]
-        cells = (" ".join([*map(str, words), *([str(target)] if target != LOCAL else [])]),)
-        rows.append((
-            TableCell(cells[0]), TableCell(one.status, one.status), TableCell(where(one)), TableCell(first_line(one)),
-            TableCell(one.expected), TableCell(one.key),
-        ))  # fmt: skip
-    heads = ("cell", "status", "stage: symptom", "first useful line", "known cause", "key")
-    return Table(heads, tuple(rows)) if rows else None
-
-
 def _mutants(grid: CompiledGrid) -> Table | None:
-    counts: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
+    counts: dict[tuple[str, str], list[tuple[int, int]]] = {}
     precisions = set()
     for one in grid.of_check("equivalence"):
         table = one.numbers.get("mutants") or {}
         if table:
             line = line_of(one)
             precisions.add(line.precision)
-            killed = sum(bool(row["killed"]) for row in table.values())
-            counts.setdefault((line.model, line.precision), []).append((killed, len(table), ""))
+            detected = sum(bool(row["killed"]) for row in table.values())
+            counts.setdefault((line.model, line.precision), []).append((detected, len(table)))
     if not counts:
         return None
     shown = [precision for precision in ORDER if precision in precisions]
@@ -260,7 +262,7 @@ def _mutants(grid: CompiledGrid) -> Table | None:
         cells = [TableCell(grid.titles.get(model, model))]
         for precision in shown:
             found = counts.get((model, precision), [])
-            killed, total = sum(row[0] for row in found), sum(row[1] for row in found)
-            cells.append(TableCell(f"{killed / total:.0%} ({killed} of {total})" if total else "–"))
+            detected, total = sum(row[0] for row in found), sum(row[1] for row in found)
+            cells.append(TableCell(f"{detected / total:.0%} ({detected} of {total})" if total else "–"))
         rows.append(tuple(cells))
     return Table(("model", *shown), tuple(rows))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell, provenance
-from bench_plugin.report.grids.operators import OperatorGrid, Tally
+from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell
+from bench_plugin.report.grids.operators import CHECK, OperatorGrid, Tally, build_grid, data
+from bench_plugin.report.pages.page import Page
+from bench_plugin.report.parts import legend_table, made_with, remarks, run_line
+from bench_plugin.report.statuses import SCORED
 
 REASONS = 25  # per compiler; the JSON page has all of them
 
@@ -16,27 +20,29 @@ OPENING = (
 )
 SCORES = (
     "The score is supported of supported, mismatch, ERROR and unsupported. Cases that are newer than the backend's "
-    "opset or IR, and values that our harness cannot hand to it, are outside; the score with skew counts the former by "
-    "what their form converted to an older opset gave, and those that cannot be converted as lost."
+    "opset or IR, and values of a type that our harness does not support there, are outside; the score with skew "
+    "counts the former by what their form converted to an older opset gave, and those that cannot be converted as lost."
 )
-LEGEND = (
-    ("supported", "every output is within the operator's rule"),
-    ("mismatch", "it ran, but a value, a shape or a type is wrong"),
-    ("ERROR", "an exception, an invalid model, a crash, a timeout or too much memory"),
-    ("unsupported", "the compiler says that it does not implement this"),
-    ("version skew", "the case needs a newer opset or IR than the backend takes; outside the score"),
-    ("unverified", "our harness cannot hand these values to the backend; outside the score"),
-)
+NAME = "onnx-operators"
+CHECKS: tuple[str, ...] = (CHECK,)
+COLUMNS = (*SCORED, "version skew", "unverified")
+
+
+def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
+    """The page of the operator rows."""
+    grid = build_grid(rows, notes)
+    grids = (("ONNX operators", main_table(grid)),)
+    return Page(NAME, operators_page(grid), grids, grid.entries, data(grid), (grid.partial, *grid.notes))
 
 
 def operators_page(grid: OperatorGrid) -> Document:
     """The whole page."""
-    blocks: list[Block] = [Paragraph(OPENING), *map(Paragraph, filter(None, (grid.partial, *grid.notes)))]
-    blocks += [main_table(grid), Paragraph(SCORES), Heading("Legend"), _legend()]
+    blocks: list[Block] = [*run_line(grid.header), Paragraph(OPENING), *remarks(grid.partial, *grid.notes)]
+    blocks += [main_table(grid), Paragraph(SCORES), Heading("Legend"), legend_table(grid.entries)]
     blocks += [Heading("Operators"), _operators(grid, grid.operators)]
     if grid.groups:
         blocks += [Heading("Several operators at once"), _operators(grid, grid.groups)]
-    blocks += [*_reasons(grid), Heading("Made with"), *provenance(grid.header)]
+    blocks += [*_reasons(grid), *made_with(grid.header)]
     return Document("ONNX operators", tuple(blocks))
 
 
@@ -46,7 +52,7 @@ def main_table(grid: OperatorGrid) -> Table:
     for name in grid.compilers:
         tally = grid.totals[name]
         counts = [TableCell(str(tally.statuses[status] or ""), status if tally.statuses[status] else "")
-                  for status, _ in LEGEND]  # fmt: skip
+                  for status in COLUMNS]  # fmt: skip
         rows.append(
             (
                 TableCell(grid.headings[name]), TableCell(str(tally.cases)), *counts,
@@ -54,12 +60,8 @@ def main_table(grid: OperatorGrid) -> Table:
                 TableCell(str(tally.stock)),
             )
         )  # fmt: skip
-    heads = ("compiler", "cases", *(status for status, _ in LEGEND), "score", "with skew", "stock tolerance")
+    heads = ("compiler", "cases", *COLUMNS, "score", "with skew", "stock tolerance")
     return Table(heads, tuple(rows))
-
-
-def _legend() -> Table:
-    return Table(("shown", "meaning"), tuple((TableCell(status, status), TableCell(text)) for status, text in LEGEND))
 
 
 def _operators(grid: OperatorGrid, places: tuple[str, ...]) -> Table:
@@ -77,7 +79,7 @@ def _place(tally: Tally | None) -> TableCell:
         return TableCell("not run", "not run")
     text = f"{tally.statuses['supported']}/{tally.scored}" if tally.scored else "-"
     outside = ", ".join(
-        f"{tally.statuses[status]} {word}" for status, word in (("version skew", "skew"), ("unverified", "not handed"))
+        f"{tally.statuses[status]} {word}" for status, word in (("version skew", "skew"), ("unverified", "unverified"))
         if tally.statuses[status]
     )  # fmt: skip
     worst = tally.worst if tally.worst != "supported" else ""

@@ -1,47 +1,18 @@
-"""The pages that a results file gives: one per family of checks that has rows in it."""
+"""The pages that a results file gives: one per kind of check that has rows in it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.report.blocks import Document, Table
-from bench_plugin.report.entries import Entry
-from bench_plugin.report.formats import html, markdown, restructured, tabular
-from bench_plugin.report.grids import compiled, operators, support
-from bench_plugin.report.pages import compiled as compiled_page
-from bench_plugin.report.pages import operators as operators_page
-from bench_plugin.report.pages import support as support_page
+from bench_plugin.report.pages import compiled, operators, others, properties, support
+from bench_plugin.report.pages.page import FORMATS, Page, PageModule
 from bench_plugin.results.rows import read_rows
 
-FORMATS = ("md", "rst", "html", "csv", "json")
-
-
-@dataclass(frozen=True)
-class Page:
-    """A page with its grid: ``name`` is that of its files, ``table`` what a terminal shows of it."""
-
-    name: str
-    heading: str
-    document: Document
-    table: Table
-    entries: tuple[Entry, ...]
-    data: Mapping[str, Any]
-    remarks: tuple[str, ...]
-
-    def write(self, folder: Path, *, name: str = "", formats: Sequence[str] = FORMATS) -> list[Path]:
-        """Write ``<name>.<format>`` to ``folder`` for each of the formats; returns the paths."""
-        texts = {module.SUFFIX: module.render(self.document) for module in (markdown, restructured, html)}
-        texts["csv"] = tabular.render_csv(self.entries)
-        texts["json"] = json.dumps(self.data, indent=1, allow_nan=False) + "\n"
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = [folder / f"{name or self.name}.{suffix}" for suffix in formats]
-        for path in paths:
-            path.write_text(texts[path.suffix[1:]], "utf-8")
-        return paths
+PAGES: tuple[PageModule, ...] = (support, compiled, operators, properties)
+NAMES = (*(module.NAME for module in PAGES), others.NAME)
 
 
 def read_pages(results: Path) -> list[Page]:
@@ -51,36 +22,36 @@ def read_pages(results: Path) -> list[Page]:
 
 
 def build_pages(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> list[Page]:
-    """Every page that has something to show; the support page when nothing has."""
-    makers = {
-        _support: support.ROUND_TRIPS,
-        _compiled: compiled.CHECKS,
-        _operators: (operators.CHECK,),
-    }
-    present = {row["cell"]["check"] for row in rows if row["kind"] in ("declared", "cell")}
-    found = [make(rows, notes) for make, checks in makers.items() if present & set(checks)]
-    return found or [_support(rows, notes)]
+    """Every page that has something to show; checks without a page of their own share one."""
+    present = dict.fromkeys(row["cell"]["check"] for row in rows if row["kind"] in ("declared", "cell"))
+    found = [module.make(rows, notes) for module in PAGES if set(module.CHECKS) & set(present)]
+    known = {check for module in PAGES for check in module.CHECKS}
+    rest = [check for check in present if check not in known]
+    return [*found, others.make(rows, notes, rest)] if rest else found
 
 
-def _support(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
-    grid = support.build_grid(rows, notes)
-    return Page(
-        "onnx-support", "ONNX support: export / import", support_page.support_page(grid), support_page.main_table(grid),
-        grid.entries, tabular.support_data(grid), tuple(filter(None, (grid.partial, *grid.notes))),
-    )  # fmt: skip
+def drop_stale(folder: Path, pages: Sequence[Page], run: str) -> tuple[list[str], list[str]]:
+    """Remove the pages of other runs that this run has no cells for; returns (names removed, names left alone).
+
+    A page is removed only where its JSON says that a run of ours made it, so that ``bench grid`` can make it again from
+    the history; another one is left and named.
+    """
+    removed, left = [], []
+    for name in sorted(set(NAMES) - {page.name for page in pages}):
+        paths = [path for suffix in FORMATS if (path := folder / f"{name}.{suffix}").is_file()]
+        maker = _run_of_page(folder / f"{name}.json")
+        if paths and maker and maker != run:
+            for path in paths:
+                path.unlink()
+            removed.append(name)
+        elif paths:
+            left.append(name)
+    return removed, left
 
 
-def _compiled(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
-    grid = compiled.build_grid(rows, notes)
-    return Page(
-        "equivalence", "Compiled models", compiled_page.equivalence_page(grid), compiled_page.main_table(grid),
-        grid.entries, tabular.compiled_data(grid), tuple(filter(None, (grid.partial, *grid.notes))),
-    )  # fmt: skip
-
-
-def _operators(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
-    grid = operators.build_grid(rows, notes)
-    return Page(
-        "onnx-operators", "ONNX operators", operators_page.operators_page(grid), operators_page.main_table(grid),
-        grid.entries, operators.data(grid), tuple(filter(None, (grid.partial, *grid.notes))),
-    )  # fmt: skip
+def _run_of_page(path: Path) -> str:
+    """The id of the run that a page was made from; empty where it does not say."""
+    try:
+        return str(json.loads(path.read_text("utf-8"))["header"].get("run", ""))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return ""

@@ -176,8 +176,8 @@ def test_torch_without_a_wheel_folder_is_asked_of_uvs_cpu_backend(
         ("title = ", "not a TOML file"),
         ('title = "x"\ninterpreter = ">=3.11"', "requirements is missing"),
         ('title = "x"\ninterpreter = "3.11"\nrequirements = []', "interpreter must be a version range"),
-        ("colour = 1", "unknown key 'colour'; valid keys are title, interpreter"),
-        ("title = 1", "title has the wrong type: 1"),
+        ('colour = 1\ntitle = "x"', "wrong.toml:1: colour: unknown key; valid keys are interpreter, memory_gb"),
+        ("title = 1", "wrong.toml:1: title: expected a text, found 1"),
     ],
 )
 def test_a_toml_that_may_not_be(workshop: Workshop, text: str, message: str) -> None:

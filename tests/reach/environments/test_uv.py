@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import uv
 
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.reach.environments.uv import first_useful_line, uv_environment
+from bench_plugin.domain.paths import PACKAGE
+from bench_plugin.reach.environments.uv import first_useful_line, uv_binary, uv_environment
+from tests.reach.environments.conftest import Workshop
 
 
 def test_pips_registry_is_passed_on(tmp_path: Path) -> None:
@@ -55,3 +60,33 @@ def test_pip_configuration_that_cannot_be_read(tmp_path: Path) -> None:
 )
 def test_first_useful_line(text: str, line: str) -> None:
     assert first_useful_line(text) == line
+
+
+def test_from_a_clone_uv_is_told_what_pip_was_told(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The README's first command: nothing is installed but uv, and only pip knows where distributions come from."""
+    monkeypatch.delenv("UV_FIND_LINKS")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(workshop.wheels))
+    monkeypatch.setenv("PYTHONPATH", str(as_pip_installs_uv_to(tmp_path / "target")))
+    assert uv_of_a_clone("venv", str(tmp_path / "made")).returncode == 0
+    python = tmp_path / "made/bin/python"
+    installed = uv_of_a_clone("pip", "install", "--python", str(python), "gadget")
+    assert installed.returncode == 0, installed.stderr
+    imported = subprocess.run([python, "-c", "print(__import__('gadget').ANSWER)"], capture_output=True, text=True)
+    assert imported.stdout == "42\n"
+
+
+def as_pip_installs_uv_to(target: Path) -> Path:
+    """What ``pip install --target`` makes of uv, and nothing else that this environment has."""
+    (target / "bin").mkdir(parents=True)
+    (target / "uv").symlink_to(Path(uv.__file__).parent)
+    (target / "bin/uv").symlink_to(uv_binary())
+    return target
+
+
+def uv_of_a_clone(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """uv as the README runs it, by an interpreter that has none of the plugin's dependencies."""
+    base = getattr(sys, "_base_executable", sys.executable)
+    command = [base, "-m", "bench_plugin.reach.environments.uv", *arguments]
+    return subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench_plugin.agent.store import Store
-from bench_plugin.reach.processes.client import Limits
+from bench_plugin.reach.processes.client import Limits, Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 FAKE = Path(__file__).parents[2] / "fake" / "adapter.py"
@@ -21,7 +21,10 @@ LIMITS = Limits(20.0, 0)
 def make_pool(folder: Path) -> AgentPool:
     """A pool whose toolchains are all this interpreter, whose adapters are all the fake one."""
     return AgentPool(
-        lambda name: Path(sys.executable), folder / "logs", lambda name: [(name, FAKE.read_bytes())], folder / "scratch"
+        lambda name: Path(sys.executable),
+        folder / "logs",
+        lambda name: [Source(name, FAKE.read_bytes())],
+        folder / "scratch",
     )
 
 

@@ -17,7 +17,7 @@ import pytest
 from bench_plugin.agent import wire
 from bench_plugin.agent.channel import Channel, Closed
 from bench_plugin.agent.store import Refused, Store
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, connect_tcp
+from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source, connect_tcp
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import build_agent
 from tests.reach.processes.conftest import FAKE, LIMITS
@@ -66,7 +66,9 @@ def listener(tmp_path: Path) -> Iterator[tuple[int, Path]]:
 
 def over(channel: Channel, tmp_path: Path, adapter: Path = FAKE) -> Agent:
     """A greeted agent on a channel."""
-    agent = Agent(channel, Board(), tmp_path / "log", lambda name: [(name, adapter.read_bytes())], tmp_path / "results")
+    agent = Agent(
+        channel, Board(), tmp_path / "log", lambda name: [Source(name, adapter.read_bytes())], tmp_path / "results"
+    )
     agent.greet()
     return agent
 
@@ -80,7 +82,7 @@ def ask(channel: Channel, kind: int, meta: dict[str, Any], data: bytes | None = 
 def test_an_adapter_that_changed_is_sent_again(pool: AgentPool, tmp_path: Path) -> None:
     copy = tmp_path / "adapter.py"
     copy.write_bytes(FAKE.read_bytes())
-    pool._adapters = lambda name: [(name, copy.read_bytes())]
+    pool._adapters = lambda name: [Source(name, copy.read_bytes())]
     with pool.lease("fake") as agent:
         first = agent.call("fake", "go", {}, limits=LIMITS)
         second = agent.call("fake", "go", {}, limits=LIMITS)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 
 from bench_plugin.reach.processes.guardian import descendants
 from bench_plugin.reach.processes.supervisor import AgentPool
+from tests.project import signals_of_a_terminal
 from tests.reach.processes.conftest import LIMITS, ROOT, alive, until
 
 # A host: two agents, one of them with a grandchild in a session of its own, both asleep in calls of two threads.
@@ -50,12 +51,15 @@ finally:
 
 
 @contextmanager
-def host(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
+def host(
+    folder: Path, *arguments: str, ignored: Sequence[signal.Signals] = ()
+) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
     """A host that is at work, and every process below it."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOST, str(folder), *arguments],
-        cwd=ROOT, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+    with signals_of_a_terminal(ignored=ignored):
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOST, str(folder), *arguments],
+            cwd=ROOT, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
     found: list[int] = []
     try:
         assert process.stdout is not None
@@ -105,11 +109,25 @@ def test_agents_and_their_children_take_signals_as_usual(pool: AgentPool, tmp_pa
     with pool.lease("fake") as agent:
         agent.call("fake", "go", {"fault": "grandchild", "pid_file": str(file)}, limits=LIMITS)
     child = int(file.read_text())
-    status = Path(f"/proc/{child}/status").read_text()
-    ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
-    assert not [number for number in signal.Signals if ignored >> (number - 1) & 1]
+    assert not ignored_by(child)
     os.kill(child, signal.SIGTERM)
     assert until(lambda: not alive(child))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT], ids=["SIGINT", "SIGQUIT"])
+def test_what_a_host_ignores_its_agents_do_not(tmp_path: Path, number: signal.Signals) -> None:
+    """``nohup … &`` hands ignored signals down: the host heeds that, its agents and their children do not."""
+    with host(tmp_path, ignored=[number]) as (process, found):
+        assert number in ignored_by(process.pid)
+        grandchildren = [int((tmp_path / name).read_text()) for name in ("one", "two")]
+        agents = {parent(pid) for pid in grandchildren}
+        assert not [pid for pid in (*agents, *grandchildren) if number in ignored_by(pid)]
+        os.killpg(process.pid, number)
+        time.sleep(0.2)
+        assert process.poll() is None and all(alive(pid) for pid in found)
+        process.terminate()
+        assert process.wait(5) == -signal.SIGTERM
+        assert until(lambda: not any(alive(pid) for pid in found), 2.0), "2 s later a process is left"
 
 
 def test_closing_ends_the_guardian_the_agents_and_their_orphans(pool: AgentPool, tmp_path: Path) -> None:
@@ -151,3 +169,10 @@ def test_a_guardian_that_is_gone_is_an_error_and_no_wait(pool: AgentPool) -> Non
 def parent(pid: int) -> int:
     """The parent of a process."""
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def ignored_by(pid: int) -> list[signal.Signals]:
+    """The signals that a process ignores."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
+    return [number for number in signal.Signals if ignored >> (number - 1) & 1]

@@ -5,7 +5,6 @@ import shutil
 import sys
 import tempfile
 import traceback
-from importlib import metadata
 
 import numpy as np
 

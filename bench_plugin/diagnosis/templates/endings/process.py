@@ -6,9 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from importlib import metadata
-
-import numpy as np
 
 
 def main():

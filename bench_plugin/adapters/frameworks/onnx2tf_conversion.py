@@ -1,0 +1,115 @@
+"""onnx2tf as importer and as the way from ONNX to TFLite: what it is told of layouts, and what it tells of failures."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bench_plugin.agent.contract import Port
+from bench_plugin.agent.toolkit import samples, versions
+
+if TYPE_CHECKING:
+    import numpy as np
+
+ADAPTER = {
+    "name": "onnx2tf_conversion",
+    "kind": "tool",
+    "toolchain": "tensorflow",
+    "title": "Conversion by onnx2tf",
+    "operations": [],
+}
+
+CHANNELS_FIRST = ("NCW", "NCHW", "NCDHW")
+CHANNELS_LAST = ("NWC", "NHWC", "NDHWC")
+# What onnx2tf feeds 4-D inputs of 3 channels in its dry run; it looks for this file in the working directory.
+DRY_RUN_IMAGES = "calibration_image_sample_data_20x128x128x3_float32.npy"
+# How onnx2tf's results are laid out, which is its way and no mistake.
+OUTPUT_LAYOUT = (
+    "onnx2tf: outputs of three to five dimensions come channels last; they are put back as the file declares"
+)
+ESCAPES = re.compile(r"\x1b\[\d*m")  # colours of onnx2tf's messages
+
+
+class Adapter:
+    """Remembers nothing; the adapters that use this file take its functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("onnx2tf", "onnx")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+def converted(path: str, options: Mapping[str, Sequence[str]]) -> Any:
+    """The Keras model that onnx2tf makes of a file, in the file's folder. ``options`` name the inputs that it keeps.
+
+    Raises RuntimeError with what onnx2tf printed where it gives up.
+    """
+    folder = os.path.dirname(path)
+    with _inside(folder):
+        return importlib.import_module("onnx2tf").convert(
+            input_onnx_file_path=path, output_folder_path=os.path.join(folder, "saved_model"), non_verbose=True,
+            not_use_onnxsim=True, disable_strict_mode=True, disable_model_save=True, **options,
+        )  # fmt: skip
+
+
+def save_dry_run_images(folder: str) -> None:
+    """Seeded images where onnx2tf looks for those of its dry run, instead of a download."""
+    samples.save_images(os.path.join(folder, DRY_RUN_IMAGES), (20, 128, 128, 3))
+
+
+def layout_options(ports: Sequence[Port]) -> dict[str, list[str]]:
+    """onnx2tf's options that keep every input as the file has it; it transposes 3-D to 5-D ones otherwise."""
+    first = [port.name for port in ports if port.layout in CHANNELS_FIRST]
+    last = [port.name for port in ports if port.layout in CHANNELS_LAST]
+    kept = {
+        "keep_ncw_or_nchw_or_ncdhw_input_names": first,
+        "keep_nwc_or_nhwc_or_ndhwc_input_names": last,
+        "keep_shape_absolutely_input_names": [port.name for port in ports if port.name not in (*first, *last)],
+    }
+    return {option: names for option, names in kept.items() if names}
+
+
+def output_shapes(path: str) -> list[list[int | None]]:
+    """The shapes of a file's outputs; None for a dimension that is not fixed."""
+    onnx = importlib.import_module("onnx")
+    graph = onnx.load(path, load_external_data=False).graph
+    shapes = (value.type.tensor_type.shape.dim for value in graph.output)
+    return [[dim.dim_value if dim.HasField("dim_value") else None for dim in shape] for shape in shapes]
+
+
+def as_declared(values: np.ndarray[Any, Any], shape: Sequence[int | None]) -> np.ndarray[Any, Any]:
+    """Channels last put back to where the file declares them; anything else as it is."""
+    import numpy as np
+
+    def fits(found: Sequence[int]) -> bool:
+        return len(found) == len(shape) and all(want in (None, have) for want, have in zip(shape, found))
+
+    if not 3 <= values.ndim <= 5 or fits(values.shape):
+        return values
+    moved = np.moveaxis(values, -1, 1)
+    return np.ascontiguousarray(moved) if fits(moved.shape) else values
+
+
+@contextlib.contextmanager
+def _inside(folder: str) -> Iterator[None]:
+    """In this working directory; where onnx2tf prints what is wrong and exits, an error with what it printed."""
+    before, said = os.getcwd(), io.StringIO()
+    os.chdir(folder)
+    try:
+        with contextlib.redirect_stdout(said):
+            yield
+    except SystemExit as exit_:
+        lines = [line for line in ESCAPES.sub("", said.getvalue()).splitlines() if line.strip()]
+        errors = [line.partition("ERROR:")[2].strip() for line in lines if "ERROR:" in line]
+        # Behind the cause comes what one may try.
+        raise RuntimeError((errors or lines or [f"onnx2tf exited with {exit_.code}"])[0]) from None
+    finally:
+        os.chdir(before)
+        print(said.getvalue())

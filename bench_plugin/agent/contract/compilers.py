@@ -1,0 +1,122 @@
+"""Calls of compilers: compile, and run the artefact."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
+
+from bench_plugin.agent.contract.call import CALIBRATION, Call, one_sample, processors
+from bench_plugin.agent.contract.frameworks import ModelCall
+from bench_plugin.agent.contract.parts import Description, ModelDescription, Port, Target
+from bench_plugin.agent.contract.records import KEY, Malformed
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bench_plugin.agent.contract.call import Arrays
+
+ORIGINAL, QDQ = "original", "qdq"
+
+
+@dataclass(frozen=True)
+class CompilerCall(Call):
+    """What compiling and running share.
+
+    batched: samples are rows of a batch; else a sample has no batch dimension, or one of its own.
+    precision: fp32, bf16, fp16, w16, w8, w8a8 ...; one of those that ADAPTER declares.
+    graph: the file that is compiled: ``original`` as it was exported, else pre-quantised or pre-converted (``qdq``,
+        ``dynamic``, ``w16``, ``fp16``).
+    target: the machine that is compiled for.
+    backend: one of those that ADAPTER declares; empty where it declares none.
+    options: the tool's options that ADAPTER declares, each with the value that was chosen.
+    threads: how many threads the tool may use; all processors where the call does not say.
+    input_ports: inputs of the model, in its order, with their layouts.
+    output_ports: outputs of the model, in its order.
+    binding: sizes of symbolic dimensions.
+    calibration_method: minmax, entropy or percentile.
+    framework: whose model it is, where no ONNX file is compiled.
+    model: the framework's own model, where no ONNX file is compiled.
+    seed: of the framework's own model.
+    description: of a command-line compiler.
+    """
+
+    batched: bool = False
+    precision: str = "fp32"
+    graph: str = ORIGINAL
+    target: Target = dataclasses.field(default_factory=Target)
+    backend: str = ""
+    options: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    threads: int = dataclasses.field(default_factory=processors)
+    input_ports: Tuple[Port, ...] = dataclasses.field(default=(), metadata={KEY: "inputs"})
+    output_ports: Tuple[Port, ...] = dataclasses.field(default=(), metadata={KEY: "outputs"})
+    binding: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    calibration_method: str = "minmax"
+    framework: str = ""
+    model: Optional[ModelDescription] = None
+    seed: int = 0
+    description: Optional[Description] = None
+
+    def option(self, name: str, default: str) -> str:
+        """The value that was chosen for an option of the tool, ``default`` where none was."""
+        return self.options.get(name, default)
+
+
+@dataclass(frozen=True)
+class CompileCall(CompilerCall):
+    """Compile ``model.onnx``, or a framework's own model; the inputs then are one example.
+
+    The reply's files are the artefact. Its metadata may say ``effective`` (the precision that was computed in),
+    ``integer`` (integer or simulated), ``portable``, ``dynamic``, ``placement``, ``switches``, ``notes`` and ``shims``.
+    """
+
+    operation = "compile"
+
+    batched: bool = dataclasses.field()
+    precision: str = dataclasses.field()
+    graph: str = dataclasses.field()
+    target: Target = dataclasses.field()
+
+    @property
+    def calibration(self) -> Arrays:
+        """Calibration inputs by name, [N, ...]; empty where nothing is to be calibrated."""
+        return self._given(CALIBRATION)
+
+    @property
+    def example(self) -> List[np.ndarray[Any, Any]]:
+        """One sample as the model takes it; empty where a file is compiled."""
+        return one_sample(self.inputs, self.batched)
+
+    @property
+    def of_model(self) -> ModelCall:
+        """The framework's own model. Raises Malformed where the call is about a file."""
+        if self.model is None:
+            raise Malformed("%s: field 'model' is missing; expected ModelDescription" % self.operation)
+        return ModelCall(self.model, self.seed, self.batched).at(self.place)
+
+
+@dataclass(frozen=True)
+class RunCall(CompilerCall):
+    """Run the artefact, whose files have the names that compiling gave them; outputs are ``out0``, ``out1`` ...
+
+    ragged: the number of rows of an output differs from sample to sample.
+    once: the inputs are tensors as the model takes them, to be run once (operator cases, a second binding of symbols);
+        else there are N samples, each run for itself.
+    values: descriptions of inputs that are no plain tensors, see :mod:`bench_plugin.agent.packs`.
+    """
+
+    operation = "run"
+
+    ragged: bool = False
+    once: bool = dataclasses.field(default=False, metadata={KEY: "whole"})
+    values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def inputs(self) -> Dict[str, Any]:
+        """Inputs by name: arrays, and lists or None where a value is a sequence or an empty optional."""
+        found: Dict[str, Any] = dict(super().inputs)
+        if self.values:
+            from bench_plugin.agent import packs
+
+            found.update(packs.read(self.values, self.place.arrays))
+        return found

@@ -1,0 +1,114 @@
+"""The contract as Markdown, written from the types themselves: what each kind of adapter implements, field by field."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any, Dict, List, Type
+
+from bench_plugin.agent.contract import (
+    Call,
+    CompileCall,
+    ExportCall,
+    FetchCall,
+    ImportCall,
+    ModelDescription,
+    Port,
+    ReferenceCall,
+    RunCall,
+    RunImportedCall,
+    Target,
+    TrainCall,
+    Training,
+)
+from bench_plugin.agent.contract.protocols import Compiler, Dataset, Framework, Tool, Trainer
+from bench_plugin.agent.contract.records import Record, fields_of, name_of
+
+FIELD = re.compile(r"^(\w+): ")
+KINDS: Dict[type, List[Type[Call]]] = {
+    Tool: [],
+    Framework: [ReferenceCall, ExportCall, ImportCall, RunImportedCall],
+    Compiler: [CompileCall, RunCall],
+    Dataset: [FetchCall],
+    Trainer: [TrainCall],
+}
+PARTS: List[Type[Record]] = [Port, Target, ModelDescription, Training]
+
+
+def describe() -> str:
+    """Every kind of adapter with its methods, every call with its fields, and what calls are made of, as Markdown."""
+    lines: List[str] = []
+    for kind, calls in KINDS.items():
+        lines += _heading("## " + kind.__name__, kind)
+        for name, method in _own_methods(kind):
+            text = str(inspect.signature(method)).replace("'", "")
+            lines.append("- `def %s%s`: %s" % (name, text, _line(method)))
+        lines.append("")
+        for call in calls:
+            lines += _record("### " + call.__name__, call)
+    lines += _heading("## What every call has", Call) + _properties(Call) + [""]
+    for part in PARTS:
+        lines += _record("## " + part.__name__, part)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def documented(kind: type) -> Dict[str, str]:
+    """What the docstrings of a record and of its bases say of each field: lines ``name: text``, at the left edge."""
+    found: Dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        name = ""
+        for line in inspect.cleandoc(base.__dict__.get("__doc__") or "").splitlines():
+            match = FIELD.match(line)
+            if match:
+                name = match[1]
+                found[name] = line[match.end() :]
+            elif name and line.startswith(" "):
+                found[name] += " " + line.strip()
+            else:
+                name = ""
+    return found
+
+
+def _record(heading: str, kind: Type[Record]) -> List[str]:
+    lines = _heading(heading, kind)
+    known = documented(kind)
+    rows = ["| field | type | | meaning |", "|---|---|---|---|"]
+    for field in fields_of(kind):
+        named = name_of(field.kind).replace("|", "\\|")
+        rows.append("| `%s` | %s | %s | %s |" % (
+            field.name, named, "optional" if field.optional else "", known.get(field.name, ""),
+        ))  # fmt: skip
+    return lines + (rows if len(rows) > 2 else []) + [""] + _properties(kind, apart_from=Call) + [""]
+
+
+def _heading(heading: str, kind: type) -> List[str]:
+    text = inspect.cleandoc(kind.__doc__ or "")
+    kept: List[str] = []
+    for line in text.splitlines():
+        if FIELD.match(line):
+            break
+        kept.append(line)
+    return [heading, "", "\n".join(kept).strip(), ""]
+
+
+def _properties(kind: type, apart_from: type = object) -> List[str]:
+    """The properties and methods of a class, and of its bases that are not those of ``apart_from``."""
+    known = set(apart_from.__mro__)
+    found: Dict[str, str] = {}
+    for base in reversed([one for one in kind.__mro__ if one not in known and one is not Record]):
+        for name, value in base.__dict__.items():
+            if isinstance(value, property) and not name.startswith("_"):
+                found[name] = "- `%s`: %s" % (name, _line(value))
+            elif inspect.isfunction(value) and value.__doc__ and not name.startswith("_"):
+                found[name] = "- `%s(%s)`: %s" % (
+                    name, ", ".join(list(inspect.signature(value).parameters)[1:]), _line(value),
+                )  # fmt: skip
+    return [found[name] for name in sorted(found)]
+
+
+def _own_methods(kind: type) -> List[Any]:
+    return [(name, value) for name, value in vars(kind).items() if inspect.isfunction(value) and name[0] != "_"]
+
+
+def _line(documented_thing: Any) -> str:
+    return " ".join((inspect.getdoc(documented_thing) or "").split())

@@ -1,0 +1,137 @@
+"""Cells of compiled models: model x source framework x compiler x precision x target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bench_plugin.compare.table import TABLE_HASH
+from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.compiler_name import ALL, DEFAULT, CompilerName
+from bench_plugin.domain.outcome import Status
+from bench_plugin.domain.precision import ORIGINAL
+from bench_plugin.domain.settings import Selection
+from bench_plugin.inventory.adapters import Adapter
+from bench_plugin.inventory.models import Model
+from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.matrix.planner import ONNX, Declared, Planned, declared_export, source_adapters
+
+DEFAULT_SOURCE = "pytorch"
+ROUND_TRIPS_ONLY = "published"  # a profile without compiled models
+
+
+GRAPH_TOOLS = ("onnx_graphs", "onnx_emulate")
+
+
+class CompiledPlanner:
+    """What small profiles run by themselves is the default compiler on the smallest models; the rest is opt-in.
+
+    ``by_task`` restricts it to models that are trained for a task, and to the frameworks that they are trained in.
+    """
+
+    def __init__(self, workspace: Workspace, *, by_task: bool = False) -> None:
+        self._workspace = workspace
+        self._by_task = by_task
+        self._models = workspace.models
+        self._frameworks = workspace.catalog.of_kind("framework")
+        self._compilers = workspace.catalog.of_kind("compiler")
+        self._targets = tuple(workspace.targets)
+
+    def adapters(self, cell: Cell) -> Sequence[str]:
+        """Those of the source, the compiler with what it uses, and the tools that prepare and emulate graphs."""
+        catalog = self._workspace.catalog
+        compiler = catalog.used(catalog.compiler(cell.compiler)[0].name)
+        return list(dict.fromkeys([*source_adapters(self._workspace, cell), *compiler, *GRAPH_TOOLS]))
+
+    def key_parts(self, cell: Cell) -> Mapping[str, Any]:
+        """The model, the seed, the table of tolerances, the compiler's options and the calibration."""
+        workspace = self._workspace
+        options = dict(workspace.options.get(workspace.catalog.compiler(cell.compiler)[0].name, {}))
+        return {
+            "model": self._models[cell.model].digest, "seed": workspace.seed, "table": TABLE_HASH, "options": options,
+            "calibration": workspace.calibration,
+        }  # fmt: skip
+
+    def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
+        """Every combination of a selection; a compiler without a choice of backends has one cell per precision."""
+        for model in self._selected(selection):
+            for name in self._chosen(selection):
+                compiler, backend = CompilerName.parse(name, self._compilers)
+                for source in self._sources(check, model, self._compilers[compiler], selection):
+                    yield from self._compiled(source, self._compilers[compiler], backend, model, selection)
+
+    def _selected(self, selection: Selection) -> Iterator[Model]:
+        small = not selection.compilers and selection.profile in ("smoke", "quick")
+        profile = "smoke" if small else selection.profile
+        for model in self._models.values():
+            if self._by_task and not model.dataset:
+                continue
+            if selection.models:
+                wanted = model.name in selection.models
+            else:
+                wanted = profile != ROUND_TRIPS_ONLY and profile in model.compiled_profiles
+            if wanted and not model.detections:
+                yield model
+
+    def _chosen(self, selection: Selection) -> list[str]:
+        if ALL in selection.compilers or (not selection.compilers and selection.profile == "full"):
+            return [name for name, adapter in self._compilers.items() if not adapter.declaration.get("on_request")]
+        return list(selection.compilers or (DEFAULT,))
+
+    def _sources(self, check: Check, model: Model, compiler: Adapter, selection: Selection) -> Iterator[Planned]:
+        """Where a compiler gets the model from: an exported file, or the framework itself."""
+        if model.onnx:
+            if self._by_task:
+                return  # nobody knows what a plain file was trained for
+            if ONNX in compiler.takes:
+                yield Cell(check, model.name, ONNX), None
+            return
+        for name, adapter in self._frameworks.items():
+            if selection.frameworks and name not in selection.frameworks:
+                continue
+            if self._by_task and not model.training(name):
+                continue  # seeded weights have no quality
+            if name in compiler.takes:
+                cell = Cell(check, model.name, name)
+                yield cell, declared_export(cell, model, adapter)
+            by_file = ONNX in compiler.takes and adapter.exporters
+            if by_file and (selection.frameworks or name == DEFAULT_SOURCE or selection.profile == "full"):
+                yield from _exported(check, model, adapter, selection)
+
+    def _compiled(
+        self, source: Planned, compiler: Adapter, backend: str, model: Model, selection: Selection
+    ) -> Iterator[Planned]:
+        cell, declared = source
+        name = f"{compiler.name}[{backend}]" if backend else compiler.name
+        offered = compiler.graphs
+        for precision in selection.precisions or tuple(offered):
+            for target in self._wanted_targets(compiler, model, selection):
+                base = replace(cell, compiler=name, precision=precision, target=target)
+                if precision not in offered:
+                    reason = f"{compiler.name} offers {', '.join(offered)}; asked for {precision}"
+                    yield base, declared or Declared(base, Status.UNSUPPORTED, reason)
+                    continue
+                for graph in offered[precision]:
+                    if graph != ORIGINAL and not cell.exporter and cell.framework != ONNX:
+                        continue  # pre-quantised and pre-converted models are ONNX files
+                    full = replace(base, graph="" if graph == ORIGINAL else graph)
+                    refused = None
+                    if target not in compiler.targets:
+                        reason = f"{compiler.name} compiles for {', '.join(compiler.targets)}; asked for {target}"
+                        refused = Declared(full, Status.UNSUPPORTED, reason)
+                    yield full, (declared and replace(declared, cell=full)) or refused
+
+    def _wanted_targets(self, compiler: Adapter, model: Model, selection: Selection) -> Sequence[str]:
+        if selection.targets:
+            return selection.targets
+        cross = selection.profile == "full" and "smoke" in model.compiled_profiles
+        return [name for name in compiler.targets if name in self._targets] if cross else ("local",)
+
+
+def _exported(check: Check, model: Model, adapter: Adapter, selection: Selection) -> Iterator[Planned]:
+    first = adapter.default_pairs[0][0] if adapter.default_pairs else next(iter(adapter.exporters))
+    for exporter in [name for name in adapter.exporters if name in selection.exporters] or [first]:
+        for opset in selection.opsets or (adapter.exporters[exporter].opset,):
+            cell = Cell(check, model.name, adapter.name, exporter, opset)
+            yield cell, declared_export(cell, model, adapter)

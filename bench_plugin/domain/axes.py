@@ -1,0 +1,86 @@
+"""The axes of the matrix in one table: ids, rows, options, markers, repro commands and expectations come from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Check(StrEnum):
+    """What is asked of a combination."""
+
+    EXPORT = "export"
+    IMPORT = "import"
+    EQUIVALENCE = "equivalence"
+    OPERATOR = "operator"
+    PROPERTY = "property"
+    QUALITY = "quality"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis: a field of a cell, and how it shows everywhere else.
+
+    ``name`` is the field of :class:`~bench_plugin.domain.cell.Cell`, and the key in rows, in expectations and in
+    ``include`` and ``exclude`` rows of the configuration. ``plural`` is the field of a selection, the keyword of the
+    marker ``bench``, and the option ``--bench-<plural>``; it is empty for an axis that follows from the others.
+    ``short`` adds the option ``--<plural>``. ``in_id`` is the axis's part of an id with ``{}`` for the value, empty
+    where an id does not show it; ``usual`` is the value that ids, repro commands and expectations leave out.
+    """
+
+    name: str
+    help: str
+    plural: str = ""
+    short: bool = False
+    marker: bool = True
+    kind: type[str] | type[int] = str
+    in_id: str = "{}"
+    usual: str = ""
+
+    @property
+    def option(self) -> str:
+        """The long spelling of its command-line option, which no other plugin can take."""
+        return f"--bench-{self.plural}"
+
+    def parse(self, text: str) -> str | int:
+        """A value as the command line or a row spells it. Raises ValueError for text that is not a whole number."""
+        return self.kind(text)
+
+
+AXES: tuple[Axis, ...] = (
+    Axis("check", f"kinds of check: {', '.join(Check)}", "checks", marker=False, in_id=""),
+    Axis("model", "models, by name", "models", short=True),
+    Axis("framework", "frameworks that models come from", "frameworks", short=True),
+    Axis("exporter", "exporters to ONNX", "exporters"),
+    Axis("opset", "versions of ONNX's operator set, such as 13", "opsets", kind=int, in_id="opset{}"),
+    Axis("importer_framework", "the framework that a model is imported into", in_id="to-{}"),
+    Axis("importer", "importers from ONNX", "importers"),
+    Axis(
+        "compiler", "compilers, with a backend as in onnxruntime[xnnpack]; all: every compiler", "compilers", short=True
+    ),
+    Axis("precision", "precisions that are computed in", "precisions", short=True, usual="fp32"),
+    Axis("target", "targets that are compiled for", "targets", short=True, usual="local"),
+    Axis("graph", "the pre-quantised or pre-converted graph that a compiler is given (qdq, w16 ...)"),
+)
+BY_NAME = {axis.name: axis for axis in AXES}
+AXIS_KEYS = tuple(BY_NAME)
+SELECTABLE = tuple(axis for axis in AXES if axis.plural)
+MARKER_AXES = tuple(axis.plural for axis in SELECTABLE if axis.marker)
+# Operator and property cells name their case on the axis of models; it has an option of its own.
+CASES = Axis(
+    "model",
+    "cases of the operator and property suites: a case's name, a wildcard such as 'test_relu*', or an operator such as "
+    "Relu (the cases that hold it alone; where there are none, all that hold it)",
+    "cases",
+    marker=False,
+)
+OPTIONS = (*SELECTABLE, CASES)
+# Ids and tables name the graph beside the precision, before the target.
+READING_ORDER = (*(axis for axis in AXES if axis.name not in ("graph", "target")), BY_NAME["graph"], BY_NAME["target"])
+
+
+def id_text(shown: Callable[[Axis], str]) -> str:
+    """The parts of an id, joined by dashes; ``shown`` gives an axis's value, empty where the id leaves it out."""
+    parts = ((axis, shown(axis)) for axis in READING_ORDER if axis.in_id)
+    return "-".join(axis.in_id.format(value) for axis, value in parts if value)

@@ -1,0 +1,94 @@
+"""The configuration file: ``bench.toml``, or the table ``[tool.bench_plugin]`` of pyproject.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.records import NOT_BLANK, Place, Record, about, convert, load, wrong
+from bench_plugin.domain.selector import selector_fields
+from bench_plugin.domain.settings import MOST_SEED, Calibration, Profile
+
+OWN, PROJECT = "bench.toml", "pyproject.toml"
+TABLE = ("tool", "bench_plugin")
+MISSPELT = ("bench-plugin", "bench")  # what people write for the table's name
+REASON = ("reason", Annotated[str, about("why, in a sentence; it stands in the results", pattern=NOT_BLANK)])
+RuleRow: Any = msgspec.defstruct("RuleRow", [REASON, *selector_fields()], bases=(Record,), frozen=True)
+RuleRow.__doc__ = "An include or exclude row: which cells, by their axes, and why."
+Paths = tuple[str, ...]
+
+
+class ConfigurationFile(Record, frozen=True, kw_only=True):
+    """Every key of the configuration. Relative paths are relative to the folder of the file."""
+
+    profile: Annotated[Profile, about("what runs when nothing is selected on the command line")] = "quick"
+    jobs: Annotated[int, about("cells computed side by side", ge=1)] = 2
+    threads: Annotated[int, about("threads per runtime; 0: all cores", ge=0)] = 0
+    seed: Annotated[int, about("seed of weights and inputs", ge=0, le=MOST_SEED)] = 0
+    calibration: Annotated[Calibration, about("how the ranges of activations are found for integers")] = "minmax"
+    results: Annotated[str, about("the file that rows are written to")] = "reports/results.jsonl"
+    cache: Annotated[str | None, about("folder of finished stages (default: in the user's cache folder)")] = None
+    models: Annotated[Paths, about("folders of models of your own, each a <name>.toml")] = ()
+    adapters: Annotated[Paths, about("adapters of your own: Python files, or folders of them")] = ()
+    toolchains: Annotated[Paths, about("folders of toolchains of your own, each a <name>.toml and <name>.lock")] = ()
+    expectations: Annotated[Paths, about("folders of known failures, each file a list of [[expectation]] rows")] = ()
+    include: Annotated[
+        tuple[RuleRow, ...], about("cells that are run beside those of the profile; a narrower command line wins")
+    ] = ()
+    exclude: Annotated[tuple[RuleRow, ...], about("cells that are not run; each leaves a row with the reason")] = ()
+
+
+KEYS = tuple(one.encode_name for one in msgspec.structs.fields(ConfigurationFile))
+
+
+def read_configuration(root: Path) -> tuple[Path, ConfigurationFile]:
+    """The configuration of a project's folder, and the file that it stands in; defaults where there is none.
+
+    Raises UsageError for a file that is not TOML, for an unknown or misplaced key, for a value that is not valid, and
+    for a folder with two configurations.
+    """
+    own, project = root / OWN, root / PROJECT
+    table = _table_of(project) if project.is_file() else None
+    if own.is_file():
+        if table is not None:
+            raise UsageError(f"{own}: there is a table [tool.bench_plugin] in {project} too; keep one of them")
+        return own, _own(own)
+    if table is None:
+        return own, ConfigurationFile()
+    text, found = table
+    return project, convert(found, ConfigurationFile, path=project, text=text, below=TABLE)
+
+
+def _own(path: Path) -> ConfigurationFile:
+    text, data = load(path)
+    if TABLE[0] in data or TABLE[1] in data:
+        name = ".".join(TABLE) if TABLE[0] in data else TABLE[1]
+        place: Place = TABLE if TABLE[0] in data else TABLE[1:]
+        message = f"a {OWN} is this table: write its keys at the top level, without [{name}] (and [[exclude]])"
+        raise wrong(path, text, place, message)
+    return convert(data, ConfigurationFile, path=path, text=text)
+
+
+def _table_of(path: Path) -> tuple[str, Any] | None:
+    """The text and our table of a pyproject.toml, None without one. Raises UsageError for one of our keys elsewhere."""
+    text, data = load(path)
+    for key in (*KEYS, TABLE[1]):
+        if key in data:
+            raise wrong(path, text, (key,), f"nobody reads this here; write {_right(key, data[key])}")
+    tools: Mapping[str, Any] = data.get(TABLE[0], {})
+    for name in MISSPELT:
+        if isinstance(tools.get(name), Mapping) and set(tools[name]) & set(KEYS):
+            raise wrong(path, text, (TABLE[0], name), "the name of the table is [tool.bench_plugin]")
+    return (text, tools[TABLE[1]]) if TABLE[1] in tools else None
+
+
+def _right(key: str, value: Any) -> str:
+    """Where a misplaced key belongs."""
+    if key == TABLE[1]:
+        return "[tool.bench_plugin]"
+    rows = isinstance(value, list) and value and isinstance(value[0], Mapping)
+    return f"[[tool.bench_plugin.{key}]]" if rows else f"{key} = ... below [tool.bench_plugin]"

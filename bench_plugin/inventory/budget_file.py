@@ -1,0 +1,16 @@
+"""``fixtures/operators/budgets.toml``: how long operator cases may take, which benchmarks/operator_costs.py checks."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from bench_plugin.domain.records import Record, about
+
+
+class BudgetFile(Record, frozen=True):
+    """Times that operator cases may take."""
+
+    seconds_per_case: Annotated[
+        dict[str, Annotated[float, about("seconds", gt=0)]],
+        about("compiler -> seconds that a case may take on average, compiling and running"),
+    ]

@@ -1,0 +1,126 @@
+"""The one builder of compile and run calls, for models, operators, generated graphs and parts of graphs alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.outcome import Stage
+from bench_plugin.domain.precision import ORIGINAL, PRECISIONS
+from bench_plugin.inventory.adapters import Adapter
+from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.pipeline.stages import CallSpec, Done, Task
+from bench_plugin.pipeline.tasks.subjects import Arrays, InputSet, Subject
+from bench_plugin.reach.processes.client import Limits
+
+
+class CompileTasks:
+    """Makes the tasks of compiled cells; ``threads`` are those of a runtime, ``calibration`` is the method's name."""
+
+    def __init__(self, workspace: Workspace, *, threads: int) -> None:
+        self._workspace = workspace
+        self._threads = threads
+        self.calibration = workspace.calibration
+
+    def compile(self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None) -> Task:
+        """The subject as the compiler's artefact."""
+        return self._compiled(cell, subject, limits, [self._compile_call(cell, subject, calibration)], calibration)
+
+    def run(
+        self, cell: Cell, subject: Subject, compiled: Done, limits: Limits, *, inputs: InputSet | None = None,
+        second_binding: bool = False,
+    ) -> Task:  # fmt: skip
+        """The artefact, run in another process than the one that compiled it; by default on the subject's inputs."""
+        given = inputs or subject.inputs
+        calls = self._run_calls(cell, subject, given, second_binding=second_binding)
+        return Task(
+            Stage.RUN, self.adapter(cell).name, tuple(calls), {"artefact": compiled.key, **given.parts}, limits,
+            dict(compiled.files), affinity=compiled.key, role="run", toolchain=self.toolchain(cell),
+        )  # fmt: skip
+
+    def compile_and_run(
+        self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None,
+        inputs: InputSet | None = None,
+    ) -> Task:  # fmt: skip
+        """For compilers without an artefact: one process does both."""
+        given = inputs or subject.inputs
+        calls = [self._compile_call(cell, subject, calibration), *self._run_calls(cell, subject, given)]
+        task = self._compiled(cell, subject, limits, calls, calibration)
+        return replace(task, parts={**task.parts, **given.parts})
+
+    def in_one_process(self, cell: Cell) -> bool:
+        """Whether the compiler leaves no artefact, so that the process that compiles must run too."""
+        adapter, backend = self._workspace.catalog.compiler(cell.compiler)
+        return not adapter.declaration.get("artefact", True) or backend in adapter.declaration.get("jit_backends", ())
+
+    def quantises(self, cell: Cell) -> bool:
+        """Whether the tool itself quantises activations, and so has to be given a calibration set."""
+        return cell.quantiser == "own" and PRECISIONS[cell.precision].quantised
+
+    def fast_math(self, cell: Cell) -> bool:
+        """Whether the tool declares fast arithmetic at the cell's precision."""
+        return cell.precision in self.adapter(cell).declaration.get("loose", ())
+
+    def target(self, cell: Cell) -> dict[str, Any]:
+        """The target's description, ``local`` without further facts."""
+        return dict(self._workspace.targets.get(cell.target, {"name": cell.target}))
+
+    def adapter(self, cell: Cell) -> Adapter:
+        """The cell's compiler."""
+        return self._workspace.catalog.compiler(cell.compiler)[0]
+
+    def toolchain(self, cell: Cell) -> str:
+        """Where the cell's compiler works."""
+        return self.adapter(cell).toolchain_for(cell.framework)
+
+    def settings(self, cell: Cell) -> dict[str, Any]:
+        """What both calls are told of how to compile and run, whatever the subject."""
+        adapter, backend = self._workspace.catalog.compiler(cell.compiler)
+        description = adapter.declaration.get("description")
+        return {
+            **({"description": description} if description else {}),
+            "precision": cell.precision, "graph": cell.graph or ORIGINAL, "target": self.target(cell),
+            "backend": backend or next(iter(adapter.backends), ""), "options": self._options(adapter),
+            "threads": self._threads, "calibration_method": self.calibration,
+        }  # fmt: skip
+
+    def _compiled(
+        self, cell: Cell, subject: Subject, limits: Limits, calls: list[CallSpec], calibration: InputSet | None
+    ) -> Task:
+        parts = {"subject": subject.origin, **({"calibration": calibration.parts} if calibration else {})}
+        return Task(
+            Stage.COMPILE, self.adapter(cell).name, tuple(calls), parts, limits, dict(subject.files), role="compile",
+            toolchain=self.toolchain(cell),
+        )  # fmt: skip
+
+    def _compile_call(self, cell: Cell, subject: Subject, calibration: InputSet | None) -> CallSpec:
+        def arrays() -> Arrays:
+            return {**subject.example(), **(calibration.arrays() if calibration else {})}
+
+        return CallSpec("compile", self._meta(cell, subject), arrays)
+
+    def _run_calls(
+        self, cell: Cell, subject: Subject, given: InputSet, *, second_binding: bool = False
+    ) -> list[CallSpec]:
+        meta = {**self._meta(cell, subject), "batched": given.batched, "ragged": False}
+        own = {**meta, **({"whole": True} if given.once else {}), **({"values": given.values} if given.values else {})}
+        calls = [CallSpec("run", own, given.arrays)]
+        if second_binding and subject.second_binding is not None:
+            other = {**meta, "whole": True}
+            calls.append(CallSpec("run", other, subject.second_binding, prefix="alt:", optional=True))
+        return calls
+
+    def _meta(self, cell: Cell, subject: Subject) -> dict[str, Any]:
+        return {
+            **self.settings(cell), "inputs": subject.described, "outputs": subject.outputs,
+            "batched": subject.inputs.batched, "binding": dict(subject.binding), **subject.meta,
+        }  # fmt: skip
+
+    def _options(self, adapter: Adapter) -> dict[str, str]:
+        declared: Mapping[str, list[str]] = adapter.declaration.get("options", {})
+        return {
+            **{name: values[0] for name, values in declared.items()},
+            **self._workspace.options.get(adapter.name, {}),
+        }

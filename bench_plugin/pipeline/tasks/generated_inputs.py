@@ -1,0 +1,90 @@
+"""The inputs of one ONNX file: generated when they are asked for, under the file's own names and in its layout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from bench_plugin.inventory.models import Constructor, InputSpec, Model
+from bench_plugin.pipeline.tasks import inputs as generated
+
+DTYPES = (
+    "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
+)  # fmt: skip
+
+
+class GeneratedInputs:
+    """Inputs for one file; names and order are the file's.
+
+    ``parts`` name them in recipes; ``batched`` says whether the first dimension of every input is the batch;
+    ``described`` are the inputs as an adapter is told them (name, dtype, shape, layout); ``second_binding`` makes one
+    set of inputs at the second binding of the symbols, None for a static model; ``complaint`` says why no inputs can
+    be generated, and is empty where they can.
+    """
+
+    def __init__(self, model: Model, constructor: Constructor | None, seed: int, declared: Mapping[str, Any]) -> None:
+        self._model = model if model.inputs else _model_of(model, declared)
+        self._layout = constructor.layout if constructor else ""
+        self._seed = seed
+        self._names = [row["name"] for row in declared["inputs"]]
+        self.batched = generated.is_batched(self._model)
+        self.parts = {
+            "model": model.digest,
+            "seed": seed,
+            "samples": model.samples,
+            "layout": self._layout,
+            "names": self._names,
+        }
+        self.second_binding = self._second_binding if self._model.bindings > 1 else None
+        described = generated.describe(self._model, self._layout)
+        self.described = [
+            {**row, "layout": mine["layout"]} for row, mine in zip(declared["inputs"], described, strict=False)
+        ]
+        self.complaint = self._complain(declared)
+        self._declared = declared
+
+    @property
+    def binding(self) -> dict[str, int]:
+        """The numbers of the file's symbolic dimensions, under the names that the file gives them, in one sample."""
+        found: dict[str, int] = {}
+        binding = {**self._model.binding(0), generated.BATCH: 1}
+        for row, spec in zip(self._declared["inputs"], self._model.inputs, strict=False):
+            shape = generated.permuted(spec.bound(binding), spec.layout, self._layout)
+            found.update({dim: size for dim, size in zip(row["shape"], shape, strict=False) if isinstance(dim, str)})
+        return found
+
+    def samples(self) -> dict[str, Any]:
+        """N samples per input, [N, ...] each, named ``in:<name>``."""
+        return self._named(generated.samples(self._model, self._seed, self._model.samples, self._layout))
+
+    def _second_binding(self) -> dict[str, Any]:
+        return self._named(generated.second_binding(self._model, self._seed, self._layout))
+
+    def _named(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {f"in:{name}": value for name, value in zip(self._names, values.values(), strict=True)}
+
+    def _complain(self, declared: Mapping[str, Any]) -> str:
+        for row in declared["inputs"]:
+            if row["dtype"] not in DTYPES:
+                named = row["dtype"] if row["dtype"] not in ("", "object") else "string, or no tensor at all"
+                return f"input {row['name']!r} is of type {named}; inputs are generated of {', '.join(DTYPES)}"
+        have, want = len(declared["inputs"]), len(self._model.inputs)
+        return "" if have == want else f"the file takes {have} inputs ({', '.join(self._names)}), the model has {want}"
+
+
+def _model_of(model: Model, declared: Mapping[str, Any]) -> Model:
+    """A plain file's inputs as specs: its symbolic dimensions are bound to 1 or 2 for a batch, 8 otherwise."""
+    symbols: dict[str, tuple[int, ...]] = {}
+    specs = []
+    for row in declared["inputs"]:
+        shape: list[int | str] = []
+        for index, dim in enumerate(row["shape"]):
+            if isinstance(dim, int):
+                shape.append(dim)
+                continue
+            name = generated.BATCH if index == 0 else (str(dim) or f"{row['name']}_{index}")
+            symbols[name] = (1, 2) if index == 0 else (8, 9)
+            shape.append(name)
+        specs.append(InputSpec(row["name"], tuple(shape), row["dtype"]))
+    return replace(model, inputs=tuple(specs), symbols=symbols)

@@ -1,0 +1,211 @@
+"""The stages of a model as tasks: which operation of which adapter, with which inputs, under which recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.outcome import Stage
+from bench_plugin.inventory.models import Constructor, Model
+from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.pipeline.schedule import Need
+from bench_plugin.pipeline.stages import CallSpec, Done, Task
+from bench_plugin.pipeline.tasks import inputs as generated
+from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
+from bench_plugin.reach.processes.client import Limits
+
+NOISE_SAMPLES = 4
+MUTANT_SAMPLES = 2  # a mutant is off by orders of magnitude on any input, or it is not caught at all
+GIB = 2**30
+CHECKER = "onnx_check"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Trained weights: the recipe that they come from, and their file."""
+
+    key: str
+    path: Path
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """As a task takes them."""
+        return {"weights.npz": self.path}
+
+
+class Tasks:
+    """Makes the tasks of cells; ``seed`` is that of weights and inputs."""
+
+    def __init__(self, workspace: Workspace, *, seed: int, threads: int) -> None:
+        self._workspace = workspace
+        self.seed = seed
+        self.threads = threads
+
+    def dataset(self, model: Model) -> Task:
+        """The model's dataset: ``x_train y_train x_test y_test``."""
+        limits = self.limits(model, model.dataset)
+        return Task(Stage.BUILD, model.dataset, (CallSpec("fetch", {}),), {}, limits)
+
+    def train(self, model: Model, framework: str, dataset: Done) -> Task:
+        """The model trained in a framework, as one file of weights."""
+        constructor = model.constructors[framework]
+
+        def arrays() -> dict[str, Any]:
+            images = generated.fitted(model, dataset.arrays["x_train"], constructor.layout)
+            return {f"in:{model.inputs[0].name}": images, "labels": dataset.arrays["y_train"]}
+
+        training = dict(model.training(framework))
+        meta = {"model": self.described(model, constructor), "seed": self.seed, "batched": True, "training": training}
+        parts = {**self._parts(model), "dataset": dataset.key}
+        adapter = f"training_{framework}"
+        return Task(Stage.BUILD, adapter, (CallSpec("train", meta, arrays),), parts, self.limits(model, adapter))
+
+    def reference(self, model: Model, framework: str, weights: Weights | None = None) -> Task:
+        """The float64 reference, default kernels, a variant and a perturbed run, by the framework itself."""
+        constructor = model.constructors[framework]
+
+        def arrays() -> dict[str, Any]:
+            values = generated.samples(model, self.seed, model.samples, constructor.layout)
+            given = {f"in:{name}": value for name, value in values.items()}
+            if model.bindings > 1:
+                other = generated.second_binding(model, self.seed, constructor.layout)
+                given.update({f"alt:{name}": value for name, value in other.items()})
+            return given
+
+        meta = {
+            "model": self.described(model, constructor, weights), "seed": self.seed,
+            "batched": generated.is_batched(model), "noise_samples": NOISE_SAMPLES,
+        }  # fmt: skip
+        return Task(
+            Stage.REFERENCE, framework, (CallSpec("reference", meta, arrays),), self._parts(model),
+            self.limits(model, framework), weights.files if weights else {}, affinity=f"{model.name}:{framework}",
+        )  # fmt: skip
+
+    def export(self, model: Model, cell: Cell, weights: Weights | None = None) -> Task:
+        """The framework's model as an ONNX file."""
+        constructor = model.constructors[cell.framework]
+
+        def arrays() -> dict[str, Any]:
+            values = generated.samples(model, self.seed, 1, constructor.layout)
+            return {f"in:{name}": value for name, value in values.items()}
+
+        meta = {
+            "model": self.described(model, constructor, weights), "seed": self.seed,
+            "batched": generated.is_batched(model), "exporter": cell.exporter, "opset": cell.opset,
+            "dynamic": model.bindings > 1,
+        }  # fmt: skip
+        return Task(
+            Stage.EXPORT, cell.framework, (CallSpec("export", meta, arrays),), self._parts(model),
+            self.limits(model, cell.framework), weights.files if weights else {},
+            affinity=f"{model.name}:{cell.framework}",
+        )  # fmt: skip
+
+    def check(self, file: Path, origin: str, model: Model) -> Task:
+        """What onnx's checker says of the file, and what the file declares."""
+        return self._on_file(Stage.CHECK, "onnx_check", "check", file, origin, model, {})
+
+    def run(self, file: Path, origin: str, model: Model, inputs: GeneratedInputs) -> Task:
+        """The file in onnxruntime, at both bindings."""
+        meta = {**_shape_of(model, inputs), "threads": self.threads}
+        calls = [CallSpec("run", meta, inputs.samples)]
+        if inputs.second_binding:
+            calls.append(CallSpec("run", {**meta, "whole": True}, inputs.second_binding, prefix="alt:", optional=True))
+        limits = self.limits(model, "onnxruntime")
+        return Task(
+            Stage.RUN,
+            "onnxruntime",
+            tuple(calls),
+            {"file": origin, **inputs.parts},
+            limits,
+            {"model.onnx": file},
+            affinity=origin,
+        )
+
+    def evaluate(self, file: Path, origin: str, model: Model, inputs: GeneratedInputs, *, perturbed: int = 0) -> Task:
+        """The file's own function in float64; ``perturbed`` times also with weights and inputs off by one ulp."""
+        meta = {**_shape_of(model, inputs), "perturb": None}
+        calls = [CallSpec("evaluate", meta, inputs.samples)]
+        for index in range(perturbed):
+            other = {**meta, "perturb": self.seed + 1 + index}
+            calls.append(CallSpec("evaluate", other, inputs.samples, prefix=f"perturbed{index or ''}:"))
+        limits = self.limits(model, "onnx_float64")
+        parts = {"file": origin, **inputs.parts}
+        return Task(Stage.REFERENCE, "onnx_float64", tuple(calls), parts, limits, {"model.onnx": file}, affinity=origin)
+
+    def mutants(self, file: Path, origin: str, model: Model, inputs: GeneratedInputs) -> Task:
+        """Outputs of the file's standard mutants."""
+        meta = {"batched": inputs.batched, "samples": MUTANT_SAMPLES}
+        limits = self.limits(model, "onnx_mutants")
+        parts = {"file": origin, **inputs.parts}
+        return Task(
+            Stage.BUILD,
+            "onnx_mutants",
+            (CallSpec("mutate", meta, inputs.samples),),
+            parts,
+            limits,
+            {"model.onnx": file},
+        )
+
+    def import_run(self, file: Path, origin: str, cell: Cell, model: Model, inputs: GeneratedInputs) -> Task:
+        """The file imported into a framework and run there; one task, for the imported model lives in the agent."""
+        meta = {"importer": cell.importer, "inputs": inputs.described, "batched": inputs.batched}
+        calls = [
+            CallSpec("import_model", meta, prefix="import:"),
+            CallSpec("run_imported", _shape_of(model, inputs), inputs.samples),
+        ]
+        if inputs.second_binding:
+            calls.append(CallSpec("run_imported", {"whole": True}, inputs.second_binding, prefix="alt:", optional=True))
+        limits = self.limits(model, cell.importer_framework)
+        parts = {"file": origin, **inputs.parts}
+        return Task(Stage.IMPORT, cell.importer_framework, tuple(calls), parts, limits, {"model.onnx": file})
+
+    def inputs(self, model: Model, framework: str, check: Done) -> GeneratedInputs:
+        """The inputs that a file takes, under the file's own names and in the layout that it was exported with."""
+        return GeneratedInputs(model, model.constructors.get(framework), self.seed, check.meta["check"])
+
+    def _on_file(
+        self, stage: Stage, adapter: str, operation: str, file: Path, origin: str, model: Model, meta: Mapping[str, Any]
+    ) -> Task:
+        calls = (CallSpec(operation, meta),)
+        return Task(stage, adapter, calls, {"file": origin}, self.limits(model, adapter), {"model.onnx": file})
+
+    def described(self, model: Model, constructor: Constructor, weights: Weights | None = None) -> dict[str, Any]:
+        """A model as a framework's adapter is told it."""
+        trained = {"trained": weights.key} if weights else {}
+        return {
+            **trained,
+            "name": model.name,
+            "spec": dict(constructor.spec),
+            "source_name": constructor.source_name,
+            "source": constructor.source,
+            "inputs": generated.describe(model, constructor.layout),
+            "outputs": [dict(row) for row in model.outputs],
+            "detections": model.detections,
+            "binding": model.binding(0),
+            "weights": dict(model.extra.get("weights", {})),
+        }
+
+    def _parts(self, model: Model) -> dict[str, Any]:
+        return {"model": model.digest, "samples": model.samples}
+
+    def toolchain(self, adapter: str) -> str:
+        """The toolchain of an adapter; that of our own ONNX tools for a plain file, which no framework made."""
+        catalog = self._workspace.catalog
+        return catalog[adapter if adapter in catalog.adapters else CHECKER].toolchain
+
+    def need(self, cell: Cell, toolchain: str) -> Need:
+        """What a cell of a model occupies: the toolchain that does most of its work, and the model's memory."""
+        return Need(toolchain, int(self._workspace.models[cell.model].memory_gb * GIB))
+
+    def limits(self, model: Model, adapter: str) -> Limits:
+        toolchain = self._workspace.catalog[adapter].toolchain
+        memory = max(self._workspace.toolchains.memory_gb(toolchain), model.memory_gb)
+        return Limits(seconds=model.seconds, memory_bytes=int(memory * GIB))
+
+
+def _shape_of(model: Model, inputs: GeneratedInputs) -> dict[str, Any]:
+    """How samples are told apart: along the batch, and whether outputs vary in length."""
+    return {"batched": inputs.batched, "ragged": model.detections}

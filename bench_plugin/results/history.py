@@ -1,0 +1,133 @@
+"""Results files of earlier runs: ``history/<run id>.jsonl`` beside the results file, and how a cell is found in them.
+
+Kept are the last ten runs, and the last run that computed every cell of its profile, however long ago that was: runs
+that were narrowed or ended early do not push it out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.domain.errors import UsageError
+from bench_plugin.results.rows import read_rows
+
+KEPT = 10
+SHORTEST = 4  # characters of a key or a run id
+
+
+def new_run_id() -> str:
+    """An id whose order is that of time: UTC date and time, and six random hex digits."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+
+
+def folder_of(results: Path) -> Path:
+    """Where the earlier runs of a results file are."""
+    return results.parent / "history"
+
+
+def run_of_file(path: Path) -> str:
+    """The run id in the first row of a results file; empty when it has none (or none that can be read)."""
+    try:
+        with path.open("rb") as file:
+            header = json.loads(file.readline())
+    except (OSError, ValueError):
+        return ""
+    return str(header.get("run", "")) if isinstance(header, dict) else ""
+
+
+def archive(path: Path) -> Path:
+    """Move a results file to the history, in one step, and drop what is too old; returns its new path.
+
+    A file without a run id, of an older version, gets one from the time of its last change.
+    """
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(path.stat().st_mtime))
+    kept = folder_of(path) / f"{run_of_file(path) or f'{stamp}-000000'}.jsonl"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    os.replace(path, kept)
+    _prune(folder_of(path))
+    return kept
+
+
+def earlier_runs(results: Path) -> list[Path]:
+    """The files of the history, the newest first."""
+    return sorted(folder_of(results).glob("*.jsonl"), reverse=True)
+
+
+def find_row(cell: str, results: Path) -> Mapping[str, Any]:
+    """The last row with that key (or a unique beginning of it) or node id, in the newest run that has one.
+
+    Raises UsageError when no run has it, or several keys of a run begin so.
+    """
+    counts = []
+    for path in _files(results):
+        cells = [row for row in read_rows(path).rows if row["kind"] == "cell"]
+        if found := _matching(cells, cell, path):
+            return found[-1]
+        counts.append(f"{path} ({len(cells)} cells)")
+    raise UsageError(f"{cell}: no cell of a run has this key or node id; looked in {', '.join(counts)}")
+
+
+def find_run(name: str, results: Path) -> Path:
+    """The results file that ``name`` means: a path, or a run id (or a unique beginning of it) beside ``results``.
+
+    Raises UsageError when there is none, or several.
+    """
+    if Path(name).is_file():
+        return Path(name)
+    runs = {run: path for path in _files(results, must=False) if (run := run_of_file(path) or path.stem)}
+    found = [path for run, path in runs.items() if run == name]
+    if not found and len(name) >= SHORTEST:
+        found = [path for run, path in runs.items() if run.startswith(name)]
+    if len(found) > 1:
+        raise UsageError(f"{name}: {len(found)} runs begin so; give more of the run id")
+    if not found:
+        known = ", ".join(runs) or "none"
+        raise UsageError(f"{name}: neither a results file nor a run id; runs beside {results}: {known}")
+    return found[0]
+
+
+def _files(results: Path, *, must: bool = True) -> Iterator[Path]:
+    """The results file and those of the history, newest first; a missing one is an error only if nothing is there."""
+    earlier = earlier_runs(results)
+    if results.exists() or (must and not earlier):
+        yield results
+    yield from earlier
+
+
+def _matching(cells: Sequence[Mapping[str, Any]], cell: str, path: Path) -> list[Mapping[str, Any]]:
+    found = [row for row in cells if cell in (row["key"], row["nodeid"])]
+    if not found and len(cell) >= SHORTEST:
+        found = [row for row in cells if row["key"].startswith(cell)]
+        if len({row["key"] for row in found}) > 1:
+            raise UsageError(f"{cell}: {len(found)} cells of {path} begin so; give more of the key")
+    return found
+
+
+def _prune(folder: Path) -> None:
+    runs = sorted(folder.glob("*.jsonl"), reverse=True)
+    if len(runs) <= KEPT:
+        return
+    full = next((path for path in runs if _is_full(path)), None)
+    for path in runs[KEPT:]:
+        if path != full:
+            path.unlink()
+
+
+def _is_full(path: Path) -> bool:
+    """Whether every cell of the run's profile has a row; most files are told by the number of their lines."""
+    lines = path.read_bytes().splitlines()
+    plan = next((line for line in lines[:2] if b'"kind": "plan"' in line), b"")
+    try:
+        if len(lines) < json.loads(plan).get("total", 0):
+            return False
+        rows = read_rows(path).rows
+    except (ValueError, UsageError):
+        return False
+    total = max((row.get("total", 0) for row in rows if row["kind"] == "plan"), default=0)
+    return 0 < total <= len({row["key"] for row in rows if row["kind"] == "cell"})

@@ -1,0 +1,110 @@
+"""What ``numbers`` of a row holds for each check: one declared table, which docs/results.md shows as it stands here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+EXPORT, IMPORT, EQUIVALENCE, QUALITY = "export", "import", "equivalence", "quality"
+OPERATOR, PROPERTY = "operator", "property"
+ROUND_TRIPS = (EXPORT, IMPORT)
+BY_ERROR = (*ROUND_TRIPS, EQUIVALENCE)
+ALL = "all"
+COMPUTED = "fp32 fp16 bf16 w16"  # judged by E and M against a float64 reference
+QUANTISED = "w8a8 w8a8-dyn w8"  # judged in steps of their scales
+REDUCED = "all but fp32"
+
+
+@dataclass(frozen=True)
+class Number:
+    """One key of ``numbers``: which checks have it, at which precisions it is not None, and what it says."""
+
+    name: str
+    checks: tuple[str, ...]
+    precisions: str
+    meaning: str
+
+
+NUMBERS = (
+    Number("E", BY_ERROR, COMPUTED, "error of the worst output: norm of the error / norm of what the inputs change"),
+    Number("M", BY_ERROR, COMPUTED, "largest single error of that output / root mean square of what the inputs change"),
+    Number("tolerance_E", BY_ERROR, COMPUTED, "what E may reach"),
+    Number("tolerance_M", BY_ERROR, COMPUTED, "what M may reach"),
+    Number("noise_E", BY_ERROR, COMPUTED, "E of runs that are right by construction at this precision"),
+    Number("noise_M", BY_ERROR, COMPUTED, "M of those runs"),
+    Number("needed", BY_ERROR, COMPUTED, "share of the tolerance that was used; above 1 is a mismatch"),
+    Number("max_abs", BY_ERROR, COMPUTED, "largest absolute difference, in units of the output"),
+    Number("max_rel", BY_ERROR, COMPUTED, "largest relative difference"),
+    Number("cosine", BY_ERROR, COMPUTED, "cosine between output and reference"),
+    Number("outputs", BY_ERROR, COMPUTED, "the same of every output: name, status, numbers"),
+    Number("truth", (*BY_ERROR, OPERATOR), ALL, "which reference the numbers were compared with, in words"),
+    Number("end_to_end_E", BY_ERROR, COMPUTED, "E against the framework's own model: export and import together"),
+    Number("dynamic", BY_ERROR, ALL, "symbolic dimensions: `preserved`, `frozen` or `error: ...`"),
+    Number("mutants", BY_ERROR, ALL, "mistakes made on purpose: `killed` (detected), `ratio` (tolerances off)"),
+    Number("detections", BY_ERROR, "fp32", "of detection models: objects in the reference"),
+    Number("stable", BY_ERROR, "fp32", "of detection models: objects that small perturbations do not change"),
+    Number("missed", BY_ERROR, "fp32", "of detection models: stable objects that were not found"),
+    Number("extra", BY_ERROR, "fp32", "of detection models: objects that the reference does not have"),
+    Number("worst_overlap", BY_ERROR, "fp32", "of detection models: smallest intersection over union of a match"),
+    Number("worst_score", BY_ERROR, "fp32", "of detection models: largest difference of scores"),
+    Number("worst_mask", BY_ERROR, "fp32", "of detection models: smallest overlap of masks"),
+    Number("training", (*BY_ERROR, QUALITY), ALL, "how the weights were trained; None of seeded weights"),
+    Number("approximation", (EQUIVALENCE,), REDUCED, "against the unrounded model: `E`, `sqnr_db` (dB), `truth`"),
+    Number("layers", (EQUIVALENCE,), "w8a8", "quantised layers that were compared one by one"),
+    Number("layers_wrong", (EQUIVALENCE,), "w8a8", "how many of them are wrong"),
+    Number("worst_steps", (EQUIVALENCE,), "w8a8", "largest error of a layer, in steps of its scale"),
+    Number("per_layer", (EQUIVALENCE,), "w8a8", "the same of every layer"),
+    Number("stable_inputs", (EQUIVALENCE,), QUANTISED, "inputs whose rounding no perturbation changes"),
+    Number("end_to_end", (EQUIVALENCE,), QUANTISED, "errors of those inputs at the outputs, in steps"),
+    Number("inputs", (QUALITY,), ALL, "images of the test set"),
+    Number("accuracy", (QUALITY,), ALL, "share of them that were classified right"),
+    Number("reference_accuracy", (QUALITY,), ALL, "the same of the framework's own model"),
+    Number("drop", (QUALITY,), ALL, "`top1` lost, its 95 % interval `lower` to `upper`, `agreement`, `mcnemar_p`"),
+    Number("top5", (QUALITY,), ALL, "share whose class is among the first five"),
+    Number("precision", (QUALITY,), ALL, "precision of every class"),
+    Number("sensitivity", (QUALITY,), ALL, "sensitivity of every class"),
+    Number("mean_precision", (QUALITY,), ALL, "mean over the classes"),
+    Number("mean_sensitivity", (QUALITY,), ALL, "mean over the classes"),
+    Number("g_mean", (QUALITY,), ALL, "geometric mean of the sensitivities"),
+    Number("confusion", (QUALITY,), ALL, "images of class i (row) that were called j (column)"),
+    Number("category", (OPERATOR,), "fp32", "ONNX's group of tests: node, simple, pytorch-operator ..."),
+    Number("operators", (OPERATOR,), "fp32", "operators of the case's graph"),
+    Number("opset", (OPERATOR,), "fp32", "opset of the case"),
+    Number("ir", (OPERATOR,), "fp32", "IR version of the case"),
+    Number("rule", (OPERATOR,), "fp32", "the operator's rule, in words"),
+    Number("strict", (OPERATOR,), "fp32", "`pass` or `fail` by that rule"),
+    Number("stock", (OPERATOR,), "fp32", "`pass` or `fail` by the tolerance of ONNX's own runner"),
+    Number("ratio", (OPERATOR,), "fp32", "share of the rule's tolerance that was used"),
+    Number("converted", (OPERATOR,), "fp32", "of a case that is too new: what its form at an older opset gave"),
+    Number("search", (PROPERTY,), "fp32", "`quick` or `nightly`"),
+    Number("tried", (PROPERTY,), "fp32", "generated graphs that were tried"),
+    Number("valid", (PROPERTY,), "fp32", "share of them that were valid"),
+    Number("judged", (PROPERTY,), "fp32", "how many gave numbers to judge"),
+    Number("known", (PROPERTY,), "fp32", "how many failed as a known failure does"),
+    Number("refused", (PROPERTY,), "fp32", "how many the tool does not implement"),
+    Number("silent", (PROPERTY,), "fp32", "how many have nothing to compare with"),
+    Number("invalid", (PROPERTY,), "fp32", "how many were not valid graphs"),
+    Number("first", (PROPERTY,), "fp32", "the first reason for each of these"),
+    Number("seed", (PROPERTY,), "fp32", "seed of a random search"),
+    Number("database", (PROPERTY,), "fp32", "folder of a random search's examples"),
+    Number("signature", (PROPERTY,), "fp32", "of a failure: stage, symptom, operators, message"),
+    Number("found", (PROPERTY,), "fp32", "every new signature with its smallest example"),
+)
+
+
+def complete(check: str, measured: Mapping[str, Any]) -> dict[str, Any]:
+    """``numbers`` of a row: every key that the check has, None where nothing was measured or it does not apply."""
+    return {number.name: None for number in NUMBERS if check in number.checks} | dict(measured)
+
+
+def measured(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """The inverse of :func:`complete`: only what was measured."""
+    return {name: value for name, value in numbers.items() if value is not None}
+
+
+def markdown_table() -> str:
+    """The table of docs/results.md."""
+    lines = ["| key | checks | precisions | content |", "|---|---|---|---|"]
+    lines += [f"| `{one.name}` | {', '.join(one.checks)} | {one.precisions} | {one.meaning} |" for one in NUMBERS]
+    return "\n".join(lines)

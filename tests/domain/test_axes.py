@@ -1,0 +1,83 @@
+"""The table of axes: ids, rows, columns and repro commands as they are stored, whatever the table becomes."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from bench_plugin.domain.axes import AXES, MARKER_AXES, OPTIONS
+from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.settings import Selection, Settings
+from bench_plugin.report.formats.tabular import AXES as COLUMNS
+from bench_plugin.session.repro_command import repro_arguments
+
+EXPORT = Cell(Check.EXPORT, "digits_mlp", "pytorch", "dynamo", 20)
+IMPORT = Cell(Check.IMPORT, "lstm", "tensorflow", "tf2onnx", 17, "mxnet", "onnx2mx")
+COMPILED = Cell(
+    Check.EQUIVALENCE, "lstm", "pytorch", "torchscript", 17, compiler="onnxruntime[xnnpack]", precision="w8a8",
+    target="aarch64", graph="qdq",
+)  # fmt: skip
+OWN = Cell(Check.EQUIVALENCE, "lstm", "pytorch", compiler="mnn", precision="w16")
+GIVEN = Cell(Check.EQUIVALENCE, "lstm", "pytorch", compiler="mnn", precision="w16", graph="w16")
+OPERATOR = Cell(Check.OPERATOR, "test_relu", "onnx", compiler="emx")
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (EXPORT, "digits_mlp-pytorch-dynamo-opset20"),
+        (IMPORT, "lstm-tensorflow-tf2onnx-opset17-to-mxnet-onnx2mx"),
+        (COMPILED, "lstm-pytorch-torchscript-opset17-onnxruntime_xnnpack_-w8a8-qdq-aarch64"),
+        (OWN, "lstm-pytorch-mnn-w16-own"),
+        (GIVEN, "lstm-pytorch-mnn-w16"),
+        (OPERATOR, "test_relu-onnx-emx"),
+    ],
+)
+def test_an_id_names_the_axes_in_reading_order_and_leaves_out_what_is_usual(cell: Cell, text: str) -> None:
+    assert cell.id == text
+
+
+def test_a_row_has_the_axes_of_its_cell_in_the_order_of_the_table() -> None:
+    assert list(COMPILED.axes().items()) == [
+        ("check", "equivalence"), ("model", "lstm"), ("framework", "pytorch"), ("exporter", "torchscript"),
+        ("opset", 17), ("compiler", "onnxruntime[xnnpack]"), ("precision", "w8a8"), ("target", "aarch64"),
+        ("graph", "qdq"),
+    ]  # fmt: skip
+    assert Cell.from_axes(COMPILED.axes()) == COMPILED
+
+
+def test_the_columns_of_csv_files() -> None:
+    assert ",".join(COLUMNS) == (
+        "check,model,framework,exporter,opset,importer_framework,importer,compiler,precision,graph,target"
+    )
+
+
+def test_the_table_holds_every_field_of_a_cell_and_of_a_selection() -> None:
+    assert [axis.name for axis in AXES] == [field.name for field in fields(Cell)]
+    others = {"profile", "onnx_files", "include", "exclude"}
+    assert {axis.plural for axis in OPTIONS} == {field.name for field in fields(Selection)} - others
+    assert {"models", "opsets", "targets"} < set(MARKER_AXES) and "checks" not in MARKER_AXES
+
+
+@pytest.mark.parametrize(
+    ("cell", "arguments"),
+    [
+        (EXPORT, ["--bench-models=digits_mlp", "--bench-frameworks=pytorch", "--bench-exporters=dynamo",
+                  "--bench-opsets=20"]),
+        (COMPILED, ["--bench-models=lstm", "--bench-frameworks=pytorch", "--bench-exporters=torchscript",
+                    "--bench-opsets=17", "--bench-compilers=onnxruntime[xnnpack]", "--bench-precisions=w8a8",
+                    "--bench-targets=aarch64", "--bench-seed=3", "--bench-option=mnn.fast=yes"]),
+        (OPERATOR, ["--bench-cases=test_relu", "--bench-compilers=emx"]),
+    ],
+)  # fmt: skip
+def test_a_repro_command_selects_the_cell_by_its_axes(cell: Cell, arguments: list[str]) -> None:
+    settings = Settings(Path("."), seed=3 if cell is COMPILED else 0, options={"mnn": {"fast": "yes"}})
+    assert repro_arguments(cell, "test_x.py::test_x", settings) == ["test_x.py::test_x", *arguments]
+
+
+def test_a_repro_command_of_a_plain_file_names_the_file() -> None:
+    cell = Cell(Check.EXPORT, "mine", "onnx")
+    settings = Settings(Path("."), Selection(onnx_files=(Path("/a/mine.onnx"), Path("/a/other.onnx"))))
+    assert repro_arguments(cell, "t", settings) == ["t", "--bench-onnx=/a/mine.onnx"]

@@ -1,0 +1,26 @@
+"""Declarations are read from the adapters' files: of our own as far as the literal, of others whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench_plugin.agent.declaration import declaration_of
+from bench_plugin.domain.errors import UsageError
+from bench_plugin.inventory.adapters import BUILT_IN, read_adapter
+
+OWN = [path for path in sorted(BUILT_IN.rglob("*.py")) if not path.name.startswith("_")]
+
+
+@pytest.mark.parametrize("path", OWN, ids=[path.stem for path in OWN])
+def test_the_literal_is_the_same_however_far_the_file_is_read(path: Path) -> None:
+    source = path.read_text()
+    assert declaration_of(source, checked=False) == declaration_of(source)
+
+
+def test_a_mistake_behind_the_literal_of_a_users_adapter_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text('ADAPTER = {\n    "name": "mine",\n}\ndef compile(:\n')
+    with pytest.raises(UsageError, match=r"mine\.py: the adapter cannot be read: .*line 4"):
+        read_adapter(path)
