@@ -44,7 +44,7 @@ def test_repro_runs_a_cell_of_the_packages_own_suites(installed: Project) -> Non
     again = installed.bench("repro", row["key"])
     assert again.returncode == 0, again.stdout
     assert "PASSED" in again.stdout and "1 passed" in again.stdout
-    assert (installed.folder / "reports/repro.jsonl").is_file()
+    assert (installed.folder / "reports/repro/results.jsonl").is_file()
     printed = json.loads(installed.bench("repro", row["key"], "--print", "--json").stdout)["command"]
     assert "bench_plugin.data.suites.roundtrip.test_roundtrip::test_export" in printed[4]
 
