@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,12 @@ def test_the_page_of_the_contract_is_that_of_the_code() -> None:
     command = [sys.executable, str(ROOT / "docs/describe_contract.py"), "--check"]
     done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_readme_names_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    table = (ROOT / "README.md").read_text("utf-8").partition("| extra | brings |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(project["optional-dependencies"])
 
 
 def test_ci_runs_the_two_commands_of_the_readme() -> None:
