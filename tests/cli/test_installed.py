@@ -66,7 +66,7 @@ def test_the_corpus_is_checked_against_the_packages_index(installed: Project) ->
     assert checked["same"] and checked["file"].endswith("bench_plugin/data/fixtures/operators/corpus.csv")
     updated = installed.bench("corpus", "update")
     assert updated.returncode == 2
-    assert "writes the index of a checkout of bench_plugin, and this is an installed package" in updated.stderr
+    assert "corpus.csv: it belongs to the installed package; run it in a checkout" in updated.stderr
 
 
 def test_lists_are_those_of_the_package(installed: Project) -> None:
