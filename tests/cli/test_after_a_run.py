@@ -38,7 +38,7 @@ def files(project: Project, tools_python: Path) -> Project:
     (project.folder / "outside.data").unlink()
     project.write("text.onnx", "this is no model")
     data = (project.folder / "plain.onnx").read_bytes()
-    (project.folder / "layers.onnx").write_bytes(data[: len(data) // 2])
+    (project.folder / "truncated.onnx").write_bytes(data[: len(data) // 2])
     return project
 
 
@@ -102,7 +102,7 @@ def test_a_file_that_is_too_new_is_version_skew_for_the_runtime(files: Project) 
     ("name", "message"),
     [
         ("text", "is not an ONNX file, or it is truncated"),
-        ("cut", "is not an ONNX file, or it is truncated"),
+        ("truncated", "is not an ONNX file, or it is truncated"),
         ("outside", "weights lie in external file 'outside.data', which is not beside the model"),
     ],
 )
