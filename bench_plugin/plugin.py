@@ -185,6 +185,8 @@ def _noter(config: pytest.Config) -> Any:
         reporter = config.pluginmanager.get_plugin("terminalreporter")
         capture = config.pluginmanager.get_plugin("capturemanager")
         if reporter is not None and capture is not None:
+            if PROGRESS in config.stash:
+                config.stash[PROGRESS].clear()
             with capture.global_and_fixture_disabled():
                 reporter.ensure_newline()
                 reporter.write_line(f"bench: {text}")

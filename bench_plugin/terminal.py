@@ -15,7 +15,7 @@ from bench_plugin.domain.errors import BenchError
 from bench_plugin.report.entries import header_of
 from bench_plugin.report.formats.terminal import lines
 from bench_plugin.report.pages.page import Page
-from bench_plugin.report.pages.registry import drop_stale, read_pages
+from bench_plugin.report.pages.registry import build_pages, drop_stale
 from bench_plugin.report.summary import known_failures, totals_table
 from bench_plugin.results.rows import read_rows
 from bench_plugin.session.session import Run
@@ -36,17 +36,17 @@ class Progress:
         self._run = run
         self._began = time.monotonic()
         self._live = self._reporter is not None and _in_place(self._reporter, os.environ)
+        self._drawn = False
+        self._column = 0
         self.seconds = LIVE_SECONDS if self._live else PLAIN_SECONDS
 
     @contextmanager
     def waiting(self) -> Iterator[Progress]:
         """Around the wait for one cell."""
-        self._drawn = False
         try:
             yield self
         finally:
-            if self._drawn:
-                self._erase()
+            self.clear()
 
     def say(self, cell: str, stage: str, seconds: float) -> None:
         """The cell that is waited for, the stage that it is at, and for how many seconds it has been waited for."""
@@ -67,14 +67,17 @@ class Progress:
     def _draw(self, text: str) -> None:
         writer = self._reporter._tw
         if not self._drawn:
-            self._column = writer.width_of_current_line
+            self._column = writer.width_of_current_line % writer.fullwidth
             writer._file.write("\n")
             self._drawn = True
         writer._file.write(f"\r\x1b[2K{text[: writer.fullwidth - 1]}")
         writer._file.flush()
 
-    def _erase(self) -> None:
-        """Back to where pytest's own line ended."""
+    def clear(self) -> None:
+        """Take the line away: back to where pytest's own line ended."""
+        if not self._drawn:
+            return
+        self._drawn = False
         with self._capture.global_and_fixture_disabled():
             right = f"\x1b[{self._column}C" if self._column else ""
             self._reporter._tw._file.write(f"\r\x1b[2K\x1b[1A\r{right}")
@@ -124,14 +127,14 @@ def finish(run: Run, config: pytest.Config) -> None:
     if terminal is None:
         return
     try:
-        rows = read_rows(run.settings.results).rows
-        pages = read_pages(run.settings.results)
+        rows = read_rows(run.settings.results)
+        pages = build_pages(rows.rows, rows.notes)
     except BenchError as error:
         terminal.write_line(f"bench: {error}", red=True)
         return
     folder = run.settings.results.parent
     paths = [page.write(folder) for page in pages]
-    removed, left = drop_stale(folder, pages, str(header_of(rows).get("run", "")))
+    removed, left = drop_stale(folder, pages, str(header_of(rows.rows).get("run", "")))
     if terminal.no_summary:
         return
     _draw_grids(terminal, pages)

@@ -2,7 +2,9 @@
 
 ``python benchmarks/operators.py [RUNS]`` prints the CPU seconds (user and system, of all processes) and the wall-clock
 seconds of both, alternating, with the machine's load; which cases pass; and what one selected case costs end to end.
-The corpus and its float64 truths come from the cache, as they do after the first run; onnxruntime's results do not.
+Two comparisons: without tracebacks on either side, and as each is used (the stock runner shows 579 tracebacks, which
+takes it longer than the cases do). The corpus and its float64 truths come from the cache, as they do after the first
+run; onnxruntime's results do not.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 PR_SET_CHILD_SUBREAPER = 36
+TRACEBACKS = ("no", "short")
 PYTEST = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py")
 STOCK = """
 import onnx.backend.test, onnxruntime.backend
@@ -60,14 +63,18 @@ def main() -> None:
         (stock_folder / "conftest.py").write_text(CONFTEST)
         ours_command = command(folder)
         measured(ours_command, folder, ROOT)  # makes the corpus and its truths
-        figures: dict[str, list[tuple[float, float]]] = {"stock": [], "ours": []}
-        for _ in range(runs):
-            (stock_folder / "passed.txt").unlink(missing_ok=True)
-            selected = ["-q", "--tb=short", "-p", "no:cacheprovider", "-k", "_cpu", "-W", "ignore"]
-            figures["stock"].append(measured([str(python), "-m", "pytest", *selected], stock_folder, folder / "lib"))
-            forget_runs(folder / "cache")
-            figures["ours"].append(measured(ours_command, folder, ROOT))
-        report(figures, stock_folder / "passed.txt", folder / "results.jsonl")
+        for tracebacks in TRACEBACKS:
+            figures: dict[str, list[tuple[float, float]]] = {"stock": [], "ours": []}
+            for _ in range(runs):
+                (stock_folder / "passed.txt").unlink(missing_ok=True)
+                style = f"--tb={tracebacks}"
+                selected = ["-q", style, "-p", "no:cacheprovider", "-k", "_cpu", "-W", "ignore"]
+                stock_command = [str(python), "-m", "pytest", *selected]
+                figures["stock"].append(measured(stock_command, stock_folder, folder / "lib"))
+                forget_runs(folder / "cache")
+                figures["ours"].append(measured([*ours_command, style], folder, ROOT))
+            report(tracebacks, figures)
+        compare(stock_folder / "passed.txt", folder / "results.jsonl")
         _, warm = measured(ours_command, folder, ROOT)
         print(f"all cases again, with what onnxruntime gave from the cache: {warm:.1f} s wall")
         one = []
@@ -83,7 +90,7 @@ def command(folder: Path) -> list[str]:
     """Our pytest over all cases."""
     suite = str(ROOT / "suites" / "operators")
     places = ["--bench-results", str(folder / "results.jsonl"), "--bench-cache", str(folder / "cache")]
-    options = ["-q", "-p", "no:cacheprovider", "--tb=short", "--bench-profile", "full", *places]
+    options = ["-q", "-p", "no:cacheprovider", "--bench-profile", "full", *places]
     return [sys.executable, "-m", "pytest", suite, *options, "--rootdir", str(ROOT)]
 
 
@@ -123,12 +130,17 @@ def reap() -> None:
             return
 
 
-def report(figures: dict[str, list[tuple[float, float]]], stock: Path, rows: Path) -> None:
-    """Medians, their ratio, and the cases that only one of the two passes."""
+def report(tracebacks: str, figures: dict[str, list[tuple[float, float]]]) -> None:
+    """Medians and their ratio."""
+    print("without tracebacks on either side:" if tracebacks == "no" else f"with tracebacks (--tb={tracebacks}):")
     cpu = {name: statistics.median(one for one, _ in values) for name, values in figures.items()}
     for name, values in figures.items():
         print(f"{name}: {cpu[name]:.1f} CPU s, {statistics.median(wall for _, wall in values):.1f} s wall")
-    print(f"ratio {cpu['ours'] / cpu['stock']:.2f} (at most 0.6)")
+    print(f"ratio {cpu['ours'] / cpu['stock']:.2f}" + (" (at most 0.6)" if tracebacks == "no" else ""))
+
+
+def compare(stock: Path, rows: Path) -> None:
+    """The cases that only one of the two passes."""
     passed = {line.split()[1].removesuffix("_cpu") for line in stock.read_text().splitlines() if line[:6] == "passed"}
     cells = [row for row in map(json.loads, rows.read_text().splitlines()) if row["kind"] == "cell"]
     agreeing = {row["cell"]["model"] for row in cells if row["numbers"].get("stock") == "pass"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -104,10 +105,11 @@ def test_colours_are_those_that_pytest_was_asked_for(known: Project, finished: F
     assert green in on_a_terminal(known)
 
 
-def on_a_terminal(project: Project, *arguments: str) -> str:
+def on_a_terminal(project: Project, *arguments: str, **variables: str) -> str:
     """What pytest writes to a terminal of 80 columns."""
     mine, its = pty.openpty()
-    environment = {name: value for name, value in project.environment.items() if name not in ("CI", "BUILD_NUMBER")}
+    kept = {name: value for name, value in project.environment.items() if name not in ("CI", "BUILD_NUMBER")}
+    environment = {**kept, **variables}
     process = subprocess.Popen(
         project.command(*arguments), cwd=project.folder, stdin=its, stdout=its, stderr=its,
         env={**environment, "COLUMNS": "80", "TERM": "xterm"}, start_new_session=True,
@@ -137,8 +139,11 @@ def test_a_terminal_has_one_line_of_progress_in_place(project: Project) -> None:
     assert "\x1b[1A\r" in text, "and it is gone before pytest goes on"
 
 
-def test_a_log_has_no_line_in_place(known: Project) -> None:
-    assert "\x1b[2K" not in known.run().text
+def test_a_log_of_a_runner_has_plain_lines_although_it_is_a_terminal(project: Project) -> None:
+    project.model("slow", "export:sleep", seconds=12)
+    text = on_a_terminal(project, "-k", "export", CI="true")
+    assert re.search(r"\n  \.\.\. slow-fake\S*: export, 10 s\r?\n", text), text
+    assert "\x1b[2K" not in text
 
 
 @pytest.mark.parametrize(
@@ -173,5 +178,7 @@ def test_runs_are_kept_compared_and_cells_of_any_run_are_found(project: Project)
     assert "neither a results file nor a run id" in project.bench("diff", "nothing", runs[0]).stderr
     drawn = project.bench("grid", runs[0][:-2], "--output", "pages", "--color", "yes")
     assert drawn.returncode == 0 and "\x1b[32msupported" in drawn.stdout
+    printed = json.loads(project.bench("grid", runs[0], "--json").stdout)
+    assert printed["onnx-support"]["header"]["run"] == runs[0]
     key = first.cells("import")["a"]["key"]
     assert project.bench("repro", key, "--print").returncode == 0, "it is in the first run alone"

@@ -6,8 +6,6 @@ from typing import Dict, List, Optional
 
 from bench_plugin.agent.wire import Array
 
-Json = Dict[str, object]
-
 
 class Unsupported(Exception):
     """The tool itself says that it does not implement this."""

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional, Type
 from bench_plugin.agent import modules, wire
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported, VersionSkew, symptom_of, type_names
 from bench_plugin.agent.channel import Channel, Closed
-from bench_plugin.agent.contract import CALLS, Call, Malformed, Place
+from bench_plugin.agent.contract import OPERATIONS, Call, Malformed, Place, record_of
 from bench_plugin.agent.measure import PeakMemory, Stopwatch
 from bench_plugin.agent.store import Refused, Store
 
@@ -29,13 +29,16 @@ class Loaded:
     def __init__(self, name: str, path: str, module: str) -> None:
         self._module = modules.loaded(module, path)
         self.declaration: Dict[str, Any] = self._module.ADAPTER
-        self.calls: Dict[str, Type[Call]] = {**CALLS, **getattr(self._module, "CALLS", {})}
+        self.calls: Dict[str, Type[Call]] = dict(getattr(self._module, "CALLS", {}))
         for operation in self.declaration.get("operations", ()):
-            if operation not in self.calls:
-                known = ", ".join(sorted(CALLS))
+            if operation in self.calls:
+                continue
+            if operation not in OPERATIONS:
+                known = ", ".join(sorted(OPERATIONS))
                 raise Refused(
                     "adapter %s: operation %r is not in the contract, which has %s" % (name, operation, known)
                 )
+            self.calls[operation] = record_of(operation)
         self._instance: Optional[Any] = None
 
     @property

@@ -10,9 +10,9 @@ from typing import Any
 from bench_plugin.cli.shared.arguments import Actions, add_json
 from bench_plugin.cli.shared.output import note, print_json, shown
 from bench_plugin.domain.errors import BenchError, UsageError
-from bench_plugin.domain.paths import CHECKOUT
+from bench_plugin.domain.paths import PACKAGE
 from bench_plugin.domain.settings import Settings, settings_here
-from bench_plugin.inventory.cases import FILE, find_index, index_text
+from bench_plugin.inventory.cases import find_index, index_text
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.cache import Cache, default_folder
 from bench_plugin.pipeline.stages import Stages
@@ -21,7 +21,6 @@ from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
 
 HELP = "compare the index of operator cases with the locked onnx, or write it anew"
-WHERE = Path("fixtures/operators") / FILE
 
 
 class CannotCollect(BenchError):
@@ -36,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check = actions.add("check", _check, "say which cases of the index differ from those that the locked onnx holds")
     check.add_argument("--file", type=Path, help="the index (default: the one that a run reads)")
     add_json(check)
-    update = actions.add("update", _update, "write the index anew, in a checkout of bench_plugin")
-    update.add_argument("--file", type=Path, help=f"the index (default: {WHERE} of the checkout)")
+    update = actions.add("update", _update, "write anew the index that a run reads")
+    update.add_argument("--file", type=Path, help="the index (default: the one that a run reads)")
     add_json(update)
 
 
@@ -67,8 +66,9 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _update(args: argparse.Namespace) -> int:
-    file: Path = args.file or _of_checkout()
-    cases = _collected(*_opened())
+    settings, workspace = _opened()
+    file: Path = args.file or _own_index(workspace)
+    cases = _collected(settings, workspace)
     text, before = index_text(cases), file.read_text("utf-8") if file.is_file() else ""
     names = _differing(before, text)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -80,13 +80,15 @@ def _update(args: argparse.Namespace) -> int:
     return 0
 
 
-def _of_checkout() -> Path:
-    if not (CHECKOUT / WHERE).is_file():
+def _own_index(workspace: Workspace) -> Path:
+    """The index that a run reads. Raises UsageError where it belongs to the installed package."""
+    file = find_index(workspace.operator_folders)
+    if PACKAGE in file.resolve().parents:
         raise UsageError(
-            "bench corpus update writes the index of a checkout of bench_plugin, and this is an installed package; "
-            "run it in a checkout (pip install -e .), or name the file to write: --file FILE"
+            f"bench corpus update does not write {file}: it belongs to the installed package; run it in a checkout of "
+            "bench_plugin (pip install -e .), or name the file to write: --file FILE"
         )
-    return CHECKOUT / WHERE
+    return file
 
 
 def _differing(before: str, after: str) -> list[str]:

@@ -6,15 +6,19 @@ import argparse
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from bench_plugin.cli.shared.arguments import add_results, completed_by
 from bench_plugin.cli.shared.names import keys
 from bench_plugin.cli.shared.output import print_json
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.paths import PACKAGE
 from bench_plugin.domain.settings import settings_here
 from bench_plugin.results.history import find_row
 
 HELP = "run one cell of a results file again, alone"
+DATA = PACKAGE / "data"  # the suites of an installed package
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         sys.executable,
         "-m",
         "pytest",
-        *row["repro"],
+        *_arguments(row["repro"], settings.root),
         "--bench-refresh",
         f"--bench-results={own.absolute()}",
         "-rA",
@@ -57,3 +61,15 @@ def run(args: argparse.Namespace) -> int:
     # Node ids and files of a row are relative to the project, wherever in it the user stands.
     code = subprocess.run(command, cwd=settings.root, check=False).returncode
     return code if code in (0, 1) else 3
+
+
+def _arguments(repro: Sequence[str], root: Path) -> list[str]:
+    """A row's arguments for pytest; a suite of the installed package is named as a module, for it lies outside of the
+    project, whose configuration pytest would not look for beside it.
+    """
+    nodeid, *options = repro
+    file, separator, test = nodeid.partition("::")
+    if (root / file).is_file() or not (DATA / file).is_file():
+        return [*repro]
+    module = ".".join(Path(file).with_suffix("").parts)
+    return ["--pyargs", f"bench_plugin.data.{module}{separator}{test}", *options]

@@ -12,7 +12,7 @@ from bench_plugin.agent import external
 from bench_plugin.agent.adapter import InvalidModel
 from bench_plugin.domain import paths as places
 from bench_plugin.domain.cell import Cell
-from bench_plugin.domain.choices import unknown
+from bench_plugin.domain.choices import hint
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import Settings
 from bench_plugin.inventory.adapters import Catalog
@@ -122,7 +122,7 @@ def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -
     compilers = catalog.of_kind("compiler")
     for compiler, chosen in options.items():
         if compiler not in compilers:
-            raise unknown("compiler of --bench-option", compiler, compilers, listed="compilers")
+            raise UsageError(f"--bench-option: unknown compiler {compiler!r}; {hint(compiler, compilers)}")
         declared: Mapping[str, list[str]] = compilers[compiler].declaration.get("options", {})
         for name, value in chosen.items():
             if name not in declared:

@@ -44,7 +44,7 @@ def texts(value: OneOrMore) -> Texts:
 _SELECTOR = {name: (name, kind, default) for name, kind, default in selector_fields()}
 del _SELECTOR["check"]
 _FIELDS: list[Any] = [
-    ("check", Annotated[Check | tuple[Check, ...], about("kinds of check (one value or a list)")]),
+    ("check", Annotated[Check | tuple[Check, ...], about("kinds of check")]),
     ("stage", Annotated[Stage, about("the stage that fails")]),
     ("symptom", Annotated[Symptom, about("how it fails")]),
     ("reason", Annotated[str, about("why, in a sentence; it stands in the results", pattern=NOT_BLANK)]),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -156,8 +157,15 @@ class Expectations:
         """
         if axes.get("check") == Check.OPERATOR and (found := self.operators.match(axes, versions)):
             return found
-        rows = (row for row in self.rows if row.selects(axes) and row.holds(versions))
+        named = self._by_check.get(str(axes.get("check", "")), self.rows)
+        rows = (row for row in named if row.selects(axes) and row.holds(versions))
         return next((row for row in rows if row.example is None or _signed(row, signature)), None)
+
+    @cached_property
+    def _by_check(self) -> Mapping[str, Sequence[Expectation]]:
+        """Per check the rows that may speak of its cells: thousands of operator cells look at few of them."""
+        names = [str(check) for check in Check]
+        return {name: [row for row in self.rows if name in row.selector.get("check", names)] for name in names}
 
     def stale(self, cells: Sequence[Mapping[str, Any]], locked: Mapping[str, Mapping[str, str]]) -> list[str]:
         """Sentences on rows that match no cell of the complete matrix or can never hold for the locked versions.

@@ -46,7 +46,7 @@ def numbers_line(numbers: Mapping[str, Any]) -> str:
             limit = numbers.get(f"tolerance_{name}")
             parts.append(f"{name} {numbers[name]:.2e}" + (f" (tolerance {limit:.2e})" if limit is not None else ""))
     if numbers.get("truth"):
-        parts.append(f"truth {numbers['truth']}")
+        parts.append(f"reference: {numbers['truth']}")
     return "numbers: " + (", ".join(parts) if parts else "nothing was compared")
 
 

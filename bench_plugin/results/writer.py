@@ -11,6 +11,8 @@ from typing import Any
 
 from bench_plugin.results.history import archive, run_of_file
 
+ENCODER = json.JSONEncoder(allow_nan=False)  # made once: a run writes thousands of rows
+
 
 class ResultsWriter:
     """Appends rows to a file, which is created with the first row. Several processes may write to the same file.
@@ -51,7 +53,7 @@ class ResultsWriter:
 
         Raises OSError when the row cannot be written, for instance because the disk is full.
         """
-        data = json.dumps(row, allow_nan=False).encode() + b"\n"
+        data = ENCODER.encode(row).encode() + b"\n"
         file = self._open()
         fcntl.flock(file, fcntl.LOCK_EX)
         try:

@@ -24,7 +24,7 @@ from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix, Plan, plan_hash
 from bench_plugin.matrix.planner import Declared
-from bench_plugin.results.expectations import Expectation, Expectations, Judgement, judge
+from bench_plugin.results.expectations import Expectation, Expectations, Judgement, Result, judge
 from bench_plugin.results.failure_text import failure_text
 from bench_plugin.results.history import new_run_id
 from bench_plugin.results.rows import cell_row, declared_row, header_row, outcome_of, plan_row, read_rows
@@ -136,7 +136,8 @@ class Run:
         signature = outcome.numbers.get("signature")
         expectation = self.expectations.match(cell.axes(), outcome.versions, signature)
         judgement = judge(outcome, expectation)
-        text = failure_text(cell, outcome, key=key, remark=judgement.reason)
+        silent = judgement.result is Result.PASSED
+        text = "" if silent else failure_text(cell, outcome, key=key, remark=judgement.reason)
         judged = Judged(cell, key, outcome, judgement, text, reused=row is not None)
         self.judged.append(judged)
         if row is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_plugin.agent.contract import CALLS
+from bench_plugin.agent.contract import OPERATIONS
 from bench_plugin.agent.declaration import declaration_of
 from bench_plugin.inventory.adapters import BUILT_IN
 
@@ -53,7 +53,7 @@ def test_an_operation_takes_the_record_that_the_contract_has_for_it(path: Path) 
     for operation in declaration_of(text)["operations"]:
         _, call = methods[operation].args.args
         assert call.annotation is not None and methods[operation].returns is not None
-        wanted = CALLS[operation].__name__ if own is None else ast.unparse(own.value.values[0])  # type: ignore[attr-defined]
+        wanted = OPERATIONS[operation] if own is None else ast.unparse(own.value.values[0])  # type: ignore[attr-defined]
         assert (ast.unparse(call.annotation), ast.unparse(methods[operation].returns)) == (wanted, "Reply")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import (
-    CALLS,
+    OPERATIONS,
     Call,
     CompileCall,
     EvaluateCall,
@@ -24,10 +24,12 @@ from bench_plugin.agent.contract import (
     Target,
     TrainCall,
     named_arrays,
+    record_of,
 )
 from bench_plugin.agent.contract.describe import describe, documented
 from bench_plugin.agent.contract.records import fields_of
 
+CALLS = {name: record_of(name) for name in OPERATIONS}
 PORT = {"name": "x", "dtype": "float32", "shape": ["batch", 3], "layout": "NC"}
 MODEL = {
     "name": "mlp", "spec": {"callable": "a.b", "positional": [1, {"null": True}]}, "source_name": "", "source": "",

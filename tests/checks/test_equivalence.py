@@ -157,7 +157,7 @@ USAGE = {
     "--bench-option=fakec.fault=nope": "fakec.fault is 'nope'; valid are: none",
     "--bench-option=gcc.fault=none": "unknown compiler 'gcc'",
     "--bench-option=fakec": "is not COMPILER.NAME=VALUE",
-    "--bench-calibration=guess": "unknown method 'guess'; valid are minmax, entropy, percentile",
+    "--bench-calibration=guess": "unknown name 'guess'; valid are: minmax, entropy, percentile",
     "--compilers=fakec[dull]": "unknown backend of fakec 'dull'; valid are: plain, shiny",
 }
 

@@ -23,6 +23,17 @@ def test_property(bench_cell):
     bench_cell.verify()
 """
 
+# Python starts with this, and then finds everything but hypothesis.
+WITHOUT_HYPOTHESIS = """
+from functools import partial
+from importlib.machinery import PathFinder
+
+def find(found, name, *more):
+    return None if name == "hypothesis" else found(name, *more)
+
+PathFinder.find_spec = partial(find, PathFinder.find_spec)
+"""
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
@@ -63,7 +74,7 @@ def test_wrong_operators_are_found_once_each_and_then_expected(project: Project)
         learn(project, Path(rows[name]["numbers"]["found"][0]["folder"]))
     code, text, rows = run(project, "Elu", "Shrink", "Softplus")
     assert code == 0 and "3 xfailed" in text, text
-    assert rows["Elu"]["numbers"]["known"] > 0 and "found" not in rows["Elu"]["numbers"]
+    assert rows["Elu"]["numbers"]["known"] > 0 and rows["Elu"]["numbers"]["found"] is None
 
 
 def learn(project: Project, folder: Path) -> None:
@@ -105,3 +116,15 @@ def test_a_row_without_a_signature_is_refused(project: Project) -> None:
     )
     code, text, _ = run(project, "Elu")
     assert code == 4 and "operators, message, example" in text, text
+
+
+def test_without_hypothesis_the_missing_extra_is_named_at_collection(project: Project) -> None:
+    project.write("site/sitecustomize.py", WITHOUT_HYPOTHESIS)
+    project.environment["PYTHONPATH"] = str(project.folder / "site")
+    said = "hypothesis is not installed: pip install 'bench-plugin[properties]'"
+    alone = project.run("--bench-compilers=wrong", "-p", "no:hypothesispytest")
+    assert alone.code == 4 and said in alone.text
+    project.write("test_models.py", f"{TESTS}\ndef test_other():\n    pass\n")
+    beside = project.run("--bench-compilers=wrong", "-p", "no:hypothesispytest")
+    assert beside.code == 0 and "1 passed" in beside.text
+    assert "test_property: no cell in this selection: " in beside.text and said in beside.text

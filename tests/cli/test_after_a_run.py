@@ -38,7 +38,7 @@ def files(project: Project, tools_python: Path) -> Project:
     (project.folder / "outside.data").unlink()
     project.write("text.onnx", "this is no model")
     data = (project.folder / "plain.onnx").read_bytes()
-    (project.folder / "layers.onnx").write_bytes(data[: len(data) // 2])
+    (project.folder / "truncated.onnx").write_bytes(data[: len(data) // 2])
     return project
 
 
@@ -47,8 +47,11 @@ def test_repro_runs_the_cell_alone_and_afresh(project: Project) -> None:
     project.model("b")
     rows = project.run().cells("export")
     key = rows["a"]["key"]
+    page = (project.folder / "reports/onnx-support.md").read_text()
     again = project.bench("repro", key[:6])
     assert again.returncode == 1
+    assert (project.folder / "reports/onnx-support.md").read_text() == page, "its pages are in reports/repro"
+    assert (project.folder / "reports/repro/onnx-support.md").is_file()
     assert "mismatch at compare" in again.stdout
     assert "1 failed" in again.stdout
     assert "cached" not in again.stdout.split("0 with cached")[0]
@@ -99,7 +102,7 @@ def test_a_file_that_is_too_new_is_version_skew_for_the_runtime(files: Project) 
     ("name", "message"),
     [
         ("text", "is not an ONNX file, or it is truncated"),
-        ("cut", "is not an ONNX file, or it is truncated"),
+        ("truncated", "is not an ONNX file, or it is truncated"),
         ("outside", "weights lie in external file 'outside.data', which is not beside the model"),
     ],
 )

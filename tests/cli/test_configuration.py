@@ -45,7 +45,7 @@ def test_results_are_the_configured_ones(configured: Project) -> None:
     for place in (configured, below(configured)):
         printed = json.loads(place.bench("repro", key, "--print", "--json").stdout)
         assert printed["folder"] == str(configured.folder)
-        assert f"--bench-results={configured.folder / 'out/repro.jsonl'}" in printed["command"]
+        assert f"--bench-results={configured.folder / 'out/repro/results.jsonl'}" in printed["command"]
         assert place.bench("repro", key).returncode == 1
     updated = below(configured).bench("expect", "update", "--reason", "why")
     assert updated.returncode == 0, updated.stderr

@@ -7,8 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests.docs.fences import ROOT
@@ -18,6 +18,7 @@ COPIED = ("bench_plugin", "suites", "fixtures", "boards", "benchmarks", "docs", 
 # A case that onnxruntime is known to compute wrongly: every command about a failing cell has something to say of it.
 FAILING = "test_attention_4d_with_past_and_present_qk_matmul_bias_3d_mask_causal"
 KEY = re.compile(r"^[0-9a-f]{12}$")  # of a row: documents show one of their own
+RUN = re.compile(r"^\d{8}-\d{6}-[0-9a-f]{6}$")  # the id of a run, likewise
 MODEL = """
 import numpy as np
 import onnx
@@ -33,30 +34,31 @@ onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], 
 PROGRAMS = {"pytest": ("-m", "pytest", "-p", "no:cacheprovider"), "bench": ("-m", "bench_plugin.cli.main")}
 
 
-def interpreted(words: Sequence[str], python: Path, key: str = "") -> list[str]:
+def interpreted(words: Sequence[str], python: Path, shown: Mapping[re.Pattern[str], str] = {}) -> list[str]:
     """A document's command as a process: ours by this interpreter, scripts by ``python``, that of a toolchain.
 
-    ``key`` replaces the one that the document shows.
+    ``shown`` says what replaces a key or a run id that the document shows.
     """
     if words[0] == "python":
         return [str(python), *words[1:]]
     if words[0] not in PROGRAMS:
         raise ValueError(f"{words[0]!r} is neither of {', '.join(PROGRAMS)}")
-    return [sys.executable, *PROGRAMS[words[0]], *(key if key and KEY.match(word) else word for word in words[1:])]
+    real = (next((text for kind, text in shown.items() if kind.match(word)), word) for word in words[1:])
+    return [sys.executable, *PROGRAMS[words[0]], *real]
 
 
 @dataclass(frozen=True)
 class Checkout:
-    """The copy's folder, after one run of a cell that fails; ``key`` is that cell's."""
+    """The copy's folder, after one run of a cell that fails; ``shown`` has that cell's key and that run's id."""
 
     folder: Path
     python: Path
-    key: str = ""
+    shown: Mapping[re.Pattern[str], str] = field(default_factory=dict)
 
     def run(self, words: Sequence[str], *, seconds: float = 300) -> subprocess.CompletedProcess[str]:
         """Run a command line of a document at the root of the copy."""
         return subprocess.run(
-            interpreted(words, self.python, self.key), cwd=self.folder, env=kept_environment(), text=True,
+            interpreted(words, self.python, self.shown), cwd=self.folder, env=kept_environment(), text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds,
         )  # fmt: skip
 
@@ -73,4 +75,4 @@ def make_checkout(folder: Path, python: Path) -> Checkout:
     rows = [json.loads(line) for line in (folder / "reports/results.jsonl").read_text().splitlines()]
     keys = [row["key"] for row in rows if row["kind"] == "cell"]
     assert (done.returncode, len(keys)) == (0, 1), done.stdout
-    return replace(made, key=keys[0])
+    return replace(made, shown={KEY: keys[0], RUN: rows[0]["run"]})

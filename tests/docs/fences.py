@@ -10,7 +10,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 # Written by commands of ours, from code or from a run: their own tests hold them.
-GENERATED = ("configuration.md", "equivalence.md", "onnx-operators.md", "onnx-support.md", "onnx-support-full.md")
+GENERATED = (
+    "configuration.md",
+    "contract.md",
+    "equivalence.md",
+    "onnx-operators.md",
+    "onnx-support.md",
+    "onnx-support-full.md",
+)
 LANGUAGES = ("sh", "python", "toml", "text")  # text is what a program prints
 OPENING = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?$")
 INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,12 @@ def _ci() -> str:
     return (ROOT / ".ci/run").read_text("utf-8")
 
 
+def test_the_readme_names_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    table = (ROOT / "README.md").read_text("utf-8").partition("| extra | brings |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(project["optional-dependencies"])
+
+
 def test_ci_runs_the_two_commands_of_the_readme() -> None:
     lines = [command for command in COMMANDS if command.fence.document == "README.md" and NEWCOMER.match(command.text)]
     assert [command.words[-2:] for command in lines] == [(".venv/bin/pytest", "suites"), (".venv/bin/pytest", "tests")]
@@ -136,7 +143,10 @@ def known_options() -> set[str]:
     helps = [_help(*line) for line in words]
     named = set(re.findall(r"^    ([a-z]+) ", helps[1], re.MULTILINE))
     assert subcommands <= named
-    helps += [_help("-m", "bench_plugin.cli.main", name, "--help") for name in sorted(named)]
+    for name in sorted(named):
+        helps.append(_help("-m", "bench_plugin.cli.main", name, "--help"))
+        actions = re.findall(r"^    ([a-z]+) ", helps[-1], re.MULTILINE) if " ACTION " in helps[-1] else []
+        helps += [_help("-m", "bench_plugin.cli.main", name, action, "--help") for action in actions]
     return named | set(re.findall(r"(?<![\w-])--[a-z][\w-]+", "\n".join(helps)))
 
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import subprocess
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import fields
 
+from bench_plugin.domain import configuration
+from bench_plugin.domain.axes import AXIS_KEYS
+from bench_plugin.inventory import command_file
+from bench_plugin.results import expectation_file
+from tests.docs import fences as documents_fences
 from tests.docs.checkout import MODEL, interpreted
-from tests.docs.fences import LANGUAGES, all_fences, commands, documents, fences
+from tests.docs.fences import LANGUAGES, all_fences, commands, documents
 from tests.docs.sections import Section, sections
 from tests.project import kept_environment
 
@@ -57,6 +65,22 @@ def test_a_long_section_works_as_it_stands(tmp_path: Path, tools_python: Path, s
     assert " passed" in follow(section, tmp_path, tools_python)
 
 
+def _example(heading: str, title: str) -> dict[str, Any]:
+    section = next(one for one in sections() if one.heading == heading)
+    return tomllib.loads(next(fence.text for fence in section.fences if fence.title == title))
+
+
+def test_the_examples_have_every_key() -> None:
+    settings = _example("Configure a project", "pyproject.toml")["tool"]["bench_plugin"]
+    assert set(settings) == set(configuration.KEYS)
+    described = _example("Describe a compiler's command line", "fixtures/compilers/copier.toml")
+    assert set(described) == {field.name for field in fields(command_file.CommandFile)}
+    assert set(described["runner"]) == {field.name for field in fields(command_file.RunnerFile)}
+    (row,) = _example("Record a known failure", "expectations/refusing.toml")["expectation"]
+    keys = {field.name for field in fields(expectation_file.ExpectationRow)}
+    assert set(row) - set(AXIS_KEYS) == keys - set(AXIS_KEYS) - set(expectation_file.SIGNATURE)
+
+
 def test_the_long_sections_exist() -> None:
     assert {section.heading for section in sections()} >= set(LONG)
 
@@ -64,7 +88,7 @@ def test_the_long_sections_exist() -> None:
 @pytest.mark.parametrize("document", documents())
 def test_every_fence_is_executed(document: str) -> None:
     followed = {fence for section in sections() for fence in section.fences}
-    for fence in fences(document):
+    for fence in documents_fences.fences(document):
         assert fence.language in LANGUAGES, f"{fence.where}: {fence.language!r} is none of {', '.join(LANGUAGES)}"
         if fence.language in ("python", "toml"):
             assert fence.title, f'{fence.where}: a snippet is a file: ```{fence.language} title="FILE"'

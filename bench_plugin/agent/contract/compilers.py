@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ORIGINAL, QDQ = "original", "qdq"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CompilerCall(Call):
     """The fields that compile and run share.
 
@@ -62,7 +62,7 @@ class CompilerCall(Call):
         return self.options.get(name, default)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CompileCall(CompilerCall):
     """Compile ``model.onnx``, or a framework's own model, whose inputs are one example [1, ...].
 
@@ -95,7 +95,7 @@ class CompileCall(CompilerCall):
         return ModelCall(self.model, self.seed, self.batched).at(self.place)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RunCall(CompilerCall):
     """Run the artefact, whose files have the names from compilation; outputs are ``out0``, ``out1`` ... [N, ...].
 

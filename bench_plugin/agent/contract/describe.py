@@ -1,4 +1,7 @@
-"""The contract as Markdown, made from its types: the methods of each kind of adapter, and the fields of each call."""
+"""The contract as Markdown, made from its types: the methods of each kind of adapter, and the fields of each call.
+
+``python -m bench_plugin.agent.contract.describe > docs/contract.md`` writes the page.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,10 @@ from bench_plugin.agent.contract import (
 from bench_plugin.agent.contract.protocols import Compiler, Dataset, Framework, Tool, Trainer
 from bench_plugin.agent.contract.records import Record, fields_of, name_of
 
+INTRODUCTION = """\
+This page is written from the types in `bench_plugin/agent/contract`, which the agent reads every call with. The
+[guide](your-own.md) shows complete adapters. A field that is missing or of another type fails the cell with the symptom
+`harness` and a message that names operation, field and what was expected. Types are those of JSON's values."""
 FIELD = re.compile(r"^(\w+): ")
 KINDS: Dict[type, List[Type[Call]]] = {
     Tool: [],
@@ -37,7 +44,7 @@ PARTS: List[Type[Record]] = [Port, Target, ModelDescription, Training]
 
 def describe() -> str:
     """Every kind of adapter with its methods, every call with its fields, and the parts of calls, as Markdown."""
-    lines: List[str] = []
+    lines = ["# The contract of adapters", "", INTRODUCTION, ""]
     for kind, calls in KINDS.items():
         lines += _heading("## " + kind.__name__, kind)
         for name, method in _own_methods(kind):
@@ -49,7 +56,8 @@ def describe() -> str:
     lines += _heading("## What every call has", Call) + _properties(Call) + [""]
     for part in PARTS:
         lines += _record("## " + part.__name__, part)
-    return "\n".join(lines).rstrip() + "\n"
+    text = "\n".join(lines).rstrip() + "\n"
+    return re.sub(r":\w+:`", "`", text.replace("``", "`"))  # what docstrings quote, as Markdown quotes it
 
 
 def documented(kind: type) -> Dict[str, str]:
@@ -112,3 +120,7 @@ def _own_methods(kind: type) -> List[Any]:
 
 def _line(documented_thing: Any) -> str:
     return " ".join((inspect.getdoc(documented_thing) or "").split())
+
+
+if __name__ == "__main__":
+    print(describe(), end="")

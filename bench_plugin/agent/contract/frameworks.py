@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WEIGHTS = "weights.npz"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ModelCall(Call):
     """The fields of all calls for a framework's own model. The file ``weights.npz`` has its weights if it is trained.
 
@@ -44,7 +44,7 @@ class ModelCall(Call):
         return one_sample(self.inputs, self.batched)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReferenceCall(ModelCall):
     """Outputs of the model in float64, by default kernels, by other kernels, and in float64 perturbed by one ULP.
 
@@ -64,7 +64,7 @@ class ReferenceCall(ModelCall):
         return self._given(SECOND_BINDING)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExportCall(ModelCall):
     """Export the model to ``model.onnx``; the inputs are one example.
 
@@ -80,7 +80,7 @@ class ExportCall(ModelCall):
     dynamic: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ImportCall(Call):
     """Import ``model.onnx`` into the framework, and keep the model for the RunImportedCall that follows.
 
@@ -96,7 +96,7 @@ class ImportCall(Call):
     batched: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RunImportedCall(Call):
     """Outputs ``out0``, ``out1`` ... [N, ...] of the model that the call before imported.
 
@@ -112,7 +112,7 @@ class RunImportedCall(Call):
     once: bool = dataclasses.field(default=False, metadata={KEY: "whole"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class TrainCall(ModelCall):
     """Train the model on the call's only input [N, ...] and write ``weights.npz``.
 
@@ -129,7 +129,7 @@ class TrainCall(ModelCall):
         return self._array("labels")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FetchCall(Call):
     """A dataset as arrays ``x_train y_train x_test y_test``: images float32 [N, ...] in [0, 1], classes int64 [N]."""
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from bench_plugin.agent.contract.call import Arrays
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CheckCall(Call):
     """Check ``model.onnx`` with onnx's checker, and read what the file declares."""
 
     operation = "check"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class EvaluateCall(Call):
     """Outputs ``out0``, ``out1`` ... [N, ...] of ``model.onnx`` in float64: the file's float64 reference.
 
@@ -38,7 +38,7 @@ class EvaluateCall(Call):
     samples: Optional[int] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class EvaluateCasesCall(Call):
     """The float64 references of operator cases (``cases.json``, ``cases.bin``) as ``truths.json`` and ``truths.bin``.
 
@@ -50,7 +50,7 @@ class EvaluateCasesCall(Call):
     needs: Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class MutateCall(Call):
     """Outputs ``<mutant>:out0`` ... [n, ...] of every mutant of ``model.onnx`` for the first n samples.
 
@@ -64,7 +64,7 @@ class MutateCall(Call):
     batched: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class EmulateCall(Call):
     """Outputs ``<precision>:out0`` ... [n, ...] of ``model.onnx``, emulated in float64 with the rounding of a
     precision.
@@ -79,7 +79,7 @@ class EmulateCall(Call):
     batched: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PrepareCall(Call):
     """Pre-quantise or pre-convert ``model.onnx``.
 
@@ -100,7 +100,7 @@ class PrepareCall(Call):
         return self._given(CALIBRATION)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LayersCall(Call):
     """Split a QDQ file into its layers.
 
@@ -112,7 +112,7 @@ class LayersCall(Call):
     binding: Mapping[str, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class OpenCall(Call):
     """Prepare the graph of a file for subgraph extraction, and write the same with its intermediate outputs exposed.
 
@@ -124,7 +124,7 @@ class OpenCall(Call):
     binding: Optional[Mapping[str, int]] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExtractCall(Call):
     """Extract subgraphs of ``bound.onnx``, side by side in one file ``part.onnx``.
 
@@ -143,7 +143,7 @@ class ExtractCall(Call):
         return self._given(FIXED)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ShrinkCall(Call):
     """Reduce every dimension of one size in ``part.onnx`` and its inputs to another size.
 
@@ -157,14 +157,14 @@ class ShrinkCall(Call):
     to: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CollectCall(Call):
     """Collect ONNX's backend tests in ``cases.json`` and ``cases.bin``."""
 
     operation = "collect"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConvertCall(Call):
     """Convert operator cases (``cases.json``, ``cases.bin``) to an older opset and IR version.
 
@@ -180,7 +180,7 @@ class ConvertCall(Call):
     cases: Tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class BuildGraphCall(Call):
     """Build a generated graph as an operator case with its float64 reference. The inputs are the values of its sources.
 

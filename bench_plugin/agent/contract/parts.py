@@ -11,7 +11,7 @@ from bench_plugin.agent.contract.records import Record
 Dimension = Union[int, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Port(Record):
     """An input or an output of a model.
 
@@ -31,7 +31,7 @@ class Port(Record):
         return tuple(binding.get(size, size) if isinstance(size, str) else size for size in self.shape)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Target(Record):
     """The machine to compile for.
 
@@ -64,7 +64,7 @@ class Target(Record):
         return self.name == "local"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ModelDescription(Record):
     """A framework's own model, as its constructor is declared.
 
@@ -97,7 +97,7 @@ class ModelDescription(Record):
         return declared if len(declared) == count else tuple("out%d" % index for index in range(count))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Training(Record):
     """How a model is trained.
 
@@ -111,7 +111,7 @@ class Training(Record):
     rate: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Runner(Record):
     """How the artefact of a described compiler is run.
 
@@ -125,7 +125,7 @@ class Runner(Record):
     samples: str = "each"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ErrorPattern(Record):
     """The meaning of a message of a tool.
 
@@ -137,7 +137,7 @@ class ErrorPattern(Record):
     symptom: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class VersionCommand(Record):
     """How a described tool reports its version.
 
@@ -149,7 +149,7 @@ class VersionCommand(Record):
     pattern: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Description(Record):
     """A command-line compiler as its file describes it; :mod:`bench_plugin.adapters.compilers.command` explains it.
 
@@ -187,7 +187,7 @@ class Description(Record):
     runner: Optional[Runner] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Segment(Record):
     """A part of a graph to extract.
 
@@ -203,7 +203,7 @@ class Segment(Record):
     outputs: Tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class GeneratedNode(Record):
     """A node of a generated graph.
 
@@ -219,7 +219,7 @@ class GeneratedNode(Record):
     attributes: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class GeneratedSource(Record):
     """An input or a constant of a generated graph; its value is the array ``in:<name>``.
 
@@ -235,7 +235,7 @@ class GeneratedSource(Record):
     constant: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class GeneratedGraph(Record):
     """A graph of a property-based test.
 

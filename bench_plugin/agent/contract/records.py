@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections.abc
-import dataclasses
 from typing import Any, Dict, List, NamedTuple, Tuple, Type, TypeVar, Union, get_type_hints
 
 KEY = "key"  # the key in a field's metadata for its name on the wire, if that differs from its own
@@ -27,6 +26,9 @@ class Field(NamedTuple):
 class Record:
     """The base of frozen dataclasses that are plain data (JSON) on the wire.
 
+    Declare them with ``eq=False, repr=False``: those methods are here, once. A dataclass would write its own as source
+    that is compiled at each start of an agent.
+
     Types of fields are str, int, float, bool, Any, other records, ``Optional`` and ``Union`` of these,
     ``Tuple[X, ...]`` or ``Tuple[X, Y]`` (lists on the wire) and ``Mapping[str, X]`` (objects on the wire). Keys that
     no field has are ignored.
@@ -45,6 +47,17 @@ class Record:
                 raise Malformed("%s: field %r is missing; expected %s" % (where, field.key, name_of(field.kind)))
         return cls(**values)
 
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(getattr(self, field.name) == getattr(other, field.name) for field in fields_of(type(self)))
+
+    __hash__ = None  # type: ignore[assignment]  # objects are fields
+
+    def __repr__(self) -> str:
+        values = ("%s=%r" % (field.name, getattr(self, field.name)) for field in fields_of(type(self)))
+        return "%s(%s)" % (type(self).__name__, ", ".join(values))
+
     def meta(self) -> Dict[str, Any]:
         """The record as plain data; optional fields that are None are left out."""
         found: Dict[str, Any] = {}
@@ -61,6 +74,8 @@ _KNOWN: Dict[type, List[Field]] = {}
 def fields_of(kind: Type[Any]) -> List[Field]:
     """The fields of a record's class, in their order."""
     if kind not in _KNOWN:
+        import dataclasses  # an agent starts without it
+
         hints = get_type_hints(kind)
         _KNOWN[kind] = [
             Field(one.name, one.metadata.get(KEY, one.name), hints[one.name], _has_default(one))
@@ -91,6 +106,8 @@ def _parts(kind: Any) -> Tuple[Any, Any]:
 
 
 def _has_default(field: Any) -> bool:
+    import dataclasses
+
     return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
 
 

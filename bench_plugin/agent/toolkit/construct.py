@@ -8,10 +8,12 @@ null: ``none = [names]`` are keywords that are None, ``{ null = true }`` stands 
 from __future__ import annotations
 
 import importlib
-from typing import Any, Dict
+from typing import TYPE_CHECKING, Any, Dict
 
 from bench_plugin.agent.adapter import InvalidModel
-from bench_plugin.agent.contract import ModelDescription
+
+if TYPE_CHECKING:
+    from bench_plugin.agent.contract import ModelDescription
 
 
 def build(model: ModelDescription) -> Any:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List,
 from bench_plugin.agent import packs
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.arrays import from_numpy
-from bench_plugin.agent.contract import RunCall, RunImportedCall
 from bench_plugin.agent.wire import Array
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from bench_plugin.agent.contract import RunCall, RunImportedCall
 
     Arrays = List[np.ndarray[Any, Any]]
 

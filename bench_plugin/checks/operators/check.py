@@ -108,10 +108,9 @@ class Operators:
         if "_scratch" in self.__dict__:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _given(self, cell: Cell, backend: _Backend) -> tuple[CaseData, CaseRun | None, str]:
-        """A case, its result in the backend (None where it is not tried), and the reason of a version skew, if any."""
-        data = self._case(cell.model)
-        if set(needed_kinds(data)) - backend.values:
+    def _given(self, cell: Cell, backend: _Backend, data: CaseData) -> tuple[CaseData, CaseRun | None, str]:
+        """The case that was tried, its result (None where none was tried), and the reason of a version skew, if any."""
+        if not backend.values.issuperset(needed_kinds(data)):
             return data, None, ""
         row = data.row
         if newer(row, backend.opset, backend.ir):
@@ -122,44 +121,44 @@ class Operators:
             if ran.failure is None or ran.failure.symptom is not Symptom.VERSION_SKEW:
                 return data, ran, ""
             skew = ran.failure.message
-        converted = self._converted(cell, backend)
+        converted = self._converted(cell, backend, data)
         if isinstance(converted, str):
             return data, None, skew
         return converted, self._ran(cell, backend, converted, f"{cell.model}@{backend.opset}-{backend.ir}"), skew
 
     def _checked(self, cell: Cell, backend: _Backend, log: CellLog) -> Outcome:
-        data, ran, skew = self._given(cell, backend)
-        row = self._case(cell.model).row
+        with self._lock:
+            case = self._corpus.case(cell.model)
+        data, ran, skew = self._given(cell, backend, case)
+        row = case.row
         log.numbers.update(
             category=row["category"], operators=row["operators"], opset=row["opsets"].get("ai.onnx", 0), ir=row["ir"]
         )
         if skew:
-            log.numbers["converted"] = self._again(cell, backend, data, ran)
+            log.numbers["converted"] = (
+                self._again(backend, data, ran)
+                if ran
+                else {"status": "", "reason": str(self._converted(cell, backend, case))}
+            )
             return log.outcome(Status.VERSION_SKEW, skew, stage=Stage.COMPILE, symptom=Symptom.VERSION_SKEW)
         if ran is None:
             limits = ", ".join(sorted(set(needed_kinds(data)) - backend.values))
             return log.outcome(Status.UNVERIFIED, f"harness: it does not support {limits} for {cell.compiler}")
         return self._judged(backend, data, ran, log)
 
-    def _again(self, cell: Cell, backend: _Backend, data: CaseData, ran: CaseRun | None) -> dict[str, Any]:
+    def _again(self, backend: _Backend, data: CaseData, ran: CaseRun) -> dict[str, Any]:
         """The verdict on the case converted to an opset that the backend reads, as plain data for the row."""
-        if ran is None:
-            return {"status": "", "reason": str(self._converted(cell, backend))}
         outcome = self._judged(backend, data, ran, CellLog({}))
         opset = data.row["opsets"].get("ai.onnx", 0)
         return {"opset": opset, "ir": data.row["ir"], "status": str(outcome.status), "reason": outcome.reason}
 
-    def _converted(self, cell: Cell, backend: _Backend) -> CaseData | str:
+    def _converted(self, cell: Cell, backend: _Backend, data: CaseData) -> CaseData | str:
         """The case converted to an opset that the backend reads, or why it cannot be converted."""
-        if not newer(self._case(cell.model).row, backend.opset, backend.ir):
+        if not newer(data.row, backend.opset, backend.ir):
             return "the adapter does not declare what its tool takes"
         with self._lock:
-            data = self._corpus.converted(cell.model, backend.opset, backend.ir)
-        return f"cannot be converted: {data}" if isinstance(data, str) else data
-
-    def _case(self, name: str) -> CaseData:
-        with self._lock:
-            return self._corpus.case(name)
+            found = self._corpus.converted(cell.model, backend.opset, backend.ir)
+        return f"cannot be converted: {found}" if isinstance(found, str) else found
 
     def _ran(self, cell: Cell, backend: _Backend, data: CaseData, name: str) -> CaseRun:
         ran = backend.stored.get(name)

@@ -39,7 +39,6 @@ from bench_plugin.generation.search import (
     KnownFailure,
     Report,
     Tried,
-    available,
     search,
 )
 from bench_plugin.pipeline.cell_log import CellLog
@@ -67,8 +66,6 @@ class Properties:
     def run(self, request: Request) -> Outcome:
         """Search the cell's graphs for failures of the compiler. A missing environment is an outcome."""
         cell, log = request.cell, CellLog(self._parts.versions(request.cell))
-        if not available():
-            return log.outcome(Status.NOT_PROVIDED, "hypothesis is not installed: pip install bench-plugin[test]")
         scratch = scratch_folder("properties")
         bench = Bench(self._parts, cell, scratch)
         try:

@@ -7,12 +7,14 @@ from typing import Any
 
 from bench_plugin.compare.operator_rules import RULES_HASH
 from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.outcome import Status
 from bench_plugin.domain.settings import Selection
 from bench_plugin.generation.graphs import source_digest
+from bench_plugin.generation.search import available
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.case_names import GENERATED as NAMES
 from bench_plugin.matrix.case_names import generated_names
-from bench_plugin.matrix.planner import ONNX, Planned, Planner, elsewhere, operator_compilers
+from bench_plugin.matrix.planner import ONNX, Declared, Planned, Planner, elsewhere, operator_compilers
 
 TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_truths")
 
@@ -47,8 +49,14 @@ class PropertyPlanner:
         for name in generated_names(self._workspace.cases, wanted) if wanted else NAMES:
             for compiler in operator_compilers(self._compilers, selection):
                 cell = Cell(check, name, ONNX, compiler=compiler)
-                declared = elsewhere(cell, selection, "generated graphs")
+                declared = elsewhere(cell, selection, "generated graphs") or _without_hypothesis(cell)
                 yield declared.cell if declared else cell, declared
+
+
+def _without_hypothesis(cell: Cell) -> Declared | None:
+    """Why no cell is run where the extra is missing, which pytest says at collection."""
+    reason = "hypothesis is not installed: pip install 'bench-plugin[properties]'"
+    return None if available() else Declared(cell, Status.NOT_PROVIDED, reason)
 
 
 def planner(workspace: Workspace) -> Planner:

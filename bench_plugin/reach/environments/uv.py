@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from bench_plugin.reach.environments.pip_config import read_pip_config
 
 INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL")
 DRAWN = "×╰├─▶│ "
+# Toolchains are made by several threads, and sysconfig, which uv asks, is not safe for them before Python 3.12.
+_ASKING_SYSCONFIG = threading.Lock()
 
 
 class UvFailed(EnvironmentMissing):
@@ -33,7 +36,8 @@ def uv_binary() -> Path:
     try:
         from uv import find_uv_bin
 
-        return Path(find_uv_bin())
+        with _ASKING_SYSCONFIG:
+            return Path(find_uv_bin())
     except (ImportError, FileNotFoundError) as error:
         raise EnvironmentMissing(f"the Python package 'uv' does not work here ({error}); fix it: {fix}") from error
 

@@ -110,7 +110,7 @@ class Agent:
     calls: int = 0
     lost: bool = False
     _next: int = 0
-    _loaded: dict[str, str] = field(default_factory=dict)
+    _loaded: dict[str, bytes] = field(default_factory=dict)
     memory_limit: int = 0
 
     def greet(self) -> None:
@@ -170,15 +170,15 @@ class Agent:
     def _load(self, adapter: str, limits: Limits) -> None:
         """Send the adapter and those that it uses, unless the agent has the same ones."""
         for name, text, module in self.adapters(adapter):
-            digest = hashlib.sha256(text).hexdigest()
-            if self._loaded.get(name) != digest:
+            if self._loaded.get(name) != text:
                 blob = wire.Array("bytes", (len(text),), text)
+                digest = hashlib.sha256(text).hexdigest()
                 self._ask(wire.LOAD, {"adapter": name, "sha256": digest, "module": module}, limits, [blob])
-                self._loaded[name] = digest
+                self._loaded[name] = text
 
     def _place(self, path: Path, limits: Limits) -> dict[str, str]:
         if self.process.shares_files:
-            return {"path": str(path.resolve())}
+            return {"path": os.path.abspath(path)}  # the agent works in another folder
         data = path.read_bytes()
         digest = hashlib.sha256(data).hexdigest()
         self._ask(wire.PUT, {"sha256": digest}, limits, [wire.Array("bytes", (len(data),), data)])

@@ -39,6 +39,32 @@ def test_the_callers_own_python_settings_do_not_reach_uv() -> None:
     assert uv_environment(own).keys() == {"PIP_CONFIG_FILE"}
 
 
+THREADS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+from bench_plugin.reach.environments.uv import uv_binary
+
+sys.setswitchinterval(1e-6)
+together = Barrier(8)
+
+def found():
+    together.wait()
+    return uv_binary()
+
+with ThreadPoolExecutor(8) as threads:
+    calls = [threads.submit(found) for _ in range(8)]
+    print(len({call.result() for call in calls}))
+"""
+
+
+def test_several_threads_find_uv_at_once() -> None:
+    for _ in range(5):  # sysconfig is initialised once per process, and the race is not lost every time
+        done = subprocess.run([sys.executable, "-c", THREADS], cwd=PACKAGE.parent, capture_output=True, text=True)
+        assert done.stdout == "1\n", done.stderr[-2000:]
+
+
 def test_pip_configuration_that_cannot_be_read(tmp_path: Path) -> None:
     config = tmp_path / "pip.conf"
     config.write_text("index-url = https://a\n")

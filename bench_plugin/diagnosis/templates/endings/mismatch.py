@@ -5,6 +5,7 @@ import shutil
 import sys
 import tempfile
 import traceback
+from importlib import metadata
 
 import numpy as np
 

@@ -6,6 +6,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+from importlib import metadata
+
+import numpy as np
 
 
 def main():
