@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from _pytest._code.code import TerminalRepr  # what reports may carry; pytest names it nowhere else
+from _pytest._code.code import TerminalRepr  # the type of texts in reports, which pytest exports nowhere else
 from _pytest._io import TerminalWriter
 
 from bench_plugin import options
@@ -28,7 +28,7 @@ REFUSED = pytest.StashKey[list[str]]()
 WRONG = pytest.StashKey[list[str]]()
 EMPTY = pytest.StashKey[dict[str, str]]()
 KNOWN = "bench_known"  # the attribute of a report that says: a known failure, with its key
-USAGE_OUTPUT = "bench_usage_error"  # how a worker of pytest-xdist tells its controller of a usage error
+USAGE_OUTPUT = "bench_usage_error"  # the key of a usage error that a worker of pytest-xdist reports to its controller
 
 MARKERS = (
     f"bench(check, {', '.join(f'{axis}=None' for axis in MARKER_AXES)}): run this test once per cell of the check (one "
@@ -47,7 +47,7 @@ class BenchCell:
         self._config = request.config
 
     def verify(self) -> Outcome:
-        """Carry the cell through its stages and record the verdict; returns the outcome, whatever it is."""
+        """Run the cell through its stages and record the verdict; returns the outcome, whatever it is."""
         if JUDGED not in self._item.stash:
             self._item.stash[JUDGED] = run_of(self._config).verdict(
                 self.cell, nodeid=self._item.nodeid, progress=_progress(self._config)
@@ -235,7 +235,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         else:
             config.stash.setdefault(WRONG, []).append(_nothing_selected(empty))
     if config.stash.get(WRONG, []) and hasattr(config, "workerinput"):
-        items.clear()  # a worker tells its controller of the error, and of nothing to run
+        items.clear()  # a worker reports the error to its controller, and has nothing to run
 
 
 def _without_cell(item: pytest.Item) -> bool:
@@ -314,7 +314,7 @@ def pytest_runtest_makereport(
     elif result is Result.XFAILED:
         report.outcome, report.wasxfail = "skipped", f"{judged.judgement.reason} (cell {judged.key})"
         report.longrepr = judged.text
-        report.__dict__[KNOWN] = judged.key  # pytest-xdist hands it to its controller
+        report.__dict__[KNOWN] = judged.key  # pytest-xdist sends it to its controller
     elif result is Result.SKIPPED:
         path, line, _ = item.location
         report.outcome, report.longrepr = (

@@ -20,15 +20,11 @@ class VersionSkew(Exception):
 
 
 class NotProvided(Exception):
-    """Something that the adapter needs is missing on this machine, such as a target's compiler: no
-    fault of the tool.
-    """
+    """Something that the adapter needs is not on this machine, such as a target's compiler."""
 
 
 class Reply:
-    """The result of an operation: metadata, blobs of any shape [...] by name, and ``files``, paths below the call's
-    folder.
-    """
+    """The result of an operation: metadata, blobs [...] by name, and ``files``, paths below the call's folder."""
 
     def __init__(
         self,

@@ -147,9 +147,7 @@ def read(described: Mapping[str, Any], arrays: Mapping[str, Array]) -> Dict[str,
 
 
 def reply(values: Sequence[Any]) -> Tuple[Dict[str, Any], Dict[str, Array]]:
-    """Metadata and blobs of the outputs of one run: ``out0`` ... [...] if all are plain arrays,
-    else with descriptions.
-    """
+    """Metadata and blobs of one run's outputs: ``out0`` ... [...] if all are arrays, else with descriptions."""
     import numpy as np
 
     arrays = [np.asarray(value) if isinstance(value, np.generic) else value for value in values]

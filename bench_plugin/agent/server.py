@@ -152,9 +152,7 @@ class Server:
         self._channel.send(wire.RESULT, frame.call, answer, list(reply.arrays.values()))
 
     def _given(self, place: Dict[str, str]) -> str:
-        """The path of a file of a call, which is given as a path on a shared file system or as the digest of stored
-        content.
-        """
+        """The path of a call's file, given as a path on a shared file system or as the digest of stored content."""
         return place["path"] if "path" in place else self._store.path(place["sha256"])
 
     def _report(self, call: int, error: Exception) -> None:

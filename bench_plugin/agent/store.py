@@ -33,9 +33,7 @@ class Store:
         return path
 
     def path(self, digest: str, suffix: str = "") -> str:
-        """The path of the content with this digest, whether it exists or not. Raises Refused for a text that is no
-        digest.
-        """
+        """The path for the content with this digest. Raises Refused for a text that is not a digest."""
         if not DIGEST.fullmatch(digest):
             raise Refused("%r is not a SHA-256 in hexadecimal" % digest)
         return os.path.join(self.folder, "store", digest + suffix)

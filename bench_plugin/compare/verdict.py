@@ -1,5 +1,6 @@
-"""The verdict on a run: every output against its truth. A run with nothing to compare, or with an output that is
-missing or has the wrong shape, never passes.
+"""The verdict on a run: every output is compared with its truth (docs/numbers.md, "The table" and "Edges").
+
+A run with nothing to compare, or with an output that is missing or has the wrong shape, never passes.
 """
 
 from __future__ import annotations

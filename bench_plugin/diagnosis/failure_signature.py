@@ -25,9 +25,7 @@ def normalised(text: str, names: Collection[str] = ()) -> str:
 
 
 def same_failure(one: Failure, other: Failure, names: Collection[str] = ()) -> bool:
-    """Whether stage and symptom are the same, and for exceptions type and normalised message, for
-    crashes the signal.
-    """
+    """Whether stage and symptom are the same, and an exception's type and message, or a crash's signal."""
     if (one.stage, one.symptom) != (other.stage, other.symptom):
         return False
     if one.symptom in (Symptom.EXCEPTION, Symptom.UNSUPPORTED, Symptom.INVALID_MODEL, Symptom.VERSION_SKEW):

@@ -48,9 +48,7 @@ class OutputVerdict:
 
 
 def judged(trials: Trials, part: Part, ran: Ran) -> list[OutputVerdict]:
-    """The verdict on every output [N, ...] of a part that ran, compared with its float64 reference
-    on the same inputs.
-    """
+    """The verdict on every output [N, ...] of a part, compared with its float64 reference on the same inputs."""
     truth = trials.truth(part)
     actual = dict(zip(truth, ran.outputs, strict=False))
     if len(actual) < len(truth):

@@ -79,9 +79,7 @@ class Reduction:
 
 
 class Reducer:
-    """Reduces one cell, in at most ``most`` trials and ``budget`` seconds; then the smallest part
-    so far is the result.
-    """
+    """Reduces one cell in at most ``most`` trials and ``budget`` seconds; the result is the smallest part found."""
 
     def __init__(self, trials: Trials, note: Callable[[str], None], *, most: int, budget: float) -> None:
         self._trials = trials
@@ -152,9 +150,7 @@ class Reducer:
         raise CannotSay("the defect is gone when the graph is rewritten without its names and shapes")
 
     def _window(self, graph: Graph, nodes: list[int], defect: Defect) -> list[int]:
-        """The shortest run of consecutive nodes that shows the defect: first the end is shortened,
-        then the beginning.
-        """
+        """The shortest run of nodes that shows the defect: its end is shortened first, then its beginning."""
         low, high = 1, len(nodes)
         while low < high:
             middle = (low + high) // 2

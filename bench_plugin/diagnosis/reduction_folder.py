@@ -22,18 +22,14 @@ from bench_plugin.reach.environments.toolchain_file import normal
 
 
 class Allowed(NamedTuple):
-    """The permitted error of an output, in its own unit: of its worst element, and its root mean square. None: no
-    limit.
-    """
+    """The permitted error of an output, in its unit: of one element, and its root mean square; None: no limit."""
 
     largest: float | None
     rms: float | None
 
 
 def write(trials: Trials, cell: Cell, found: Reduction, folder: Path) -> list[str]:
-    """Write ``model.onnx``, ``inputs.npz``, ``expected.npz`` and ``repro.py``; returns notes on a
-    trial of the script.
-    """
+    """Write ``model.onnx``, ``inputs.npz``, ``expected.npz`` and ``repro.py``; returns notes on the script."""
     import numpy as np
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -110,9 +106,7 @@ def _says(defect: Defect) -> str:
 
 
 def _sample(trials: Trials, found: Reduction) -> tuple[dict[str, Any], list[Allowed], list[Any]]:
-    """The sample [1, ...] that shows the defect best, the permitted errors of its outputs, and
-    their expected values.
-    """
+    """The sample [1, ...] that shows the defect best, the errors permitted, and the expected outputs."""
     import numpy as np
 
     part = found.part

@@ -68,9 +68,7 @@ def packages(tool: str) -> tuple[str, ...]:
 def script(
     tool: str, symptom: Symptom, *, title: str, said: str, graph: str, needs: Needs, facts: Mapping[str, Any]
 ) -> str:
-    """The text of the script. ``said`` describes the defect. Of ``facts``, names in upper case, it defines those it
-    uses.
-    """
+    """The text of the script. ``said`` describes the defect; it defines those of ``facts`` that it uses."""
     template = _read(f"{tool}.py")
     ending = _read(f"endings/{'mismatch' if symptom is Symptom.MISMATCH else 'process'}.py")
     parts = [_read(f"shared/{name}.py") for name in (*template.shared, ALWAYS)]

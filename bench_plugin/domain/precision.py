@@ -43,9 +43,7 @@ class Precision:
 
     @property
     def rounds_weights(self) -> bool:
-        """Whether only weights are rounded to a narrower float, so that the rounded file is judged by the rules of
-        fp32.
-        """
+        """Whether only weights are rounded to a narrower float, so that fp32's rules apply to the rounded file."""
         return not self.computed and not self.quantised
 
 

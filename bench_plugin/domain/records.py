@@ -35,9 +35,7 @@ TYPES = {
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of the types that describe files. ``__post_init__`` raises ValueError for rules that
-    types cannot express.
-    """
+    """Base of the types of files. ``__post_init__`` raises ValueError for rules that types cannot express."""
 
 
 R = TypeVar("R", bound=Record)

@@ -27,9 +27,7 @@ COMMAND = "command"  # the adapter of all compilers that a file describes
 
 @dataclass(frozen=True)
 class Converter:
-    """An exporter or importer as its adapter declares it; ``opsets`` is the range that it supports,
-    both ends included.
-    """
+    """An exporter or importer as its adapter declares it; ``opsets`` is the supported range, ends included."""
 
     name: str
     opset: int
@@ -148,9 +146,7 @@ class Catalog:
         return [Source(one, self[one].text, self.module(one)) for one in self.used(name)]
 
     def module(self, name: str) -> str:
-        """The dotted name by which other adapters import it; one that replaces a built-in adapter
-        has that one's name.
-        """
+        """The dotted name by which other adapters import it, also where it replaces a built-in one."""
         base = CompilerName.parse(name)[0] if self[name].path == self.adapters[COMMAND].path else name
         return self._modules.get(base, modules.own(name))
 

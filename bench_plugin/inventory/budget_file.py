@@ -1,6 +1,4 @@
-"""The file of budgets, ``fixtures/operators/budgets.toml``: seconds per operator case, for
-benchmarks/operator_costs.py.
-"""
+"""The file of budgets, ``fixtures/operators/budgets.toml``: the most seconds per operator case."""
 
 from __future__ import annotations
 

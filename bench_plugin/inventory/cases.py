@@ -24,9 +24,7 @@ EVERY = 16  # the sample has one case in so many of the rest
 
 @dataclass(frozen=True)
 class Case:
-    """One of ONNX's tests: ``nodes`` counts its nodes, ``ir`` is its IR version, ``opset`` that of the default domain
-    or 0.
-    """
+    """One of ONNX's tests: ``nodes`` is a count, ``ir`` the IR version, ``opset`` the default domain's or 0."""
 
     name: str
     category: str

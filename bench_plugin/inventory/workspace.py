@@ -149,9 +149,7 @@ def _content(path: Path) -> tuple[str, int]:
 
 
 def plain_model(path: Path) -> Model:
-    """The model of a user's ONNX file; an agent reads its inputs when a cell runs. Raises OSError for an unreadable
-    file.
-    """
+    """The model of a user's ONNX file; an agent reads its inputs later. Raises OSError for an unreadable file."""
     digest, size = _content(path)
     return Model(
         name=path.stem,

@@ -18,9 +18,7 @@ BY_PLURAL = {axis.plural: axis for axis in SELECTABLE}
 
 
 class AxisValues:
-    """Checks values of axes against the workspace. Every method raises UsageError for the first value that is not
-    valid.
-    """
+    """Checks values of axes against the workspace. Every method raises UsageError for the first bad value."""
 
     def __init__(
         self, models: Iterable[str], catalog: Catalog, targets: Iterable[str], checks: Sequence[Check]
@@ -40,9 +38,7 @@ class AxisValues:
         }
 
     def known(self, axis: Axis, values: Sequence[Any]) -> tuple[Any, ...]:
-        """The values of an axis, with aliases such as ``int8`` resolved. Raises UsageError for a value that is not
-        valid.
-        """
+        """The values of an axis with aliases (``int8``) resolved. Raises UsageError for a value that is not valid."""
         if axis.name == "precision":
             values = [ALIASES.get(name, name) for name in values]
         names = [self._compiler(name) for name in values] if axis.name == "compiler" else values

@@ -21,8 +21,9 @@ from bench_plugin.domain.outcome import Failure, Symptom
 
 
 def repeats(failure: Failure, *, used: bool, short: bool = False) -> bool:
-    """Whether the call is repeated. ``used`` says that the agent had served calls before, ``short`` that the call takes
-    less time than the start of an agent.
+    """Whether the call is repeated.
+
+    ``used``: the agent had served calls before. ``short``: the call takes less time than the start of an agent.
     """
     if not used or failure.symptom is Symptom.UNSUPPORTED:
         return False
@@ -30,8 +31,9 @@ def repeats(failure: Failure, *, used: bool, short: bool = False) -> bool:
 
 
 def repeated(first: Failure, second: Failure | None) -> dict[str, Any]:
-    """What the row says of a repeat. If the second result differs, the first was a fault of the harness: the agent had
-    kept state from an earlier call.
+    """What the row says of a repeat.
+
+    If the second result differs, the first was a fault of the harness: the agent had kept state from an earlier call.
     """
     differs = second is None or (first.stage, first.symptom) != (second.stage, second.symptom)
     return {

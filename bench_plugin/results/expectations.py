@@ -78,9 +78,7 @@ class Expectation:
 
 
 class OperatorRows:
-    """The thousands of rows of operator cases, in one file per compiler, which is read when one of
-    its cells is judged.
-    """
+    """The thousands of rows of operator cases, in a file per compiler that is read when one of its cells is judged."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
         self.paths: dict[str, Path] = {}
@@ -90,9 +88,7 @@ class OperatorRows:
         self._by_case: dict[str, dict[str, list[Expectation]]] = {}
 
     def match(self, axes: Mapping[str, Any], versions: Mapping[str, str]) -> Expectation | None:
-        """The first row of the cell's compiler that names its case and holds for the versions. Raises UsageError as
-        :meth:`of` does.
-        """
+        """The first row of the cell's compiler for its case and these versions. Raises UsageError as :meth:`of`."""
         found = self.of(str(axes.get("compiler", ""))).get(str(axes["model"]), ())
         return next((row for row in found if row.selects(axes) and row.holds(versions)), None)
 
@@ -152,9 +148,7 @@ class Expectations:
     def match(
         self, axes: Mapping[str, Any], versions: Mapping[str, str], signature: Mapping[str, Any] | None = None
     ) -> Expectation | None:
-        """The first row that selects the cell, holds for these versions and, if one is given, has
-        this ``signature``.
-        """
+        """The first row that selects the cell, holds for these versions and has the ``signature``, if one is given."""
         if axes.get("check") == Check.OPERATOR and (found := self.operators.match(axes, versions)):
             return found
         named = self._by_check.get(str(axes.get("check", "")), self.rows)
@@ -163,7 +157,7 @@ class Expectations:
 
     @cached_property
     def _by_check(self) -> Mapping[str, Sequence[Expectation]]:
-        """Per check the rows that may speak of its cells: thousands of operator cells look at few of them."""
+        """The rows that may select cells of each check, because thousands of operator cells need few of them."""
         names = [str(check) for check in Check]
         return {name: [row for row in self.rows if name in row.selector.get("check", names)] for name in names}
 

@@ -120,7 +120,7 @@ def _prune(folder: Path) -> None:
 
 
 def _is_full(path: Path) -> bool:
-    """Whether every cell of the run's profile has a row; most files are told by the number of their lines."""
+    """Whether every cell of the run's profile has a row, which for most files the number of lines shows."""
     lines = path.read_bytes().splitlines()
     plan = next((line for line in lines[:2] if b'"kind": "plan"' in line), b"")
     try:

@@ -103,9 +103,7 @@ class Adapter:
         return Reply(meta, files=files)
 
     def run(self, call: RunCall) -> Reply:
-        """Outputs out0, out1 ... of the artefact; floats as float32. Raises RuntimeError without a
-        compile before it.
-        """
+        """Outputs out0, out1 ... of the artefact; floats as float32. Raises RuntimeError before a compile."""
         torch = importlib.import_module("torch")
         torch.set_num_threads(call.threads)
         function = self._compiled if call.backend == "jit" else self._opened(call)

@@ -363,9 +363,7 @@ def _counted(names: Iterable[str]) -> list[str]:
 
 
 def _placement(interpreter: Any, plain: bool) -> dict[str, object]:
-    """The share (of 1) of nodes that the delegate runs. The nodes that it replaced stay in the
-    list, but are not read.
-    """
+    """The share (of 1) of nodes that the delegate runs; those that it replaced stay in the list unread."""
     rows = interpreter._get_ops_details()
     made_by = {int(index): row for row in rows for index in row["outputs"]}
     made_by |= {int(index): row for row in rows if row["op_name"] == "DELEGATE" for index in row["outputs"]}

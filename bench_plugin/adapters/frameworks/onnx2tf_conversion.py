@@ -99,9 +99,7 @@ def as_declared(values: np.ndarray[Any, Any], shape: Sequence[int | None]) -> np
 
 @contextlib.contextmanager
 def _inside(folder: str) -> Iterator[None]:
-    """Change to this working directory. Raises RuntimeError with onnx2tf's output where it prints
-    an error and exits.
-    """
+    """Change to this folder. Raises RuntimeError with onnx2tf's output where it prints an error and exits."""
     before, said = os.getcwd(), io.StringIO()
     os.chdir(folder)
     try:

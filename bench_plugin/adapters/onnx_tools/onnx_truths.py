@@ -161,9 +161,7 @@ def _spread(function: _Function, truth: Sequence[Any], draws: int) -> list[float
 
 
 def _written(writer: Any, truth: Any, expected: Any) -> Any:
-    """The reference of an output where the test expects floats. Other types are exact, so the
-    test's output is enough.
-    """
+    """The reference of an output of floats. Other types are exact, so the test's own output is enough."""
     return writer.add(truth) if _comparable(truth, expected) else None
 
 
@@ -173,9 +171,7 @@ def _comparable(truth: Any, expected: Any) -> bool:
 
 
 def _check(truth: Any, expected: Any) -> None:
-    """Raises ValueError where the promoted model is not the tested one, for instance because the
-    test is about a Cast.
-    """
+    """Raises ValueError where the promoted model is not the tested one, as when the test is about a Cast."""
     import numpy as np
 
     if not _comparable(truth, expected):

@@ -113,9 +113,7 @@ class RunCall(CompilerCall):
 
     @property
     def inputs(self) -> Dict[str, Any]:
-        """Inputs by name: arrays [N, ...] (or [...] for a single run), lists for sequences, None
-        for empty optionals.
-        """
+        """Inputs by name: arrays [N, ...], or [...] if ``once``; lists for sequences, None for empty optionals."""
         found: Dict[str, Any] = dict(super().inputs)
         if self.values:
             from bench_plugin.agent import packs

@@ -40,9 +40,7 @@ class Weights:
         return self._normal(name, like, 0.0, SHIFT_SPREAD)
 
     def bias(self, name: str, like: Values) -> Values:
-        """A bias: ``like`` itself, or from N(0, 0.05) if all its elements are equal, because exporters merge equal
-        ones.
-        """
+        """A bias: ``like``, or from N(0, 0.05) if all its elements are equal, because exporters merge equal ones."""
         if like.size and not (like == like.reshape(-1)[0]).all():
             return like
         drawn: Values = self._normal(name, like, 0.0, BIAS_SPREAD)

@@ -54,9 +54,7 @@ class CompiledModels:
         self._on_test_set = on_test_set
 
     def need(self, cell: Cell, *, after: tuple[Cell, ...] = ()) -> Need:
-        """What a cell occupies: the toolchain of its source, the model's memory, and the cells that must come before
-        it.
-        """
+        """What a cell occupies: its source's toolchain, the model's memory, and the cells to compute before it."""
         return replace(self.tasks.need(cell, self.tasks.toolchain(cell.framework)), after=after)
 
     def run(self, request: Request, judged: Judged) -> Outcome:
@@ -87,9 +85,7 @@ class CompiledModels:
         return ran
 
     def prepared(self, run: CellRun, subject: Subject, calibration: InputSet, graph: str) -> Subject | Failure:
-        """The subject as the pre-quantised or pre-converted model ``graph`` (qdq, dynamic, w16 or fp16), or the
-        failure.
-        """
+        """The subject as the graph ``graph`` (qdq, dynamic, w16 or fp16), or why that could not be made."""
         method = self.compile_tasks.calibration
         done = run.obtain("graph", graph_tasks.prepared(run.tasks, run.model, subject, calibration, graph, method))
         if done.failure:

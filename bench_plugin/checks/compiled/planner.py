@@ -40,9 +40,7 @@ class CompiledPlanner:
         self._targets = tuple(workspace.targets)
 
     def adapters(self, cell: Cell) -> Sequence[str]:
-        """The adapters of the source, the compiler with those that it uses, and the tools that prepare and emulate
-        graphs.
-        """
+        """The adapters of the source, the compiler with those that it uses, and our tools for its graphs."""
         catalog = self._workspace.catalog
         compiler = catalog.used(catalog.compiler(cell.compiler)[0].name)
         return list(dict.fromkeys([*source_adapters(self._workspace, cell), *compiler, *GRAPH_TOOLS]))

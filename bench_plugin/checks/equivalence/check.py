@@ -45,9 +45,7 @@ class Equivalence:
         self._models = CompiledModels(parts)
 
     def need(self, cell: Cell) -> Need:
-        """What the cell occupies. Where its precision cannot prove the structure, the cell that can must be computed
-        first.
-        """
+        """What the cell occupies. Where its precision cannot prove the structure, another cell comes first."""
         prover = PRECISIONS[cell.precision].proven_by
         return self._models.need(cell, after=(replace(cell, precision=prover, graph=""),) if prover else ())
 
@@ -166,9 +164,7 @@ class Equivalence:
     def _mutation_sensitive(
         self, run: CellRun, found: Compiled, plain: ReferenceOutputs, others: Mapping[Cell, Outcome]
     ) -> Outcome:
-        """The outcome of a run that agrees: supported only where the mutants are detected by the
-        rule of its precision.
-        """
+        """The outcome of a run that agrees: supported only where the same rule detects the mutants."""
         precision = PRECISIONS[run.cell.precision]
         mutants = run.mutants(found.file, found.inputs)
         if mutants.failure and precision.computed:

@@ -47,8 +47,9 @@ CASE_BYTES = GIB  # memory in bytes that the scheduler plans for the processes o
 
 @dataclass
 class _Backend:
-    """One compiler: its processes, its stored results, and what its adapter declares. ``opset`` and ``ir`` are the
-    newest that it reads, 0 for any.
+    """One compiler: its processes, its stored results, and what its adapter declares.
+
+    ``opset`` and ``ir`` are the newest that it reads, 0 for any.
     """
 
     compile_run: CompileRun

@@ -163,9 +163,7 @@ def _wider(truth: rules.Truth, expected: rules.Value) -> rules.Truth:
 
 
 def _short(reason: str) -> str:
-    """The reason of a mismatch without its figures: ``NaN in other places``, ``out of 4 ULP``, ``shape [#], expected
-    [#]``.
-    """
+    """The reason of a mismatch without its figures: ``out of 4 ULP``, ``shape [#], expected [#]``."""
     rest = reason.partition(": ")[2]
     if not rest:
         return reason

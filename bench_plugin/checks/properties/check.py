@@ -180,9 +180,7 @@ def _shows(tried: Tried, failure: KnownFailure) -> bool:
 
 
 def _write(folder: Path, cell: Cell, graph: Graph, tried: Tried, outcome: Outcome, bench: Bench) -> None:
-    """Write ``model.onnx``, ``inputs.npz`` (with the expected outputs), ``graph.json``, an expectation's row, the
-    command.
-    """
+    """Write ``model.onnx``, ``inputs.npz`` (with the expected outputs), ``graph.json``, a row and the command."""
     import numpy as np
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -151,9 +151,7 @@ def _compared(run: CellRun, expected: ReferenceOutputs, done: Done) -> Outcome:
 
 
 def _dynamic(run: CellRun, expected: ReferenceOutputs, file: OnnxFile, done: Done) -> None:
-    """Record whether symbolic dimensions are preserved, judged at the second binding; the status
-    does not depend on it.
-    """
+    """Record, beside the status, whether symbolic dimensions are preserved at the second binding."""
     text = run.judge.dynamic(expected, file.check.meta["check"], done)
     if text:
         run.log.numbers["dynamic"] = text

@@ -114,9 +114,7 @@ def _generate(spec: InputSpec, seed: int, shape: tuple[int, ...]) -> np.ndarray[
 
 
 def _images(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Low-frequency fields of varied contrast with a little noise, because networks respond to white noise as to no
-    image.
-    """
+    """Low-frequency fields of varied contrast with a little noise; networks respond differently to white noise."""
     import numpy as np
 
     *lead, height, width = shape

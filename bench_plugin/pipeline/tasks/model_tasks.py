@@ -45,8 +45,8 @@ class Tasks:
         self.threads = threads
 
     def dataset(self, model: Model) -> Task:
-        """The dataset of the model: images ``x_train`` and ``x_test`` [N, C, H, W], labels ``y_train`` and ``y_test``
-        [N].
+        """The dataset of the model: images ``x_train``, ``x_test`` [N, C, H, W], classes
+        ``y_train``, ``y_test`` [N].
         """
         limits = self.limits(model, model.dataset)
         return Task(Stage.BUILD, model.dataset, (CallSpec("fetch", {}),), {}, limits)
@@ -66,9 +66,7 @@ class Tasks:
         return Task(Stage.BUILD, adapter, (CallSpec("train", meta, arrays),), parts, self.limits(model, adapter))
 
     def reference(self, model: Model, framework: str, weights: Weights | None = None) -> Task:
-        """The framework's own outputs: float64 reference, default kernels, a variant and a perturbed run, [N, ...]
-        each.
-        """
+        """The framework's outputs [N, ...]: float64 reference, default kernels, a variant and a perturbed run."""
         constructor = model.constructors[framework]
 
         def arrays() -> dict[str, Any]:

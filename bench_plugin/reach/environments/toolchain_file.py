@@ -109,9 +109,7 @@ class Toolchain:
         return hashlib.sha256(f"{options}\n{self.lock_text}".encode()).hexdigest()
 
     def check_lock(self) -> None:
-        """Raises UsageError for a lock with CUDA packages, with a source to install from, or that disagrees with the
-        toml.
-        """
+        """Raises UsageError for a lock with CUDA packages or a source, or that disagrees with the toml."""
         for number, line in enumerate(self.lock_text.splitlines(), 1):
             where = f"{self.lock_path}:{number}"
             if normal(line).startswith("nvidia-"):
@@ -173,9 +171,7 @@ def _check_requirement(path: Path, key: str, text: str) -> None:
 
 
 def _own_python(path: Path, text: str) -> Path:
-    """The user's interpreter: ``host`` stands for the one that runs pytest, anything else is a path relative to the
-    toml.
-    """
+    """The user's interpreter: ``host`` for the one that runs pytest, else a path relative to the toml."""
     return Path(sys.executable) if text == HOST else path.parent / Path(text).expanduser()
 
 

@@ -32,9 +32,7 @@ LOG_BYTES = 32 * 1024
 
 @dataclass(frozen=True)
 class Limits:
-    """``seconds`` for each stage that the agent announces, and ``memory_bytes`` of resident memory
-    of its process tree.
-    """
+    """``seconds`` for each announced stage, and ``memory_bytes`` of resident memory of the process tree."""
 
     seconds: float
     memory_bytes: int
