@@ -169,7 +169,7 @@ class Reducer:
         return nodes[low:high]
 
     def _minimal(self, graph: Graph, nodes: list[int], defect: Defect) -> list[int]:
-        """The fewest nodes that show the defect, by ddmin (Zeller and Hildebrandt, 2002)."""
+        """Nodes that show the defect, none of which can be left out, by ddmin (Zeller and Hildebrandt, 2002)."""
         pieces = 2
         while len(nodes) > 1:
             size = -(-len(nodes) // pieces)

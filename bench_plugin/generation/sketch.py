@@ -54,7 +54,7 @@ class Sketch:
         return bool(self.draw(st.booleans()))
 
     def shape(self, ranks: tuple[int, int], least: int = 0) -> Shape:
-        """A shape with a rank from ``ranks`` (both bounds included) and sizes of at least ``least``."""
+        """A shape with a rank from ``ranks`` (both bounds included) and sizes from 1 to 5; also 0 if ``least`` is 0."""
         sizes = SIZES if least else (*SIZES, 0)
         drawn: list[int] = self.draw(st.lists(st.sampled_from(sizes), min_size=ranks[0], max_size=ranks[1]))
         while math.prod(drawn) > ELEMENTS:

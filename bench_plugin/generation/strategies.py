@@ -34,7 +34,7 @@ FAMILIES: Mapping[str, Family] = {
 
 
 def single(name: str) -> st.SearchStrategy[Graph]:
-    """Graphs of one operator. Raises KeyError for a name that is not in the catalogue."""
+    """Graphs of one operator of the catalogue."""
     return st.composite(lambda draw: _drawn(draw, [OPERATORS[name]]))()
 
 

@@ -105,7 +105,7 @@ class Call(Record):
         self._place.announce(name)
 
     def named(self, names: Sequence[str]) -> Arrays:
-        """The inputs with these names [N, ...], in the order of ``names``. Raises KeyError for a missing one."""
+        """The inputs [N, ...] with these names, in the order of ``names``; names without an input are left out."""
         given = self.inputs
         return {name: given[name] for name in names if name in given}
 

@@ -203,6 +203,7 @@ class Tasks:
         return Need(toolchain, int(self._workspace.models[cell.model].memory_gb * GIB))
 
     def limits(self, model: Model, adapter: str) -> Limits:
+        """The limits of one stage of a model, in seconds and bytes: the model's time, the larger of both memories."""
         toolchain = self._workspace.catalog[adapter].toolchain
         memory = max(self._workspace.toolchains.memory_gb(toolchain), model.memory_gb)
         return Limits(seconds=model.seconds, memory_bytes=int(memory * GIB))
