@@ -1,9 +1,9 @@
-"""The scheduler of cells: a few threads compute them ahead, in order, while pytest waits for each in turn."""
+"""The scheduler of cells: a few threads compute them ahead, while pytest waits for each in turn."""
 
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -38,8 +38,9 @@ class Need:
 class Schedule:
     """Computes every cell once, with ``jobs`` threads and ``memory`` bytes for the cells that run at the same time.
 
-    A thread takes the first waiting cell whose lane no other thread works in, whose declared peak fits into the memory
-    that is left, and whose predecessors are done. While nothing runs, the first cell is admitted whatever it declares.
+    A thread takes a cell whose lane no other thread works in, whose declared peak fits into the memory that is left,
+    and whose predecessors are done: the one that a test waits for, else the next of the lane that has most work ahead,
+    so that the longest lane does not end alone. While nothing runs, a cell is admitted whatever it declares.
     ``compute`` must be safe to call from several threads; ``need`` says what a cell needs.
     """
 
@@ -50,10 +51,11 @@ class Schedule:
         self._memory = memory
         self._needs: dict[Cell, Need] = {}
         self._lanes: dict[str, deque[Cell]] = {}
+        self._ahead: Counter[str] = Counter()  # bytes that the waiting cells of each lane declare, brief ones left out
         self._running: dict[Cell, Need] = {}
         self._futures: dict[Cell, Future[Outcome]] = {}
         self._changed = threading.Condition()
-        self._order: dict[Cell, int] = {}  # of the waiting cells: the lowest number is computed first
+        self._order: dict[Cell, int] = {}  # of the waiting cells; below 0: a test waits for it
         self._first = self._last = 0
         self._planned = False
         self._closed = False
@@ -91,6 +93,7 @@ class Schedule:
             self._closed = True
             for lane in self._lanes.values():
                 lane.clear()
+            self._ahead.clear()
             self._order.clear()
             self._changed.notify_all()
 
@@ -109,6 +112,7 @@ class Schedule:
         self._last += 1
         self._order[cell] = self._last
         self._lanes.setdefault(need.lane, deque()).append(cell)
+        self._ahead[need.lane] += _weight(need)
 
     def _put_first(self, cell: Cell) -> None:
         """Put a waiting cell in front of all others except its predecessors. The caller holds the condition."""
@@ -121,6 +125,8 @@ class Schedule:
             lane.remove(cell)
         if not lane or lane[0] != cell:
             lane.appendleft(cell)
+        if not known:
+            self._ahead[need.lane] += _weight(need)
         self._first -= 1
         self._order[cell] = self._first
         for other in need.after:
@@ -135,6 +141,7 @@ class Schedule:
         """Move a cell from its lane to the running ones. The caller holds the condition."""
         need = self._needs[cell]
         self._lanes[need.lane].remove(cell)
+        self._ahead[need.lane] -= _weight(need)
         del self._order[cell]
         self._running[cell] = need
 
@@ -171,12 +178,17 @@ class Schedule:
         if ended:
             need.ended()
 
+    def _rank(self, head: Cell) -> tuple[int, int, int]:
+        """What comes first: cells that a test waits for, then the lane with the most work ahead, then the order."""
+        order = self._order[head]
+        return (0, 0, order) if order < 0 else (1, -self._ahead[self._needs[head].lane], order)
+
     def _take(self) -> Cell | None:
         """The first admissible cell, moved to the running ones. The caller holds the condition."""
         used = sum(need.memory for need in self._running.values())
         busy = {need.lane for need in self._running.values()}
         heads = [lane[0] for name, lane in self._lanes.items() if lane and name not in busy]
-        for cell in sorted(heads, key=lambda head: self._order[head]):
+        for cell in sorted(heads, key=self._rank):
             need = self._needs[cell]
             if any(not self._futures[other].done() for other in need.after):
                 continue
@@ -184,3 +196,8 @@ class Schedule:
                 self._taken(cell)
                 return cell
         return None
+
+
+def _weight(need: Need) -> int:
+    """The work that a cell stands for, in bytes: models that need more memory take longer."""
+    return 0 if need.brief else need.memory
