@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import platform
 import re
@@ -47,6 +48,14 @@ class Loaded:
         if self._instance is None:
             self._instance = self._module.Adapter()
         return self._instance
+
+    def import_ahead(self) -> None:
+        """Import the modules that the declaration names under ``imports``, before the first call needs them."""
+        for name in self.declaration.get("imports", ()):
+            try:
+                importlib.import_module(name)
+            except Exception:  # the call that imports it reports the error, with its stage
+                return
 
     def reset(self) -> None:
         """Let the adapter drop the objects that it keeps between calls, if it was ever called."""
@@ -117,6 +126,7 @@ class Server:
         module = str(frame.meta.get("module") or modules.own(name))
         self._adapters[name] = Loaded(name, path, module)
         self._channel.send(wire.RESULT, frame.call)
+        self._adapters[name].import_ahead()
 
     def _loaded(self, frame: wire.Frame) -> Loaded:
         name = str(frame.meta.get("adapter", ""))

@@ -51,6 +51,7 @@ class AdapterRecord(Record, frozen=True, kw_only=True):
     distributions: Annotated[Texts, about("further distributions whose versions rows name")] = ()
     operations: Annotated[Texts, about("the methods of its class that agents may call")] = ()
     uses: Annotated[Texts, about("other adapters that it imports")] = ()
+    imports: Annotated[Texts, about("slow modules that its process imports while another process works")] = ()
     unsupported: Annotated[tuple[UnsupportedRecord, ...], about("exceptions that say: not supported")] = ()
     on_request: Annotated[bool, about("run only when it is named")] = False
     precisions: Annotated[

@@ -93,7 +93,7 @@ class CompileRun:
             return _joined(done, done), used
         task = self._tasks.compile(cell, subject, limits, calibration=calibration)
         if cell.target == "local":
-            self._prepare((task.toolchain, f"{self._name}-run"))
+            self._prepare((task.toolchain, f"{self._name}-run"), task.adapter)
         compiled, used = self._performed(task)
         if compiled.failure is not None or cell.target != "local":
             return _joined(compiled, None), used
@@ -113,11 +113,11 @@ class CompileRun:
         used = agent.calls > 0
         return perform(agent, task), used
 
-    def _prepare(self, place: tuple[str, str]) -> None:
+    def _prepare(self, place: tuple[str, str], adapter: str) -> None:
         """Start the process that will run the artefact while the first compilation is at work, not after it."""
         if place not in self._held:
             toolchain, role = place
-            self._pool.prepare(toolchain, role=role)
+            self._pool.prepare(toolchain, role=role, adapter=adapter)
 
     def _agent(self, place: tuple[str, str]) -> Agent:
         held = self._held.get(place)

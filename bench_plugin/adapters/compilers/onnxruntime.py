@@ -20,6 +20,7 @@ ADAPTER = {
     "title": "ONNX Runtime",
     "distribution": "onnxruntime",
     "operations": ["compile", "run"],
+    "imports": ["onnxruntime"],
     "operators": True,
     "takes": ["onnx"],
     "precisions": {"fp32": ["original"], "w16": ["w16"], "w8a8": ["qdq"], "w8a8-dyn": ["dynamic"]},

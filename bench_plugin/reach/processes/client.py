@@ -127,7 +127,7 @@ class Agent:
         Raises AgentFailure when the operation fails, exceeds the limits, or the agent is lost.
         """
         began = time.monotonic()
-        self._load(adapter, limits)
+        self.load(adapter, limits)
         self.memory_limit = limits.memory_bytes
         given = arrays or {}
         places = {name: self._place(path, limits) for name, path in (files or {}).items()}
@@ -148,7 +148,7 @@ class Agent:
 
     def versions(self, adapter: str, limits: Limits) -> dict[str, str]:
         """The installed versions of the distributions that an adapter uses. Raises AgentFailure."""
-        self._load(adapter, limits)
+        self.load(adapter, limits)
         return dict(self._ask(wire.VERSIONS, {"adapter": adapter}, limits).meta["versions"])
 
     def reset(self, limits: Limits) -> None:
@@ -165,8 +165,8 @@ class Agent:
         self.process.kill()
         self.channel.close()
 
-    def _load(self, adapter: str, limits: Limits) -> None:
-        """Send the adapter and those that it uses, unless the agent has the same ones."""
+    def load(self, adapter: str, limits: Limits) -> None:
+        """Send the adapter and those that it uses, unless the agent has the same ones. Raises AgentFailure."""
         for name, text, module in self.adapters(adapter):
             if self._loaded.get(name) != text:
                 blob = wire.Array("bytes", (len(text),), text)

@@ -108,21 +108,24 @@ class AgentPool:
                 if agent.lost:
                     place.agent = None
 
-    def prepare(self, toolchain: str, *, role: str) -> None:
-        """Start the toolchain's agent of this role in the background, unless it runs; a lease waits for it.
+    def prepare(self, toolchain: str, *, role: str, adapter: str) -> None:
+        """Start the toolchain's agent of this role in the background, unless it runs, and send it the adapter.
 
-        If it cannot be started, the lease raises the error.
+        A lease waits for it. If it cannot be started, the lease raises the error.
         """
         with self._lock:
             place = self._places.setdefault((toolchain, role), _Place())
         if place.lock.acquire(blocking=False):
-            threading.Thread(target=self._prepared, args=(toolchain, place), name="bench-prepare", daemon=True).start()
+            threading.Thread(
+                target=self._prepared, args=(toolchain, place, adapter), name="bench-prepare", daemon=True
+            ).start()
 
-    def _prepared(self, toolchain: str, place: _Place) -> None:
+    def _prepared(self, toolchain: str, place: _Place, adapter: str) -> None:
         """Start the agent of a place; the caller holds its lock, which is released here."""
         try:
             if place.agent is None:
                 place.agent = self._start(toolchain)
+                place.agent.load(adapter, RESET)
                 if self._closed:
                     place.agent.close()
         except BenchError:  # the lease tries again
