@@ -55,8 +55,7 @@ class Cell:
         """The value of an axis as an id shows it; the usual value is left out."""
         value = str(getattr(self, axis.name) or "")
         if axis.name == "graph":
-            own = "own" if self.compiler and self.precision.startswith("w") else ""  # the tool itself rounds
-            value = value or own
+            value = self.quantiser if self.compiler else value
             return "" if value == self.precision else value
         return "" if value == axis.usual else value
 
