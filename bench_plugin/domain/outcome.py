@@ -52,7 +52,7 @@ class Status(StrEnum):
     BOARD_LOST = "board-lost"
 
 
-# The truth table's event column, for a failure: symptom -> status (docs/architecture.md).
+# The table of statuses in docs/vocabulary.md, for a failure: symptom -> status.
 STATUS_OF_SYMPTOM: Mapping[Symptom, Status] = {
     Symptom.EXCEPTION: Status.ERROR,
     Symptom.INVALID_MODEL: Status.ERROR,

@@ -178,7 +178,7 @@ class Expectations:
 
 
 def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
-    """pytest's result of an outcome under its expectation, by the last column of the table in docs/architecture.md.
+    """pytest's result of an outcome under its expectation, by the last column of the table in docs/vocabulary.md.
 
     ==============================================  ========
     no row, the outcome failed                      failed

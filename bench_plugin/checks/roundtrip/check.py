@@ -1,6 +1,6 @@
 """The two checks of a round trip: export (and a run in onnxruntime), and import (and a run in the framework).
 
-The truth table that is applied here (docs/architecture.md):
+What happened, and the statuses of the two cells (docs/vocabulary.md):
 
 ====================================  =====================  ==========================
 event                                 export cell            import cell
