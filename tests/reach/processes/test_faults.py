@@ -39,7 +39,7 @@ LOST = {
 }
 
 
-def failure(pool: AgentPool, fault: str, limits: Limits = LIMITS, **meta: Any) -> AgentFailure:
+def failure(pool: AgentPool, fault: str | list[str], limits: Limits = LIMITS, **meta: Any) -> AgentFailure:
     """How a fresh agent fails."""
     with pool.lease("fake", fresh=True) as agent, pytest.raises(AgentFailure) as caught:
         agent.call("fake", "go", {"fault": fault, **meta}, limits=limits)
@@ -163,7 +163,7 @@ def test_orphans_of_a_lost_agent_end_with_it(shared: AgentPool, tmp_path: Path) 
     other = pid(shared, "other")
     for number, fault in enumerate(("exit", "sleep")):
         file = tmp_path / str(number)
-        failure(shared, ["grandchild", fault], Limits(1.0, 0), pid_file=str(file))  # type: ignore[arg-type]
+        failure(shared, ["grandchild", fault], Limits(1.0, 0), pid_file=str(file))
         assert until(lambda file=file: not alive(int(file.read_text()))), fault  # type: ignore[misc]
     assert pid(shared, "other") == other
 
@@ -192,11 +192,11 @@ def test_an_agent_that_cannot_start_says_why(tmp_path: Path) -> None:
 def test_a_pool_that_closes_ends_a_call_in_another_thread(tmp_path: Path) -> None:
     pool = make_pool(tmp_path)
     errors: list[AgentFailure] = []
-    thread = threading.Thread(target=lambda: errors.append(failure(pool, "sleep")))
-    process = pid(pool)
+    called = tmp_path / "pid"
+    fault = ["grandchild", "sleep"]  # the first tells us, by its file, that the call is at work
+    thread = threading.Thread(target=lambda: errors.append(failure(pool, fault, pid_file=str(called))))
     thread.start()
-    assert until(lambda: pool.busy("fake") and not alive(process))
-    time.sleep(0.3)
+    assert until(called.exists)
     began = time.monotonic()
     pool.close()
     assert time.monotonic() - began < 1.0
