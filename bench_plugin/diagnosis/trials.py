@@ -5,7 +5,6 @@ Reduction and localisation make hundreds of trials. They are not cached, and a c
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
@@ -71,7 +70,7 @@ class Trials:
         self._stages = Stages(
             self._cache, self._pool, workspace.catalog, workspace.toolchains, agent_digest=agent_digest(), refresh=False
         )
-        self._tasks = Tasks(workspace, seed=settings.seed, threads=settings.threads or os.cpu_count() or 1)
+        self._tasks = Tasks(workspace, seed=settings.seed, threads=settings.runtime_threads())
         self._compile_tasks = CompileTasks(workspace, threads=self._tasks.threads)
         self._compile_run = CompileRun(self._pool, self._compile_tasks, name="trial")
         self._tools = TrialTools(workspace, self._pool)

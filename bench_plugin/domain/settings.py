@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -74,6 +75,10 @@ class Settings:
     toolchains: tuple[Path, ...] = ()
     models: tuple[Path, ...] = ()
     expectations: tuple[Path, ...] = ()
+
+    def runtime_threads(self) -> int:
+        """The number of threads that each runtime gets."""
+        return self.threads or os.cpu_count() or 1
 
     def of_cells(self) -> dict[str, Any]:
         """The settings that decide how a cell is computed, as plain data for its row."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -103,7 +102,7 @@ def _parts(
     stages = Stages(
         cache, pool, workspace.catalog, workspace.toolchains, agent_digest=agent_digest(), refresh=settings.refresh
     )
-    threads = settings.threads or os.cpu_count() or 1
+    threads = settings.runtime_threads()
     return Parts(
         settings=settings,
         workspace=workspace,
