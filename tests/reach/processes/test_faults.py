@@ -145,7 +145,7 @@ def test_noise_goes_to_the_log_and_not_into_the_answer(shared: AgentPool, capfd:
 
 
 def test_what_was_printed_before_a_crash_is_in_the_log(shared: AgentPool) -> None:
-    error = failure(shared, ["noise", "kill"])  # type: ignore[arg-type]
+    error = failure(shared, ["noise", "kill"])
     assert "last words" in error.detail
 
 
