@@ -87,6 +87,11 @@ class Failure:
     signal: int | None = None
     types: tuple[str, ...] = ()
 
+    @property
+    def storable(self) -> bool:
+        """Whether it depends on nothing but its recipe, so that a later run may use it without a new attempt."""
+        return self.symptom in STORABLE_SYMPTOMS
+
 
 @dataclass(frozen=True)
 class Outcome:

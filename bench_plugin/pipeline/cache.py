@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.domain.outcome import STORABLE_SYMPTOMS, Failure, Stage, Symptom
+from bench_plugin.domain.outcome import Failure, Stage, Symptom
 from bench_plugin.domain.paths import cache_root
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Cache:
         Raises ValueError for a failure that must not be stored (crash, timeout, out-of-memory, harness, board-lost),
         OSError for any other fault of the disk.
         """
-        if failure is not None and failure.symptom not in STORABLE_SYMPTOMS:
+        if failure is not None and not failure.storable:
             raise ValueError(f"a {failure.symptom} depends on more than its recipe and is never stored")
         kept = Entry(meta, arrays, files, failure, seconds, peak_bytes)
         if self._full:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.domain.outcome import STORABLE_SYMPTOMS, Failure, Stage, Symptom
+from bench_plugin.domain.outcome import Failure, Stage, Symptom
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.pipeline.cache import Cache
@@ -151,7 +151,7 @@ class Stages:
                     cached=True,
                 )
             made = self._make(key, task)
-            if made.failure is not None and made.failure.symptom not in STORABLE_SYMPTOMS:
+            if made.failure is not None and not made.failure.storable:
                 return made
             stored = self._cache.put(
                 key, stage=str(task.stage), meta=made.meta, arrays=made.arrays, files=made.files, failure=made.failure,

@@ -13,7 +13,7 @@ from typing import Any
 
 from bench_plugin.agent import packs
 from bench_plugin.compare.operator_rules import Value
-from bench_plugin.domain.outcome import STORABLE_SYMPTOMS, Failure, Stage, Symptom
+from bench_plugin.domain.outcome import Failure, Stage, Symptom
 from bench_plugin.pipeline.cache import Cache
 from bench_plugin.pipeline.tasks.corpus import Pack, tensors
 
@@ -60,7 +60,7 @@ class StoredRuns:
 
     def add(self, name: str, ran: CaseRun) -> None:
         """Add a result. A crash, a timeout or an excess of memory is kept for this run only and never stored."""
-        if ran.failure is None or ran.failure.symptom in (*STORABLE_SYMPTOMS, Symptom.VERSION_SKEW):
+        if ran.failure is None or ran.failure.storable or ran.failure.symptom is Symptom.VERSION_SKEW:
             self._new[name] = ran
         else:
             self._passing[name] = ran
