@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,10 +51,20 @@ class BenchCell:
         """Run the cell through its stages and record the verdict; returns the outcome, whatever it is."""
         if JUDGED not in self._item.stash:
             self._item.stash[JUDGED] = run_of(self._config).verdict(
-                self.cell, nodeid=self._item.nodeid, progress=_progress(self._config)
+                self.cell,
+                nodeid=_nodeid(self._item, run_of(self._config).settings.root),
+                progress=_progress(self._config),
             )
         judged: Judged = self._item.stash[JUDGED]
         return judged.outcome
+
+
+def _nodeid(item: pytest.Item, root: Path) -> str:
+    """The node id of a test relative to the project's folder ``root``, from where its cell is repeated."""
+    if root == item.config.rootpath or not item.path.is_relative_to(root):
+        return item.nodeid
+    _, separator, test = item.nodeid.partition("::")
+    return f"{item.path.relative_to(root).as_posix()}{separator}{test}"
 
 
 @dataclass(frozen=True)
@@ -123,7 +134,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     refused = config.stash.get(REFUSED, [])
-    return [f"bench: --{axis} belongs to another plugin, use --bench-{axis}" for axis in refused]
+    line = options.configuration_line(config)
+    said = [f"bench: {line}"] if line else []
+    return said + [f"bench: --{axis} belongs to another plugin, use --bench-{axis}" for axis in refused]
 
 
 def run_of(config: pytest.Config) -> Run:
