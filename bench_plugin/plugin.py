@@ -232,7 +232,7 @@ def _nothing_selected(empty: dict[str, str]) -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.stash.get(WRONG, []):
-        _usage_error(session, f"bench: {session.config.stash[WRONG][0]}")
+        _usage_error(session, session.config.stash[WRONG][0])
         return
     if session.config.option.collectonly or RUN not in session.config.stash:
         return
@@ -246,7 +246,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
                 cells[callspec.params["bench_cell"]] = _tolerances(item)
         run_of(session.config).begin(cells)
     except BenchError as error:
-        _usage_error(session, f"bench: {error}")
+        _usage_error(session, str(error))
 
 
 def _tolerances(item: pytest.Item) -> dict[str, float]:
@@ -264,6 +264,9 @@ def _tolerances(item: pytest.Item) -> dict[str, float]:
 
 def _usage_error(session: pytest.Session, text: str) -> None:
     """End the session with a usage error; a worker of pytest-xdist leaves the saying to its controller."""
+    from bench_plugin.domain.masking import masked
+
+    text = f"bench: {masked(text)}"
     if not hasattr(session.config, "workerinput"):
         raise pytest.UsageError(text)
     from bench_plugin.xdist_controller import USAGE_OUTPUT

@@ -9,6 +9,7 @@ import pytest
 
 from bench_plugin import options
 from bench_plugin.domain.errors import BenchError
+from bench_plugin.domain.masking import masked
 
 USAGE_OUTPUT = "bench_usage_error"  # the key of a usage error that a worker reports to its controller
 
@@ -30,7 +31,7 @@ class Controller:
         try:
             self._read()
         except BenchError as error:
-            raise pytest.UsageError(f"bench: {error}") from error
+            raise pytest.UsageError(f"bench: {masked(str(error))}") from error
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

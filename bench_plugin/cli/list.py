@@ -154,7 +154,7 @@ def _toolchains(workspace: Workspace, settings: Settings) -> list[Row]:
             "name": name, "title": toolchains[name].title, "ready": toolchains.ready(name),
             "python": toolchains[name].interpreter or str(toolchains[name].python),
             "memory_gb": toolchains[name].memory_gb, "serves": list(toolchains[name].serves),
-            "versions": toolchains.locked_versions(name),
+            "versions": workspace.lock(name),
         }
         for name in toolchains.names
     ]  # fmt: skip
@@ -179,7 +179,7 @@ def _converter(workspace: Workspace, adapter: Adapter, converter: Converter) -> 
 
 
 def _version(workspace: Workspace, adapter: Adapter, distribution: str) -> str | None:
-    return workspace.toolchains.locked_versions(adapter.toolchain).get(distribution)
+    return workspace.lock(adapter.toolchain).get(distribution)
 
 
 def _opt_in(adapter: Adapter) -> bool:

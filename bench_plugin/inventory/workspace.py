@@ -93,22 +93,30 @@ class Workspace:
         return found
 
     def locked_versions(self) -> dict[str, Mapping[str, str]]:
-        """The locked versions by distribution, for each toolchain."""
+        """The locked versions by distribution, for each toolchain whose lock can be read."""
         names: Sequence[str] = sorted({adapter.toolchain for adapter in self.catalog.adapters.values()})
-        return {name: self.toolchains.locked_versions(name) for name in names}
+        return {name: lock for name in names if (lock := self.lock(name))}
+
+    def lock(self, toolchain: str) -> Mapping[str, str]:
+        """The locked versions by distribution; none where there is no lock that can be read.
+
+        What is only listed needs no lock. A run that selects the toolchain gets the error from the keys of its cells.
+        """
+        try:
+            return self.toolchains.locked_versions(toolchain)
+        except UsageError:
+            return {}
 
     def titles(self) -> dict[str, Any]:
         """Titles and versions of frameworks, compilers and models for grids, and what compilers declare."""
         frameworks = {}
         for name, adapter in self.catalog.of_kind("framework").items():
-            version = self.toolchains.locked_versions(adapter.toolchain).get(adapter.distribution, "")
+            version = self.lock(adapter.toolchain).get(adapter.distribution, "")
             frameworks[name] = {"title": adapter.title, "version": version}
         compilers = {}
         for name, adapter in self.catalog.of_kind("compiler").items():
             several = "toolchains" in adapter.declaration  # it has as many versions as frameworks
-            version = (
-                "" if several else self.toolchains.locked_versions(adapter.toolchain).get(adapter.distribution, "")
-            )
+            version = "" if several else self.lock(adapter.toolchain).get(adapter.distribution, "")
             compilers[name] = {
                 "title": adapter.title, "version": version, "takes": list(adapter.takes),
                 "precisions": {precision: list(graphs) for precision, graphs in adapter.graphs.items()},
