@@ -17,7 +17,7 @@ import bench_plugin.cli
 from bench_plugin import __version__
 from bench_plugin.cli.shared.arguments import EXIT_CODES
 from bench_plugin.domain.errors import BenchError
-from bench_plugin.domain.masking import masked
+from bench_plugin.domain.masking import masked, readable
 
 ALIASES = {"localize": "localise"}
 COMPLETING = "_ARGCOMPLETE"  # set by the script of ``bench completion`` while the shell asks for completions
@@ -65,6 +65,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output left (`bench ... | head`); keep the interpreter from writing to it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"bench {name}: {readable(str(error.filename))}: {error.strerror}", file=sys.stderr)
+        return BenchError.exit_code
 
 
 def subcommands() -> list[str]:

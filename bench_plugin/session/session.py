@@ -19,7 +19,7 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.masking import clean, readable
 from bench_plugin.domain.outcome import Outcome
-from bench_plugin.domain.paths import make_folder
+from bench_plugin.domain.paths import LOGS, check_writable, make_folder
 from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
@@ -155,7 +155,9 @@ class Run:
         results, cache = self.settings.results, self.settings.cache
         if results.is_dir():
             raise UsageError(f"--bench-results: {results} is a folder; name a file in it")
-        make_folder(results.parent, "--bench-results")
+        for folder in (results.parent, results.parent / LOGS):
+            make_folder(folder, "--bench-results")
+            check_writable(folder, "--bench-results")
         if cache is not None:
             make_folder(cache, "--bench-cache")
 
