@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -46,16 +47,19 @@ class BenchCell:
         self.cell = cell
         self._item = request.node
         self._config = request.config
+        self._lock = Lock()
 
     def verify(self) -> Outcome:
-        """Run the cell through its stages and record the verdict; returns the outcome, whatever it is."""
-        if JUDGED not in self._item.stash:
-            self._item.stash[JUDGED] = run_of(self._config).verdict(
-                self.cell,
-                nodeid=_nodeid(self._item, run_of(self._config).settings.root),
-                progress=_progress(self._config),
-            )
-        judged: Judged = self._item.stash[JUDGED]
+        """Run the cell through its stages and record the verdict; returns the outcome, whatever it is.
+
+        Further calls return the same outcome, also from several threads of a test.
+        """
+        with self._lock:
+            if JUDGED not in self._item.stash:
+                run = run_of(self._config)
+                nodeid = _nodeid(self._item, run.settings.root)
+                self._item.stash[JUDGED] = run.verdict(self.cell, nodeid=nodeid, progress=_progress(self._config))
+            judged: Judged = self._item.stash[JUDGED]
         return judged.outcome
 
 
@@ -92,12 +96,14 @@ class CellRepr(TerminalRepr):
 @pytest.fixture
 def bench_cell(request: pytest.FixtureRequest) -> BenchCell:
     """The cell that this test was parametrised with; only for tests marked ``bench(check=...)``."""
-    if not hasattr(request, "param"):
+    from bench_plugin.domain.cell import Cell
+
+    cell = getattr(request, "param", None)
+    if not isinstance(cell, Cell):
         pytest.fail(
             "fixture bench_cell needs a test marked @pytest.mark.bench(check='export') or another check",
             pytrace=False,
         )
-    cell: Cell = request.param
     for axis, value in cell.axes().items():
         request.node.user_properties.append((f"bench_{axis}", value))
     return BenchCell(request, cell)
@@ -185,7 +191,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         cells = plan.cells
         if not cells:
             metafunc.config.stash.setdefault(EMPTY, {})[metafunc.definition.nodeid] = plan.why_empty
-    except BenchError as error:  # one usage error ends the session after collection, instead of one error per test
+    except (
+        BenchError,
+        OSError,
+    ) as error:  # one usage error ends the session after collection, instead of one error per test
         metafunc.config.stash.setdefault(WRONG, []).append(str(error))
     metafunc.parametrize("bench_cell", cells, ids=[cell.id for cell in cells], indirect=True)
 
@@ -194,7 +203,11 @@ def _plan(metafunc: pytest.Metafunc, marker: pytest.Mark) -> Plan:
     from bench_plugin.domain.errors import UsageError
 
     axes = dict(marker.kwargs)
-    name = axes.pop("check", marker.args[0] if marker.args else None)
+    given = [*marker.args, *([axes.pop("check")] if "check" in axes else [])]
+    if len(given) > 1:
+        shown = ", ".join(repr(one) for one in given)
+        raise UsageError(f"{metafunc.definition.nodeid}: marker bench: one check is wanted, found {shown}")
+    name = given[0] if given else None
     run = run_of(metafunc.config)
     if name not in run.matrix.checks:
         valid = ", ".join(run.matrix.checks)
@@ -207,7 +220,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """A test without a cell in this selection has no item: pytest would make one that holds no parameter."""
     empty = config.stash.get(EMPTY, {})
     if empty and not config.stash.get(WRONG, []):
-        items[:] = [item for item in items if getattr(item, "callspec", None) is None or not _without_cell(item)]
+        items[:] = [item for item in items if not _without_cell(item)]
         if items:
             for nodeid, why in empty.items():
                 _noter(config)(f"{nodeid}: no cell in this selection: {why}")
@@ -217,11 +230,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.clear()  # a worker reports the error to its controller, and has nothing to run
 
 
-def _without_cell(item: pytest.Item) -> bool:
+def _cell_of(item: pytest.Item) -> Cell | None:
+    """The cell that our marker gave to a test; None for any other test, also one with a ``bench_cell`` of its own."""
     from bench_plugin.domain.cell import Cell
 
-    parameters = item.callspec.params  # type: ignore[attr-defined]
-    return "bench_cell" in parameters and not isinstance(parameters["bench_cell"], Cell)
+    callspec = getattr(item, "callspec", None)
+    found = callspec.params.get("bench_cell") if callspec is not None else None
+    return found if isinstance(found, Cell) else None
+
+
+def _without_cell(item: pytest.Item) -> bool:
+    """Whether a test of ours has an item although there is no cell for it: pytest makes one without a parameter."""
+    given = getattr(item, "callspec", None) is not None and "bench_cell" in item.callspec.params  # type: ignore[attr-defined]
+    return given and item.get_closest_marker("bench") is not None and _cell_of(item) is None
 
 
 def _nothing_selected(empty: dict[str, str]) -> str:
@@ -241,11 +262,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     cells = {}
     try:
         for item in session.items:
-            callspec = getattr(item, "callspec", None)
-            if callspec is not None and "bench_cell" in callspec.params:
-                cells[callspec.params["bench_cell"]] = _tolerances(item)
+            if (cell := _cell_of(item)) is not None:
+                cells[cell] = _tolerances(item)
         run_of(session.config).begin(cells)
-    except BenchError as error:
+    except (BenchError, OSError) as error:
         _usage_error(session, str(error))
 
 

@@ -30,7 +30,7 @@ class Controller:
             return
         try:
             self._read()
-        except BenchError as error:
+        except (BenchError, OSError) as error:
             raise pytest.UsageError(f"bench: {masked(str(error))}") from error
 
     @pytest.hookimpl(optionalhook=True)

@@ -46,7 +46,10 @@ class Workspace:
         notes: list[str] = []
         models = load_models([*settings.models, *places.folders("fixtures/models", settings.root)], notes.append)
         for path in settings.selection.onnx_files:
-            model = plain_model(path)
+            try:
+                model = plain_model(path)
+            except OSError as error:
+                raise UsageError(f"--bench-onnx: {path} cannot be read: {error.strerror}") from error
             if model.name in models:
                 raise UsageError(f"--bench-onnx: {path.name} has the name of a model of the project; rename the file")
             models[model.name] = model
