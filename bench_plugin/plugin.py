@@ -166,6 +166,8 @@ def _progress(config: pytest.Config) -> Progress:
 
 
 def _noter(config: pytest.Config) -> Any:
+    from bench_plugin.domain.masking import masked
+
     def note(text: str) -> None:
         reporter = config.pluginmanager.get_plugin("terminalreporter")
         capture = config.pluginmanager.get_plugin("capturemanager")
@@ -174,7 +176,7 @@ def _noter(config: pytest.Config) -> Any:
                 config.stash[PROGRESS].clear()
             with capture.global_and_fixture_disabled():
                 reporter.ensure_newline()
-                reporter.write_line(f"bench: {text}")
+                reporter.write_line(f"bench: {masked(text)}")
 
     return note
 

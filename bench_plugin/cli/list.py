@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import Any
 
 from bench_plugin.cli.shared.arguments import add_json
 from bench_plugin.cli.shared.output import note, print_json, print_table
-from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.paths import folders
 from bench_plugin.domain.precision import ALIASES, PRECISIONS
+from bench_plugin.domain.records import load, wrong
 from bench_plugin.domain.settings import Settings, settings_here
 from bench_plugin.inventory.adapters import Adapter, Converter
 from bench_plugin.inventory.workspace import Workspace
@@ -107,10 +106,10 @@ def _boards(workspace: Workspace, settings: Settings) -> list[Row]:
 
 
 def _board(path: Path) -> Row:
-    try:
-        said = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not a TOML file: {error}") from error
+    text, said = load(path)
+    for key in ("title", "target"):
+        if not isinstance(said.get(key, ""), str):
+            raise wrong(path, text, (key,), f"expected a text, found {said[key]!r}")
     return {"title": path.stem, "target": None, **said, "name": path.stem, "path": path}
 
 
