@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,34 @@ def concerns(config: pytest.Config) -> bool:
         return True
     from bench_plugin.domain.settings import configured
 
-    return configured(config.rootpath)
+    return configured(project_folder(config))
+
+
+def project_folder(config: pytest.Config) -> Path:
+    """The folder of the project, whose configuration is read, and below which reports, models and suites are.
+
+    It is pytest's rootdir. Where that has no configuration, it is the nearest folder that has one, upwards from where
+    the user stands: pytest takes the value of an option that is an existing folder (``--bench-cache FOLDER``) for a
+    place of tests, and moves its rootdir to the folder above both.
+    """
+    from bench_plugin.domain.settings import configured, nearest_configured
+
+    root = config.rootpath
+    return root if configured(root) else nearest_configured(config.invocation_params.dir) or root
+
+
+def configuration_line(config: pytest.Config) -> str:
+    """Which configuration file is read, and which one nearer to the user is not; empty where there is none."""
+    from bench_plugin.domain.settings import configuration_file, nearest_configured
+
+    start, root = config.invocation_params.dir, project_folder(config)
+    path, nearest = configuration_file(root), nearest_configured(start)
+    if path is None:
+        return ""
+    line = f"configuration: {os.path.relpath(path, start)}"
+    if nearest is None or nearest == root or (other := configuration_file(nearest)) is None:
+        return line
+    return f"{line}, of pytest's rootdir; {os.path.relpath(other, start)} is not read (--rootdir . takes that)"
 
 
 def read_settings(config: pytest.Config) -> Any:
@@ -111,7 +139,7 @@ def read_settings(config: pytest.Config) -> Any:
     from bench_plugin.domain.errors import UsageError
     from bench_plugin.domain.settings import CALIBRATIONS, SEARCHES, compiler_options, read_settings_file
 
-    option, said = config.option, read_settings_file(config.rootpath)
+    option, said = config.option, read_settings_file(project_folder(config))
     if option.bench_resume and option.bench_refresh:
         raise UsageError("--bench-resume reuses finished cells and --bench-refresh makes them again: give one of them")
     given: dict[str, Any] = {name: value for name in NUMBERS if (value := _number(option, name)) is not None}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,7 +31,6 @@ REFUSED = pytest.StashKey[list[str]]()
 WRONG = pytest.StashKey[list[str]]()
 EMPTY = pytest.StashKey[dict[str, str]]()
 KNOWN = "bench_known"  # the attribute of a report that says: a known failure, with its key
-USAGE_OUTPUT = "bench_usage_error"  # the key of a usage error that a worker of pytest-xdist reports to its controller
 
 MARKERS = (
     f"bench(check, {', '.join(f'{axis}=None' for axis in MARKER_AXES)}): run this test once per cell of the check (one "
@@ -45,15 +47,28 @@ class BenchCell:
         self.cell = cell
         self._item = request.node
         self._config = request.config
+        self._lock = Lock()
 
     def verify(self) -> Outcome:
-        """Run the cell through its stages and record the verdict; returns the outcome, whatever it is."""
-        if JUDGED not in self._item.stash:
-            self._item.stash[JUDGED] = run_of(self._config).verdict(
-                self.cell, nodeid=self._item.nodeid, progress=_progress(self._config)
-            )
-        judged: Judged = self._item.stash[JUDGED]
+        """Run the cell through its stages and record the verdict; returns the outcome, whatever it is.
+
+        Further calls return the same outcome, also from several threads of a test.
+        """
+        with self._lock:
+            if JUDGED not in self._item.stash:
+                run = run_of(self._config)
+                nodeid = _nodeid(self._item, run.settings.root)
+                self._item.stash[JUDGED] = run.verdict(self.cell, nodeid=nodeid, progress=_progress(self._config))
+            judged: Judged = self._item.stash[JUDGED]
         return judged.outcome
+
+
+def _nodeid(item: pytest.Item, root: Path) -> str:
+    """The node id of a test relative to the project's folder ``root``, from where its cell is repeated."""
+    if root == item.config.rootpath or not item.path.is_relative_to(root):
+        return item.nodeid
+    _, separator, test = item.nodeid.partition("::")
+    return f"{item.path.relative_to(root).as_posix()}{separator}{test}"
 
 
 @dataclass(frozen=True)
@@ -81,12 +96,14 @@ class CellRepr(TerminalRepr):
 @pytest.fixture
 def bench_cell(request: pytest.FixtureRequest) -> BenchCell:
     """The cell that this test was parametrised with; only for tests marked ``bench(check=...)``."""
-    if not hasattr(request, "param"):
+    from bench_plugin.domain.cell import Cell
+
+    cell = getattr(request, "param", None)
+    if not isinstance(cell, Cell):
         pytest.fail(
             "fixture bench_cell needs a test marked @pytest.mark.bench(check='export') or another check",
             pytrace=False,
         )
-    cell: Cell = request.param
     for axis, value in cell.axes().items():
         request.node.user_properties.append((f"bench_{axis}", value))
     return BenchCell(request, cell)
@@ -116,48 +133,16 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     if getattr(config.option, "dist", "no") != "no" and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Controller(config), "bench-controller")
+        from bench_plugin.xdist_controller import Controller
 
-
-class _Controller:
-    """pytest-xdist's controller: it collects nothing, so usage errors are looked for before its workers start."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._usage_error = ""
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self) -> None:
-        """Read options, configuration and every file that they name. Raises pytest.UsageError."""
-        from bench_plugin.domain.errors import BenchError
-
-        if not options.concerns(self._config):
-            return
-        try:
-            run_of(self._config)
-        except BenchError as error:
-            raise pytest.UsageError(f"bench: {error}") from error
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """What only collection can find wrong (a marker's axes), a worker has found."""
-        self._usage_error = self._usage_error or getattr(node, "workeroutput", {}).get(USAGE_OUTPUT, "")
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """End as a session without workers ends."""
-        if self._usage_error:
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say what the worker said."""
-        if self._usage_error:
-            terminalreporter.write_line(f"ERROR: {self._usage_error}", red=True)
+        config.pluginmanager.register(Controller(config, partial(run_of, config)), "bench-controller")
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     refused = config.stash.get(REFUSED, [])
-    return [f"bench: --{axis} belongs to another plugin, use --bench-{axis}" for axis in refused]
+    line = options.configuration_line(config)
+    said = [f"bench: {line}"] if line else []
+    return said + [f"bench: --{axis} belongs to another plugin, use --bench-{axis}" for axis in refused]
 
 
 def run_of(config: pytest.Config) -> Run:
@@ -181,6 +166,8 @@ def _progress(config: pytest.Config) -> Progress:
 
 
 def _noter(config: pytest.Config) -> Any:
+    from bench_plugin.domain.masking import masked
+
     def note(text: str) -> None:
         reporter = config.pluginmanager.get_plugin("terminalreporter")
         capture = config.pluginmanager.get_plugin("capturemanager")
@@ -189,7 +176,7 @@ def _noter(config: pytest.Config) -> Any:
                 config.stash[PROGRESS].clear()
             with capture.global_and_fixture_disabled():
                 reporter.ensure_newline()
-                reporter.write_line(f"bench: {text}")
+                reporter.write_line(f"bench: {masked(text)}")
 
     return note
 
@@ -206,7 +193,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         cells = plan.cells
         if not cells:
             metafunc.config.stash.setdefault(EMPTY, {})[metafunc.definition.nodeid] = plan.why_empty
-    except BenchError as error:  # one usage error ends the session after collection, instead of one error per test
+    except (
+        BenchError,
+        OSError,
+    ) as error:  # one usage error ends the session after collection, instead of one error per test
         metafunc.config.stash.setdefault(WRONG, []).append(str(error))
     metafunc.parametrize("bench_cell", cells, ids=[cell.id for cell in cells], indirect=True)
 
@@ -215,7 +205,11 @@ def _plan(metafunc: pytest.Metafunc, marker: pytest.Mark) -> Plan:
     from bench_plugin.domain.errors import UsageError
 
     axes = dict(marker.kwargs)
-    name = axes.pop("check", marker.args[0] if marker.args else None)
+    given = [*marker.args, *([axes.pop("check")] if "check" in axes else [])]
+    if len(given) > 1:
+        shown = ", ".join(repr(one) for one in given)
+        raise UsageError(f"{metafunc.definition.nodeid}: marker bench: one check is wanted, found {shown}")
+    name = given[0] if given else None
     run = run_of(metafunc.config)
     if name not in run.matrix.checks:
         valid = ", ".join(run.matrix.checks)
@@ -228,7 +222,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """A test without a cell in this selection has no item: pytest would make one that holds no parameter."""
     empty = config.stash.get(EMPTY, {})
     if empty and not config.stash.get(WRONG, []):
-        items[:] = [item for item in items if getattr(item, "callspec", None) is None or not _without_cell(item)]
+        items[:] = [item for item in items if not _without_cell(item)]
         if items:
             for nodeid, why in empty.items():
                 _noter(config)(f"{nodeid}: no cell in this selection: {why}")
@@ -238,11 +232,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.clear()  # a worker reports the error to its controller, and has nothing to run
 
 
-def _without_cell(item: pytest.Item) -> bool:
+def _cell_of(item: pytest.Item) -> Cell | None:
+    """The cell that our marker gave to a test; None for any other test, also one with a ``bench_cell`` of its own."""
     from bench_plugin.domain.cell import Cell
 
-    parameters = item.callspec.params  # type: ignore[attr-defined]
-    return "bench_cell" in parameters and not isinstance(parameters["bench_cell"], Cell)
+    callspec = getattr(item, "callspec", None)
+    found = callspec.params.get("bench_cell") if callspec is not None else None
+    return found if isinstance(found, Cell) else None
+
+
+def _without_cell(item: pytest.Item) -> bool:
+    """Whether a test of ours has an item although there is no cell for it: pytest makes one without a parameter."""
+    given = getattr(item, "callspec", None) is not None and "bench_cell" in item.callspec.params  # type: ignore[attr-defined]
+    return given and item.get_closest_marker("bench") is not None and _cell_of(item) is None
 
 
 def _nothing_selected(empty: dict[str, str]) -> str:
@@ -253,7 +255,7 @@ def _nothing_selected(empty: dict[str, str]) -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.stash.get(WRONG, []):
-        _usage_error(session, f"bench: {session.config.stash[WRONG][0]}")
+        _usage_error(session, session.config.stash[WRONG][0])
         return
     if session.config.option.collectonly or RUN not in session.config.stash:
         return
@@ -262,12 +264,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     cells = {}
     try:
         for item in session.items:
-            callspec = getattr(item, "callspec", None)
-            if callspec is not None and "bench_cell" in callspec.params:
-                cells[callspec.params["bench_cell"]] = _tolerances(item)
+            if (cell := _cell_of(item)) is not None:
+                cells[cell] = _tolerances(item)
         run_of(session.config).begin(cells)
-    except BenchError as error:
-        _usage_error(session, f"bench: {error}")
+    except (BenchError, OSError) as error:
+        _usage_error(session, str(error))
 
 
 def _tolerances(item: pytest.Item) -> dict[str, float]:
@@ -285,8 +286,13 @@ def _tolerances(item: pytest.Item) -> dict[str, float]:
 
 def _usage_error(session: pytest.Session, text: str) -> None:
     """End the session with a usage error; a worker of pytest-xdist leaves the saying to its controller."""
+    from bench_plugin.domain.masking import masked
+
+    text = f"bench: {masked(text)}"
     if not hasattr(session.config, "workerinput"):
         raise pytest.UsageError(text)
+    from bench_plugin.xdist_controller import USAGE_OUTPUT
+
     session.config.workeroutput[USAGE_OUTPUT] = text  # type: ignore[attr-defined]
     session.items.clear()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -122,10 +123,25 @@ def known_failures_not_listed(config: pytest.Config, terminal: pytest.TerminalRe
 
 
 def finish(run: Run, config: pytest.Config) -> None:
-    """Write the pages of the rows just written, and draw the grids unless ``--no-summary`` was given."""
+    """Write the pages of the rows just written, and draw the grids unless ``--no-summary`` was given.
+
+    Nothing is raised: the rows are written and the tests have their verdicts, so that the run ends as they say.
+    """
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None:
         return
+    try:
+        _show(run, config, terminal)
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(last.filename).name}:{last.lineno}"
+        terminal.write_line(
+            f"bench: the grids and pages cannot be made: {type(error).__name__}: {error} ({where}); this is a fault of "
+            f"bench_plugin, the rows are in {run.settings.results}", red=True,
+        )  # fmt: skip
+
+
+def _show(run: Run, config: pytest.Config, terminal: Any) -> None:
     try:
         rows = read_rows(run.settings.results)
         pages = build_pages(rows.rows, rows.notes)
@@ -133,8 +149,9 @@ def finish(run: Run, config: pytest.Config) -> None:
         terminal.write_line(f"bench: {error}", red=True)
         return
     folder = run.settings.results.parent
-    paths = [page.write(folder) for page in pages]
-    removed, left = drop_stale(folder, pages, str(header_of(rows.rows).get("run", "")))
+    run_id = str(header_of(rows.rows).get("run", ""))
+    paths = _written(terminal, pages, folder, run_id)
+    removed, left = _dropped(terminal, pages, folder, run_id)
     if terminal.no_summary:
         return
     _draw_grids(terminal, pages)
@@ -150,6 +167,31 @@ def finish(run: Run, config: pytest.Config) -> None:
             f"pages that are not of this run: {', '.join(_shown(folder / name, start) for name in left)}"
         )
     terminal.write_line(f"rows: {_shown(run.settings.results, start)}")
+
+
+def _written(terminal: Any, pages: Sequence[Page], folder: Path, run: str) -> list[list[Path]]:
+    """Write the pages; of one that cannot be written, say so: its rows are there."""
+    paths = []
+    for page in pages:
+        try:
+            paths.append(page.write(folder))
+        except OSError as error:
+            terminal.write_line(
+                f"bench: page {page.name} cannot be written: {error.filename or folder}: {error.strerror}; the rows "
+                f"are there: bench grid {run} --output FOLDER", red=True,
+            )  # fmt: skip
+    return paths
+
+
+def _dropped(terminal: Any, pages: Sequence[Page], folder: Path, run: str) -> tuple[list[str], list[str]]:
+    """Remove pages of other runs, as :func:`drop_stale` does; what cannot be removed is said."""
+    try:
+        return drop_stale(folder, pages, run)
+    except OSError as error:
+        terminal.write_line(
+            f"bench: a page of an earlier run cannot be removed: {error.filename}: {error.strerror}", red=True
+        )
+        return [], []
 
 
 def _draw_grids(terminal: Any, pages: Sequence[Page]) -> None:

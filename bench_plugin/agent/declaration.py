@@ -10,7 +10,13 @@ HEAD = re.compile(r"\A.*?^ADAPTER\b.*?^\}$", re.MULTILINE | re.DOTALL)  # up to 
 
 
 def declaration_of(source: str, *, checked: bool = True) -> Dict[str, Any]:
-    """The value of the literal. If not ``checked``, the rest of the file after the literal is not parsed.
+    """The value of the literal, as :func:`literal_of` finds it. Raises what that raises."""
+    value: Dict[str, Any] = ast.literal_eval(literal_of(source, checked=checked))
+    return value
+
+
+def literal_of(source: str, *, checked: bool = True) -> ast.Dict:
+    """The literal in a file's syntax tree. If not ``checked``, the rest of the file after it is not parsed.
 
     Raises SyntaxError for a file that is not Python, ValueError for one without a literal.
     """
@@ -18,8 +24,6 @@ def declaration_of(source: str, *, checked: bool = True) -> Dict[str, Any]:
     for node in ast.parse(head[0] if head else source).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         value = getattr(node, "value", None)
-        if value is not None and any(isinstance(target, ast.Name) and target.id == "ADAPTER" for target in targets):
-            literal = ast.literal_eval(value)
-            if isinstance(literal, dict):
-                return literal
+        if isinstance(value, ast.Dict) and any(isinstance(to, ast.Name) and to.id == "ADAPTER" for to in targets):
+            return value
     raise ValueError("it has no top-level ADAPTER = {...} literal")

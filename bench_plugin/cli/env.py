@@ -115,16 +115,20 @@ def _list(args: argparse.Namespace, toolchains: Toolchains) -> int:
 
 def _row(toolchains: Toolchains, name: str) -> dict[str, Any]:
     toolchain = toolchains[name]
-    locked = toolchain.locked_versions
+    try:
+        locked, disagreement = toolchain.locked_versions, toolchain.disagreement()
+    except UsageError as error:
+        locked, disagreement = {}, str(error)
     pinned = [one.split("==")[0] for one in toolchain.requirements]
     ready = toolchains.ready(name)
     own = toolchain.python is not None
     return {
         "name": name, "title": toolchain.title, "ready": ready,
         "interpreter": str(toolchain.python) if own else toolchain.interpreter,
-        "folder": toolchains.folder(name), "bytes": disk_bytes(toolchains.folder(name)) if ready and not own else None,
+        "folder": toolchains.folder(name) if locked or own else None,
+        "bytes": disk_bytes(toolchains.folder(name)) if ready and not own else None,
         "versions": {one: locked[one] for one in pinned if one in locked},
-        "disagreement": toolchain.disagreement() or None,
+        "disagreement": disagreement or None,
     }  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import Any
 
 from bench_plugin.cli.shared.arguments import add_json
 from bench_plugin.cli.shared.output import note, print_json, print_table
-from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.paths import folders
 from bench_plugin.domain.precision import ALIASES, PRECISIONS
+from bench_plugin.domain.records import load, wrong
 from bench_plugin.domain.settings import Settings, settings_here
 from bench_plugin.inventory.adapters import Adapter, Converter
 from bench_plugin.inventory.workspace import Workspace
@@ -107,10 +106,10 @@ def _boards(workspace: Workspace, settings: Settings) -> list[Row]:
 
 
 def _board(path: Path) -> Row:
-    try:
-        said = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not a TOML file: {error}") from error
+    text, said = load(path)
+    for key in ("title", "target"):
+        if not isinstance(said.get(key, ""), str):
+            raise wrong(path, text, (key,), f"expected a text, found {said[key]!r}")
     return {"title": path.stem, "target": None, **said, "name": path.stem, "path": path}
 
 
@@ -154,7 +153,7 @@ def _toolchains(workspace: Workspace, settings: Settings) -> list[Row]:
             "name": name, "title": toolchains[name].title, "ready": toolchains.ready(name),
             "python": toolchains[name].interpreter or str(toolchains[name].python),
             "memory_gb": toolchains[name].memory_gb, "serves": list(toolchains[name].serves),
-            "versions": toolchains.locked_versions(name),
+            "versions": workspace.lock(name),
         }
         for name in toolchains.names
     ]  # fmt: skip
@@ -179,7 +178,7 @@ def _converter(workspace: Workspace, adapter: Adapter, converter: Converter) -> 
 
 
 def _version(workspace: Workspace, adapter: Adapter, distribution: str) -> str | None:
-    return workspace.toolchains.locked_versions(adapter.toolchain).get(distribution)
+    return workspace.lock(adapter.toolchain).get(distribution)
 
 
 def _opt_in(adapter: Adapter) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import io
 import os
 import pkgutil
 import sys
@@ -16,6 +17,7 @@ import bench_plugin.cli
 from bench_plugin import __version__
 from bench_plugin.cli.shared.arguments import EXIT_CODES
 from bench_plugin.domain.errors import BenchError
+from bench_plugin.domain.masking import masked, readable
 
 ALIASES = {"localize": "localise"}
 COMPLETING = "_ARGCOMPLETE"  # set by the script of ``bench completion`` while the shell asks for completions
@@ -37,6 +39,8 @@ class Subcommand(Protocol):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``bench`` with ``argv`` (the process's own by default); returns the exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name in a file may be no text that a terminal shows
     arguments = list(sys.argv[1:] if argv is None else argv)
     names = subcommands()
     if COMPLETING in os.environ:
@@ -53,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except BenchError as error:
-        print(f"bench {name}: {error}", file=sys.stderr)
+        print(f"bench {name}: {masked(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 130
@@ -61,6 +65,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output left (`bench ... | head`); keep the interpreter from writing to it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"bench {name}: {readable(str(error.filename))}: {error.strerror}", file=sys.stderr)
+        return BenchError.exit_code
 
 
 def subcommands() -> list[str]:

@@ -10,6 +10,8 @@ import numpy as np
 
 from bench_plugin.compare.measures import distance, scale_of
 
+WRONG = 1.0  # an E from here on is that of a wrong result: no rounding explains it
+
 Array = np.ndarray[Any, Any]
 
 
@@ -26,12 +28,15 @@ def effective_by_error(
 ) -> str:
     """The precision whose emulation has the nearest E by ratio, or "" where none can be inferred.
 
+    None can be inferred from a wrong result: one whose E is :data:`WRONG` or more, or that has other shapes than the
+    truth.
+
     ``truth`` and ``actual`` hold [N, ...]; only their first ``count`` inputs are used, those that ``errors`` (from
     :func:`emulated_errors`) were measured on. A result at most as wrong as the fp32 emulation is fp32.
     """
     mine = _worst(truth, {name: values[:count] for name, values in actual.items()})
     usable = {name: error for name, error in errors.items() if 0 < error < math.inf}
-    if not usable or not math.isfinite(mine):
+    if not usable or mine >= WRONG:
         return ""
     if mine <= usable.get("fp32", 0.0):
         return "fp32"
@@ -39,10 +44,12 @@ def effective_by_error(
 
 
 def _worst(truth: Mapping[str, Array], outputs: Mapping[str, Array]) -> float:
-    worst = 0.0
+    worst = math.inf if len(outputs) < len(truth) else 0.0
     for expected, found in zip(truth.values(), outputs.values(), strict=False):
         part = expected[: len(found)]
-        if part.dtype.kind != "f" or part.shape != found.shape or not part.size:
+        if part.shape != found.shape:
+            return math.inf
+        if part.dtype.kind != "f" or not part.size:
             continue
         if not np.isfinite(found).all():
             return math.inf

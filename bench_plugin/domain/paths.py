@@ -10,6 +10,7 @@ from bench_plugin.domain.errors import UsageError
 
 PACKAGE = Path(__file__).resolve().parents[1]
 CHECKOUT = PACKAGE.parent
+LOGS = "logs"  # the folder of what tools printed, beside the results file
 
 
 def folders(kind: str, root: Path) -> list[Path]:
@@ -27,7 +28,17 @@ def make_folder(folder: Path, option: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{option}: the folder {folder} cannot be made: {error.strerror}") from error
+        raise UsageError(f"{option}: the folder {folder} cannot be made: {error.strerror}; name another") from error
+
+
+def check_writable(folder: Path, option: str) -> None:
+    """Make a file in the folder, which is gone at once. Raises UsageError where none can be made."""
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise UsageError(
+            f"the folder {folder} cannot be written: {error.strerror}; name another place with {option}"
+        ) from error
 
 
 def cache_root() -> Path:

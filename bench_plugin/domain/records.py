@@ -27,6 +27,7 @@ FIELD = re.compile(r"(?:required|unknown) field `([^`]+)`")
 NOT_BLANK = r"\S"  # a pattern for texts that must not be blank
 QUOTED = re.compile(r"`([a-z |]+)`")
 OF_KEY = "`key` in "  # how msgspec begins the place of a key that is wrong
+LISTED = re.compile(r"Expected `(?:object \| )?array(?: \| null)?`")  # a list of names is wanted, not a name
 STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.([^.\[\]]+)")
 TYPES = {
     "str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "array": "a list",
@@ -147,7 +148,7 @@ def _explained(data: Any, kind: Any, error: str) -> tuple[Place, str]:
         near = nearest(field[1], valid)
         meant = f"did you mean {near[0]}? " if near else ""
         return (*place, field[1]), f"unknown key; {meant}valid keys are {', '.join(sorted(valid))}"
-    valid = list(values_of(found))
+    valid = [] if LISTED.match(message) else list(values_of(found))
     if valid and not isinstance(value, Mapping):
         return place, f"{value!r} is not valid; {hint(value, valid)}"
     message = QUOTED.sub(_in_words, message).replace(f"matching regex {NOT_BLANK!r}", "that is not blank")

@@ -132,13 +132,28 @@ def settings_here() -> Settings:
     Raises UsageError for a file that is not valid.
     """
     here = Path.cwd()
-    return read_settings_file(next((folder for folder in (here, *here.parents) if configured(folder)), here))
+    return read_settings_file(nearest_configured(here) or here)
+
+
+def nearest_configured(folder: Path) -> Path | None:
+    """The nearest folder with a configuration: this one or one above it; None where there is none."""
+    return next((one for one in (folder, *folder.parents) if configured(one)), None)
 
 
 def configured(root: Path) -> bool:
     """Whether the folder ``root`` has a configuration, without parsing it as TOML."""
-    project = root / "pyproject.toml"
-    return (root / "bench.toml").is_file() or (project.is_file() and "tool.bench_plugin" in project.read_text("utf-8"))
+    return configuration_file(root) is not None
+
+
+def configuration_file(root: Path) -> Path | None:
+    """The file of the folder ``root`` that holds a configuration; None where there is none that can be read."""
+    own, project = root / "bench.toml", root / "pyproject.toml"
+    try:
+        if own.is_file():
+            return own
+        return project if project.is_file() and b"tool.bench_plugin" in project.read_bytes() else None
+    except OSError:  # a folder above the user's own that may not be read
+        return None
 
 
 def compiler_options(texts: Iterable[str]) -> dict[str, dict[str, str]]:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import field
 
+from bench_plugin.domain.choices import hint
 from bench_plugin.domain.precision import PRECISIONS
-from bench_plugin.domain.records import Record, about
+from bench_plugin.domain.records import NOT_BLANK, Record, about
 
 Texts = tuple[str, ...]
-Range = Annotated[tuple[int, int], about("[low, high], both included")]
+Version = Annotated[int, about("a version", ge=1, le=2**31)]
+Range = Annotated[tuple[Version, Version], about("[low, high], both included")]
+Values = Annotated[Texts, about("values, the default first", min_length=1)]
+NAME = r"^[^\s,\[\]]+$"  # options list names with commas, brackets hold a backend
+OF_KIND: Mapping[str, Texts] = {  # the operations that every adapter of a kind has
+    "framework": ("reference",), "compiler": ("compile", "run"), "runtime": ("compile", "run"), "dataset": ("fetch",),
+}  # fmt: skip
 _literal: Any = Literal
 PrecisionName: Any = _literal[tuple(PRECISIONS)]
+GraphName = Literal["original", "qdq", "dynamic", "w16", "w16-all", "fp16"]
 
 
 class ConverterRecord(Record, frozen=True):
@@ -23,6 +31,12 @@ class ConverterRecord(Record, frozen=True):
     opsets: Annotated[Range, about("the versions of the operator set that it takes")]
     opset: Annotated[int | None, about("the version that it is used with (default: the highest)")] = None
     distribution: Annotated[str, about("the Python distribution that it comes from (default: its name)")] = ""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a range whose ends are swapped, and for a version outside of it."""
+        low, high = _ascending("opsets", self.opsets)
+        if self.opset is not None and not low <= self.opset <= high:
+            raise ValueError(f"opset: {self.opset} is not one of its opsets, {low} to {high}")
 
 
 class UnsupportedRecord(Record, frozen=True):
@@ -43,9 +57,9 @@ class UnsupportedRecord(Record, frozen=True):
 class AdapterRecord(Record, frozen=True, kw_only=True):
     """What every adapter declares."""
 
-    name: Annotated[str, about("what options and rows call it")]
+    name: Annotated[str, about("what options and rows call it", pattern=NAME)]
     kind: Annotated[Literal["framework", "compiler", "runtime", "dataset", "tool"], about("what it adapts")]
-    toolchain: Annotated[str, about("the toolchain that it works in")]
+    toolchain: Annotated[str, about("the toolchain that it works in", pattern=NOT_BLANK)]
     title: Annotated[str, about("what grids call it (default: its name)")] = ""
     distribution: Annotated[str, about("the Python distribution that it stands for (default: its name)")] = ""
     distributions: Annotated[Texts, about("further distributions whose versions rows name")] = ()
@@ -55,9 +69,15 @@ class AdapterRecord(Record, frozen=True, kw_only=True):
     unsupported: Annotated[tuple[UnsupportedRecord, ...], about("exceptions that say: not supported")] = ()
     on_request: Annotated[bool, about("run only when it is named")] = False
     precisions: Annotated[
-        dict[PrecisionName, Texts] | tuple[PrecisionName, ...], about("precision -> the graphs that it is given")
+        dict[PrecisionName, tuple[GraphName, ...]] | tuple[PrecisionName, ...],
+        about("precision -> the graphs that it is given"),
     ] = ()
     targets: Annotated[Texts, about("targets that it compiles for")] = ("local",)
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for keys that do not go together."""
+        if self.kind in OF_KIND:
+            _has_operations(self.kind, self.operations, OF_KIND[self.kind])
 
 
 class FrameworkRecord(AdapterRecord, frozen=True, kw_only=True):
@@ -66,6 +86,16 @@ class FrameworkRecord(AdapterRecord, frozen=True, kw_only=True):
     exporters: Annotated[dict[str, ConverterRecord], about("exporters to ONNX")] = field(default_factory=dict)
     importers: Annotated[dict[str, ConverterRecord], about("importers from ONNX")] = field(default_factory=dict)
     default_pairs: Annotated[tuple[tuple[str, str], ...], about("[exporter, importer] of small profiles")] = ()
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for keys that do not go together."""
+        super().__post_init__()
+        _has_operations("framework with exporters", self.operations, ("export",) if self.exporters else ())
+        _has_operations(
+            "framework with importers", self.operations, ("import_model", "run_imported") if self.importers else ()
+        )
+        _all_in("default_pairs", [pair[0] for pair in self.default_pairs], self.exporters, "an exporter of it")
+        _all_in("default_pairs", [pair[1] for pair in self.default_pairs], self.importers, "an importer of it")
 
 
 class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
@@ -83,22 +113,52 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
     toolchains: Annotated[dict[str, str], about("framework -> the toolchain that it works in for its models")] = field(
         default_factory=dict
     )
-    options: Annotated[dict[str, Texts], about("option -> its values, the default first")] = field(default_factory=dict)
+    options: Annotated[dict[str, Values], about("option -> its values, the default first")] = field(
+        default_factory=dict
+    )
     needs: Annotated[Texts, about("executables that it needs from the system")] = ()
     loose: Annotated[tuple[PrecisionName, ...], about("precisions with fast arithmetic: a wider tolerance")] = ()
     opsets: Annotated[Range | None, about("versions of the operator set that it takes")] = None
     ir: Annotated[Range | None, about("versions of ONNX's file format that it takes")] = None
     values: Annotated[Texts, about("kinds of values that it cannot be given")] = ()
-    rounds: Annotated[str, about("how it rounds weights at w16: w16 or w16-all")] = "w16"
+    rounds: Annotated[Literal["w16", "w16-all"], about("how it rounds weights at w16: w16 or w16-all")] = "w16"
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for keys that do not go together."""
+        super().__post_init__()
+        _all_in("jit_backends", self.jit_backends, self.backends, "one of its backends")
+        _all_in("loose", self.loose, self.precisions, "one of its precisions")
+        for key, found in (("opsets", self.opsets), ("ir", self.ir)):
+            if found is not None:
+                _ascending(key, found)
 
 
 class DatasetRecord(AdapterRecord, frozen=True, kw_only=True):
     """An adapter of a dataset."""
 
-    classes: Annotated[int, about("classes of its labels", ge=2)]
+    classes: Annotated[int, about("classes of its labels", ge=2, le=2**31)]
 
 
 RECORDS: Mapping[str, type[AdapterRecord]] = {
     "framework": FrameworkRecord, "compiler": CompilerRecord, "runtime": CompilerRecord, "dataset": DatasetRecord,
     "tool": AdapterRecord,
 }  # fmt: skip
+
+
+def _all_in(key: str, values: Iterable[str], valid: Iterable[str], what: str) -> None:
+    known = list(valid)
+    for value in values:
+        if value not in known:
+            raise ValueError(f"{key}: {value!r} is not {what}; {hint(value, known)}")
+
+
+def _has_operations(kind: str, operations: Texts, needed: Texts) -> None:
+    for name in needed:
+        if name not in operations:
+            raise ValueError(f"operations: {name!r} is missing, which every {kind} has")
+
+
+def _ascending(key: str, found: tuple[int, int]) -> tuple[int, int]:
+    if found[0] > found[1]:
+        raise ValueError(f"{key}: [{found[0]}, {found[1]}] is not [low, high]")
+    return found

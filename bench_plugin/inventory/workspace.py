@@ -46,7 +46,10 @@ class Workspace:
         notes: list[str] = []
         models = load_models([*settings.models, *places.folders("fixtures/models", settings.root)], notes.append)
         for path in settings.selection.onnx_files:
-            model = plain_model(path)
+            try:
+                model = plain_model(path)
+            except OSError as error:
+                raise UsageError(f"--bench-onnx: {path} cannot be read: {error.strerror}") from error
             if model.name in models:
                 raise UsageError(f"--bench-onnx: {path.name} has the name of a model of the project; rename the file")
             models[model.name] = model
@@ -93,22 +96,30 @@ class Workspace:
         return found
 
     def locked_versions(self) -> dict[str, Mapping[str, str]]:
-        """The locked versions by distribution, for each toolchain."""
+        """The locked versions by distribution, for each toolchain whose lock can be read."""
         names: Sequence[str] = sorted({adapter.toolchain for adapter in self.catalog.adapters.values()})
-        return {name: self.toolchains.locked_versions(name) for name in names}
+        return {name: lock for name in names if (lock := self.lock(name))}
+
+    def lock(self, toolchain: str) -> Mapping[str, str]:
+        """The locked versions by distribution; none where there is no lock that can be read.
+
+        What is only listed needs no lock. A run that selects the toolchain gets the error from the keys of its cells.
+        """
+        try:
+            return self.toolchains.locked_versions(toolchain)
+        except UsageError:
+            return {}
 
     def titles(self) -> dict[str, Any]:
         """Titles and versions of frameworks, compilers and models for grids, and what compilers declare."""
         frameworks = {}
         for name, adapter in self.catalog.of_kind("framework").items():
-            version = self.toolchains.locked_versions(adapter.toolchain).get(adapter.distribution, "")
+            version = self.lock(adapter.toolchain).get(adapter.distribution, "")
             frameworks[name] = {"title": adapter.title, "version": version}
         compilers = {}
         for name, adapter in self.catalog.of_kind("compiler").items():
             several = "toolchains" in adapter.declaration  # it has as many versions as frameworks
-            version = (
-                "" if several else self.toolchains.locked_versions(adapter.toolchain).get(adapter.distribution, "")
-            )
+            version = "" if several else self.lock(adapter.toolchain).get(adapter.distribution, "")
             compilers[name] = {
                 "title": adapter.title, "version": version, "takes": list(adapter.takes),
                 "precisions": {precision: list(graphs) for precision, graphs in adapter.graphs.items()},

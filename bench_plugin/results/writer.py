@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.domain.masking import clean
 from bench_plugin.results.history import archive, run_of_file
 
 ENCODER = json.JSONEncoder(allow_nan=False)  # made once: a run writes thousands of rows
@@ -51,9 +52,11 @@ class ResultsWriter:
     def append(self, row: Mapping[str, Any]) -> None:
         """Append one row completely or not at all: in one write, under a lock, on a new line after an incomplete one.
 
+        The row is written without secrets and half characters (domain/masking.py).
+
         Raises OSError when the row cannot be written, for instance because the disk is full.
         """
-        data = ENCODER.encode(row).encode() + b"\n"
+        data = ENCODER.encode(clean(row)).encode() + b"\n"
         file = self._open()
         fcntl.flock(file, fcntl.LOCK_EX)
         try:

@@ -12,6 +12,7 @@ from bench_plugin.compare.table import with_overrides
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome
+from bench_plugin.domain.paths import LOGS
 from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
@@ -96,7 +97,7 @@ def _parts(
     cache = Cache(settings.cache or default_folder(), note=note)
     pool = AgentPool(
         environments=needed.python,
-        folder=settings.results.parent / "logs",
+        folder=settings.results.parent / LOGS,
         adapters=workspace.catalog.sources,
     )
     stages = Stages(

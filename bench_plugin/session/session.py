@@ -17,8 +17,9 @@ from bench_plugin.checks.registry import planners
 from bench_plugin.domain.axes import OPTIONS
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.masking import clean, readable
 from bench_plugin.domain.outcome import Outcome
-from bench_plugin.domain.paths import make_folder
+from bench_plugin.domain.paths import LOGS, check_writable, make_folder
 from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
@@ -115,16 +116,16 @@ class Run:
         """Write the header, the plan and the declared rows, and start to compute the selected cells.
 
         ``cells`` gives the tolerances of each cell's marker. Raises UsageError for a tolerance or a path that is not
-        valid.
+        valid, and for a toolchain of these cells without a valid lock.
         """
         if not cells:
             return
         self._make_folders()
         self._overrides.update({cell: overrides for cell, overrides in cells.items() if overrides})
         self.engine.tolerances(self._overrides)
+        ahead = [cell for cell in cells if self._key(cell) not in self.stored]  # before a row: a lock may be missing
         self.started, self.total = True, len(cells)
         self.writer.begin(self.worker or uuid.uuid4().hex, self._opening(list(cells)))
-        ahead = [cell for cell in cells if self._key(cell) not in self.stored]
         if not self.worker:
             self.engine.plan(ahead)
 
@@ -132,12 +133,12 @@ class Run:
         """Compute the cell or wait for it, judge it by the expectations and append its row."""
         key = self._key(cell)
         row = self.stored.get(key)
-        outcome = outcome_of(row) if row else self._wait(cell, progress)
+        outcome = clean(outcome_of(row) if row else self._wait(cell, progress))
         signature = outcome.numbers.get("signature")
         expectation = self.expectations.match(cell.axes(), outcome.versions, signature)
         judgement = judge(outcome, expectation)
         silent = judgement.result is Result.PASSED
-        text = "" if silent else failure_text(cell, outcome, key=key, remark=judgement.reason)
+        text = "" if silent else readable(failure_text(cell, outcome, key=key, remark=judgement.reason))
         judged = Judged(cell, key, outcome, judgement, text, reused=row is not None)
         self.judged.append(judged)
         if row is None:
@@ -154,7 +155,9 @@ class Run:
         results, cache = self.settings.results, self.settings.cache
         if results.is_dir():
             raise UsageError(f"--bench-results: {results} is a folder; name a file in it")
-        make_folder(results.parent, "--bench-results")
+        for folder in (results.parent, results.parent / LOGS):
+            make_folder(folder, "--bench-results")
+            check_writable(folder, "--bench-results")
         if cache is not None:
             make_folder(cache, "--bench-cache")
 

@@ -93,6 +93,14 @@ def test_what_goes_wrong_has_its_stage_and_symptom(compiled: Project, fault: str
     assert finished.code == (0 if status == "version skew" else 1)
 
 
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_result_that_is_wrong_altogether_looks_like_no_precision(compiled: Project, precision: str) -> None:
+    row = the_row(run(compiled, f"--precisions={precision}", fault="run-opposite"))
+    assert row["status"] == "mismatch" and row["numbers"]["E"] >= 1
+    assert "looks like" not in row["reason"]
+    assert not row["placement"].get("effective_by_error")
+
+
 def test_a_compiler_that_hangs_is_ended(compiled: Project) -> None:
     compiled.model("net", seconds=2)
     finished = run(compiled, "--precisions=fp32", fault="compile-hang")

@@ -35,7 +35,7 @@ ADAPTER = {
         "fault": [
             "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
-            "run-nan", "run-shape", "run-steps", "simulated", "wrong-machine",
+            "run-opposite", "run-nan", "run-shape", "run-steps", "simulated", "wrong-machine",
         ]
     },
     "on_request": True,
@@ -137,6 +137,8 @@ def _changed(fault: str, y: Any) -> Any:
 
     if fault == "run-wrong":
         return y * np.asarray(1.01, dtype=y.dtype)
+    if fault == "run-opposite":
+        return -y
     if fault == "run-nan":
         return np.full_like(y, np.nan)
     if fault == "run-shape":

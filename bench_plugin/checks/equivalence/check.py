@@ -21,6 +21,7 @@ from dataclasses import replace
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.equivalence.layers import layer_results
 from bench_plugin.checks.protocol import Checker, Parts, Request
+from bench_plugin.compare.precision import WRONG
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status
@@ -147,8 +148,13 @@ class Equivalence:
         return run.judge.quantised(reference, ran, list(graph.meta["output_scales"]), layers)
 
     def _infer_precision(self, run: CellRun, found: Compiled, ran: Done, exact: ReferenceOutputs) -> None:
-        """Record the precision inferred from the error, where the tool could have replaced the requested one."""
+        """Record the precision inferred from the error, where the tool could have replaced the requested one.
+
+        A wrong result points to no precision.
+        """
         precision = PRECISIONS[run.cell.precision]
+        if (run.log.numbers.get("E") or 0.0) >= WRONG:
+            return
         within = not precision.reduced and run.log.numbers.get("needed", 0.0) <= 1.0
         if within:
             run.log.placement["effective_by_error"] = run.cell.precision

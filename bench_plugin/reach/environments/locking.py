@@ -20,7 +20,7 @@ def make_lock(toolchains: Toolchains, name: str, *, upgrade: bool = False) -> Ma
     when the registry cannot be reached, UsageError when the requirements bring in a forbidden distribution.
     """
     toolchain = toolchains[name]
-    before = toolchain.locked_versions if toolchain.lock_path.exists() else {}
+    before = toolchain.locked_versions if _has_lock(toolchain) else {}
     with tempfile.TemporaryDirectory(prefix="bench-lock-") as scratch:
         made = _compile(toolchain, toolchains.interpreter(name), Path(scratch), upgrade=upgrade)
         made.check_lock()
@@ -35,6 +35,14 @@ def make_lock(toolchains: Toolchains, name: str, *, upgrade: bool = False) -> Ma
     return {one: (before.get(one, ""), after.get(one, "")) for one in names if before.get(one) != after.get(one)}
 
 
+def _has_lock(toolchain: Toolchain) -> bool:
+    """Whether there is a lock to begin with; one that is not a text is made anew."""
+    try:
+        return bool(toolchain.lock_text)
+    except UsageError:
+        return False
+
+
 def _compile(toolchain: Toolchain, interpreter: Path, scratch: Path, *, upgrade: bool) -> Toolchain:
     """The toolchain with a new lock, in the folder ``scratch``."""
     path = scratch / toolchain.path.name
@@ -42,7 +50,7 @@ def _compile(toolchain: Toolchain, interpreter: Path, scratch: Path, *, upgrade:
     requirements, overrides, lock = scratch / "requirements.txt", scratch / "overrides.txt", path.with_suffix(".lock")
     requirements.write_text("\n".join(toolchain.requirements) + "\n", "utf-8")
     overrides.write_text("\n".join(toolchain.overrides) + "\n", "utf-8")
-    if toolchain.lock_path.exists():
+    if _has_lock(toolchain):
         lock.write_text(toolchain.lock_text, "utf-8")
     options = ["--quiet", "--generate-hashes", "--no-header", "--no-annotate", "--no-build"]
     if upgrade:

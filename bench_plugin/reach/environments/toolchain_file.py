@@ -13,6 +13,7 @@ from typing import Annotated
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion
 
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.records import Record, about, read
@@ -86,7 +87,7 @@ class Toolchain:
     def lock_text(self) -> str:
         """The text of the lock, or the distributions of the user's own environment in the same form.
 
-        Raises UsageError when there is no lock.
+        Raises UsageError when there is no lock, or it is not a text.
         """
         if self.python is not None:
             return _installed(self.python)
@@ -96,6 +97,8 @@ class Toolchain:
             raise UsageError(
                 f"{self.lock_path}: cannot be read ({error.strerror}); make it: bench env lock {self.name}"
             ) from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{self.lock_path}: not a text; make it again: bench env lock {self.name}") from error
 
     @cached_property
     def locked_versions(self) -> dict[str, str]:
@@ -135,13 +138,20 @@ class Toolchain:
             locked = self.locked_versions.get(normal(requirement.name))
             if (locked is None and not needed) or (requirement.marker and not requirement.marker.evaluate()):
                 continue
-            if locked is None or not requirement.specifier.contains(locked, prereleases=True):
+            if locked is None or not _contains(requirement.specifier, locked):
                 found = f"{requirement.name}=={locked}" if locked else f"no {requirement.name}"
                 return (
                     f"{self.lock_path}: {self.path.name} asks for {requirement.name}{requirement.specifier}, the lock "
                     f"has {found}; make it again: bench env lock {self.name}"
                 )
         return ""
+
+
+def _contains(asked: SpecifierSet, version: str) -> bool:
+    try:
+        return asked.contains(version, prereleases=True)
+    except InvalidVersion:
+        return False
 
 
 def normal(name: str) -> str:

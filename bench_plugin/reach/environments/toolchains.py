@@ -80,8 +80,11 @@ class Toolchains:
         return own.parent.parent if own is not None else self._root / f"{name}-{self[name].lock_hash[:12]}"
 
     def ready(self, name: str) -> bool:
-        """Whether the environment and its interpreter exist."""
-        return (self[name].python or _python(self.folder(name))).exists()
+        """Whether the environment and its interpreter exist; not so where no lock says which environment it is."""
+        try:
+            return (self[name].python or _python(self.folder(name))).exists()
+        except UsageError:
+            return False
 
     def ensure(self, name: str, progress: Callable[[str], None] = _silent) -> Path:
         """The Python executable of a toolchain, which is made if it is missing.

@@ -14,10 +14,11 @@ HEAD = """\
 This page is made from the types that read the files: `bench schema --markdown > docs/configuration.md`. An unknown key
 and a value that is not valid end a run with the file, the line, the key and what would be right.
 
-Settings stand in `bench.toml`, or in the table `[tool.bench_plugin]` of `pyproject.toml`, in pytest's root folder; in
-pyproject.toml a row is `[[tool.bench_plugin.exclude]]`. Commands such as `bench cache` read the nearest configuration
-upwards from where they are started. Relative paths in a file are relative to its folder; relative paths on the command
-line are relative to where you stand. An option of the command line wins over the configuration.
+Settings stand in `bench.toml`, or in the table `[tool.bench_plugin]` of `pyproject.toml`, in pytest's rootdir or else
+in the nearest folder upwards from where you stand; the head of a run says which file was read. In pyproject.toml a row
+is `[[tool.bench_plugin.exclude]]`. Commands such as `bench cache` read the nearest configuration upwards from where
+they are started. Relative paths in a file are relative to its folder; those on the command line are relative to
+where you stand. An option of the command line wins over the configuration.
 
 ## Completion in an editor
 

@@ -34,7 +34,7 @@ class Page:
         folder.mkdir(parents=True, exist_ok=True)
         paths = [folder / f"{name or self.name}.{suffix}" for suffix in formats]
         for path in paths:
-            path.write_text(texts[path.suffix[1:]], "utf-8")
+            path.write_text(texts[path.suffix[1:]], "utf-8", errors="backslashreplace")
         return paths
 
 
