@@ -94,7 +94,7 @@ class CompiledModels:
         if run.cell.graph:
             described = {key: said.get(key) for key in ("operators", "calibration")}
             run.log.artefacts["graph"] = {name: value for name, value in described.items() if value}
-        files = {"model.onnx": done.files["model.onnx"]}
+        files = {"model.onnx": done.given["model.onnx"]}
         return replace(subject, origin=done.key, files=files, meta={"output_scales": said["output_scales"]})
 
     def limits(self, run: CellRun) -> Limits:
