@@ -14,7 +14,16 @@ from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Done, Task
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.tasks.model_tasks import Tasks, Weights
+from bench_plugin.reach.processes.client import NOT_AS_STATED
 from bench_plugin.reach.processes.given_files import GivenFile
+
+
+class InputChanged(Exception):
+    """A file that is no longer the one that the run began with; ``failure`` names it."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
 
 
 @dataclass(frozen=True)
@@ -50,9 +59,13 @@ class CellRun:
     def obtain(self, name: str, task: Task) -> Done:
         """Obtain a stage and credit it to the cell as ``name``.
 
-        Raises EnvironmentMissing when its toolchain cannot be installed.
+        Raises EnvironmentMissing when its toolchain cannot be installed, InputChanged where a file is not the one that
+        the run began with: no stage of the cell can be judged beside another one then.
         """
-        return self.log.credit(name, self.recorder.obtain(self.cell, name, task))
+        done = self.log.credit(name, self.recorder.obtain(self.cell, name, task))
+        if done.failure is not None and done.failure.types == NOT_AS_STATED:
+            raise InputChanged(done.failure)
+        return done
 
     def uncredited(self, task: Task) -> Done:
         """Obtain a stage without crediting it to this cell, because another cell is credited with it."""

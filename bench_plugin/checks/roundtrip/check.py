@@ -19,7 +19,7 @@ from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom
-from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
+from bench_plugin.pipeline.cell_run import CellRun, InputChanged, OnnxFile
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
@@ -46,6 +46,8 @@ class RoundTrip:
         with self._parts.cell_run(request) as run:
             try:
                 return _export(run) if run.cell.check is Check.EXPORT else _import(run)
+            except InputChanged as changed:
+                return run.failed(changed.failure)
             except EnvironmentMissing as missing:
                 return run.log.outcome(Status.NOT_PROVIDED, str(missing))
 

@@ -30,6 +30,7 @@ POLL_SECONDS = 0.2
 MESSAGE = 300
 LOG_LINES = 20
 LOG_BYTES = 32 * 1024
+NOT_AS_STATED = (NotAsStated.__name__,)  # the types of a failure that no adapter caused
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ class Agent:
         try:
             copies = self.given.place(files)
         except NotAsStated as error:
-            raise AgentFailure("harness", str(error), log=str(self.log)) from error
+            raise AgentFailure("harness", str(error), log=str(self.log), types=NOT_AS_STATED) from error
         try:
             yield {name: {"path": str(path)} for name, path in copies.paths.items()}
         finally:
@@ -205,7 +206,8 @@ class Agent:
         data = file.path.read_bytes()
         digest = hashlib.sha256(data).hexdigest()
         if file.sha256 not in ("", digest):
-            raise AgentFailure("harness", f"{file.path}: the file changed while the run was at work", log=str(self.log))
+            text = f"{file.path}: the file changed while the run was at work"
+            raise AgentFailure("harness", text, log=str(self.log), types=NOT_AS_STATED)
         self._ask(wire.PUT, {"sha256": digest}, limits, [wire.Array("bytes", (len(data),), data)])
         return {"sha256": digest}
 

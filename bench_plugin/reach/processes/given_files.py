@@ -29,7 +29,7 @@ MODEL = ".onnx"
 
 
 class NotAsStated(BenchError):
-    """A file that cannot be read, or is not the one that was hashed earlier; the message is for the cell's row."""
+    """A file that is not the one that was hashed earlier, or that cannot be read; the message is for the cell's row."""
 
 
 @dataclass(frozen=True)
