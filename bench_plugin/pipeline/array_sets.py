@@ -81,8 +81,7 @@ _KNOWN = _Known()
 def _digest(values: np.ndarray[Any, Any]) -> str:
     import numpy as np
 
-    plain = np.ascontiguousarray(values)
     found = hashlib.sha256(f"{values.dtype.str}{list(values.shape)}".encode())
-    if plain.size:
-        found.update(plain.data.cast("B") if plain.ndim else plain.tobytes())
+    if values.size:
+        found.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
     return found.hexdigest()

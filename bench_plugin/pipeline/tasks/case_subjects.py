@@ -9,7 +9,8 @@ from typing import Any
 
 from bench_plugin.agent import packs
 from bench_plugin.compare.operator_rules import Tensor, Value
-from bench_plugin.pipeline.array_sets import ArraySet
+from bench_plugin.domain.recipes import recipe
+from bench_plugin.pipeline.array_sets import ArraySet, digests_of
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.corpus import CaseData, given_arrays, tensors
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
@@ -26,6 +27,13 @@ def of_case(data: CaseData, path: Path) -> Subject:
     binding = _binding(data.row["inputs"], arrays)
     file = GivenFile(path, hashlib.sha256(data.model).hexdigest())
     return Subject(data.name, {"model.onnx": file}, rows, data.row["outputs"], binding, "", inputs)
+
+
+def content_of(data: CaseData) -> str:
+    """One hash of all that the calls of a case are given: its ONNX file, its arrays and its other values."""
+    arrays, values = given_arrays(data)
+    file = hashlib.sha256(data.model).hexdigest()
+    return recipe(stage="case", file=file, arrays=list(digests_of(arrays).items()), values=values)
 
 
 def outputs_of(ran: Done) -> list[Value]:

@@ -96,11 +96,12 @@ class Copies:
 class GivenFiles:
     """The copies in one agent's folder. Files with the same names and content are copied once.
 
-    Only files of 512 MiB and 64 sets of earlier calls are kept, so that a long run does not fill the disk.
+    Only ``kept_bytes`` and 64 sets of earlier calls are kept, so that a long run does not fill the disk.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, kept_bytes: int = KEPT_BYTES) -> None:
         self._folder = folder
+        self._kept_bytes = kept_bytes
         self._kept: OrderedDict[str, Copies] = OrderedDict()
         self._count = 0
 
@@ -142,7 +143,7 @@ class GivenFiles:
     def _drop(self) -> None:
         """Remove the copies that were used longest ago, but never those of the call that begins."""
         while len(self._kept) > 1 and (
-            len(self._kept) > KEPT_SETS or sum(copies.size for copies in self._kept.values()) > KEPT_BYTES
+            len(self._kept) > KEPT_SETS or sum(copies.size for copies in self._kept.values()) > self._kept_bytes
         ):
             key, _ = self._kept.popitem(last=False)
             shutil.rmtree(self._folder / key, ignore_errors=True)
