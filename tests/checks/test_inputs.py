@@ -39,6 +39,28 @@ VARIED = """
         onnx.save(model, path)
         call.files["model.onnx"] = path
 """
+DATASET = """
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.toolkit import samples
+
+ADAPTER = {"name": "noise", "kind": "dataset", "toolchain": "fake", "title": "Noise", "distribution": "numpy",
+           "operations": ["fetch"], "classes": 2}
+
+class Adapter:
+    def versions(self):
+        return {}
+
+    def reset(self):
+        pass
+
+    def fetch(self, call):
+        import numpy as np
+
+        call.stage("build")
+        rng = np.random.default_rng(int(open(SEED).read()))
+        images, labels = rng.random((64, 8), dtype=np.float32), rng.integers(0, 2, 64)
+        return Reply({"classes": 2}, samples.blobs(dict(x_train=images, y_train=labels, x_test=images, y_test=labels)))
+"""
 # Another version of NumPy may have another stream of random numbers.
 OTHER_STREAM = """
 import numpy as np
@@ -113,6 +135,30 @@ def test_the_run_of_an_artefact_is_not_that_of_another_one(compiled: Project) ->
     assert json.loads((entry / "record.json").read_text())["hashes"] != before, "the compiler is not deterministic"
     assert row["status"] == "supported" and "export" in row["stages_cached"]
     assert not {"compile", "run"} & set(row["stages_cached"])
+
+
+def test_a_dataset_with_other_images_calibrates_anew(compiled: Project) -> None:
+    seed = compiled.write("seed.txt", "1")
+    dataset = compiled.write("noise.py", DATASET.replace("SEED", repr(str(seed))))
+    text = (compiled.folder / "bench.toml").read_text()
+    compiled.write("bench.toml", text.replace("adapters = [", f'adapters = ["{dataset}", '))
+    path = compiled.model("net")
+    path.write_text(path.read_text().replace("[[inputs]]", 'dataset = "noise"\n[[inputs]]', 1))
+    only = ("--compilers=fakec", "--precisions=w8a8")
+    first = the_graph(compiled.run(*only))
+    [entry] = [entry for entry in entries(compiled, "build") if "fetch" in (entry / "record.json").read_text()]
+    shutil.rmtree(entry)
+    again = the_graph(compiled.run(*only))
+    assert "graph" in again["stages_cached"] and again["artefacts"]["graph"] == first["artefacts"]["graph"]
+    shutil.rmtree(entry)
+    seed.write_text("2")
+    other = the_graph(compiled.run(*only))
+    assert other["status"] == "supported" and not {"graph", "compile", "run"} & set(other["stages_cached"])
+
+
+def the_graph(finished: Finished) -> Mapping[str, Any]:
+    [row] = [row for row in finished.rows if row["kind"] == "cell" and row["cell"].get("graph") == "qdq"]
+    return row
 
 
 def two_files(project: Project) -> tuple[Path, Path]:
