@@ -161,6 +161,12 @@ def the_graph(finished: Finished) -> Mapping[str, Any]:
     return row
 
 
+def rewritten_after_collection(project: Project, path: Path, other: Path) -> None:
+    """The next run reads ``path``, and it becomes ``other`` before the first cell."""
+    copy = f"__import__('shutil').copyfile({str(other)!r}, {str(path)!r})"
+    project.write("conftest.py", f"def pytest_collection_finish():\n    {copy}\n")
+
+
 def two_files(project: Project) -> tuple[Path, Path]:
     """Two exported networks, ``given.onnx`` and ``other.onnx``, whose weights differ by a hundredth."""
     project.model("wrong", fault="export:wrong-weights")
@@ -175,12 +181,23 @@ def two_files(project: Project) -> tuple[Path, Path]:
 def test_a_file_that_is_rewritten_before_its_first_stage_has_no_verdict(compiled: Project) -> None:
     path, other = two_files(compiled)
     before = len(entries(compiled, "check"))
-    hook = f"def pytest_collection_finish():\n    __import__('shutil').copyfile({str(other)!r}, {str(path)!r})\n"
-    compiled.write("conftest.py", hook)
+    rewritten_after_collection(compiled, path, other)
     row = compile_with(compiled, "fakec", f"--bench-onnx={path}")["fakec"]
     assert (row["status"], row["stage"], row["symptom"]) == ("ERROR", "check", "harness"), row["reason"]
     assert f"{path}: the file changed while the run was at work" in row["reason"]
     assert len(entries(compiled, "check")) == before
+
+
+def test_a_file_that_is_rewritten_between_two_runs_of_a_cell_is_not_mixed(compiled: Project) -> None:
+    path, other = two_files(compiled)
+    compile_with(compiled, "fakec", f"--bench-onnx={path}")
+    references = entries(compiled, "reference")
+    for entry in references:  # the artefact and its run stay
+        shutil.rmtree(entry)
+    rewritten_after_collection(compiled, path, other)
+    row = compile_with(compiled, "fakec", f"--bench-onnx={path}")["fakec"]
+    assert {"check", "compile", "run"} <= set(row["stages_cached"]) and references
+    assert (row["status"], row["stage"], row["symptom"]) == ("ERROR", "reference", "harness"), row["reason"]
 
 
 def test_a_file_that_is_rewritten_later_is_read_from_its_copies(compiled: Project) -> None:
