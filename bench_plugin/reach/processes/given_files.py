@@ -72,7 +72,7 @@ def combined(digests: list[str]) -> str:
 
 
 class Copy(NamedTuple):
-    """A copy that was made, with its SHA-256 and its size in bytes."""
+    """A copy that was made, relative to the folder of its call, with its SHA-256 and its size in bytes."""
 
     path: Path
     sha256: str
@@ -82,10 +82,10 @@ class Copy(NamedTuple):
 class Copies:
     """The copies of the files of one call: ``paths`` by the names that the call uses."""
 
-    def __init__(self, folder: Path, names: Mapping[str, str], copies: list[Copy]) -> None:
+    def __init__(self, folder: Path, names: list[str], copies: list[Copy]) -> None:
         self._copies = copies
         self._folder = folder
-        self.paths = {name: folder / place for name, place in names.items()}
+        self.paths = {name: folder / name for name in names}
         self.size = sum(copy.size for copy in copies)
 
     def changed(self) -> str:
@@ -125,7 +125,7 @@ class GivenFiles:
                 shutil.rmtree(making)
             else:
                 os.rename(making, self._folder / key)
-                self._kept[key] = Copies(self._folder / key, {name: name for name in given}, copies)
+                self._kept[key] = Copies(self._folder / key, list(given), copies)
         except OSError as error:
             shutil.rmtree(making, ignore_errors=True)
             raise NotAsStated(f"an input file cannot be copied for the agent: {error}") from error
