@@ -11,7 +11,7 @@ from bench_plugin.domain.outcome import Failure
 from bench_plugin.inventory.models import Model
 from bench_plugin.inventory.workspace import Workspace, plain_model
 from bench_plugin.pipeline.cell_log import CellLog
-from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
+from bench_plugin.pipeline.cell_run import CellRun, InputChanged, OnnxFile
 from bench_plugin.pipeline.judge import Judge
 from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Stages
@@ -49,7 +49,10 @@ class Origins:
 
     def _prepared(self, cell: Cell, model: Model) -> Origin:
         run = CellRun(cell, model, CellLog({}), Judge({}), self._tasks, StageRecorder(self._stages))
-        file = run.file()
+        try:
+            file = run.file()
+        except InputChanged as changed:
+            raise CannotSay(str(changed)) from changed
         if isinstance(file, Failure):
             raise CannotSay(f"there is no ONNX file to extract from: {file.stage}: {file.message}")
         inputs = run.inputs(file)

@@ -23,6 +23,7 @@ from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.domain.settings import Settings
 from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.pipeline.array_sets import ArraySet
 from bench_plugin.pipeline.cache import Cache, default_folder
 from bench_plugin.pipeline.compile_run import CompileRun
 from bench_plugin.pipeline.stages import Stages, failure_of
@@ -172,13 +173,13 @@ class Trials:
     def _compiled(self, part: Part, limits: Limits, fresh: bool) -> Ran:
         rows = [dict(row) for row in part.inputs]
         once = not part.arrays
-        inputs = InputSet(lambda: part.arrays, {}, batched=False, once=once)
+        inputs = InputSet(ArraySet(lambda: part.arrays), {}, batched=False, once=once)
         subject = Subject(
             "trial", {"model.onnx": part.path}, rows, [dict(row) for row in part.outputs], self._origin.binding, "",
             inputs,
         )  # fmt: skip
         quantises = self._compile_tasks.quantises(self.cell)
-        calibration = InputSet(lambda: _calibration(part.arrays), {}, batched=False) if quantises else None
+        calibration = InputSet(ArraySet(lambda: _calibration(part.arrays)), {}, batched=False) if quantises else None
         found = self._compile_run.run(self.cell, subject, limits, calibration=calibration, fresh=fresh)
         if found.failure is not None:
             return Ran(found.failure)

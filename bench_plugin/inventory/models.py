@@ -10,6 +10,7 @@ from typing import Any
 
 from bench_plugin.domain.records import convert, load, wrong
 from bench_plugin.inventory.model_file import InputSpec, ModelFile
+from bench_plugin.reach.processes.given_files import GivenFile
 
 __all__ = ["Constructor", "InputSpec", "Model", "load_model", "load_models"]
 
@@ -54,7 +55,7 @@ class Model:
     seconds: float
     memory_gb: float
     digest: str
-    onnx: Path | None = None
+    onnx: GivenFile | None = None
     notes: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.agent import external
-from bench_plugin.agent.adapter import InvalidModel
 from bench_plugin.domain import paths as places
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.choices import hint
@@ -20,6 +17,7 @@ from bench_plugin.inventory.cases import Case, find_index, read_cases
 from bench_plugin.inventory.models import Model, load_models
 from bench_plugin.inventory.target_file import read_target
 from bench_plugin.reach.environments.toolchains import Toolchains
+from bench_plugin.reach.processes.given_files import with_digests
 
 COPIES = 6  # how many times the bytes of its weights a file takes at most while it is evaluated in float64
 
@@ -145,23 +143,13 @@ def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -
                 )
 
 
-def _content(path: Path) -> tuple[str, int]:
-    """The content hash of a file with its external weights, and their size in bytes; read in chunks."""
-    try:
-        beside = [path.parent / location for location in external.locations(str(path))]
-    except InvalidModel:
-        beside = []  # the check reports it
-    digests, size = [], 0
-    for one in (path, *(one for one in beside if one.is_file())):
-        with one.open("rb") as file:
-            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
-        size += one.stat().st_size
-    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest(), size
-
-
 def plain_model(path: Path) -> Model:
-    """The model of a user's ONNX file; an agent reads its inputs later. Raises OSError for an unreadable file."""
-    digest, size = _content(path)
+    """The model of a user's ONNX file; an agent reads its inputs later. Its content is hashed now.
+
+    Raises OSError for an unreadable file.
+    """
+    file = with_digests(path.resolve())
+    size = sum(one.stat().st_size for one in (file.path, *(file.path.parent / name for name in file.beside)))
     return Model(
         name=path.stem,
         title=path.name,
@@ -180,6 +168,6 @@ def plain_model(path: Path) -> Model:
         samples=16,
         seconds=300.0,
         memory_gb=2.0 + COPIES * size / 2**30,
-        digest=digest,
-        onnx=path.resolve(),
+        digest=file.content,
+        onnx=file,
     )

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,8 @@ class Entry:
     """A finished stage: its results, or its ``failure``.
 
     ``arrays`` have any shapes and dtypes and are read from disk on use; ``seconds`` is by announced stage,
-    ``peak_bytes`` the largest resident memory of its process.
+    ``peak_bytes`` the largest resident memory of its process. ``digests`` are the SHA-256 of its files by name, and of
+    the stored arrays by ``array:<name>``; there are none for what is not stored.
     """
 
     meta: Mapping[str, Any]
@@ -45,6 +46,7 @@ class Entry:
     failure: Failure | None
     seconds: Mapping[str, float]
     peak_bytes: int
+    digests: Mapping[str, str] = field(default_factory=dict)
 
 
 class LazyArrays(Mapping[str, "Array"]):
@@ -249,8 +251,13 @@ def _entry(place: Path, record: Mapping[str, Any]) -> Entry:
     return Entry(
         record["meta"], LazyArrays({name: place / file for name, file in record["arrays"].items()}),
         {name: place / file for name, file in record["files"].items()}, _failure(record["failure"]), record["seconds"],
-        record["peak"],
+        record["peak"], _digests(record),
     )  # fmt: skip
+
+
+def _digests(record: Mapping[str, Any]) -> dict[str, str]:
+    stored = {**{f"array:{name}": file for name, file in record["arrays"].items()}, **record["files"]}
+    return {name: record["hashes"][file] for name, file in stored.items()}
 
 
 def _failure(row: Mapping[str, Any] | None) -> Failure | None:

@@ -14,6 +14,16 @@ from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Done, Task
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.tasks.model_tasks import Tasks, Weights
+from bench_plugin.reach.processes.client import NOT_AS_STATED
+from bench_plugin.reach.processes.given_files import GivenFile
+
+
+class InputChanged(Exception):
+    """A file that is no longer the one that the run began with; ``failure`` names it."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
 
 
 @dataclass(frozen=True)
@@ -24,10 +34,15 @@ class OnnxFile:
     ``weights`` are the trained weights that it was exported with, None for seeded ones.
     """
 
-    path: Path
+    given: GivenFile
     origin: str
     check: Done
     weights: Weights | None = None
+
+    @property
+    def path(self) -> Path:
+        """Where the file is, which is not where an agent gets its copy of it."""
+        return self.given.path
 
 
 @dataclass(frozen=True)
@@ -44,9 +59,13 @@ class CellRun:
     def obtain(self, name: str, task: Task) -> Done:
         """Obtain a stage and credit it to the cell as ``name``.
 
-        Raises EnvironmentMissing when its toolchain cannot be installed.
+        Raises EnvironmentMissing when its toolchain cannot be installed, InputChanged where a file is not the one that
+        the run began with: no stage of the cell can be judged beside another one then.
         """
-        return self.log.credit(name, self.recorder.obtain(self.cell, name, task))
+        done = self.log.credit(name, self.recorder.obtain(self.cell, name, task))
+        if done.failure is not None and done.failure.types == NOT_AS_STATED:
+            raise InputChanged(done.failure)
+        return done
 
     def uncredited(self, task: Task) -> Done:
         """Obtain a stage without crediting it to this cell, because another cell is credited with it."""
@@ -63,7 +82,7 @@ class CellRun:
         if trained.failure:
             return trained.failure
         self.log.numbers["training"] = dict(trained.meta["train"])
-        return Weights(trained.key, trained.files["weights.npz"])
+        return Weights(trained.key, trained.given["weights.npz"])
 
     def file(self, source: Cell | None = None) -> OnnxFile | Failure:
         """The ONNX file of the cell, or of ``source`` if given: the user's own file or an exported one.
@@ -74,17 +93,17 @@ class CellRun:
         if isinstance(weights, Failure):
             return weights
         if self.model.onnx is not None:
-            path, origin = self.model.onnx, self.model.digest
+            given, origin = self.model.onnx, self.model.digest
         else:
             export = self.obtain("export", self.tasks.export(self.model, source or self.cell, weights))
             if export.failure:
                 return export.failure
-            path, origin = export.files["model.onnx"], export.key
-        check = self.obtain("check", self.tasks.check(path, origin, self.model))
+            given, origin = export.given["model.onnx"], export.key
+        check = self.obtain("check", self.tasks.check(given, origin, self.model))
         if check.failure:
             return check.failure
         self.log.note_file(check.meta["check"])
-        return OnnxFile(path, origin, check, weights)
+        return OnnxFile(given, origin, check, weights)
 
     def inputs(self, file: OnnxFile) -> GeneratedInputs:
         """The generated inputs of the cell's file, under the file's own names."""
@@ -94,13 +113,13 @@ class CellRun:
         """The task of the framework's own float64 reference."""
         return self.tasks.reference(self.model, self.cell.framework, file.weights)
 
-    def evaluate(self, path: Path, origin: str, inputs: GeneratedInputs, *, perturbed: int = 0) -> Done:
-        """The file at ``path`` evaluated in float64 on these inputs, ``perturbed`` times also with a perturbation."""
-        return self.obtain("evaluate", self.tasks.evaluate(path, origin, self.model, inputs, perturbed=perturbed))
+    def evaluate(self, file: Path | GivenFile, origin: str, inputs: GeneratedInputs, *, perturbed: int = 0) -> Done:
+        """The file evaluated in float64 on these inputs, ``perturbed`` times also with a perturbation."""
+        return self.obtain("evaluate", self.tasks.evaluate(file, origin, self.model, inputs, perturbed=perturbed))
 
     def mutants(self, file: OnnxFile, inputs: GeneratedInputs) -> Done:
         """The outputs of the file's mutants (docs/numbers.md, "Could this model show an error?")."""
-        return self.obtain("mutants", self.tasks.mutants(file.path, file.origin, self.model, inputs))
+        return self.obtain("mutants", self.tasks.mutants(file.given, file.origin, self.model, inputs))
 
     def failed(self, failure: Failure) -> Outcome:
         """The outcome of a cell whose stage failed."""

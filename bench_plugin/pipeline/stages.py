@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from bench_plugin.domain.outcome import Failure, Stage, Symptom
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.inventory.adapters import Catalog
+from bench_plugin.pipeline.array_sets import digests_in, digests_of
 from bench_plugin.pipeline.cache import Cache
 from bench_plugin.pipeline.retry import repeated, repeats
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
+from bench_plugin.reach.processes.given_files import GivenFile, digest
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 if TYPE_CHECKING:
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
 class CallSpec:
     """A call of one operation of an adapter.
 
-    ``arrays`` makes the arrays to send, of any shapes and dtypes. ``prefix`` stands before the names of the results.
-    The failure of an ``optional`` call is a part of the stage's result and does not fail the stage.
+    ``arrays`` makes the arrays to send, of any shapes and dtypes; their digests go into the recipe. ``prefix`` stands
+    before the names of the results. The failure of an ``optional`` call is a part of the stage's result and does not
+    fail the stage.
     """
 
     operation: str
@@ -43,7 +46,8 @@ class CallSpec:
 class Task:
     """What a stage needs: the adapter that does it, its calls and files, and the parts of its recipe.
 
-    ``parts`` go into the recipe beside the adapter, the agent and the lock, and must name every input.
+    ``parts`` go into the recipe beside the adapter, the agent, the lock and the content of arrays and files, and must
+    name every other input.
     An agent that did a task with the same ``affinity`` is preferred, because it still has the model in memory. Tasks of
     different ``role`` are never done by the same process. ``toolchain`` is that of the adapter unless it names another.
     ``refreshed`` is false for stages that ``--bench-refresh`` does not repeat, such as the corpus of ONNX's tests.
@@ -54,7 +58,7 @@ class Task:
     calls: tuple[CallSpec, ...]
     parts: Mapping[str, Any]
     limits: Limits
-    files: Mapping[str, Path] = field(default_factory=dict)
+    files: Mapping[str, Path | GivenFile] = field(default_factory=dict)
     affinity: str = ""
     role: str = ""
     toolchain: str = ""
@@ -66,7 +70,8 @@ class Done:
     """A finished stage: metadata by operation, arrays (of any shapes and dtypes) and files by name; or its failure.
 
     ``seconds`` is by announced stage, as the agent measured it; ``peak`` is the largest resident memory in bytes;
-    ``key`` is the recipe; ``retry`` is what the row says of a repeated call.
+    ``key`` is the recipe; ``retry`` is what the row says of a repeated call. ``digests`` are the SHA-256 of its content
+    as in :class:`bench_plugin.pipeline.cache.Entry`.
     """
 
     key: str
@@ -78,6 +83,17 @@ class Done:
     peak: int
     cached: bool
     retry: Mapping[str, Any] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def given(self) -> dict[str, GivenFile]:
+        """Its files for the calls of another stage, with the digests that they must have there."""
+        return {name: GivenFile(path, self.digests.get(name, "")) for name, path in self.files.items()}
+
+    @property
+    def content(self) -> str:
+        """One hash of all its arrays and files: two makings of one recipe may differ."""
+        return recipe(stage=self.key, digests=dict(self.digests))
 
 
 class Stages:
@@ -110,7 +126,7 @@ class Stages:
         return recipe(
             stage=str(task.stage), adapter=adapter.digest, agent=self._agent_digest,
             lock=self._toolchains.lock_hash(task.toolchain or adapter.toolchain), calls=calls, parts=task.parts,
-            **(used if adapter.uses else {}),
+            given=given_content(task), **(used if adapter.uses else {}),
         )  # fmt: skip
 
     def obtain(self, task: Task) -> Done:
@@ -149,6 +165,7 @@ class Stages:
                     entry.seconds,
                     entry.peak_bytes,
                     cached=True,
+                    digests=entry.digests,
                 )
             made = self._make(key, task)
             if made.failure is not None and not made.failure.storable:
@@ -157,7 +174,8 @@ class Stages:
                 key, stage=str(task.stage), meta=made.meta, arrays=made.arrays, files=made.files, failure=made.failure,
                 seconds=made.seconds, peak_bytes=made.peak,
             )  # fmt: skip
-        return replace(made, meta=stored.meta, arrays=stored.arrays, files=stored.files)
+        digests = stored.digests or content_digests(made)
+        return replace(made, meta=stored.meta, arrays=stored.arrays, files=stored.files, digests=digests)
 
     def _make(self, key: str, task: Task) -> Done:
         done, used = self._attempt(key, task, fresh=False)
@@ -171,6 +189,21 @@ class Stages:
         with self._pool.lease(toolchain, role=task.role, fresh=fresh, affinity=task.affinity) as agent:
             used = agent.calls > 0
             return perform(agent, task, key), used
+
+
+def given_content(task: Task) -> dict[str, Any]:
+    """The digests of all arrays and files of a task's calls. Raises OSError for a file that cannot be read."""
+    files = {name: GivenFile(one) if isinstance(one, Path) else one for name, one in task.files.items()}
+    return {
+        "arrays": [list(digests_in(call.arrays).items()) for call in task.calls],
+        "files": {name: one.content for name, one in files.items()},
+    }  # fmt: skip
+
+
+def content_digests(done: Done) -> dict[str, str]:
+    """The SHA-256 of the arrays and files of a stage that was not stored, named as in the cache's entries."""
+    arrays = {f"array:{name}": found for name, found in digests_of(done.arrays).items()}
+    return {**arrays, **{name: digest(path) for name, path in done.files.items()}}
 
 
 def perform(agent: Agent, task: Task, key: str = "") -> Done:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -187,6 +188,24 @@ def test_known_failures_are_written_and_hold(tmp_path: Path, tools_python: Path)
     path.write_text(path.read_text().replace('"test_neg"', '"test_abs"'))
     progress = run(project)
     assert "progress" in progress.text and "2 failed" in progress.text, progress.text
+
+
+def test_a_corpus_with_other_numbers_is_run_again(tmp_path: Path, tools_python: Path) -> None:
+    project = operators_project(tmp_path, tools_python)
+    numbers = project.write("numbers.txt", "0.5 1 2 3")
+    text = (FAKE / "corpus.py").read_text()
+    own = text.replace("[0.5, 1.0, 2.0, 3.0]", f"[float(one) for one in open({str(numbers)!r}).read().split()]")
+    assert own != text
+    adapters = json.dumps([str(project.write("own_corpus.py", own)), str(FAKE / "breaking.py")])
+    project.write("bench.toml", f'adapters = {adapters}\ntoolchains = ["toolchains"]\n')
+    assert run(project, "--bench-cases=test_abs").verdict("test_abs", "operator")[0] == "supported"
+    numbers.write_text("0.25 1 4 9")
+    for record in (tmp_path / "cache/entries").glob("*/*/record.json"):
+        if json.loads(record.read_text())["stage"] != "run":  # what remains are the outputs of the compiler
+            shutil.rmtree(record.parent)
+    again = run(project, "--bench-cases=test_abs")
+    assert again.verdict("test_abs", "operator")[0] == "supported", again.text
+    assert again.cells()["test_abs"]["stages_cached"] == []
 
 
 def test_several_compilers_work_ahead(tmp_path: Path, tools_python: Path) -> None:

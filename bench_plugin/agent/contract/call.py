@@ -58,7 +58,8 @@ NOWHERE = Place("", {}, {}, _unheard)
 class Call(Record):
     """One request to an adapter: fields from the metadata, with arrays, files and a folder beside them.
 
-    ``files`` must not be changed; result files must be below ``folder``, which is emptied when the next call begins.
+    ``files`` are read-only copies; a call that changes one fails. Result files must be below ``folder``, which is
+    emptied when the next call begins.
     """
 
     operation: ClassVar[str] = ""

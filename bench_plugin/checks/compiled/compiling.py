@@ -12,7 +12,7 @@ from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom
 from bench_plugin.inventory.models import Model
-from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
+from bench_plugin.pipeline.cell_run import CellRun, InputChanged, OnnxFile
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks, subjects
@@ -65,6 +65,8 @@ class CompiledModels:
                     return run.log.outcome(Status.NOT_PROVIDED, missing)
                 found = self._compiled(run)
                 return found if isinstance(found, Outcome) else judged(run, found)
+            except InputChanged as changed:
+                return run.failed(changed.failure)
             except EnvironmentMissing as missing_environment:
                 return run.log.outcome(Status.NOT_PROVIDED, str(missing_environment))
 
@@ -94,7 +96,7 @@ class CompiledModels:
         if run.cell.graph:
             described = {key: said.get(key) for key in ("operators", "calibration")}
             run.log.artefacts["graph"] = {name: value for name, value in described.items() if value}
-        files = {"model.onnx": done.files["model.onnx"]}
+        files = {"model.onnx": done.given["model.onnx"]}
         return replace(subject, origin=done.key, files=files, meta={"output_scales": said["output_scales"]})
 
     def limits(self, run: CellRun) -> Limits:

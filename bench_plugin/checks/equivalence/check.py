@@ -87,7 +87,7 @@ class Equivalence:
         if not run.cell.exporter and reference is not None:
             return run.judge.framework_reference(run.model, reference)
         evaluated = run.evaluate(
-            found.file.path, found.file.origin, found.inputs, perturbed=int(reference is None)
+            found.file.given, found.file.origin, found.inputs, perturbed=int(reference is None)
         )  # fmt: skip
         if evaluated.failure is None:
             return run.judge.file_reference(run.model, evaluated, reference)

@@ -33,7 +33,7 @@ from bench_plugin.domain.recipes import recipe
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.compile_run import CompileRun
 from bench_plugin.pipeline.schedule import Need
-from bench_plugin.pipeline.tasks.case_subjects import of_case, outputs_of
+from bench_plugin.pipeline.tasks.case_subjects import content_of, of_case, outputs_of
 from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
 from bench_plugin.pipeline.tasks.corpus import CaseData, Corpus, CorpusFailed, needed_kinds, newer
 from bench_plugin.reach.processes.client import Limits
@@ -162,10 +162,11 @@ class Operators:
         return f"cannot be converted: {found}" if isinstance(found, str) else found
 
     def _ran(self, cell: Cell, backend: _Backend, data: CaseData, name: str) -> CaseRun:
-        ran = backend.stored.get(name)
+        place = f"{name}:{content_of(data)[:16]}"  # a corpus that is made again may differ
+        ran = backend.stored.get(place)
         if ran is None:
             ran = self._made(cell, backend, data)
-            backend.stored.add(name, ran)
+            backend.stored.add(place, ran)
         return ran
 
     def _made(self, cell: Cell, backend: _Backend, data: CaseData) -> CaseRun:

@@ -19,7 +19,7 @@ from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom
-from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
+from bench_plugin.pipeline.cell_run import CellRun, InputChanged, OnnxFile
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
@@ -46,6 +46,8 @@ class RoundTrip:
         with self._parts.cell_run(request) as run:
             try:
                 return _export(run) if run.cell.check is Check.EXPORT else _import(run)
+            except InputChanged as changed:
+                return run.failed(changed.failure)
             except EnvironmentMissing as missing:
                 return run.log.outcome(Status.NOT_PROVIDED, str(missing))
 
@@ -71,12 +73,12 @@ def _export(run: CellRun) -> Outcome:
     expected = _export_reference(run, reference, file, inputs)
     if isinstance(expected, Outcome):
         return expected
-    ran = run.obtain("run", run.tasks.run(file.path, file.origin, run.model, inputs))
+    ran = run.obtain("run", run.tasks.run(file.given, file.origin, run.model, inputs))
     if ran.failure and ran.failure.symptom not in REFUSALS:
         return run.failed(ran.failure)
     if ran.failure:
         run.log.flag(f"onnxruntime: {ran.failure.symptom}: {ran.failure.message}")
-        ran = run.evaluate(file.path, file.origin, inputs)
+        ran = run.evaluate(file.given, file.origin, inputs)
         if ran.failure:
             reason = f"neither onnxruntime nor the evaluator runs it: {ran.failure.message}"
             return run.log.outcome(Status.UNVERIFIED, reason)
@@ -94,7 +96,7 @@ def _import(run: CellRun) -> Outcome:
         reason = f"export failed: {file.symptom} at {file.stage}: {file.message}"
         return run.log.outcome(Status.UNVERIFIED, reason)
     inputs = run.inputs(file)
-    imported = run.obtain("import", run.tasks.import_run(file.path, file.origin, run.cell, run.model, inputs))
+    imported = run.obtain("import", run.tasks.import_run(file.given, file.origin, run.cell, run.model, inputs))
     if imported.failure:
         run.log.converted = imported.failure.stage is not Stage.IMPORT
         return run.failed(imported.failure)
@@ -118,7 +120,7 @@ def _export_reference(
         expected = run.judge.framework_reference(run.model, reference)
         if expected is not None:
             return expected
-    evaluated = run.evaluate(file.path, file.origin, inputs, perturbed=1)
+    evaluated = run.evaluate(file.given, file.origin, inputs, perturbed=1)
     if evaluated.failure is None:
         return run.judge.file_reference(run.model, evaluated, reference)
     if reference is not None:
@@ -136,11 +138,11 @@ def _file_reference(run: CellRun, file: OnnxFile, inputs: GeneratedInputs) -> Re
         done = run.uncredited(run.reference(file))
         reference = None if done.failure else done
     if not run.model.detections:  # the evaluator's NonMaxSuppression takes hours
-        evaluated = run.evaluate(file.path, file.origin, inputs, perturbed=int(reference is None))
+        evaluated = run.evaluate(file.given, file.origin, inputs, perturbed=int(reference is None))
         if evaluated.failure is None:
             return run.judge.file_reference(run.model, evaluated, reference)
         run.log.flag(f"no float64 reference of the file: {evaluated.failure.message}")
-    ran = run.obtain("run", run.tasks.run(file.path, file.origin, run.model, inputs))
+    ran = run.obtain("run", run.tasks.run(file.given, file.origin, run.model, inputs))
     return None if ran.failure else run.judge.runtime_reference(run.model, ran, reference)
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bench_plugin.agent import packs
 from bench_plugin.compare.operator_rules import Tensor, Value
+from bench_plugin.domain.recipes import recipe
+from bench_plugin.pipeline.array_sets import ArraySet, digests_of
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.corpus import CaseData, given_arrays, tensors
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
+from bench_plugin.reach.processes.given_files import GivenFile
 
 PORT = {"layout": "", "dtype": "", "shape": []}
 
@@ -19,9 +23,17 @@ def of_case(data: CaseData, path: Path) -> Subject:
     """The subject of a case whose ONNX file is at ``path``; its inputs [...] are those of a single run."""
     arrays, values = given_arrays(data)
     rows = [{**PORT, **row} for row in data.row["inputs"]]
-    inputs = InputSet(lambda: arrays, {}, batched=False, once=True, values=values)
+    inputs = InputSet(ArraySet(lambda: arrays), {}, batched=False, once=True, values=values)
     binding = _binding(data.row["inputs"], arrays)
-    return Subject(data.name, {"model.onnx": path}, rows, data.row["outputs"], binding, "", inputs)
+    file = GivenFile(path, hashlib.sha256(data.model).hexdigest())
+    return Subject(data.name, {"model.onnx": file}, rows, data.row["outputs"], binding, "", inputs)
+
+
+def content_of(data: CaseData) -> str:
+    """One hash of all that the calls of a case are given: its ONNX file, its arrays and its other values."""
+    arrays, values = given_arrays(data)
+    file = hashlib.sha256(data.model).hexdigest()
+    return recipe(stage="case", file=file, arrays=list(digests_of(arrays).items()), values=values)
 
 
 def outputs_of(ran: Done) -> list[Value]:

@@ -11,8 +11,9 @@ from bench_plugin.domain.outcome import Stage
 from bench_plugin.domain.precision import ORIGINAL, PRECISIONS
 from bench_plugin.inventory.adapters import Adapter
 from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.pipeline.array_sets import joined
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
-from bench_plugin.pipeline.tasks.subjects import Arrays, InputSet, Subject
+from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 from bench_plugin.reach.processes.client import Limits
 
 
@@ -43,7 +44,7 @@ class CompileTasks:
         calls = self._run_calls(cell, subject, given, second_binding=second_binding)
         return Task(
             Stage.RUN, self.adapter(cell).name, tuple(calls), {"artefact": compiled.key, **given.parts}, limits,
-            dict(compiled.files), affinity=compiled.key, role="run", toolchain=self.toolchain(cell),
+            compiled.given, affinity=compiled.key, role="run", toolchain=self.toolchain(cell),
         )  # fmt: skip
 
     def compile_and_run(
@@ -108,9 +109,7 @@ class CompileTasks:
         )  # fmt: skip
 
     def _compile_call(self, cell: Cell, subject: Subject, calibration: InputSet | None) -> CallSpec:
-        def arrays() -> Arrays:
-            return {**subject.example(), **(calibration.arrays() if calibration else {})}
-
+        arrays = joined(subject.example, calibration.arrays) if calibration else subject.example
         return CallSpec("compile", self._meta(cell, subject), arrays)
 
     def _run_calls(

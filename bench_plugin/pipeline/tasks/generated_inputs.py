@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bench_plugin.inventory.models import Constructor, InputSpec, Model
+from bench_plugin.pipeline.array_sets import renamed
 from bench_plugin.pipeline.tasks import inputs as generated
 
 DTYPES = (
@@ -18,15 +19,16 @@ class GeneratedInputs:
     """Inputs for one file, generated on use; names and order are those of the file.
 
     ``parts`` identify them in recipes. ``batched`` says whether the first dimension of every input is the batch.
-    ``described`` is the description that adapters get (name, dtype, shape, layout). ``second_binding`` makes one set
-    of inputs at the second binding of symbols, and is None for a static model. ``complaint`` says why no inputs can be
-    generated, and is empty otherwise.
+    ``described`` is the description that adapters get (name, dtype, shape, layout). ``samples`` makes the model's N
+    samples of every input, [N, ...] of its declared dtype, named ``in:<name>``; it raises ValueError where the file's
+    layout does not have the dimensions of the model's. ``second_binding`` makes one set of inputs at the second binding
+    of symbols, and is None for a static model. ``complaint`` says why no inputs can be generated, and is empty
+    otherwise.
     """
 
     def __init__(self, model: Model, constructor: Constructor | None, seed: int, declared: Mapping[str, Any]) -> None:
         self._model = model if model.inputs else _model_of(model, declared)
         self._layout = constructor.layout if constructor else ""
-        self._seed = seed
         self._names = [row["name"] for row in declared["inputs"]]
         self.batched = generated.is_batched(self._model)
         self.parts = {
@@ -36,7 +38,11 @@ class GeneratedInputs:
             "layout": self._layout,
             "names": self._names,
         }
-        self.second_binding = self._second_binding if self._model.bindings > 1 else None
+        self.samples = renamed(
+            generated.sample_set(self._model, seed, self._model.samples, self._layout), self._named
+        )  # fmt: skip
+        other = generated.second_binding_set(self._model, seed, self._layout)
+        self.second_binding = renamed(other, self._named) if self._model.bindings > 1 else None
         described = generated.describe(self._model, self._layout)
         self.described = [
             {**row, "layout": mine["layout"]} for row, mine in zip(declared["inputs"], described, strict=False)
@@ -53,16 +59,6 @@ class GeneratedInputs:
             shape = generated.permuted(spec.bound(binding), spec.layout, self._layout)
             found.update({dim: size for dim, size in zip(row["shape"], shape, strict=False) if isinstance(dim, str)})
         return found
-
-    def samples(self) -> dict[str, Any]:
-        """The model's N samples of every input, [N, ...] of its declared dtype, named ``in:<name>``.
-
-        Raises ValueError where the file's layout does not have the dimensions of the model's.
-        """
-        return self._named(generated.samples(self._model, self._seed, self._model.samples, self._layout))
-
-    def _second_binding(self) -> dict[str, Any]:
-        return self._named(generated.second_binding(self._model, self._seed, self._layout))
 
     def _named(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {f"in:{name}": value for name, value in zip(self._names, values.values(), strict=True)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.inventory.models import Model
+from bench_plugin.pipeline.array_sets import identified
 from bench_plugin.pipeline.cell_run import OnnxFile
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
 from bench_plugin.pipeline.tasks.model_tasks import Tasks
@@ -34,7 +35,7 @@ def exposed(tasks: Tasks, model: Model, subject: Subject, apart: Done) -> Task:
     inputs = subject.inputs.one_by_one()
     call = CallSpec("evaluate", {"batched": False, "ragged": False, "perturb": None}, inputs.arrays)
     parts = {"file": apart.key, **inputs.parts}
-    files = {"model.onnx": apart.files["exposed.onnx"]}
+    files = {"model.onnx": apart.given["exposed.onnx"]}
     return Task(Stage.REFERENCE, "onnx_float64", (call,), parts, tasks.limits(model, "onnx_float64"), files)
 
 
@@ -48,8 +49,9 @@ def layer_by_layer(subject: Subject, apart: Done, reference: Done, integers: Arr
         known.update({name.partition(":")[2]: values for name, values in own.arrays().items()})
         return {f"in:{row['name']}": known[row["name"]] for row in described}
 
-    inputs = InputSet(arrays, {"integers": reference.key, **own.parts}, batched=False)
-    files = {"model.onnx": apart.files["layers.onnx"]}
+    identity = ("layers", reference.content, *sorted(own.arrays.digests().items()), *(row["name"] for row in described))
+    inputs = InputSet(identified(identity, arrays), {"integers": reference.key, **own.parts}, batched=False)
+    files = {"model.onnx": apart.given["layers.onnx"]}
     return Subject(f"{apart.key}:cut", files, described, list(apart.meta["layers"]["outputs"]), {}, "", inputs)
 
 
@@ -58,7 +60,7 @@ def predict(tasks: Tasks, model: Model, file: OnnxFile, images: InputSet) -> Tas
     call = CallSpec("run", {"batched": True, "ragged": False, "threads": tasks.threads}, images.arrays)
     parts = {"file": file.origin, **images.parts}
     limits = tasks.limits(model, "onnxruntime")
-    return Task(Stage.REFERENCE, "onnxruntime", (call,), parts, limits, {"model.onnx": file.path})
+    return Task(Stage.REFERENCE, "onnxruntime", (call,), parts, limits, {"model.onnx": file.given})
 
 
 def emulate(tasks: Tasks, model: Model, subject: Subject) -> Task:

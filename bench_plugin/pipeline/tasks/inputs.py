@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.inventory.models import InputSpec, Model
+from bench_plugin.pipeline.array_sets import ArraySet, identified
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +47,18 @@ def second_binding(model: Model, seed: int, layout: str = "") -> dict[str, np.nd
         spec.name: to_layout(_generate(spec, seed + 1, spec.bound(binding)), spec.layout, layout, batched=True)
         for spec in model.inputs
     }
+
+
+def sample_set(model: Model, seed: int, count: int, layout: str = "") -> ArraySet:
+    """The arrays of :func:`samples`, hashed once for all files and cells that take them."""
+    identity = ("samples", model.inputs, _symbols(model), seed, count, layout)
+    return identified(identity, lambda: samples(model, seed, count, layout))
+
+
+def second_binding_set(model: Model, seed: int, layout: str = "") -> ArraySet:
+    """The arrays of :func:`second_binding`, hashed once for all files and cells that take them."""
+    identity = ("second binding", model.inputs, _symbols(model), seed, layout)
+    return identified(identity, lambda: second_binding(model, seed, layout))
 
 
 def fitted(model: Model, images: np.ndarray[Any, Any], layout: str = "") -> np.ndarray[Any, Any]:
@@ -91,6 +104,10 @@ def describe(model: Model, layout: str = "") -> list[dict[str, Any]]:
             shape = [shape[spec.layout.index(dim)] for dim in layout]
         rows.append({"name": spec.name, "dtype": spec.dtype, "shape": shape, "layout": layout if spec.layout else ""})
     return rows
+
+
+def _symbols(model: Model) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return tuple((name, tuple(values)) for name, values in sorted(model.symbols.items()))
 
 
 def _generate(spec: InputSpec, seed: int, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:

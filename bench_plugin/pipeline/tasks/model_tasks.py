@@ -11,11 +11,13 @@ from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.inventory.models import Constructor, Model
 from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.pipeline.array_sets import ArraySet, identified, joined, renamed
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
 from bench_plugin.pipeline.tasks import inputs as generated
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 from bench_plugin.reach.processes.client import Limits
+from bench_plugin.reach.processes.given_files import GivenFile
 
 NOISE_SAMPLES = 4
 MUTANT_SAMPLES = 2  # a mutant differs by orders of magnitude on any input, or on none, so a few inputs are enough
@@ -25,15 +27,15 @@ CHECKER = "onnx_check"
 
 @dataclass(frozen=True)
 class Weights:
-    """Trained weights: ``key`` is the recipe that made them, ``path`` their file."""
+    """Trained weights: ``key`` is the recipe that made them, ``file`` their file."""
 
     key: str
-    path: Path
+    file: GivenFile
 
     @property
-    def files(self) -> dict[str, Path]:
+    def files(self) -> dict[str, GivenFile]:
         """The file under the name that tasks use."""
-        return {"weights.npz": self.path}
+        return {"weights.npz": self.file}
 
 
 class Tasks:
@@ -63,20 +65,16 @@ class Tasks:
         meta = {"model": self.described(model, constructor), "seed": self.seed, "batched": True, "training": training}
         parts = {**self._parts(model), "dataset": dataset.key}
         adapter = f"training_{framework}"
-        return Task(Stage.BUILD, adapter, (CallSpec("train", meta, arrays),), parts, self.limits(model, adapter))
+        given = identified(("train", model.digest, constructor.layout, dataset.content), arrays)
+        return Task(Stage.BUILD, adapter, (CallSpec("train", meta, given),), parts, self.limits(model, adapter))
 
     def reference(self, model: Model, framework: str, weights: Weights | None = None) -> Task:
         """The framework's outputs [N, ...]: float64 reference, default kernels, a variant and a perturbed run."""
         constructor = model.constructors[framework]
-
-        def arrays() -> dict[str, Any]:
-            values = generated.samples(model, self.seed, model.samples, constructor.layout)
-            given = {f"in:{name}": value for name, value in values.items()}
-            if model.bindings > 1:
-                other = generated.second_binding(model, self.seed, constructor.layout)
-                given.update({f"alt:{name}": value for name, value in other.items()})
-            return given
-
+        arrays = named("in", generated.sample_set(model, self.seed, model.samples, constructor.layout))
+        if model.bindings > 1:
+            other = generated.second_binding_set(model, self.seed, constructor.layout)
+            arrays = joined(arrays, named("alt", other))
         meta = {
             "model": self.described(model, constructor, weights), "seed": self.seed,
             "batched": generated.is_batched(model), "noise_samples": NOISE_SAMPLES,
@@ -89,11 +87,7 @@ class Tasks:
     def export(self, model: Model, cell: Cell, weights: Weights | None = None) -> Task:
         """The export of the framework's model to an ONNX file."""
         constructor = model.constructors[cell.framework]
-
-        def arrays() -> dict[str, Any]:
-            values = generated.samples(model, self.seed, 1, constructor.layout)
-            return {f"in:{name}": value for name, value in values.items()}
-
+        arrays = named("in", generated.sample_set(model, self.seed, 1, constructor.layout))
         meta = {
             "model": self.described(model, constructor, weights), "seed": self.seed,
             "batched": generated.is_batched(model), "exporter": cell.exporter, "opset": cell.opset,
@@ -105,11 +99,11 @@ class Tasks:
             affinity=f"{model.name}:{cell.framework}",
         )  # fmt: skip
 
-    def check(self, file: Path, origin: str, model: Model) -> Task:
+    def check(self, file: GivenFile, origin: str, model: Model) -> Task:
         """The result of onnx's checker on the file, and the inputs and outputs that the file declares."""
         return self._on_file(Stage.CHECK, "onnx_check", "check", file, origin, model, {})
 
-    def run(self, file: Path, origin: str, model: Model, inputs: GeneratedInputs) -> Task:
+    def run(self, file: GivenFile, origin: str, model: Model, inputs: GeneratedInputs) -> Task:
         """A run of the file in onnxruntime, at both bindings of symbols."""
         meta = {**_shape_of(model, inputs), "threads": self.threads}
         calls = [CallSpec("run", meta, inputs.samples)]
@@ -126,7 +120,9 @@ class Tasks:
             affinity=origin,
         )
 
-    def evaluate(self, file: Path, origin: str, model: Model, inputs: GeneratedInputs, *, perturbed: int = 0) -> Task:
+    def evaluate(
+        self, file: Path | GivenFile, origin: str, model: Model, inputs: GeneratedInputs, *, perturbed: int = 0
+    ) -> Task:
         """The file evaluated in float64, and ``perturbed`` times also with weights and inputs off by one ULP."""
         meta = {**_shape_of(model, inputs), "perturb": None}
         calls = [CallSpec("evaluate", meta, inputs.samples)]
@@ -137,7 +133,7 @@ class Tasks:
         parts = {"file": origin, **inputs.parts}
         return Task(Stage.REFERENCE, "onnx_float64", tuple(calls), parts, limits, {"model.onnx": file}, affinity=origin)
 
-    def mutants(self, file: Path, origin: str, model: Model, inputs: GeneratedInputs) -> Task:
+    def mutants(self, file: GivenFile, origin: str, model: Model, inputs: GeneratedInputs) -> Task:
         """The outputs of the file's mutants on the first MUTANT_SAMPLES inputs."""
         meta = {"batched": inputs.batched, "samples": MUTANT_SAMPLES}
         limits = self.limits(model, "onnx_mutants")
@@ -151,7 +147,7 @@ class Tasks:
             {"model.onnx": file},
         )
 
-    def import_run(self, file: Path, origin: str, cell: Cell, model: Model, inputs: GeneratedInputs) -> Task:
+    def import_run(self, file: GivenFile, origin: str, cell: Cell, model: Model, inputs: GeneratedInputs) -> Task:
         """The file imported into a framework and run there, in one task and so in one agent."""
         meta = {"importer": cell.importer, "inputs": inputs.described, "batched": inputs.batched}
         calls = [
@@ -169,8 +165,9 @@ class Tasks:
         return GeneratedInputs(model, model.constructors.get(framework), self.seed, check.meta["check"])
 
     def _on_file(
-        self, stage: Stage, adapter: str, operation: str, file: Path, origin: str, model: Model, meta: Mapping[str, Any]
-    ) -> Task:
+        self, stage: Stage, adapter: str, operation: str, file: GivenFile, origin: str, model: Model,
+        meta: Mapping[str, Any],
+    ) -> Task:  # fmt: skip
         calls = (CallSpec(operation, meta),)
         return Task(stage, adapter, calls, {"file": origin}, self.limits(model, adapter), {"model.onnx": file})
 
@@ -207,6 +204,11 @@ class Tasks:
         toolchain = self._workspace.catalog[adapter].toolchain
         memory = max(self._workspace.toolchains.memory_gb(toolchain), model.memory_gb)
         return Limits(seconds=model.seconds, memory_bytes=int(memory * GIB))
+
+
+def named(kind: str, arrays: ArraySet) -> ArraySet:
+    """The arrays under their names in a call, ``<kind>:<name>``."""
+    return renamed(arrays, lambda found: {f"{kind}:{name}": values for name, values in found.items()})
 
 
 def _shape_of(model: Model, inputs: GeneratedInputs) -> dict[str, Any]:

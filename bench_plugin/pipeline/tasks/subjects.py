@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from bench_plugin.domain.cell import Cell
 from bench_plugin.inventory.models import Model
+from bench_plugin.pipeline.array_sets import ArraySet, identified, renamed
 from bench_plugin.pipeline.cell_run import OnnxFile
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import inputs as generated
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
-from bench_plugin.pipeline.tasks.model_tasks import Tasks, Weights
+from bench_plugin.pipeline.tasks.model_tasks import Tasks, Weights, named
+from bench_plugin.reach.processes.given_files import GivenFile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +35,7 @@ class InputSet:
     are not arrays (sequences, strings, types that numpy lacks).
     """
 
-    arrays: Callable[[], Arrays]
+    arrays: ArraySet
     parts: Mapping[str, Any]
     batched: bool
     once: bool = False
@@ -44,7 +46,12 @@ class InputSet:
         if not self.batched:
             return self
         parts = {**self.parts, "one_by_one": True}
-        return InputSet(lambda: {name: x[:, None] for name, x in self.arrays().items()}, parts, batched=False)
+        own = self.arrays
+        apart = ArraySet(
+            lambda: {name: x[:, None] for name, x in own().items()},
+            lambda: {name: f"{digest} one by one" for name, digest in own.digests().items()},
+        )
+        return InputSet(apart, parts, batched=False)
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ class Subject:
     """
 
     origin: str
-    files: Mapping[str, Path]
+    files: Mapping[str, Path | GivenFile]
     described: list[dict[str, Any]]
     outputs: list[dict[str, Any]]
     binding: Mapping[str, int]
@@ -74,7 +81,7 @@ def of_file(cell: Cell, model: Model, file: OnnxFile, inputs: GeneratedInputs) -
     declared = file.check.meta["check"]
     layout = model.constructors[cell.framework].layout if cell.framework in model.constructors else ""
     return Subject(
-        file.origin, {"model.onnx": file.path}, inputs.described, list(declared["outputs"]), inputs.binding, layout,
+        file.origin, {"model.onnx": file.given}, inputs.described, list(declared["outputs"]), inputs.binding, layout,
         InputSet(inputs.samples, inputs.parts, inputs.batched), inputs.second_binding,
     )  # fmt: skip
 
@@ -84,20 +91,17 @@ def of_framework(cell: Cell, model: Model, weights: Weights | None, tasks: Tasks
     constructor = model.constructors[cell.framework]
     seed, layout = tasks.seed, constructor.layout
 
-    def samples(count: int) -> Arrays:
-        return _named(generated.samples(model, seed, count, layout))
-
-    def second_binding() -> Arrays:
-        return _named(generated.second_binding(model, seed, layout))
+    def samples(count: int) -> ArraySet:
+        return named("in", generated.sample_set(model, seed, count, layout))
 
     parts = {"model": model.digest, "seed": seed, "samples": model.samples, "layout": layout}
     return Subject(
         f"{cell.framework}:{model.digest}:{weights.key if weights else ''}", weights.files if weights else {},
         generated.describe(model, layout), [dict(row) for row in model.outputs], model.binding(0), layout,
-        InputSet(lambda: samples(model.samples), parts, generated.is_batched(model)),
-        second_binding if model.bindings > 1 else None,
+        InputSet(samples(model.samples), parts, generated.is_batched(model)),
+        named("in", generated.second_binding_set(model, seed, layout)) if model.bindings > 1 else None,
         {"model": tasks.described(model, constructor, weights), "seed": seed, "framework": cell.framework},
-        lambda: samples(1),
+        samples(1),
     )  # fmt: skip
 
 
@@ -108,7 +112,8 @@ def test_set(model: Model, subject: Subject, dataset: Done) -> InputSet:
     def arrays() -> Arrays:
         return {f"in:{name}": generated.fitted(model, dataset.arrays["x_test"], subject.layout)}
 
-    return InputSet(arrays, {"dataset": dataset.key, "layout": subject.layout}, batched=True)
+    given = identified(("test set", model.digest, dataset.content, subject.layout, name), arrays)
+    return InputSet(given, {"dataset": dataset.key, "layout": subject.layout}, batched=True)
 
 
 def calibration_set(model: Model, subject: Subject, dataset: Done | None, *, seed: int, method: str) -> InputSet:
@@ -117,21 +122,20 @@ def calibration_set(model: Model, subject: Subject, dataset: Done | None, *, see
     It consists of training images where there is a dataset, else of seeded inputs that are never compared.
     """
 
-    def values() -> list[Any]:
-        if dataset is not None:
-            return [generated.fitted(model, dataset.arrays["x_train"][:CALIBRATION_SAMPLES], subject.layout)]
-        if model.inputs:
-            other = seed + CALIBRATION_SEED
-            return list(generated.samples(model, other, CALIBRATION_SAMPLES, subject.layout).values())
-        return list(subject.inputs.arrays().values())
+    def images(dataset: Done) -> Arrays:
+        return {"": generated.fitted(model, dataset.arrays["x_train"][:CALIBRATION_SAMPLES], subject.layout)}
 
-    def arrays() -> Arrays:
-        return {f"calib:{row['name']}": x for row, x in zip(subject.described, values(), strict=True)}
+    def under_names(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {f"calib:{row['name']}": x for row, x in zip(subject.described, values.values(), strict=True)}
 
+    if dataset is not None:
+        identity = ("calibration", model.digest, dataset.content, subject.layout)
+        values = identified(identity, lambda: images(dataset))
+    elif model.inputs:
+        values = generated.sample_set(model, seed + CALIBRATION_SEED, CALIBRATION_SAMPLES, subject.layout)
+    else:
+        values = subject.inputs.arrays
+    arrays = renamed(values, under_names)
     source = dataset.key if dataset else seed + CALIBRATION_SEED
     parts = {"source": source, "count": CALIBRATION_SAMPLES, "method": method}
     return InputSet(arrays, parts, subject.inputs.batched)
-
-
-def _named(arrays: Arrays) -> dict[str, Any]:
-    return {f"in:{name}": values for name, values in arrays.items()}

@@ -8,7 +8,8 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -17,6 +18,7 @@ from bench_plugin.agent import wire
 from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.channel import Channel, Closed
 from bench_plugin.domain.errors import BenchError
+from bench_plugin.reach.processes.given_files import GivenFile, GivenFiles, NotAsStated
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +30,7 @@ POLL_SECONDS = 0.2
 MESSAGE = 300
 LOG_LINES = 20
 LOG_BYTES = 32 * 1024
+NOT_AS_STATED = (NotAsStated.__name__,)  # the types of a failure that no adapter caused
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,8 @@ class Process(Protocol):
 class Agent:
     """A connected agent. It must not be used from two threads at once.
 
-    ``calls`` counts the calls that it finished; ``lost`` is true once its connection ended.
+    ``calls`` counts the calls that it finished; ``lost`` is true once its connection ended. ``given`` keeps the copies
+    of files for an agent on this machine; it is None for a board, which gets their content.
     """
 
     channel: Channel
@@ -110,6 +114,7 @@ class Agent:
     _next: int = 0
     _loaded: dict[str, bytes] = field(default_factory=dict)
     memory_limit: int = 0
+    given: GivenFiles | None = None
 
     def greet(self) -> None:
         """Wait for the agent's hello. Raises AgentFailure when it does not come."""
@@ -120,23 +125,24 @@ class Agent:
 
     def call(
         self, adapter: str, operation: str, meta: Mapping[str, Any], *, arrays: Arrays | None = None,
-        files: Mapping[str, Path] | None = None, limits: Limits,
+        files: Mapping[str, Path | GivenFile] | None = None, limits: Limits,
     ) -> Answer:  # fmt: skip
         """Run one operation of an adapter; ``arrays`` have any shapes and dtypes.
 
-        Raises AgentFailure when the operation fails, exceeds the limits, or the agent is lost.
+        Raises AgentFailure when the operation fails, exceeds the limits or changes its input files, when a file is not
+        what is stated of it, or the agent is lost.
         """
         began = time.monotonic()
         self.load(adapter, limits)
         self.memory_limit = limits.memory_bytes
         given = arrays or {}
-        places = {name: self._place(path, limits) for name, path in (files or {}).items()}
-        request = {
-            "adapter": adapter, "operation": operation, "meta": dict(meta), "arrays": list(given), "files": places,
-        }  # fmt: skip
-        frame = self._ask(wire.CALL, request, limits, [from_numpy(values) for values in given.values()])
-        self.calls += 1
-        elapsed = time.monotonic() - began
+        with self._placed(adapter, operation, files or {}, limits) as places:
+            request = {
+                "adapter": adapter, "operation": operation, "meta": dict(meta), "arrays": list(given), "files": places,
+            }  # fmt: skip
+            frame = self._ask(wire.CALL, request, limits, [from_numpy(values) for values in given.values()])
+            self.calls += 1
+            elapsed = time.monotonic() - began
         try:
             names, paths, gave, peak = (frame.meta[key] for key in ("arrays", "files", "meta", "peak"))
             seconds = {**frame.meta["seconds"], "call": elapsed}
@@ -174,16 +180,41 @@ class Agent:
                 self._ask(wire.LOAD, {"adapter": name, "sha256": digest, "module": module}, limits, [blob])
                 self._loaded[name] = text
 
-    def _place(self, path: Path, limits: Limits) -> dict[str, str]:
-        if self.process.shares_files:
-            return {"path": os.path.abspath(path)}  # the agent works in another folder
-        data = path.read_bytes()
+    @contextmanager
+    def _placed(
+        self, adapter: str, operation: str, files: Mapping[str, Path | GivenFile], limits: Limits
+    ) -> Iterator[dict[str, dict[str, str]]]:
+        """The places of the files of a call, which must be unchanged when it is over, also if it failed."""
+        if self.given is None:
+            yield {name: self._put(file, limits) for name, file in files.items()}
+            return
+        try:
+            copies = self.given.place(files)
+        except NotAsStated as error:
+            raise AgentFailure("harness", str(error), log=str(self.log), types=NOT_AS_STATED) from error
+        try:
+            yield {name: {"path": str(path)} for name, path in copies.paths.items()}
+        finally:
+            changed = "" if self.lost else copies.changed()  # the folder of a lost agent is not used again
+            if changed:
+                text = f"the adapter changed its input file {changed} ({adapter}, operation {operation})"
+                raise self._lost("harness", f"{text}; it may only write below call.folder") from None
+
+    def _put(self, given: Path | GivenFile, limits: Limits) -> dict[str, str]:
+        """Send the content of a file to an agent that does not share our files."""
+        file = GivenFile(given) if isinstance(given, Path) else given
+        data = file.path.read_bytes()
         digest = hashlib.sha256(data).hexdigest()
+        if file.sha256 not in ("", digest):
+            text = f"{file.path}: the file changed while the run was at work"
+            raise AgentFailure("harness", text, log=str(self.log), types=NOT_AS_STATED)
         self._ask(wire.PUT, {"sha256": digest}, limits, [wire.Array("bytes", (len(data),), data)])
         return {"sha256": digest}
 
     def _fetch(self, name: str, path: str, limits: Limits) -> Path:
-        """Move a result file out of the agent's folder, which is removed with the agent."""
+        """Move a result file out of the agent's folder, which is removed with the agent. Raises AgentFailure."""
+        if self.given is not None and self.given.holds(path):
+            raise AgentFailure("harness", f"result {name} is an input file of the call: copy it below call.folder")
         self.results.mkdir(parents=True, exist_ok=True)
         target = self.results / f"{os.urandom(8).hex()}-{Path(name).name}"
         if self.process.shares_files:

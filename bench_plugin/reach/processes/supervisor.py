@@ -16,6 +16,7 @@ from bench_plugin.agent.channel import Channel
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.paths import cache_root
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source
+from bench_plugin.reach.processes.given_files import GivenFiles
 from bench_plugin.reach.processes.memory import resident
 from bench_plugin.reach.processes.nursery import Child, Nursery
 from bench_plugin.reach.processes.zipapp import build_agent
@@ -187,7 +188,10 @@ class AgentPool:
             ours.close()
             raise AgentFailure("harness", str(error), log=str(log)) from error
         results = self._scratch / "results"
-        agent = Agent(Channel(ours), LocalProcess(self._nursery, child), log, self._adapters, results)
+        agent = Agent(
+            Channel(ours), LocalProcess(self._nursery, child), log, self._adapters, results,
+            given=GivenFiles(folder / "given"),
+        )  # fmt: skip
         agent.greet()
         return agent
 
