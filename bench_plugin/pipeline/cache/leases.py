@@ -64,24 +64,35 @@ class Guard:
     def __init__(self, path: Path, *, seconds: float = 2.0) -> None:
         self._path = path
         self._seconds = seconds
+        self.blocked = False
 
     @contextmanager
     def held(self, *, exclusive: bool) -> Iterator[bool]:
         """Hold it for reading, or alone; yields False after ``seconds`` (a stopped process may hold it).
 
-        Raises OSError where the cache cannot be written.
+        While it is ``blocked`` in this way, later calls do not wait. Raises OSError where the cache cannot be written.
         """
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("ab") as file:
-            deadline = time.monotonic() + self._seconds
+        with opened_lock(self._path) as file:
+            deadline = time.monotonic() + (0 if self.blocked else self._seconds)
             wanted = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
             while not (got := _locks(file.fileno(), wanted)) and time.monotonic() < deadline:
                 time.sleep(PAUSE)
+            self.blocked = not got
             try:
                 yield got
             finally:
                 if got:
                     fcntl.flock(file, fcntl.LOCK_UN)  # closing is not enough when a forked process has the file as well
+
+
+def opened_lock(path: Path) -> IO[bytes]:
+    """A lock's file, made with its folder if it is missing, open for reading and writing. Raises OSError."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    try:
+        return os.fdopen(os.open(path, flags, 0o666), "r+b", buffering=0)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.fdopen(os.open(path, flags, 0o666), "r+b", buffering=0)
 
 
 def living(folder: Path) -> dict[str, frozenset[str]]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from bench_plugin.domain.errors import BenchError
+from bench_plugin.pipeline.cache.leases import opened_lock
 
 SHORTEST, LONGEST = 0.001, 0.05  # seconds between two looks at a lock
 COMMAND = 200  # characters of a command line that a message shows
@@ -76,7 +77,7 @@ class RecipeLocks:
         """
         with ExitStack() as stack:
             try:
-                file = stack.enter_context(self._opened(f"{key[:2]}.{key[:16]}"))
+                file = stack.enter_context(opened_lock(self._folder / f"{key[:2]}.{key[:16]}"))
                 if self._acquired(file, what):
                     stack.callback(_release, file)
                     _sign(file)
@@ -87,15 +88,6 @@ class RecipeLocks:
     def cancel(self) -> None:
         """End the waiting of all threads, which get LockCancelled; later calls wait no longer than ``ending``."""
         self._ending.set()
-
-    def _opened(self, name: str) -> IO[bytes]:
-        path = self._folder / name
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        try:
-            return os.fdopen(os.open(path, flags, 0o666), "r+b", buffering=0)
-        except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            return os.fdopen(os.open(path, flags, 0o666), "r+b", buffering=0)
 
     def _acquired(self, file: IO[bytes], what: str) -> bool:
         """Wait for the lock; False when the patience is at its end."""

@@ -72,6 +72,7 @@ class Cache:
         self._closed = False
         self._stored = False
         self._verified: set[Path] = set()  # the versions that this run has used
+        self._keys: set[str] = set()  # the recipes of these
 
     def get(self, key: str) -> Entry | None:
         """The entry of a recipe, or None. Its content is verified at the first use in this run.
@@ -90,6 +91,7 @@ class Cache:
             return None
         with self._lock:
             self._verified.add(version)
+            self._keys.add(key)
         with suppress(OSError):  # a cache that cannot be written can be read
             os.utime(version)  # the modification time says which entry was used least recently
         return entry_of(version, record)
@@ -193,23 +195,27 @@ class Cache:
     def _held(self, key: str) -> Path | None:
         """The current version of a recipe, which no run removes from now on; None where there is none."""
         place = versions.place(self.folder, key)
-        version = versions.current(place)
-        if version is None or version in self._verified:
-            return version
+        if key in self._keys:
+            version = versions.current(place)
+            if version is None or version in self._verified:
+                return version
         try:
             lease = self._leased()
             if lease is None:
-                return version  # this run writes nothing any more
+                return versions.current(place)  # this run writes nothing any more
+            blocked = self._guard.blocked
             with self._guard.held(exclusive=False) as guarded:
                 if not guarded:
-                    self._note(f"cache: {self.folder} is locked by a process that does not go on; entries are not used")
+                    if not blocked:
+                        self._note(f"cache: {self.folder}: a stopped process locks it; its entries are not used")
                     return None
                 version = versions.current(place)
                 if version is not None:
                     lease.add(versions.name(version))
+                return version
         except OSError as error:
             self._stop_storing(error)
-        return version
+            return versions.current(place)
 
     def _leased(self) -> Lease | None:
         """The lease of this run, made at first use; None when nothing can be stored. Raises OSError."""
@@ -242,6 +248,7 @@ class Cache:
             shutil.rmtree(making, ignore_errors=True)
         with self._lock:
             self._verified.add(version)
+            self._keys.add(key)
             self._stored = True
         self._remove(replaced)
         return entry_of(version, record)

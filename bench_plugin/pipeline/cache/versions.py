@@ -16,7 +16,7 @@ NAME = re.compile(r"[0-9]{6,}-[0-9a-f]{8}")
 
 def place(folder: Path, key: str) -> Path:
     """The folder of a recipe's versions."""
-    return folder / "entries" / key[:2] / key
+    return folder / f"entries/{key[:2]}/{key}"
 
 
 def name(version: Path) -> str:
@@ -26,23 +26,19 @@ def name(version: Path) -> str:
 
 def below(place: Path) -> list[Path]:
     """Every version of a recipe, the newest first."""
-    try:
-        found = [entry.name for entry in os.scandir(place) if NAME.fullmatch(entry.name) and entry.is_dir()]
-    except OSError:
-        return []
-    return [place / one for one in sorted(found, reverse=True)]
+    return [place / one for one in sorted(_names(place), reverse=True)]
 
 
 def current(place: Path) -> Path | None:
     """The version of a recipe that counts, or None."""
-    newest = below(place)[:1]
-    return newest[0] if newest and not (newest[0] / RETIRED).exists() else None
+    newest = max(_names(place), default="")
+    return None if not newest or os.path.exists(f"{place}/{newest}/{RETIRED}") else place / newest
 
 
 def following(place: Path) -> Path:
     """The next version of a recipe. Two runs that store at once get different ones."""
-    newest = below(place)[:1]
-    number = int(newest[0].name.partition("-")[0]) + 1 if newest else 1
+    newest = max(_names(place), default="0")
+    number = int(newest.partition("-")[0]) + 1
     return place / f"{number:06d}-{secrets.token_hex(4)}"
 
 
@@ -94,6 +90,13 @@ def remove_older_form(folder: Path, *, before: float) -> tuple[int, int]:
             with suppress(OSError):  # it has versions as well
                 one.rmdir()
     return entries, freed
+
+
+def _names(place: Path) -> list[str]:
+    try:
+        return [entry.name for entry in os.scandir(place) if NAME.fullmatch(entry.name) and entry.is_dir()]
+    except OSError:
+        return []
 
 
 def _places(folder: Path) -> Iterator[Path]:
