@@ -136,14 +136,15 @@ class Cache:
     def usage(self) -> Usage:
         """Sizes and numbers of the entries, for each stage. Entries whose record or files do not fit are dropped."""
         stages: dict[str, tuple[int, int]] = {}
-        for version in versions.all_current(self.folder):
-            try:
-                record = read(version, version.parent.name)
-            except Damaged as damage:
-                self._drop(version, damage)
-                continue
-            size, count = stages.get(record["stage"], (0, 0))
-            stages[record["stage"]] = (size + versions.size(version), count + 1)
+        for version in versions.scan(self.folder)[0]:
+            if version.counts:
+                try:
+                    record = read(version.path, version.path.parent.name)
+                except Damaged as damage:
+                    self._drop(version.path, damage)
+                    continue
+                size, count = stages.get(record["stage"], (0, 0))
+                stages[record["stage"]] = (size + version.size, count + 1)
         return Usage(self.folder, sum(s for s, _ in stages.values()), sum(c for _, c in stages.values()), stages)
 
     def prune(
@@ -161,23 +162,21 @@ class Cache:
         except OSError as error:
             self._note(f"cache: {self.folder}: {error.strerror or error}; nothing is dropped")
             return 0, 0
-        current = sorted(
-            ((versions.used_at(place), versions.size(place), place) for place in versions.all_current(self.folder)),
-            key=lambda row: row[0],
-        )
-        total = sum(size for _, size, _ in current)
-        doomed = {place: versions.size(place) for place in versions.all_replaced(self.folder)}
+        found, older = versions.scan(self.folder)
+        doomed = {one.path: one.size for one in found if not one.counts}
+        current = sorted((one for one in found if one.counts), key=lambda one: one.used_at)
+        total = sum(one.size for one in current)
         freed = 0
-        for used_at, size, place in current:
-            old = older_seconds is not None and now - used_at > older_seconds
-            spared = now - used_at < spared_seconds or versions.name(place) in used
+        for one in current:
+            old = older_seconds is not None and now - one.used_at > older_seconds
+            spared = now - one.used_at < spared_seconds or versions.name(one.path) in used
             if (old or total - freed > limit_bytes) and not spared:
-                doomed[place] = size
-                freed += size
+                doomed[one.path] = one.size
+                freed += one.size
         removed = self._remove(doomed)
-        older = versions.remove_older_form(self.folder, before=now - spared_seconds)
+        more, freed_more = versions.remove_older_form(older, before=now - spared_seconds)
         self._sweep()
-        return len(removed) + older[0], sum(doomed[place] for place in removed) + older[1]
+        return len(removed) + more, sum(doomed[path] for path in removed) + freed_more
 
     def close(self) -> None:
         """Give up the lease, and bring the cache below its limit if this run stored something: else it did not grow."""

@@ -5,13 +5,24 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench_plugin.pipeline.cache.entry import RECORD, RETIRED
 
 NAME = re.compile(r"[0-9]{6,}-[0-9a-f]{8}")
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version on disk: its folder, whether it counts, when it was used last (seconds since the epoch), its bytes."""
+
+    path: Path
+    counts: bool
+    used_at: float
+    size: int
 
 
 def place(folder: Path, key: str) -> Path:
@@ -47,57 +58,50 @@ def retire(version: Path) -> None:
     (version / RETIRED).touch()
 
 
-def all_current(folder: Path) -> Iterator[Path]:
-    """The version that counts, of every recipe in a cache."""
-    for one in _places(folder):
-        version = current(one)
-        if version is not None:
-            yield version
+def scan(folder: Path) -> tuple[list[Version], list[Path]]:
+    """Every version in a cache, and the folders of entries from releases that had no versions."""
+    found: list[Version] = []
+    older: list[Path] = []
+    for group in _folders(f"{folder}/entries"):
+        for key in _folders(group):
+            inside = _listed(key)
+            if RECORD in inside:
+                older.append(Path(key))
+            newest = max(filter(NAME.fullmatch, inside), default="")
+            for one in filter(NAME.fullmatch, inside):
+                with suppress(OSError):  # another run has removed it in this moment
+                    files = {file.name: file.stat().st_size for file in os.scandir(f"{key}/{one}")}
+                    counts = one == newest and RETIRED not in files
+                    used_at = os.stat(f"{key}/{one}").st_mtime
+                    found.append(Version(Path(key, one), counts, used_at, sum(files.values())))
+    return found, older
 
 
-def all_replaced(folder: Path) -> Iterator[Path]:
-    """All other versions."""
-    for one in _places(folder):
-        counts = current(one)
-        yield from (version for version in below(one) if version != counts)
-
-
-def size(version: Path) -> int:
-    """Bytes of a version's files."""
-    total = 0
-    with suppress(FileNotFoundError):  # another run has removed it in this moment
-        for file in os.scandir(version):
-            total += file.stat().st_size
-    return total
-
-
-def used_at(version: Path) -> float:
-    """When a version was used last, in seconds since the epoch."""
-    with suppress(FileNotFoundError):
-        return version.stat().st_mtime
-    return 0.0
-
-
-def remove_older_form(folder: Path, *, before: float) -> tuple[int, int]:
-    """Remove the entries of releases that had no versions, if not used since ``before``; returns (entries, bytes)."""
+def remove_older_form(places: Iterable[Path], *, before: float) -> tuple[int, int]:
+    """Remove entries of releases that had no versions, if not used since ``before``; returns (entries, bytes)."""
     entries = freed = 0
-    for one in _places(folder):
-        if (one / RECORD).is_file() and used_at(one) <= before:
-            files = [path for path in one.iterdir() if path.is_file()]
-            entries, freed = entries + 1, freed + sum(path.stat().st_size for path in files)
-            for path in files:
-                path.unlink(missing_ok=True)
-            with suppress(OSError):  # it has versions as well
+    for one in places:
+        with suppress(OSError):  # another run has removed it in this moment, or it has versions as well
+            if one.stat().st_mtime <= before:
+                files = {path: path.stat().st_size for path in one.iterdir() if path.is_file()}
+                for path in files:
+                    path.unlink()
+                entries, freed = entries + 1, freed + sum(files.values())
                 one.rmdir()
     return entries, freed
 
 
 def _names(place: Path) -> list[str]:
+    return [name for name in _listed(place) if NAME.fullmatch(name)]
+
+
+def _folders(place: str) -> list[str]:
+    return [f"{place}/{name}" for name in _listed(place)]
+
+
+def _listed(place: str | Path) -> list[str]:
+    """The names in a folder; none where it is no folder, cannot be read, or was removed in this moment."""
     try:
-        return [entry.name for entry in os.scandir(place) if NAME.fullmatch(entry.name) and entry.is_dir()]
+        return os.listdir(place)
     except OSError:
         return []
-
-
-def _places(folder: Path) -> Iterator[Path]:
-    return (folder / "entries").glob("*/*")
