@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bench_plugin.pipeline.cache import Cache
+from bench_plugin.pipeline.cache.entry import Damaged, check_contents, read
 from tests.pipeline.stored import key_of, put, unsupported, version_of
 from tests.project import Project
 
@@ -56,7 +57,8 @@ def noticed(cache: Cache, name: str) -> bool:
     unused = run.get(key_of(name)) is None and following.get(key_of(name)) is None
     run.close()
     following.close()
-    return unused and len(said) == 1 and said[0].startswith(f"cache: {key_of(name)[:12]}: ")
+    removed = not list((cache.folder / "entries").glob(f"*/{key_of(name)}"))
+    return unused and removed and len(said) == 1 and said[0].startswith(f"cache: {key_of(name)[:12]}: ")
 
 
 def test_every_changed_byte_of_an_entry_is_noticed(cache: Cache) -> None:
@@ -122,6 +124,15 @@ def test_content_is_read_once_in_a_run(cache: Cache) -> None:
     assert run.get(key_of("arrays")) is not None, "not hashed again: a warm run is fast"
     run.close()
     assert noticed(cache, "arrays"), "the next run does"
+
+
+def test_a_file_that_cannot_be_read_is_not_believed(cache: Cache) -> None:
+    version = version_of(cache, "files")
+    record = read(version, key_of("files"))
+    check_contents(version, record)
+    (version / "files-0.onnx").unlink()
+    with pytest.raises(Damaged, match=r"files-0\.onnx cannot be read: No such file"):
+        check_contents(version, record)
 
 
 def test_a_file_that_is_missing_or_shorter_is_noticed_at_each_use(cache: Cache) -> None:

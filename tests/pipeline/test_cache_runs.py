@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from bench_plugin.pipeline.cache import Cache
 from tests.pipeline.stored import at, key_of, names, put, start, version_of
@@ -182,21 +184,24 @@ def test_a_stopped_process_that_holds_the_guard_delays_and_does_not_block(tmp_pa
     assert run.get(key_of("a")) is not None
 
 
-def test_two_plain_runs_beside_one_that_refreshes_lose_no_row(project: Project) -> None:
+@pytest.mark.parametrize("rounds", [1, pytest.param(20, marks=pytest.mark.nightly)])
+def test_two_plain_runs_beside_one_that_refreshes_lose_no_row(project: Project, rounds: int) -> None:
     project.model("a")
     project.model("b", "export:pause")
     assert project.run().code == 0
-    others = [
-        project.start(f"--bench-results={name}/results.jsonl", *more)
-        for name, more in (("refreshing", ("--bench-refresh",)), ("plain", ()))
-    ]
-    finished = project.run()
-    texts = [other.communicate(timeout=120)[0] for other in others]
-    assert [finished.code, *(other.returncode for other in others)] == [0, 0, 0], texts
-    for folder in ("reports", "refreshing", "plain"):
-        rows = (project.folder / folder / "results.jsonl").read_text().splitlines()
-        assert sum('"kind": "cell"' in row or '"kind":"cell"' in row for row in rows) == 4
-    assert not any("is not what was stored" in text for text in [finished.text, *texts])
+    for _ in range(rounds):
+        others = [
+            project.start(f"--bench-results={name}/results.jsonl", *more)
+            for name, more in (("refreshing", ["--bench-refresh"]), ("plain", []))
+        ]
+        finished = project.run()
+        texts = [other.communicate(timeout=120)[0] for other in others]
+        assert [finished.code, *(other.returncode for other in others)] == [0, 0, 0], texts
+        for folder in ("reports", "refreshing", "plain"):
+            rows = (project.folder / folder / "results.jsonl").read_text().splitlines()
+            assert sum(json.loads(row)["kind"] == "cell" for row in rows) == 4
+        said = [line for text in [finished.text, *texts] for line in text.splitlines() if "cache: " in line]
+        assert [line for line in said if "is being made by process" not in line] == []
 
 
 def test_arrays_are_those_of_the_version_that_was_found(tmp_path: Path) -> None:
