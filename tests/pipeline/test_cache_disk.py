@@ -14,7 +14,7 @@ import pytest
 
 from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.pipeline.cache import Cache
-from tests.pipeline.stored import key_of, put, start
+from tests.pipeline.stored import at, key_of, names, put, start
 from tests.project import Finished, Project
 
 MOUNTS = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="mounting a disk needs root")
@@ -141,6 +141,23 @@ def test_the_disk_fills_at_any_point(tmp_path: Path, kilobytes: int) -> None:
         assert all(ENDS in text for text in again), "nothing half-written counts"
         following.close()
         assert Cache(place).prune(limit_bytes=0)[0] == len([one for one in found if one])
+
+
+def test_a_run_on_a_full_disk_reads_in_peace(tmp_path: Path) -> None:
+    for name in "bc":
+        put(Cache(tmp_path), name)
+    script = """
+    import resource
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    put(cache, "a", arrays={"x": np.zeros(10_000_000)})
+    cache.get(key_of("b"))
+    print("read", flush=True)
+    sys.stdin.read()
+    """
+    with at(tmp_path, script, f"cache: {tmp_path}: File too large; {ENDS}") as process:
+        assert process.stdout is not None and process.stdout.readline() == "read\n"
+        assert Cache(tmp_path).prune(limit_bytes=0)[0] == 1
+    assert names(Cache(tmp_path)) == {"b"}
 
 
 def test_a_file_that_cannot_be_read_is_no_fault_of_the_cache(tmp_path: Path) -> None:

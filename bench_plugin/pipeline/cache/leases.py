@@ -47,7 +47,7 @@ class Lease:
         with self._lock:
             if version in self._held:
                 return
-            line = f"{version}\n".encode()
+            line = f"\n{version}\n".encode()  # apart from a line that was cut by a full disk
             if self._file.write(line) != len(line):
                 raise OSError(f"{self._path} could not be written")
             self._held.add(version)

@@ -109,6 +109,8 @@ class Cache:
         if failure is not None and not failure.storable:
             raise ValueError(f"a {failure.symptom} depends on more than its recipe and is never stored")
         kept = Entry(meta, arrays, files, failure, seconds, peak_bytes)
+        if not self._storing:
+            return kept
         with ExitStack() as opened:
             sources = {name: opened.enter_context(path.open("rb")) for name, path in files.items()}
             try:
@@ -201,7 +203,7 @@ class Cache:
         try:
             lease = self._leased()
             if lease is None:
-                return versions.current(place)  # this run writes nothing any more
+                return versions.current(place)
             blocked = self._guard.blocked
             with self._guard.held(exclusive=False) as guarded:
                 if not guarded:
@@ -217,14 +219,14 @@ class Cache:
             return versions.current(place)
 
     def _leased(self) -> Lease | None:
-        """The lease of this run, made at first use; None when nothing can be stored. Raises OSError."""
+        """The lease of this run, made at first use; None when it cannot be made any more. Raises OSError."""
         with self._lock:
             if self._lease is None and self._storing and not self._closed:
                 self._lease = Lease(self.folder / "leases")
                 for name, text in (("CACHEDIR.TAG", TAG), (".gitignore", "*\n")):
                     if not (self.folder / name).exists():
                         (self.folder / name).write_text(text, "utf-8")
-            return self._lease if self._storing else None
+            return self._lease
 
     def _put(self, lease: Lease, key: str, stage: str, kept: Entry, sources: Mapping[str, IO[bytes]]) -> Entry:
         making = self.folder / "making" / lease.name / secrets.token_hex(4)
@@ -315,5 +317,5 @@ class Cache:
         with self._lock:
             first, self._storing = self._storing, False
         if first:
-            reason = "it is not a folder" if self.folder.is_file() else error.strerror or str(error)
+            reason = "it is not a folder" if os.path.isfile(self.folder) else error.strerror or str(error)
             self._note(f"cache: {self.folder}: {reason}; the run goes on without storing")
