@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bench_plugin.pipeline.cache import Cache
+from bench_plugin.pipeline.cache.leases import Guard
 from tests.pipeline.stored import at, key_of, names, put, start, version_of
 from tests.project import Project
 
@@ -160,6 +161,36 @@ def test_a_damaged_entry_stays_for_the_run_that_verified_it(tmp_path: Path) -> N
         put(run, "a", 2)
         found = Cache(tmp_path).get(key_of("a"))
         assert found is not None and found.arrays["x"][0] == 2
+
+
+def test_nothing_is_removed_while_another_run_chooses_what_it_reads(tmp_path: Path) -> None:
+    for name in "ab":
+        put(Cache(tmp_path), name)
+    run = Cache(tmp_path)
+    with Guard(tmp_path / "locks/guard").held(exclusive=False) as chosen:
+        assert chosen
+        assert run.get(key_of("a")) is not None, "others choose at the same time"
+        assert run.prune(limit_bytes=0) == (0, 0)
+    assert run.prune(limit_bytes=0)[0] == 1
+
+
+def test_a_folder_that_is_removed_while_it_is_empty_loses_no_entry(tmp_path: Path) -> None:
+    script = """
+    from contextlib import suppress
+    keys = [key_of(str(number)) for number in range(300)]
+    print("ready", flush=True)
+    while True:
+        for key in keys:
+            with suppress(OSError):
+                os.rmdir(folder / "entries" / key[:2] / key)
+    """
+    said: list[str] = []
+    cache = Cache(tmp_path, note=said.append)
+    with at(tmp_path, script, "ready"):
+        for number in range(300):
+            put(cache, str(number), number)
+    assert said == []
+    assert cache.usage().entries == 300
 
 
 def test_a_stopped_process_that_holds_the_guard_delays_and_does_not_block(tmp_path: Path) -> None:
