@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench_plugin.cli.shared.arguments import Actions, add_json
-from bench_plugin.cli.shared.output import print_json
+from bench_plugin.cli.shared.output import note, print_json
 from bench_plugin.domain.settings import settings_here
 from bench_plugin.pipeline.cache import LIMIT_BYTES, Cache, Usage, default_folder
 
@@ -65,7 +65,7 @@ def _prune(args: argparse.Namespace) -> int:
 
 
 def _cache(args: argparse.Namespace) -> Cache:
-    return Cache(args.cache or settings_here().cache or default_folder())
+    return Cache(args.cache or settings_here().cache or default_folder(), note=note)
 
 
 def _plain(usage: Usage) -> dict[str, object]:

@@ -51,7 +51,13 @@ def cache_root() -> Path:
 
 
 def scratch_folder(name: str) -> Path:
-    """A new folder for temporary files of the run, below the cache folder; the caller must remove it."""
+    """A new folder for temporary files of the run; the caller must remove it.
+
+    It lies below the cache folder, or in the system's folder for temporary files where that cannot be written.
+    """
     base = cache_root() / "scratch"
-    base.mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=base))
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=base))
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix=f"bench-{name}-"))

@@ -153,7 +153,7 @@ class Stages:
         return done
 
     def _find_or_make(self, key: str, task: Task) -> Done:
-        with self._cache.lock(key):
+        with self._cache.lock(key, f"the stage {task.stage} of {task.adapter}"):
             entry = None if self._refresh and task.refreshed else self._cache.get(key)
             if entry is not None:
                 return Done(

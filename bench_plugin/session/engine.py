@@ -75,6 +75,7 @@ class Engine:
 
     def close(self) -> None:
         """Cancel the waiting cells, and end every agent and the guardian."""
+        self._parts.cache.cancel()
         self._schedule.close()
         self._needed.close()
         self._parts.pool.close()

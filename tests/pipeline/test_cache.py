@@ -88,7 +88,7 @@ def test_a_crash_is_never_stored_an_exception_is(project: Project) -> None:
 def test_a_corrupt_entry_is_dropped(project: Project) -> None:
     project.model("a")
     project.run()
-    for path in (project.folder / "cache/entries").glob("*/*/*.npy"):
+    for path in (project.folder / "cache/entries").glob("*/*/*/*.npy"):
         path.write_bytes(path.read_bytes()[:-1] + b"?")
     again = project.run()
     assert "is not what was stored" in again.text

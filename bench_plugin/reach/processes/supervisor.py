@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench_plugin.agent.channel import Channel
 from bench_plugin.domain.errors import BenchError
-from bench_plugin.domain.paths import cache_root
+from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.given_files import GivenFiles
 from bench_plugin.reach.processes.memory import resident
@@ -78,9 +78,7 @@ class AgentPool:
         self._environments = environments
         self._logs = folder
         self._adapters = adapters
-        base = scratch or cache_root() / "scratch"
-        base.mkdir(parents=True, exist_ok=True)
-        self._scratch = Path(tempfile.mkdtemp(prefix="run-", dir=base))
+        self._scratch = Path(tempfile.mkdtemp(prefix="run-", dir=scratch)) if scratch else scratch_folder("run")
         self._nursery = Nursery(self._scratch)
         self._places: dict[tuple[str, str], _Place] = {}
         self._lock = threading.Lock()
