@@ -30,9 +30,17 @@ class OnnxFile:
     weights: Weights | None = None
 
 
+# The stages that run what is tested and what it is compared with. The others run the benchmark's own tools, which keep
+# nothing between their calls, and training, which takes too long.
+COMPARED = frozenset({"export", "import", "compile", "run", "reference"})
+
+
 @dataclass(frozen=True)
 class CellRun:
-    """One computation of one cell. The stages that it obtains are credited to its log: time, memory, cache, retries."""
+    """One computation of one cell. The stages that it obtains are credited to its log: time, memory, cache, retries.
+
+    If it is ``fresh``, the stages that are compared are made by processes that had done nothing before.
+    """
 
     cell: Cell
     model: Model
@@ -40,13 +48,20 @@ class CellRun:
     judge: Judge
     tasks: Tasks
     recorder: StageRecorder
+    fresh: bool = False
 
     def obtain(self, name: str, task: Task) -> Done:
         """Obtain a stage and credit it to the cell as ``name``.
 
         Raises EnvironmentMissing when its toolchain cannot be installed.
         """
-        return self.log.credit(name, self.recorder.obtain(self.cell, name, task))
+        fresh = self.fresh and name in COMPARED
+        return self.log.credit(name, self.recorder.obtain(self.cell, name, task, fresh=fresh))
+
+    @property
+    def used(self) -> bool:
+        """Whether a stage that was compared came from a process that had done something before."""
+        return not COMPARED.isdisjoint(self.log.used)
 
     def uncredited(self, task: Task) -> Done:
         """Obtain a stage without crediting it to this cell, because another cell is credited with it."""

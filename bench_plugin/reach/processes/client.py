@@ -66,7 +66,7 @@ class AgentFailure(BenchError):
 
     def __init__(
         self, symptom: str, message: str, *, stage: str | None = None, detail: str = "", log: str = "",
-        signal: int | None = None, types: tuple[str, ...] = (),
+        signal: int | None = None, types: tuple[str, ...] = (), cause: str = "",
     ) -> None:  # fmt: skip
         super().__init__(message)
         self.symptom = symptom
@@ -76,6 +76,7 @@ class AgentFailure(BenchError):
         self.log = log
         self.signal = signal
         self.types = types
+        self.cause = cause
 
 
 class Process(Protocol):
@@ -247,6 +248,7 @@ class Agent:
         return AgentFailure(
             str(meta.get("symptom", "harness")), str(meta.get("message", "")), detail=str(meta.get("detail", "")),
             stage=str(meta.get("stage") or "") or stage, log=str(self.log), types=tuple(meta.get("types", ())),
+            cause=str(meta.get("cause", "")),
         )  # fmt: skip
 
     def _gone(self, stage: str | None, within: bool) -> AgentFailure:
