@@ -1,4 +1,4 @@
-"""What a failure comes from: each row of the table of the environment, and what an adapter declares as its tool's own."""
+"""What a failure comes from: each row of the table of the environment, and exceptions that an adapter declares."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_package_s_exceptions_are_its_types_and_what_it_lets_through() -> None
         raise ZeroDivisionError
 
     for given in ("{", "[" * 3):
-        with pytest.raises(ValueError) as caught:  # noqa: PT011 - the type is json's own
+        with pytest.raises(ValueError) as caught:
             json.loads(given)
         assert causes.cause_of(caught.value, OWN) == causes.TOOL
     with pytest.raises(TypeError) as through:  # a built-in type, out of json's frames
