@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.cell_log import CellLog
@@ -30,9 +31,14 @@ class OnnxFile:
     weights: Weights | None = None
 
 
-# The stages that run what is tested and what it is compared with. The others run the benchmark's own tools, which keep
-# nothing between their calls, and training, which takes too long.
-COMPARED = frozenset({"export", "import", "compile", "run", "reference"})
+# The stages that run what a check tests and what it compares with. The others run the benchmark's own tools, which keep
+# nothing between their calls; the file that an importer or a compiler is given is judged by the cell of its export.
+COMPARED: Mapping[Check, frozenset[str]] = {
+    Check.EXPORT: frozenset({"export", "reference", "run"}),
+    Check.IMPORT: frozenset({"import", "run"}),
+    Check.EQUIVALENCE: frozenset({"compile", "run", "reference"}),
+    Check.QUALITY: frozenset({"compile", "run", "reference"}),
+}
 
 
 @dataclass(frozen=True)
@@ -55,13 +61,13 @@ class CellRun:
 
         Raises EnvironmentMissing when its toolchain cannot be installed.
         """
-        fresh = self.fresh and name in COMPARED
+        fresh = self.fresh and name in COMPARED[self.cell.check]
         return self.log.credit(name, self.recorder.obtain(self.cell, name, task, fresh=fresh))
 
     @property
     def used(self) -> bool:
         """Whether a stage that was compared came from a process that had done something before."""
-        return not COMPARED.isdisjoint(self.log.used)
+        return not COMPARED[self.cell.check].isdisjoint(self.log.used)
 
     def uncredited(self, task: Task) -> Done:
         """Obtain a stage without crediting it to this cell, because another cell is credited with it."""

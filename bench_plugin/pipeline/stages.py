@@ -34,7 +34,8 @@ class CallSpec:
     """A call of one operation of an adapter.
 
     ``arrays`` makes the arrays to send, of any shapes and dtypes. ``prefix`` stands before the names of the results.
-    The failure of an ``optional`` call is a part of the stage's result and does not fail the stage.
+    The failure of an ``optional`` call is a part of the stage's result and does not fail the stage; but with one that
+    may be gone tomorrow, the result is not stored.
     """
 
     operation: str
@@ -71,7 +72,8 @@ class Done(Attempted):
     """A finished stage: metadata by operation, arrays (of any shapes and dtypes) and files by name; or its failure.
 
     ``seconds`` is by announced stage, as the agent measured it; ``peak`` is the largest resident memory in bytes;
-    ``key`` is the recipe. ``made`` tells the attempt that made it from any other of the same recipe.
+    ``key`` is the recipe. ``made`` tells the attempt that made it from any other of the same recipe. ``storable`` is
+    false for a result that holds the failure of an optional call that must not be stored.
     """
 
     key: str = ""
@@ -82,6 +84,7 @@ class Done(Attempted):
     peak: int = 0
     cached: bool = False
     made: str = ""
+    storable: bool = True
 
 
 class Stages:
@@ -183,7 +186,7 @@ class Stages:
 
     def _stored(self, key: str, task: Task, done: Done) -> Done:
         """The result as the cache will give it back, or as it is where it must not be stored."""
-        if done.failure is not None and not done.failure.storable:
+        if not done.storable or (done.failure is not None and not done.failure.storable):
             return done
         made = os.urandom(8).hex()
         stored = self._cache.put(
@@ -235,7 +238,7 @@ def perform(agent: Agent, task: Task, key: str = "") -> Done:
     arrays: dict[str, Any] = {}
     files: dict[str, Path] = {}
     seconds: dict[str, float] = {}
-    peak = 0
+    peak, storable = 0, True
     for call in task.calls:
         try:
             answer = agent.call(
@@ -247,6 +250,7 @@ def perform(agent: Agent, task: Task, key: str = "") -> Done:
             if not call.optional:
                 return Done(key=key, meta=meta, failure=failure, seconds=seconds, peak=peak, fresh=fresh)
             meta[call.prefix + call.operation] = {"failure": f"{failure.symptom}: {failure.message}"}
+            storable = failure.storable or (failure.symptom is Symptom.EXCEPTION and failure.confirmable)
             break
         meta[call.prefix + call.operation] = answer.meta
         arrays.update({call.prefix + name: value for name, value in answer.arrays.items()})
@@ -255,7 +259,8 @@ def perform(agent: Agent, task: Task, key: str = "") -> Done:
             seconds[name] = seconds.get(name, 0.0) + value
         peak = max(peak, answer.peak_bytes)
     return Done(
-        key=key, meta=meta, arrays=arrays, files=files, failure=None, seconds=seconds, peak=peak, fresh=fresh
+        key=key, meta=meta, arrays=arrays, files=files, failure=None, seconds=seconds, peak=peak, fresh=fresh,
+        storable=storable,
     )  # fmt: skip
 
 

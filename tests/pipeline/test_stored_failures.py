@@ -45,6 +45,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, tools_python: Path) -> Runs:
     project.model("a_first")  # so that the agent has served a call before any other model
     for name, (fault, _) in PASSING.items():
         project.model(name, f"export:{fault}?{flag}")
+    project.model("optional", f"again:no-space?{flag}")
     for name, fault in {**LASTING, **USED}.items():
         project.model(name, fault)
     cold = project.run()
@@ -62,6 +63,11 @@ def test_what_speaks_of_the_environment_is_gone_with_its_cause(runs: Runs, name:
     assert runs.cold.verdict(name) == PASSING[name][1]
     assert "confirmed" not in row(runs.cold, name)["retry"]
     assert runs.warm.verdict(name) == ("supported", None, None)
+
+
+def test_what_an_optional_call_says_of_the_environment_is_not_stored_either(runs: Runs) -> None:
+    assert "No space left on device" in row(runs.cold, "optional", "import")["numbers"]["dynamic"]
+    assert row(runs.warm, "optional", "import")["numbers"]["dynamic"] == "preserved"
 
 
 def test_an_exception_that_the_adapter_declares_is_stored(runs: Runs) -> None:
