@@ -136,3 +136,16 @@ def test_the_run_says_how_many_of_both_there_were(runs: Runs) -> None:
     assert f"{CARRIED} in {carried} cells: what fresh processes gave counts" in runs.cold.text
     assert f"mismatches of used processes, repeated in fresh ones: {repeated}" in runs.cold.text
     assert CARRIED not in runs.warm.text and "mismatches of used processes" not in runs.warm.text
+
+
+def test_a_mismatch_of_an_entry_that_a_used_process_made_is_repeated(project: Project) -> None:
+    project.model("a_first")
+    project.model("b_leaky", "export:used-wrong")
+    strict = (project.folder / "test_models.py").read_text()
+    loose = "@pytest.mark.tolerance(floor=0.5, cap=0.5)\n@pytest.mark.bench"
+    project.write("test_models.py", strict.replace("@pytest.mark.bench", loose))
+    assert row(project.run("-k", "export"), "b_leaky")["status"] != "mismatch"
+    project.write("test_models.py", strict)
+    found = row(project.run("-k", "export"), "b_leaky")
+    assert (found["status"], found["flags"]) == ("supported", [CARRIED])
+    assert found["retry"]["mismatch"] is True
