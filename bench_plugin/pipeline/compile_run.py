@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from bench_plugin.domain.cell import Cell
-from bench_plugin.domain.outcome import Cause
 from bench_plugin.pipeline.retry import Attempted, settled
-from bench_plugin.pipeline.stages import Done, Task, failure_of, perform
+from bench_plugin.pipeline.stages import Done, Task, not_started, perform
 from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
@@ -110,9 +109,8 @@ class CompileRun:
         place = (task.toolchain, f"{self._name}-{task.role}")
         try:
             agent = self._agent(place, fresh=fresh)
-        except AgentFailure as error:  # an agent that does not start says nothing of the subject
-            failure = replace(failure_of(error, task.stage), cause=Cause.ENVIRONMENT)
-            return Done(failure=failure, fresh=True)
+        except AgentFailure as error:
+            return not_started(error, task.stage)
         return perform(agent, task)
 
     def _prepare(self, place: tuple[str, str], adapter: str) -> None:

@@ -197,8 +197,11 @@ class Stages:
 
     def _attempt(self, key: str, task: Task, *, fresh: bool) -> Done:
         toolchain = task.toolchain or self._catalog[task.adapter].toolchain
-        with self._pool.lease(toolchain, role=task.role, fresh=fresh, affinity=task.affinity) as agent:
-            return perform(agent, task, key)
+        try:
+            with self._pool.lease(toolchain, role=task.role, fresh=fresh, affinity=task.affinity) as agent:
+                return perform(agent, task, key)
+        except AgentFailure as error:
+            return not_started(error, task.stage, key)
 
 
 def _of_entry(key: str, entry: Entry) -> Done:
@@ -262,6 +265,12 @@ def perform(agent: Agent, task: Task, key: str = "") -> Done:
         key=key, meta=meta, arrays=arrays, files=files, failure=None, seconds=seconds, peak=peak, fresh=fresh,
         storable=storable,
     )  # fmt: skip
+
+
+def not_started(error: AgentFailure, stage: Stage, key: str = "") -> Done:
+    """The result of a task whose agent did not start, which says nothing of what the task is about."""
+    failure = replace(failure_of(error, stage), symptom=Symptom.HARNESS, cause=Cause.ENVIRONMENT)
+    return Done(key=key, failure=failure, fresh=True)
 
 
 def failure_of(error: AgentFailure, stage: Stage) -> Failure:

@@ -149,3 +149,13 @@ def test_a_mismatch_of_an_entry_that_a_used_process_made_is_repeated(project: Pr
     found = row(project.run("-k", "export"), "b_leaky")
     assert (found["status"], found["flags"]) == ("supported", [CARRIED])
     assert found["retry"]["mismatch"] is True
+
+
+def test_an_agent_that_does_not_start_is_a_fault_of_the_harness(project: Project) -> None:
+    project.model("a")
+    python = project.write("python", "#!/bin/sh\nexit 3\n")
+    python.chmod(0o755)
+    project.write("toolchains/fake.toml", f'title = "Fake"\npython = "{python}"\nmemory_gb = 0.5\n')
+    finished = project.run("-k", "export")
+    assert finished.verdict("a") == ("ERROR", "export", "harness")
+    assert "the agent ended with exit code 3" in row(finished, "a")["reason"]
