@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from bench_plugin.domain.errors import BenchError
+from bench_plugin.pipeline.retry import CARRIED
 from bench_plugin.report.entries import header_of
 from bench_plugin.report.formats.terminal import lines
 from bench_plugin.report.pages.page import Page
@@ -156,6 +157,8 @@ def _show(run: Run, config: pytest.Config, terminal: Any) -> None:
         return
     _draw_grids(terminal, pages)
     _write_counts(terminal, run, pages)
+    for line in repeats_lines(rows.rows):
+        terminal.write_line(line)
     start = config.invocation_params.dir
     for written in paths:
         suffixes = ",".join(path.suffix[1:] for path in written)
@@ -216,6 +219,18 @@ def _write_counts(terminal: Any, run: Run, pages: Sequence[Page]) -> None:
     )
     if known := known_failures(pages):
         terminal.write_line(f"known failures: {known} (-rx lists them)")
+
+
+def repeats_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How many cells depended on what their process had done before, and how many mismatches were repeated."""
+    cells = [row for row in rows if row["kind"] == "cell"]
+    carried = sum(CARRIED in row["flags"] for row in cells)
+    repeated = sum(bool(row["retry"].get("mismatch")) for row in cells)
+    counts = {
+        f"{CARRIED} in {carried} cells: what fresh processes gave counts": carried,
+        f"mismatches of used processes, repeated in fresh ones: {repeated}": repeated,
+    }
+    return [line for line, count in counts.items() if count]
 
 
 def _shown(path: Path, start: Path) -> str:

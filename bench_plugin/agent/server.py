@@ -10,7 +10,7 @@ import sys
 import traceback
 from typing import Any, Dict, List, Optional, Type
 
-from bench_plugin.agent import modules, wire
+from bench_plugin.agent import causes, modules, wire
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported, VersionSkew, symptom_of, type_names
 from bench_plugin.agent.channel import Channel, Closed
 from bench_plugin.agent.contract import OPERATIONS, Call, Malformed, Place, record_of
@@ -72,6 +72,7 @@ class Server:
         self._adapters: Dict[str, Loaded] = {}
         self._peak = PeakMemory()
         self._stage = ""
+        self._declared: List[Dict[str, str]] = []  # the rows of ``errors`` that hold for the call
 
     def serve(self) -> None:
         """Answer requests until ``bye``, the end of the connection, or bytes that are not a frame.
@@ -95,7 +96,7 @@ class Server:
                 self._report(frame.call, error)
 
     def _answer(self, frame: wire.Frame) -> None:
-        self._stage = ""
+        self._stage, self._declared = "", []
         if frame.kind == wire.CALL:
             self._call(frame)
         elif frame.kind == wire.LOAD:
@@ -140,6 +141,9 @@ class Server:
         operation = str(meta["operation"])
         if operation not in loaded.declaration.get("operations", ()):
             raise Refused("adapter %s has no operation %r" % (meta["adapter"], operation))
+        self._declared = [
+            row for row in loaded.declaration.get("errors", ()) if row.get("operation", operation) == operation
+        ]
         watch = Stopwatch()
 
         def announce(stage: str) -> None:
@@ -170,8 +174,11 @@ class Server:
         sys.stderr.write(detail)
         sys.stderr.flush()
         text = _message(error)
+        symptom = "harness" if isinstance(error, (Refused, Malformed, wire.WireError)) else symptom_of(error)
+        if symptom == "exception" and causes.out_of_memory(error):
+            symptom = "out-of-memory"
         meta = {
-            "symptom": "harness" if isinstance(error, (Refused, Malformed, wire.WireError)) else symptom_of(error),
+            "symptom": symptom, "cause": causes.cause_of(error, self._declared),
             "message": bounded(text, 4096), "detail": bounded(detail, DETAIL_BYTES), "types": type_names(error),
             "stage": self._stage,
         }  # fmt: skip

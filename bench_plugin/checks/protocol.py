@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.outcome import Outcome
+from bench_plugin.domain.errors import EnvironmentMissing
+from bench_plugin.domain.outcome import Outcome, Status, Symptom
 from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.cache import Cache
 from bench_plugin.pipeline.cell_log import CellLog
-from bench_plugin.pipeline.cell_run import CellRun
+from bench_plugin.pipeline.cell_run import CellRun, InputChanged
 from bench_plugin.pipeline.judge import Judge
+from bench_plugin.pipeline.retry import with_repeat
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Stages
@@ -43,15 +44,33 @@ class Parts:
     versions: Callable[[Cell], Mapping[str, str]]
     closing: list[Callable[[], None]] = field(default_factory=list)
 
-    @contextmanager
-    def cell_run(self, request: Request) -> Iterator[CellRun]:
+    def computed(self, request: Request, compute: Callable[[CellRun], Outcome]) -> Outcome:
+        """The outcome of a model's cell by ``compute``; a missing environment is one too.
+
+        A mismatch from used processes is computed again with fresh ones, and what they give counts (retry.py).
+        """
+        first = self._cell_run(request)
+        outcome = self._once(first, compute)
+        if outcome.symptom is not Symptom.MISMATCH or not first.used:
+            return outcome
+        again = self._once(self._cell_run(request, fresh=True), compute)
+        return with_repeat(again, outcome)
+
+    def _once(self, run: CellRun, compute: Callable[[CellRun], Outcome]) -> Outcome:
+        try:
+            return compute(run)
+        except InputChanged as changed:
+            return run.failed(changed.failure)
+        except EnvironmentMissing as missing:
+            return run.log.outcome(Status.NOT_PROVIDED, str(missing))
+        finally:
+            self.recorder.finished(run.cell)
+
+    def _cell_run(self, request: Request, *, fresh: bool = False) -> CellRun:
         """The computation of a model's cell, with its own log and judge."""
         cell = request.cell
         model, log = self.workspace.models[cell.model], CellLog(self.versions(cell))
-        try:
-            yield CellRun(cell, model, log, Judge(request.tolerances), self.tasks, self.recorder)
-        finally:
-            self.recorder.finished(cell)
+        return CellRun(cell, model, log, Judge(request.tolerances), self.tasks, self.recorder, fresh)
 
 
 @dataclass(frozen=True)

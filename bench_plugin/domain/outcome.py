@@ -66,8 +66,19 @@ STATUS_OF_SYMPTOM: Mapping[Symptom, Status] = {
     Symptom.BOARD_LOST: Status.BOARD_LOST,
 }
 
-# Failures of a stage that depend only on its recipe, so that they may be stored in the cache.
-STORABLE_SYMPTOMS = frozenset({Symptom.EXCEPTION, Symptom.UNSUPPORTED, Symptom.INVALID_MODEL})
+# What a tool says of the model, which depends on the recipe alone unless it speaks of the environment.
+STORABLE_SYMPTOMS = frozenset({Symptom.UNSUPPORTED, Symptom.INVALID_MODEL})
+
+# Failures that may be stored once they came twice in fresh processes.
+CONFIRMABLE_SYMPTOMS = frozenset({Symptom.EXCEPTION, Symptom.CRASH})
+
+
+class Cause(StrEnum):
+    """What a failure comes from, as far as it is known (agent/causes.py)."""
+
+    TOOL = "tool"
+    ENVIRONMENT = "environment"
+    UNKNOWN = ""
 
 
 @dataclass(frozen=True)
@@ -76,7 +87,8 @@ class Failure:
 
     ``message`` is the first useful line of the real cause, ``detail`` the whole text, such as a traceback, already cut
     to a bounded length. ``log`` is the path of the agent's log, ``signal`` the number of a signal that ended the agent.
-    ``types`` are the class names of the agent's exception, most derived first.
+    ``types`` are the class names of the agent's exception, most derived first. ``cause`` says whether it is the tool's
+    own, ``confirmed`` that it came twice with one signature, each time in a process that had done nothing before.
     """
 
     stage: Stage
@@ -86,11 +98,36 @@ class Failure:
     log: str = ""
     signal: int | None = None
     types: tuple[str, ...] = ()
+    cause: Cause = Cause.UNKNOWN
+    confirmed: bool = False
 
     @property
     def storable(self) -> bool:
-        """Whether it depends on nothing but its recipe, so that a later run may use it without a new attempt."""
-        return self.symptom in STORABLE_SYMPTOMS
+        """Whether it depends on nothing but its recipe, so that a later run may use it without a new attempt.
+
+        That holds for what the tool says of the model, for exceptions that the adapter declares as the tool's own, and
+        for what was confirmed; never for what speaks of the environment, such as an absent program or a full disk.
+        """
+        if self.cause == Cause.ENVIRONMENT:
+            return False
+        declared = self.symptom == Symptom.EXCEPTION and self.cause == Cause.TOOL
+        return self.symptom in STORABLE_SYMPTOMS or declared or (self.confirmable and self.confirmed)
+
+    @property
+    def confirmable(self) -> bool:
+        """Whether it may be stored once it came twice in fresh processes with one signature."""
+        return self.symptom in CONFIRMABLE_SYMPTOMS and self.cause != Cause.ENVIRONMENT
+
+    @property
+    def signature(self) -> tuple[str, str, int | None, str]:
+        """What two attempts that fail alike have in common: stage, symptom, signal, and message without what varies."""
+        text = re.sub(r"0x[0-9a-fA-F]+|(?<![\w.])/[^\s'\":]+", "PLACE", self.message)  # addresses, and files of a call
+        return str(self.stage), str(self.symptom), self.signal, normalised(text)
+
+    @property
+    def not_provided(self) -> bool:
+        """Whether the adapter says that something which it needs is not on this machine."""
+        return bool(self.types) and self.types[0].rpartition(".")[2] == "NotProvided"
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,14 @@ PrecisionName: Any = _literal[tuple(PRECISIONS)]
 GraphName = Literal["original", "qdq", "dynamic", "w16", "w16-all", "fp16"]
 
 
+def _check_pattern(pattern: str) -> None:
+    """Raises ValueError for a pattern that is not a regular expression."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"pattern is not a regular expression: {error}") from error
+
+
 class ConverterRecord(Record, frozen=True):
     """An exporter to ONNX, or an importer from it."""
 
@@ -48,10 +56,27 @@ class UnsupportedRecord(Record, frozen=True):
 
     def __post_init__(self) -> None:
         """Raises ValueError for a pattern that is not a regular expression."""
-        try:
-            re.compile(self.pattern)
-        except re.error as error:
-            raise ValueError(f"pattern is not a regular expression: {error}") from error
+        _check_pattern(self.pattern)
+
+
+class ErrorRecord(Record, frozen=True):
+    """Exceptions that are the tool's own: they depend on the call alone, so the cache may store them at once.
+
+    All conditions that are given must hold. A failure that speaks of the environment is never the tool's own.
+    """
+
+    package: Annotated[str, about("the tool's Python package: it defines the type, or it raised below the adapter")] = (
+        ""
+    )
+    exception: Annotated[str, about("the name of the exception's type")] = ""
+    pattern: Annotated[str, about("a regular expression, searched in its message (default: any)")] = ""
+    operation: Annotated[str, about("the operation that raises it (default: any)")] = ""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a row without a package or an exception, or with a pattern that is not valid."""
+        if not self.package and not self.exception:
+            raise ValueError("a row of errors needs a package or an exception")
+        _check_pattern(self.pattern)
 
 
 class AdapterRecord(Record, frozen=True, kw_only=True):
@@ -67,6 +92,7 @@ class AdapterRecord(Record, frozen=True, kw_only=True):
     uses: Annotated[Texts, about("other adapters that it imports")] = ()
     imports: Annotated[Texts, about("slow modules that its process imports while another process works")] = ()
     unsupported: Annotated[tuple[UnsupportedRecord, ...], about("exceptions that say: not supported")] = ()
+    errors: Annotated[tuple[ErrorRecord, ...], about("exceptions that are the tool's own")] = ()
     on_request: Annotated[bool, about("run only when it is named")] = False
     precisions: Annotated[
         dict[PrecisionName, tuple[GraphName, ...]] | tuple[PrecisionName, ...],

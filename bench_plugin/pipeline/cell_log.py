@@ -7,6 +7,7 @@ from typing import Any
 
 from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Failure, Outcome, Stage, Status, Symptom
+from bench_plugin.pipeline.retry import CARRIED
 from bench_plugin.pipeline.stages import Done
 
 
@@ -14,13 +15,15 @@ class CellLog:
     """What one computation of one cell gathers; not shared with other threads.
 
     ``timings`` are seconds by stage, ``peaks`` bytes of resident memory by stage, ``cached`` the stages that came from
-    the cache, ``numbers`` the figures that the row documents (results/numbers.py).
+    the cache, ``used`` those that a process made which had done something before, ``numbers`` the figures that the row
+    documents (results/numbers.py).
     """
 
     def __init__(self, versions: Mapping[str, str]) -> None:
         self.timings: dict[str, float] = {}
         self.peaks: dict[str, int] = {}
         self.cached: list[str] = []
+        self.used: list[str] = []
         self.flags: list[str] = []
         self.numbers: dict[str, Any] = {}
         self.artefacts: dict[str, Any] = {}
@@ -38,12 +41,20 @@ class CellLog:
         self.peaks[name] = max(self.peaks.get(name, 0), done.peak)
         if done.cached:
             self.cached.append(name)
-        if done.retry:
-            self.retry = dict(done.retry)
+        if not done.fresh:
+            self.used.append(name)
+        self.note_retry(done.retry)
         for meta in done.meta.values():
             for shim in meta.get("shims", []) if isinstance(meta, Mapping) else []:
                 self.flag(f"shim: {shim}")
         return done
+
+    def note_retry(self, retry: Mapping[str, Any]) -> None:
+        """Add what the row says of a repeated call; a result that depended on an agent's past is flagged."""
+        if retry:
+            self.retry = dict(retry)
+        if retry.get("symptom"):
+            self.flag(CARRIED)
 
     def note_file(self, described: Mapping[str, Any]) -> None:
         """Add what onnx's checker says of the cell's ONNX file; an invalid file is flagged with the objection."""
@@ -58,8 +69,10 @@ class CellLog:
             self.flags.append(text)
 
     def failed(self, failure: Failure) -> Outcome:
-        """The outcome of a cell whose stage failed."""
+        """The outcome of a cell whose stage failed; ``Not provided`` where the adapter lacks something here."""
         reason = failure.message or f"{failure.stage} ended with {failure.symptom}"
+        if failure.not_provided:
+            return self.outcome(Status.NOT_PROVIDED, reason)
         if failure.symptom is Symptom.EXCEPTION and failure.types:  # the message of a KeyError is only the key
             reason = f"{failure.types[0].rpartition('.')[2]}: {reason}"
         return self.outcome(

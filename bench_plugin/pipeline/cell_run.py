@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.cell_log import CellLog
@@ -45,9 +46,22 @@ class OnnxFile:
         return self.given.path
 
 
+# The stages that run what a check tests and what it compares with. The others run the benchmark's own tools, which keep
+# nothing between their calls; the file that an importer or a compiler is given is judged by the cell of its export.
+COMPARED: Mapping[Check, frozenset[str]] = {
+    Check.EXPORT: frozenset({"export", "reference", "run"}),
+    Check.IMPORT: frozenset({"import", "run"}),
+    Check.EQUIVALENCE: frozenset({"compile", "run", "reference"}),
+    Check.QUALITY: frozenset({"compile", "run", "reference"}),
+}
+
+
 @dataclass(frozen=True)
 class CellRun:
-    """One computation of one cell. The stages that it obtains are credited to its log: time, memory, cache, retries."""
+    """One computation of one cell. The stages that it obtains are credited to its log: time, memory, cache, retries.
+
+    If it is ``fresh``, the stages that are compared are made by processes that had done nothing before.
+    """
 
     cell: Cell
     model: Model
@@ -55,6 +69,7 @@ class CellRun:
     judge: Judge
     tasks: Tasks
     recorder: StageRecorder
+    fresh: bool = False
 
     def obtain(self, name: str, task: Task) -> Done:
         """Obtain a stage and credit it to the cell as ``name``.
@@ -62,10 +77,16 @@ class CellRun:
         Raises EnvironmentMissing when its toolchain cannot be installed, InputChanged where a file is not the one that
         the run began with: no stage of the cell can be judged beside another one then.
         """
-        done = self.log.credit(name, self.recorder.obtain(self.cell, name, task))
+        fresh = self.fresh and name in COMPARED[self.cell.check]
+        done = self.log.credit(name, self.recorder.obtain(self.cell, name, task, fresh=fresh))
         if done.failure is not None and done.failure.types == NOT_AS_STATED:
             raise InputChanged(done.failure)
         return done
+
+    @property
+    def used(self) -> bool:
+        """Whether a stage that was compared came from a process that had done something before."""
+        return not COMPARED[self.cell.check].isdisjoint(self.log.used)
 
     def uncredited(self, task: Task) -> Done:
         """Obtain a stage without crediting it to this cell, because another cell is credited with it."""

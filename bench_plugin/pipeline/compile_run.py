@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from bench_plugin.domain.cell import Cell
-from bench_plugin.domain.outcome import Failure
-from bench_plugin.pipeline.retry import repeated, repeats
-from bench_plugin.pipeline.stages import Done, Task, failure_of, perform
+from bench_plugin.pipeline.retry import Attempted, settled
+from bench_plugin.pipeline.stages import Done, Task, not_started, perform
 from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
@@ -26,20 +25,18 @@ GROWN = 3  # an agent that holds more than a third of its limit is replaced
 NOTED = ("effective", "placement", "notes", "shims")
 
 
-@dataclass(frozen=True)
-class CompiledRun:
+@dataclass(frozen=True, kw_only=True)
+class CompiledRun(Attempted):
     """The result of a subject: the stage that ran it, or its failure; both are None where it was only compiled.
 
     ``seconds`` is by stage, ``peak`` the largest resident memory in bytes, ``meta`` what the compiler and the runtime
-    reported of precision and placement, ``retry`` what the row says of a repeated call.
+    reported of precision and placement. It is ``fresh`` if all its processes were.
     """
 
-    failure: Failure | None
     ran: Done | None
     seconds: Mapping[str, float] = field(default_factory=dict)
     peak: int = 0
     meta: Mapping[str, Any] = field(default_factory=dict)
-    retry: Mapping[str, Any] = field(default_factory=dict)
 
 
 class CompileRun:
@@ -57,61 +54,64 @@ class CompileRun:
         self._count = 0
 
     def run(
-        self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None, fresh: bool = False
-    ) -> CompiledRun:
-        """Compile the subject as the cell says, and run it if the target is ``local``. ``fresh`` starts new processes.
+        self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None, fresh: bool = False,
+        stored: bool = False,
+    ) -> CompiledRun:  # fmt: skip
+        """Compile the subject as the cell says, and run it if the target is ``local``.
 
+        ``fresh`` starts new processes; ``stored`` says that the caller will store the result if it may be stored.
         Raises EnvironmentMissing when the compiler's toolchain cannot be installed.
         """
         self._count += 1
         if self._count % LOOK_EVERY == 0:
             self._replace_grown(limits)
-        if fresh:
-            self._end()
-        found, used = self._attempt(cell, subject, limits, calibration)
-        if found.failure is None or not repeats(found.failure, used=used, short=True):
-            return found
-        again, _ = self._attempt(cell, subject, limits, calibration)
-        return replace(again, retry=repeated(found.failure, again.failure))
+
+        def attempt(anew: bool) -> CompiledRun:
+            return self._attempt(cell, subject, limits, calibration, fresh=anew)
+
+        return settled(attempt, fresh=fresh, short=True, confirm=stored)
 
     def close(self) -> None:
         """Return the agents to the pool."""
         for place in list(self._held):
             self._release(place)
 
-    def _end(self) -> None:
-        """End the agents, so that the next call starts new ones."""
+    def _end_used(self) -> None:
+        """End the agents that have served calls, so that the next call starts new ones."""
         for place, (_, agent) in list(self._held.items()):
-            agent.close()
-            self._release(place)
+            if agent.calls:
+                agent.close()
+                self._release(place)
 
     def _attempt(
-        self, cell: Cell, subject: Subject, limits: Limits, calibration: InputSet | None
-    ) -> tuple[CompiledRun, bool]:
+        self, cell: Cell, subject: Subject, limits: Limits, calibration: InputSet | None, *, fresh: bool
+    ) -> CompiledRun:
+        if fresh:
+            self._end_used()
         if self._tasks.in_one_process(cell, short=True):
-            done, used = self._performed(self._tasks.compile_and_run(cell, subject, limits, calibration=calibration))
+            task = self._tasks.compile_and_run(cell, subject, limits, calibration=calibration)
+            done = self._performed(task, fresh=fresh)
             _remove(done)
-            return _joined(done, done), used
+            return _joined(done, done)
         task = self._tasks.compile(cell, subject, limits, calibration=calibration)
         if cell.target == "local":
             self._prepare((task.toolchain, f"{self._name}-run"), task.adapter)
-        compiled, used = self._performed(task)
+        compiled = self._performed(task, fresh=fresh)
         if compiled.failure is not None or cell.target != "local":
-            return _joined(compiled, None), used
+            return _joined(compiled, None)
         try:
-            ran, warm = self._performed(self._tasks.run(cell, subject, compiled, limits))
+            ran = self._performed(self._tasks.run(cell, subject, compiled, limits), fresh=fresh)
         finally:
             _remove(compiled)
-        return _joined(compiled, ran), used and warm
+        return _joined(compiled, ran)
 
-    def _performed(self, task: Task) -> tuple[Done, bool]:
+    def _performed(self, task: Task, *, fresh: bool) -> Done:
         place = (task.toolchain, f"{self._name}-{task.role}")
         try:
-            agent = self._agent(place)
+            agent = self._agent(place, fresh=fresh)
         except AgentFailure as error:
-            return Done("", {}, {}, {}, failure_of(error, task.stage), {}, 0, cached=False), False
-        used = agent.calls > 0
-        return perform(agent, task), used
+            return not_started(error, task.stage)
+        return perform(agent, task)
 
     def _prepare(self, place: tuple[str, str], adapter: str) -> None:
         """Start the process that will run the artefact while the first compilation is at work, not after it."""
@@ -119,7 +119,7 @@ class CompileRun:
             toolchain, role = place
             self._pool.prepare(toolchain, role=role, adapter=adapter)
 
-    def _agent(self, place: tuple[str, str]) -> Agent:
+    def _agent(self, place: tuple[str, str], *, fresh: bool) -> Agent:
         held = self._held.get(place)
         if held is not None and held[1].lost:
             self._release(place)
@@ -127,7 +127,7 @@ class CompileRun:
         if held is None:
             stack = ExitStack()
             toolchain, role = place
-            agent = stack.enter_context(self._pool.lease(toolchain, role=role, affinity=self._name))
+            agent = stack.enter_context(self._pool.lease(toolchain, role=role, fresh=fresh, affinity=self._name))
             held = self._held[place] = (stack, agent)
         return held[1]
 
@@ -157,4 +157,7 @@ def _joined(compiled: Done, ran: Done | None) -> CompiledRun:
         for said in done.meta.values():
             meta.update({name: said[name] for name in NOTED if said.get(name)})
     failure = next((done.failure for done in both if done.failure), None)
-    return CompiledRun(failure, ran if failure is None else None, seconds, max(done.peak for done in both), meta)
+    return CompiledRun(
+        failure=failure, ran=ran if failure is None else None, seconds=seconds, peak=max(done.peak for done in both),
+        meta=meta, fresh=all(done.fresh for done in both),
+    )  # fmt: skip

@@ -17,13 +17,13 @@ class StageRecorder:
         """The stage that the cell is at; ``waiting`` before its first one."""
         return self._at.get(cell, "waiting")
 
-    def obtain(self, cell: Cell, name: str, task: Task) -> Done:
-        """Obtain a stage for a cell; until it is there, the cell's progress is ``name``.
+    def obtain(self, cell: Cell, name: str, task: Task, *, fresh: bool = False) -> Done:
+        """Obtain a stage for a cell, made by a ``fresh`` process if asked; meanwhile the cell's progress is ``name``.
 
         Raises EnvironmentMissing when the stage's toolchain cannot be installed.
         """
         self._at[cell] = name
-        return self._stages.obtain(task)
+        return self._stages.obtain(task, fresh=fresh)
 
     def obtain_for_nobody(self, task: Task) -> Done:
         """Obtain a stage that is credited to no cell."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -9,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.domain.outcome import Failure, Stage, Symptom
+from bench_plugin.agent.causes import missing_resource
+from bench_plugin.domain.outcome import Cause, Failure, Stage, Symptom
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.pipeline.array_sets import digests_in, digests_of
-from bench_plugin.pipeline.cache import Cache
-from bench_plugin.pipeline.retry import repeated, repeats
+from bench_plugin.pipeline.cache import Cache, Entry
+from bench_plugin.pipeline.retry import Attempted, confirmation, settled
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
 from bench_plugin.reach.processes.given_files import GivenFile, digest
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
     Arrays = Mapping[str, np.ndarray[Any, Any]]
 
+PROCESS = "process"  # beside the metadata by operation, in the cache: whether a fresh process made the entry
+
 
 @dataclass(frozen=True)
 class CallSpec:
@@ -32,7 +36,7 @@ class CallSpec:
 
     ``arrays`` makes the arrays to send, of any shapes and dtypes; their digests go into the recipe. ``prefix`` stands
     before the names of the results. The failure of an ``optional`` call is a part of the stage's result and does not
-    fail the stage.
+    fail the stage; but with one that may be gone tomorrow, the result is not stored.
     """
 
     operation: str
@@ -65,24 +69,25 @@ class Task:
     refreshed: bool = True
 
 
-@dataclass(frozen=True)
-class Done:
+@dataclass(frozen=True, kw_only=True)
+class Done(Attempted):
     """A finished stage: metadata by operation, arrays (of any shapes and dtypes) and files by name; or its failure.
 
     ``seconds`` is by announced stage, as the agent measured it; ``peak`` is the largest resident memory in bytes;
-    ``key`` is the recipe; ``retry`` is what the row says of a repeated call. ``digests`` are the SHA-256 of its content
-    as in :class:`bench_plugin.pipeline.cache.Entry`.
+    ``key`` is the recipe. ``made`` tells the attempt that made it from any other of the same recipe. ``storable`` is
+    false for a result that holds the failure of an optional call that must not be stored. ``digests`` are the SHA-256
+    of its content as in :class:`bench_plugin.pipeline.cache.Entry`.
     """
 
-    key: str
-    meta: Mapping[str, Any]
-    arrays: Arrays
-    files: Mapping[str, Path]
-    failure: Failure | None
-    seconds: Mapping[str, float]
-    peak: int
-    cached: bool
-    retry: Mapping[str, Any] = field(default_factory=dict)
+    key: str = ""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Arrays = field(default_factory=dict)
+    files: Mapping[str, Path] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    peak: int = 0
+    cached: bool = False
+    made: str = ""
+    storable: bool = True
     digests: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -129,23 +134,34 @@ class Stages:
             given=given_content(task), **(used if adapter.uses else {}),
         )  # fmt: skip
 
-    def obtain(self, task: Task) -> Done:
+    def obtain(self, task: Task, *, fresh: bool = False) -> Done:
         """The result of a task, made now if this run and the cache do not have it.
 
-        Raises EnvironmentMissing when its toolchain cannot be installed.
+        With ``fresh`` a result counts only if a process made it that had done nothing before: any other is replaced for
+        the rest of this run and in the cache. Raises EnvironmentMissing when its toolchain cannot be installed.
         """
         key = self.key(task)
+        done = self._once(key, lambda: self._find_or_make(key, task))
+        if not fresh or done.fresh or done.failure is not None:
+            return done
+        again = self._once(f"{key} fresh", lambda: self._make_again(key, task, done))
         with self._lock:
-            future = self._known.get(key)
+            self._known[key] = self._known[f"{key} fresh"]
+        return again
+
+    def _once(self, name: str, make: Callable[[], Done]) -> Done:
+        """The result of this name; the first thread that asks for it makes it, the others wait."""
+        with self._lock:
+            future = self._known.get(name)
             if future is None:
                 future, mine = Future(), True
-                self._known[key] = future
+                self._known[name] = future
             else:
                 mine = False
         if not mine:
             return future.result()
         try:
-            done = self._find_or_make(key, task)
+            done = make()
         except BaseException as error:
             future.set_exception(error)
             raise
@@ -154,41 +170,78 @@ class Stages:
 
     def _find_or_make(self, key: str, task: Task) -> Done:
         with self._cache.lock(key, f"the stage {task.stage} of {task.adapter}"):
-            entry = None if self._refresh and task.refreshed else self._cache.get(key)
-            if entry is not None:
-                return Done(
-                    key,
-                    entry.meta,
-                    entry.arrays,
-                    entry.files,
-                    entry.failure,
-                    entry.seconds,
-                    entry.peak_bytes,
-                    cached=True,
-                    digests=entry.digests,
-                )
-            made = self._make(key, task)
-            if made.failure is not None and not made.failure.storable:
-                return made
-            stored = self._cache.put(
-                key, stage=str(task.stage), meta=made.meta, arrays=made.arrays, files=made.files, failure=made.failure,
-                seconds=made.seconds, peak_bytes=made.peak,
-            )  # fmt: skip
-        digests = stored.digests or content_digests(made)
-        return replace(made, meta=stored.meta, arrays=stored.arrays, files=stored.files, digests=digests)
+            found = None if self._refresh and task.refreshed else self._found(key)
+            if found is not None:
+                return found if found.fresh else self._found_again(found) or found
+            return self._stored(key, task, settled(lambda fresh: self._attempt(key, task, fresh=fresh)))
 
-    def _make(self, key: str, task: Task) -> Done:
-        done, used = self._attempt(key, task, fresh=False)
-        if done.failure is None or not repeats(done.failure, used=used):
-            return done
-        again, _ = self._attempt(key, task, fresh=True)
-        return replace(again, retry=repeated(done.failure, again.failure))
+    def _make_again(self, key: str, task: Task, done: Done) -> Done:
+        """The same task in a fresh process, stored as what replaces ``done``.
 
-    def _attempt(self, key: str, task: Task, *, fresh: bool) -> tuple[Done, bool]:
+        What used ``done`` is used again where the results are the same; otherwise whatever follows is made of the new
+        ones, because its recipe names the key of what it was made of.
+        """
+        with self._cache.lock(key, f"the stage {task.stage} of {task.adapter}, again in a fresh process"):
+            found = self._found_again(done)
+            if found is not None:
+                return found
+            own = _again_key(done)
+            again = settled(lambda fresh: self._attempt(own, task, fresh=fresh), fresh=True)
+            return _replacing(done, self._stored(own, task, again))
+
+    def _found_again(self, done: Done) -> Done | None:
+        """What an earlier run stored in place of ``done``, or None."""
+        again = self._found(_again_key(done))
+        return None if again is None else _replacing(done, again)
+
+    def _found(self, key: str) -> Done | None:
+        entry = self._cache.get(key)
+        return None if entry is None else _of_entry(key, entry)
+
+    def _stored(self, key: str, task: Task, done: Done) -> Done:
+        """The result as the cache will give it back, or as it is where it must not be stored."""
+        if not done.storable or (done.failure is not None and not done.failure.storable):
+            return replace(done, digests=content_digests(done))
+        made = os.urandom(8).hex()
+        stored = self._cache.put(
+            key, stage=str(task.stage), meta={**done.meta, PROCESS: {"fresh": done.fresh, "made": made}},
+            arrays=done.arrays, files=done.files, failure=done.failure, seconds=done.seconds, peak_bytes=done.peak,
+        )  # fmt: skip
+        digests = stored.digests or content_digests(done)
+        return replace(done, arrays=stored.arrays, files=stored.files, made=made, digests=digests)
+
+    def _attempt(self, key: str, task: Task, *, fresh: bool) -> Done:
         toolchain = task.toolchain or self._catalog[task.adapter].toolchain
-        with self._pool.lease(toolchain, role=task.role, fresh=fresh, affinity=task.affinity) as agent:
-            used = agent.calls > 0
-            return perform(agent, task, key), used
+        try:
+            with self._pool.lease(toolchain, role=task.role, fresh=fresh, affinity=task.affinity) as agent:
+                return perform(agent, task, key)
+        except AgentFailure as error:
+            return not_started(error, task.stage, key)
+
+
+def _of_entry(key: str, entry: Entry) -> Done:
+    meta = dict(entry.meta)
+    process = meta.pop(PROCESS, {})
+    return Done(
+        key=key, meta=meta, arrays=entry.arrays, files=entry.files, failure=entry.failure, seconds=entry.seconds,
+        peak=entry.peak_bytes, cached=True, retry=confirmation(entry.failure), fresh=bool(process.get("fresh")),
+        made=str(process.get("made", "")), digests=entry.digests,
+    )  # fmt: skip
+
+
+def _again_key(done: Done) -> str:
+    """The key of what replaces this result, and no later one that ``--bench-refresh`` makes by the same recipe."""
+    return recipe(stage="again", of=done.key, made=done.made)
+
+
+def _replacing(done: Done, again: Done) -> Done:
+    """The result that replaces ``done``, under the key of ``done`` if both are the same."""
+    return replace(again, key=done.key) if _same(done, again) else again
+
+
+def _same(one: Done, other: Done) -> bool:
+    """Whether files and arrays are the same, byte by byte."""
+    return other.failure is None and one.digests == other.digests
 
 
 def given_content(task: Task) -> dict[str, Any]:
@@ -208,11 +261,12 @@ def content_digests(done: Done) -> dict[str, str]:
 
 def perform(agent: Agent, task: Task, key: str = "") -> Done:
     """Make the calls of a task in one agent, in order. The first failure ends the task and is in its result."""
+    fresh = agent.calls == 0
     meta: dict[str, Any] = {}
     arrays: dict[str, Any] = {}
     files: dict[str, Path] = {}
     seconds: dict[str, float] = {}
-    peak = 0
+    peak, storable = 0, True
     for call in task.calls:
         try:
             answer = agent.call(
@@ -222,8 +276,9 @@ def perform(agent: Agent, task: Task, key: str = "") -> Done:
         except AgentFailure as error:
             failure = failure_of(error, task.stage)
             if not call.optional:
-                return Done(key, meta, {}, {}, failure, seconds, peak, cached=False)
+                return Done(key=key, meta=meta, failure=failure, seconds=seconds, peak=peak, fresh=fresh)
             meta[call.prefix + call.operation] = {"failure": f"{failure.symptom}: {failure.message}"}
+            storable = failure.storable or (failure.symptom is Symptom.EXCEPTION and failure.confirmable)
             break
         meta[call.prefix + call.operation] = answer.meta
         arrays.update({call.prefix + name: value for name, value in answer.arrays.items()})
@@ -231,18 +286,32 @@ def perform(agent: Agent, task: Task, key: str = "") -> Done:
         for name, value in answer.seconds.items():
             seconds[name] = seconds.get(name, 0.0) + value
         peak = max(peak, answer.peak_bytes)
-    return Done(key, meta, arrays, files, None, seconds, peak, cached=False)
+    return Done(
+        key=key, meta=meta, arrays=arrays, files=files, failure=None, seconds=seconds, peak=peak, fresh=fresh,
+        storable=storable,
+    )  # fmt: skip
+
+
+def not_started(error: AgentFailure, stage: Stage, key: str = "") -> Done:
+    """The result of a task whose agent did not start, which says nothing of what the task is about."""
+    failure = replace(failure_of(error, stage), symptom=Symptom.HARNESS, cause=Cause.ENVIRONMENT)
+    return Done(key=key, failure=failure, fresh=True)
 
 
 def failure_of(error: AgentFailure, stage: Stage) -> Failure:
     """An exception of the agent's client as a failure of the stage that was announced last, or else of ``stage``."""
     announced = error.stage
+    symptom = Symptom(error.symptom)
+    cause = Cause(error.cause) if error.cause in set(Cause) else Cause.UNKNOWN
+    if symptom is Symptom.CRASH and missing_resource(f"{error.message}\n{error.detail}"):
+        cause = Cause.ENVIRONMENT  # a process that dies of a full disk, or by the kernel's hand, may live tomorrow
     return Failure(
         stage=Stage(announced) if announced in set(Stage) else stage,
-        symptom=Symptom(error.symptom),
+        symptom=symptom,
         message=error.message,
         detail=error.detail,
         log=error.log,
         signal=error.signal,
         types=tuple(error.types),
+        cause=cause,
     )

@@ -24,6 +24,8 @@ def failure_text(cell: Cell, outcome: Outcome, *, key: str, remark: str = "") ->
         lines += ["", numbers_line(outcome.numbers)]
     if outcome.retry.get("symptom"):
         lines.append(f"repeated in a fresh agent: {outcome.retry.get('fresh')} (first: {outcome.retry.get('first')})")
+    if outcome.retry.get("confirmed"):
+        lines.append("it came twice in fresh processes and is stored; --bench-refresh tries it again")
     lines += ["", "versions: " + ", ".join(f"{name} {version}" for name, version in sorted(outcome.versions.items()))]
     if outcome.log:
         lines.append(f"log: {outcome.log}")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.agent.adapter import Unsupported
+from bench_plugin.agent.adapter import NotProvided
 from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.contract import Place, RunCall
 from bench_plugin.agent.toolkit import programs, samples, versions
@@ -96,9 +96,9 @@ def test_a_program_runs_in_its_folder_and_what_it_prints_is_one_text(tmp_path: P
     assert programs.run([sys.executable, "-c", "import os; os.abort()"]).status < 0
 
 
-def test_an_absent_program_is_unsupported_and_names_the_package() -> None:
+def test_an_absent_program_is_not_provided_and_names_the_package() -> None:
     assert os.path.isabs(programs.executable("no-such-program", "", "sh"))
-    with pytest.raises(Unsupported, match="^no-such-gcc not found; install gcc-9 libc-dev$"):
+    with pytest.raises(NotProvided, match="^no-such-gcc not found; install gcc-9 libc-dev$"):
         programs.executable("no-such-gcc", "gcc-9 libc-dev")
 
 

@@ -101,6 +101,15 @@ def test_a_result_that_is_wrong_altogether_looks_like_no_precision(compiled: Pro
     assert not row["placement"].get("effective_by_error")
 
 
+def test_a_mismatch_of_a_used_process_alone_does_not_count(compiled: Project) -> None:
+    compiled.model("other", seconds=20)
+    finished = run(compiled, "--precisions=fp32", fault="run-leaks")
+    rows = [row for row in finished.rows if row["kind"] == "cell"]
+    assert [row["status"] for row in rows] == ["supported", "supported"], finished.text
+    assert sorted(row["flags"] for row in rows) == [[], ["harness: state carried over"]]
+    assert sorted(bool(row["retry"].get("mismatch")) for row in rows) == [False, True]
+
+
 def test_a_compiler_that_hangs_is_ended(compiled: Project) -> None:
     compiled.model("net", seconds=2)
     finished = run(compiled, "--precisions=fp32", fault="compile-hang")

@@ -98,7 +98,7 @@ def test_pytest_agrees(finished: Finished) -> None:
 def test_a_crash_names_the_signal_and_is_tried_again(finished: Finished) -> None:
     row = finished.cells()["test_exp"]
     assert "SIGSEGV" in row["reason"]
-    assert row["retry"]["fresh"] == "compile: crash"
+    assert (row["retry"]["fresh"], row["retry"]["confirmed"]) == ("compile: crash", True)
 
 
 def test_skew_is_tried_again_converted(finished: Finished) -> None:
@@ -131,6 +131,22 @@ def test_the_page(finished: Finished, project: Project) -> None:
     assert "values of a type that our harness does not support there" in page and "1 unverified" in page
 
 
+def test_a_mismatch_is_repeated_in_fresh_processes(finished: Finished) -> None:
+    retry = finished.cells()["test_tanh"]["retry"]
+    assert (retry["mismatch"], retry["fresh"], retry["symptom"]) == (True, "mismatch", "")
+    assert finished.cells()["test_abs"]["retry"] == {}
+
+
+def test_a_mismatch_of_a_used_process_alone_does_not_count(tmp_path: Path, tools_python: Path) -> None:
+    project = operators_project(tmp_path, tools_python)
+    project.environment["FAKE_LEAK"] = "1"
+    for again in (False, True):
+        row = run(project, "--bench-cases=test_abs,test_sqrt").cells()["test_sqrt"]
+        assert row["status"] == "supported"
+        assert row["flags"] == ([] if again else ["harness: state carried over"])
+        assert bool(row["retry"]) is not again, "the fresh result was stored"
+
+
 def test_a_second_run_runs_only_what_is_never_stored(project: Project, finished: Finished) -> None:
     before = calls(project)
     again = run(project)
@@ -141,7 +157,8 @@ def test_a_second_run_runs_only_what_is_never_stored(project: Project, finished:
         name: row["status"] for name, row in finished.cells().items()
     }
     assert again.cells()["test_abs"]["stages_cached"] == ["run"]
-    assert again.cells()["test_exp"]["stages_cached"] == []
+    assert again.cells()["test_exp"]["stages_cached"] == ["run"]
+    assert again.cells()["test_exp"]["retry"] == {"confirmed": True}
 
 
 def test_refresh_runs_the_compilers_again_and_keeps_the_corpus(project: Project, finished: Finished) -> None:

@@ -35,7 +35,7 @@ ADAPTER = {
         "fault": [
             "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
-            "run-opposite", "run-nan", "run-shape", "run-steps", "simulated", "wrong-machine",
+             "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
         ]
     },
     "on_request": True,
@@ -45,7 +45,10 @@ ELF = {"aarch64": 183, "x86-64": 62}
 
 
 class Adapter:
-    """Remembers nothing."""
+    """Remembers how often it ran."""
+
+    def __init__(self) -> None:
+        self._runs = 0
 
     def versions(self) -> dict[str, str]:
         """None of its own."""
@@ -82,6 +85,9 @@ class Adapter:
         fault = _fault(call)
         if fault == "run-crash":
             os.abort()
+        self._runs += 1
+        if fault == "run-leaks" and self._runs > 1:
+            fault = "run-wrong"
         model = onnx.load(call.files["model.onnx"])
         if call.precision == "bf16" or fault == "run-bf16":
             for tensor in model.graph.initializer:

@@ -1,13 +1,15 @@
 """A framework of the tests' own: a two-layer network in numpy that goes wrong where its model's table says so.
 
-``arguments.fault = "<operation>:<kind>"`` in a model's constructor asks for it, such as ``export:segfault``. It runs in
-an environment that has numpy and onnx.
+``arguments.fault = "<operation>:<kind>"`` in a model's constructor asks for it, such as ``export:segfault``; with
+``?<path>`` behind it only as long as that file is there. It runs in an environment that has numpy and onnx.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -25,7 +27,7 @@ from bench_plugin.agent.contract import (
     ReferenceCall,
     RunImportedCall,
 )
-from bench_plugin.agent.toolkit import conditioning, samples
+from bench_plugin.agent.toolkit import conditioning, programs, samples
 
 ADAPTER = {
     "name": "fake",
@@ -44,6 +46,7 @@ ADAPTER = {
     },
     "default_pairs": [["fakeout", "fakein"]],
     "on_request": True,
+    "errors": [{"exception": "FakeFailed"}],
     "unsupported": [{"operation": "export", "exception": "LookupError", "pattern": "no translation"}],
 }
 
@@ -55,6 +58,8 @@ class Adapter:
         self._weights: dict[str, Any] = {}
         self._fault = ""
         self._calls = 0
+        self._was_used = False
+        self._runs = 0  # of the imported model
 
     def versions(self) -> dict[str, str]:
         """None of its own."""
@@ -88,7 +93,7 @@ class Adapter:
         self._begin(call, "export")
         path = call.path("model.onnx")
         weights = _weights(call)
-        if self._fault == "export:wrong-weights":
+        if self._fault == "export:wrong-weights" or (self._fault == "export:used-wrong" and self._calls > 1):
             weights["a"] = weights["a"] * np.float32(1.01)
         kind = self._fault.partition(":")[2] if self._fault.startswith("export:file-") else ""
         _write(path, weights, call.opset, call.dynamic, kind, self._fault)
@@ -100,19 +105,22 @@ class Adapter:
 
         model = onnx.load(call.files["model.onnx"])
         self._fault = model.producer_name
+        self._was_used = self._calls > 0
+        self._runs = 0
         self._do(call, "import", "import")
         self._weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
         return Reply({"shims": ["a shim of the fake framework"]} if self._fault == "import:shim" else {})
 
     def run_imported(self, call: RunImportedCall) -> Reply:
         """The imported network's output."""
-        self._do(call, "run", "run")
+        self._runs += 1
+        self._do(call, "run", "run" if self._runs == 1 else "again")
         y = _apply(self._weights, *call.inputs.values())
         kind = self._fault.partition(":")[2] if self._fault.startswith("run:") else ""
         changes = {
             "wrong": lambda: y * np.float32(1.01), "nan": lambda: y * np.float32("nan"), "shape": lambda: y[:, :-1],
             "dtype": lambda: y.astype("int32"), "mean": lambda: np.broadcast_to(y.mean(axis=0), y.shape).copy(),
-            "rolled": lambda: np.roll(y, 1, axis=0),
+            "rolled": lambda: np.roll(y, 1, axis=0), "used-wrong": lambda: y * np.float32(1 + 0.01 * self._was_used),
         }  # fmt: skip
         if kind == "missing":
             return Reply({})
@@ -125,7 +133,10 @@ class Adapter:
     def _do(self, call: Call, stage: str, operation: str) -> None:
         call.stage(stage)
         self._calls += 1
-        wanted, _, kind = self._fault.partition(":")
+        wanted, _, rest = self._fault.partition(":")
+        kind, _, path = rest.partition("?")
+        if path and not os.path.exists(path):
+            return
         if wanted == operation and kind in FAULTS:
             FAULTS[kind](self._calls)
 
@@ -188,6 +199,38 @@ def _used_only(calls: int) -> None:
         raise RuntimeError("left over from the call before")
 
 
+class FakeFailed(Exception):
+    """The fake framework's own."""
+
+
+def _own(calls: int) -> None:
+    raise FakeFailed("the node has no translation")
+
+
+def _differs(calls: int) -> None:
+    raise RuntimeError("".join(secrets.choice("abcdefghij") for _ in range(20)))
+
+
+def _no_space(calls: int) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _bad_alloc(calls: int) -> None:
+    raise RuntimeError("the pass failed: std::bad_alloc")
+
+
+def _absent(calls: int) -> None:
+    raise Unsupported("mycc not found; install mycc")
+
+
+def _no_program(calls: int) -> None:
+    programs.executable("mycc-of-nowhere")
+
+
+def _network(calls: int) -> None:
+    raise InvalidModel("the schema cannot be read: Connection refused")
+
+
 def _grandchild(calls: int) -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
     with open(os.environ["FAKE_PIDS"], "a") as file:
@@ -209,6 +252,13 @@ FAULTS = {
     "garbage": _garbage,
     "used-only": _used_only,
     "grandchild": _grandchild,
+    "own": _own,
+    "differs": _differs,
+    "no-space": _no_space,
+    "bad-alloc": _bad_alloc,
+    "absent": _absent,
+    "no-program": _no_program,
+    "network": _network,
 }
 
 

@@ -56,6 +56,7 @@ ADAPTER = {
     "takes": ["onnx"],
     "precisions": {},  # this, the targets and the toolchain are the description's
     "targets": ["local"],
+    "errors": [{"exception": "CommandFailed"}],
 }
 
 SYMPTOMS: dict[str, type[Exception]] = {

@@ -32,6 +32,7 @@ ADAPTER = {
     "targets": ["local", "aarch64", "armhf", "riscv64", "cortex-m3", "cortex-m55"],
     "options": {"optimisation": ["O2", "O3", "Os", "O0"]},
     "needs": ["gcc"],
+    "errors": [{"package": "emx_onnx_cgen"}, {"exception": "CompilerFailed"}],
     "unsupported": [
         {"operation": "compile", "exception": "UnsupportedOpError", "pattern": ""},
         # Shapes that depend on data have no place in its C.
@@ -209,7 +210,7 @@ def _kept_templates(jinja2: Any) -> Any:
 
 
 def _c_compiler(call: CompileCall) -> tuple[str, list[str]]:
-    """The path of the target's compiler, and its flags. Raises Unsupported where it is not installed."""
+    """The path of the target's compiler, and its flags. Raises NotProvided where it is not installed."""
     name = call.target.gcc or "gcc"
     others = ["cc"] if name == "gcc" else []
     found = programs.executable(name, call.target.package or "gcc", *others)

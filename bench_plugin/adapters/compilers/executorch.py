@@ -29,6 +29,7 @@ ADAPTER = {
     "portable": True,
     "backends": ["xnnpack", "portable"],
     "uses": ["pytorch"],
+    "errors": [{"package": "executorch"}, {"package": "torch"}, {"package": "torchao"}],
     "unsupported": [{"operation": "compile", "exception": "Unsupported", "pattern": ""}],
 }
 

@@ -31,6 +31,7 @@ ADAPTER = {
     "options": {"freezing": ["on", "off"]},
     "needs": ["g++"],
     "uses": ["pytorch"],
+    "errors": [{"package": "torch"}],
     "unsupported": [{"operation": "compile", "exception": "Unsupported", "pattern": ""}],
 }
 

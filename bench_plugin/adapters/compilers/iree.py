@@ -29,6 +29,7 @@ ADAPTER = {
     "targets": ["local", "aarch64", "armhf", "riscv64"],
     "portable": False,
     "options": {"optimisation": ["O0", "O1", "O2", "O3"], "shapes": ["kept", "frozen"]},
+    "errors": [{"package": "iree"}, {"exception": "CompilationFailed"}],
     "unsupported": [
         {
             "operation": "compile",

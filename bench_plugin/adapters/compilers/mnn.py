@@ -31,6 +31,7 @@ ADAPTER = {
     # Winograd is what MNN does unasked. The exact GELU is not: unasked, one made of Erf becomes an approximate tanh.
     "options": {"winograd": ["on", "off"], "gelu": ["exact", "approximate"]},
     "loose": ["fp32", "w16", "w8"],
+    "errors": [{"package": "MNN"}, {"exception": "RuntimeError"}],
 }
 
 STORAGE = {"fp32": [], "w16": ["--fp16"], "w8": ["--weightQuantBits", "8"]}

@@ -27,6 +27,7 @@ ADAPTER = {
     "artefact": False,
     "targets": ["local"],
     "uses": ["pytorch", "tensorflow", "mxnet"],
+    "errors": [{"package": "torch"}, {"package": "tensorflow"}, {"package": "keras"}, {"package": "mxnet"}],
 }
 
 DISTRIBUTIONS = ("torch", "tensorflow-cpu", "keras", "mxnet", "numpy")

@@ -12,7 +12,7 @@ import signal
 from collections.abc import Sequence
 from typing import Any
 
-from bench_plugin.agent.adapter import Reply, Unsupported, VersionSkew
+from bench_plugin.agent.adapter import NotProvided, Reply, Unsupported, VersionSkew
 from bench_plugin.agent.contract import CompileCall, CompilerCall, Port, RunCall
 from bench_plugin.agent.toolkit import programs, samples, versions
 
@@ -35,6 +35,7 @@ ADAPTER = {
     # What the onnxruntime takes that pnnx carries within itself (1.30.0) and runs every file with.
     "opsets": [7, 26],
     "ir": [3, 13],
+    "errors": [{"exception": "PnnxFailed"}, {"exception": "RuntimeError", "pattern": "^ncnn"}],
     "unsupported": [{"operation": "run", "exception": "RuntimeError", "pattern": "ndarray to ncnn.Mat only dims"}],
 }
 
@@ -171,10 +172,10 @@ class Adapter:
 
 
 def _pnnx(call: CompileCall, arguments: list[str]) -> str:
-    """Run pnnx in the call's folder; returns its output."""
+    """Run pnnx in the call's folder; returns its output. Raises NotProvided where it is not installed."""
     spec = importlib.util.find_spec("pnnx")  # located, not imported: the wrapper imports torch
     if spec is None or spec.origin is None:
-        raise RuntimeError("pnnx is not installed")
+        raise NotProvided("pnnx is not installed")
     executable = os.path.join(os.path.dirname(spec.origin), "pnnx")
     variables = {"OMP_NUM_THREADS": str(call.threads), "HOME": call.folder}
     status, text = programs.run([executable, *arguments], call.folder, variables)

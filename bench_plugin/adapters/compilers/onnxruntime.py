@@ -32,6 +32,7 @@ ADAPTER = {
     "opsets": [7, 26],
     "ir": [3, 13],
     "values": ["sequence", "optional", "str"],
+    "errors": [{"package": "onnxruntime"}],
     "unsupported": [{"exception": "NotImplemented", "pattern": ""}],
 }
 

@@ -36,6 +36,14 @@ ADAPTER = {
     "rounds": "w16-all",  # what float16 weights mean here: biases are rounded too
     "backends": ["xnnpack", "builtin"],
     "uses": ["onnx2tf_conversion", "tensorflow"],
+    "errors": [
+        {"package": "tensorflow"},
+        {"package": "keras"},
+        {"package": "tf_keras"},
+        {"package": "onnx2tf"},
+        {"package": "ai_edge_litert"},
+        {"operation": "compile", "exception": "RuntimeError"},
+    ],
     "unsupported": [
         # onnx2tf has one module per operator.
         {"operation": "compile", "exception": "ModuleNotFoundError", "pattern": r"No module named 'onnx2tf\.ops\."},

@@ -27,6 +27,7 @@ ADAPTER = {
     "portable": False,
     "options": {"pipeline": ["default", "zero"], "shapes": ["kept", "frozen"]},
     "needs": ["gcc"],
+    "errors": [{"package": "tvm"}, {"package": "tvm_ffi"}],
     "unsupported": [
         {"operation": "compile", "exception": "OpNotImplemented", "pattern": ""},
         {"operation": "compile", "exception": "NotImplementedError", "pattern": ""},
@@ -66,8 +67,8 @@ class Adapter:
         """``model.so``, linked by gcc, or by the target's own.
 
         Options: ``pipeline`` (``zero`` fuses operators first), and ``shapes``: symbolic dimensions are kept, or frozen
-        by the binding. Raises InvalidModel for a file that is no ONNX, Unsupported where the target's compiler is not
-        there, or where nothing is computed in the precision that was asked for.
+        by the binding. Raises InvalidModel for a file that is no ONNX, NotProvided where the target's compiler is not
+        there, Unsupported where nothing is computed in the precision that was asked for.
         """
         target, pipeline = call.target, call.option("pipeline", "default")
         linker = programs.executable(target.gcc or "gcc", target.package or "gcc")

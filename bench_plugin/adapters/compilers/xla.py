@@ -32,6 +32,7 @@ ADAPTER = {
     "artefact": False,
     "targets": ["local"],
     "uses": ["tensorflow"],
+    "errors": [{"package": "tensorflow"}, {"package": "keras"}],
     "unsupported": [
         {"operation": "compile", "exception": "UnimplementedError", "pattern": ""},
         {

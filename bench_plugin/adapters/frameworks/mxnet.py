@@ -35,6 +35,7 @@ ADAPTER = {
     "exporters": {"mx2onnx": {"opsets": [12, 13], "opset": 13, "distribution": "mxnet"}},
     "importers": {"onnx2mx": {"opsets": [7, 13], "opset": 13, "distribution": "mxnet"}},
     "default_pairs": [["mx2onnx", "onnx2mx"]],
+    "errors": [{"package": "mxnet"}, {"package": "gluoncv"}],
     "unsupported": [
         {"operation": "export", "exception": "AttributeError", "pattern": "No conversion function registered for"},
         {"operation": "export", "exception": "AttributeError", "pattern": "not supported in ONNX"},

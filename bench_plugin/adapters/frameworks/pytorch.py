@@ -42,6 +42,13 @@ ADAPTER = {
     },
     "uses": ["torchvision_operators"],
     "default_pairs": [["torchscript", "onnx2pytorch"], ["torchscript", "onnx2torch"], ["dynamo", "onnx2torch"]],
+    "errors": [
+        {"package": "torch"},
+        {"package": "torchvision"},
+        {"package": "onnxscript"},
+        {"package": "onnx2torch"},
+        {"package": "onnx2pytorch"},
+    ],
     "unsupported": [
         {"operation": "export", "exception": "UnsupportedOperatorError", "pattern": ""},
         {"operation": "export", "exception": "DispatchError", "pattern": ""},

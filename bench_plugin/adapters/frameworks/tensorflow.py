@@ -44,6 +44,14 @@ ADAPTER = {
     "importers": {"onnx2tf": {"opsets": [7, 28], "opset": 18, "distribution": "onnx2tf"}},
     "default_pairs": [["tf2onnx", "onnx2tf"]],
     "uses": ["onnx2tf_conversion"],
+    "errors": [
+        {"package": "tensorflow"},
+        {"package": "keras"},
+        {"package": "tf_keras"},
+        {"package": "tf2onnx"},
+        {"package": "onnx2tf"},
+        {"operation": "import_model", "exception": "RuntimeError"},
+    ],
     "unsupported": [
         # onnx2tf has one module per operator
         {

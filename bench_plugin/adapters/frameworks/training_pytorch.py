@@ -16,6 +16,7 @@ ADAPTER = {
     "title": "Training in PyTorch",
     "distribution": "torch",
     "operations": ["train"],
+    "errors": [{"package": "torch"}],
 }
 
 

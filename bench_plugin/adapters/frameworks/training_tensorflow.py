@@ -18,6 +18,7 @@ ADAPTER = {
     "distribution": "keras",
     "operations": ["train"],
     "uses": ["tensorflow"],
+    "errors": [{"package": "tensorflow"}, {"package": "keras"}],
 }
 
 

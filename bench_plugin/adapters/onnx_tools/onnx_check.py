@@ -19,6 +19,7 @@ ADAPTER = {
     "title": "ONNX checker",
     "distribution": "onnx",
     "operations": ["check"],
+    "errors": [{"package": "onnx"}],
 }
 
 STANDARD_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")

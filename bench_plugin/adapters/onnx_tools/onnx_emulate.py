@@ -19,6 +19,7 @@ ADAPTER = {
     "distribution": "onnx",
     "operations": ["emulate"],
     "uses": ["onnx_float64", "onnx_operators"],
+    "errors": [{"package": "onnx"}],
 }
 
 DOUBLE = 11

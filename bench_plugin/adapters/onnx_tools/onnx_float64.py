@@ -25,6 +25,7 @@ ADAPTER = {
     "distribution": "onnx",
     "operations": ["evaluate"],
     "uses": ["onnx_operators"],
+    "errors": [{"package": "onnx"}],
     "unsupported": [
         {"operation": "evaluate", "exception": "NotImplementedError", "pattern": ""},
         {"operation": "evaluate", "exception": "RuntimeImplementationError", "pattern": ""},

@@ -18,6 +18,7 @@ ADAPTER = {
     "title": "ONNX Runtime quantisation",
     "distribution": "onnxruntime",
     "operations": ["prepare", "layers"],
+    "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }
 
 FLOAT = 1

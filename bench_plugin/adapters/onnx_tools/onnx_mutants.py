@@ -19,6 +19,7 @@ ADAPTER = {
     "distribution": "onnxruntime",
     "distributions": ["onnx"],
     "operations": ["mutate"],
+    "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }
 
 CHANNELS = ("channel zeroed", "channels swapped")

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from typing import Mapping, NamedTuple, Optional, Sequence
 
-from bench_plugin.agent.adapter import Unsupported
+from bench_plugin.agent.adapter import NotProvided
 
 
 class Finished(NamedTuple):
@@ -20,13 +20,13 @@ class Finished(NamedTuple):
 def executable(name: str, package: str = "", *others: str) -> str:
     """The path of the first of ``name`` and ``others`` that is on PATH.
 
-    Raises Unsupported where none is; it names the package to install, ``package`` or that of the same name.
+    Raises NotProvided where none is; it names the package to install, ``package`` or that of the same name.
     """
     for one in (name, *others):
         path = shutil.which(one)
         if path is not None:
             return path
-    raise Unsupported("%s not found; install %s" % (name, package or name))
+    raise NotProvided("%s not found; install %s" % (name, package or name))
 
 
 def run(argv: Sequence[str], folder: Optional[str] = None, variables: Optional[Mapping[str, str]] = None) -> Finished:

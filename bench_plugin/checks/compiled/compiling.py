@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from bench_plugin.checks.compiled import artefacts
 from bench_plugin.checks.protocol import Parts, Request
 from bench_plugin.domain.cell import Cell
-from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom
 from bench_plugin.inventory.models import Model
-from bench_plugin.pipeline.cell_run import CellRun, InputChanged, OnnxFile
+from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks, subjects
@@ -59,16 +58,14 @@ class CompiledModels:
 
     def run(self, request: Request, judged: Judged) -> Outcome:
         """Compile the cell and call ``judged``. Failed stages, missing environments and tools are outcomes."""
-        with self._parts.cell_run(request) as run:
-            try:
-                if missing := self._missing_tool(run.cell):
-                    return run.log.outcome(Status.NOT_PROVIDED, missing)
-                found = self._compiled(run)
-                return found if isinstance(found, Outcome) else judged(run, found)
-            except InputChanged as changed:
-                return run.failed(changed.failure)
-            except EnvironmentMissing as missing_environment:
-                return run.log.outcome(Status.NOT_PROVIDED, str(missing_environment))
+
+        def compute(run: CellRun) -> Outcome:
+            if missing := self._missing_tool(run.cell):
+                return run.log.outcome(Status.NOT_PROVIDED, missing)
+            found = self._compiled(run)
+            return found if isinstance(found, Outcome) else judged(run, found)
+
+        return self._parts.computed(request, compute)
 
     def ran(self, run: CellRun, found: Compiled) -> Done:
         """The stage that ran the artefact, with its outputs [N, ...] over N inputs."""
@@ -154,8 +151,6 @@ class CompiledModels:
         failure = found.compiled.failure
         if failure:
             run.log.converted = failure.stage is Stage.RUN
-            if failure.types and failure.types[0].endswith(".NotProvided"):
-                return run.log.outcome(Status.NOT_PROVIDED, failure.message)
             return run.failed(failure)
         run.log.converted = True
         self._note_artefact(run, found.compiled)

@@ -32,6 +32,7 @@ from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.compile_run import CompileRun
+from bench_plugin.pipeline.retry import with_repeat
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.tasks.case_subjects import content_of, of_case, outputs_of
 from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
@@ -59,6 +60,16 @@ class _Backend:
     ir: int
     values: frozenset[str]
     fast_math: bool
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """The case that was tried, the name of its result, the result (None where none was tried), and a version skew."""
+
+    data: CaseData
+    name: str
+    ran: CaseRun | None
+    skew: str = ""
 
 
 class Operators:
@@ -109,10 +120,10 @@ class Operators:
         if "_scratch" in self.__dict__:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _given(self, cell: Cell, backend: _Backend, data: CaseData) -> tuple[CaseData, CaseRun | None, str]:
-        """The case that was tried, its result (None where none was tried), and the reason of a version skew, if any."""
+    def _given(self, cell: Cell, backend: _Backend, data: CaseData) -> _Tried:
+        """Try the case, or in place of a case that is too new for the backend the converted one."""
         if not backend.values.issuperset(needed_kinds(data)):
-            return data, None, ""
+            return _Tried(data, cell.model, None)
         row = data.row
         if newer(row, backend.opset, backend.ir):
             needs = f"opset {row['opsets'].get('ai.onnx', 0)}, IR {row['ir']}"
@@ -120,38 +131,50 @@ class Operators:
         else:
             ran = self._ran(cell, backend, data, cell.model)
             if ran.failure is None or ran.failure.symptom is not Symptom.VERSION_SKEW:
-                return data, ran, ""
+                return _Tried(data, cell.model, ran)
             skew = ran.failure.message
         converted = self._converted(cell, backend, data)
         if isinstance(converted, str):
-            return data, None, skew
-        return converted, self._ran(cell, backend, converted, f"{cell.model}@{backend.opset}-{backend.ir}"), skew
+            return _Tried(data, cell.model, None, skew)
+        name = f"{cell.model}@{backend.opset}-{backend.ir}"
+        return _Tried(converted, name, self._ran(cell, backend, converted, name), skew)
 
     def _checked(self, cell: Cell, backend: _Backend, log: CellLog) -> Outcome:
         with self._lock:
             case = self._corpus.case(cell.model)
-        data, ran, skew = self._given(cell, backend, case)
+        tried = self._given(cell, backend, case)
         row = case.row
         log.numbers.update(
             category=row["category"], operators=row["operators"], opset=row["opsets"].get("ai.onnx", 0), ir=row["ir"]
         )
-        if skew:
+        if tried.skew:
             log.numbers["converted"] = (
-                self._again(backend, data, ran)
-                if ran
+                self._converted_verdict(cell, backend, tried, tried.ran)
+                if tried.ran
                 else {"status": "", "reason": str(self._converted(cell, backend, case))}
             )
-            return log.outcome(Status.VERSION_SKEW, skew, stage=Stage.COMPILE, symptom=Symptom.VERSION_SKEW)
-        if ran is None:
-            limits = ", ".join(sorted(set(needed_kinds(data)) - backend.values))
+            return log.outcome(Status.VERSION_SKEW, tried.skew, stage=Stage.COMPILE, symptom=Symptom.VERSION_SKEW)
+        if tried.ran is None:
+            limits = ", ".join(sorted(set(needed_kinds(tried.data)) - backend.values))
             return log.outcome(Status.UNVERIFIED, f"harness: it does not support {limits} for {cell.compiler}")
-        return self._judged(backend, data, ran, log)
+        return self._settled(cell, backend, tried, tried.ran, log)
 
-    def _again(self, backend: _Backend, data: CaseData, ran: CaseRun) -> dict[str, Any]:
+    def _converted_verdict(self, cell: Cell, backend: _Backend, tried: _Tried, ran: CaseRun) -> dict[str, Any]:
         """The verdict on the case converted to an opset that the backend reads, as plain data for the row."""
-        outcome = self._judged(backend, data, ran, CellLog({}))
-        opset = data.row["opsets"].get("ai.onnx", 0)
-        return {"opset": opset, "ir": data.row["ir"], "status": str(outcome.status), "reason": outcome.reason}
+        outcome, row = self._settled(cell, backend, tried, ran, CellLog({})), tried.data.row
+        opset = row["opsets"].get("ai.onnx", 0)
+        return {"opset": opset, "ir": row["ir"], "status": str(outcome.status), "reason": outcome.reason}
+
+    def _settled(self, cell: Cell, backend: _Backend, tried: _Tried, ran: CaseRun, log: CellLog) -> Outcome:
+        """The verdict on a result; a mismatch from used processes is made again with fresh ones, which count."""
+        anew = CellLog(log.versions)
+        anew.numbers.update(log.numbers)
+        outcome = self._judged(backend, tried.data, ran, log)
+        if outcome.symptom is not Symptom.MISMATCH or ran.fresh:
+            return outcome
+        again = self._made(cell, backend, tried.data, fresh=True)
+        backend.stored.add(tried.name, again)
+        return with_repeat(self._judged(backend, tried.data, again, anew), outcome)
 
     def _converted(self, cell: Cell, backend: _Backend, data: CaseData) -> CaseData | str:
         """The case converted to an opset that the backend reads, or why it cannot be converted."""
@@ -169,21 +192,24 @@ class Operators:
             backend.stored.add(place, ran)
         return ran
 
-    def _made(self, cell: Cell, backend: _Backend, data: CaseData) -> CaseRun:
-        """Compile the case and run it."""
+    def _made(self, cell: Cell, backend: _Backend, data: CaseData, *, fresh: bool = False) -> CaseRun:
+        """Compile the case and run it, in ``fresh`` processes if asked."""
         path = self._scratch / f"{data.name}-{os.urandom(4).hex()}.onnx"
         path.write_bytes(data.model)
         try:
-            found = backend.compile_run.run(cell, of_case(data, path), backend.limits)
+            found = backend.compile_run.run(cell, of_case(data, path), backend.limits, fresh=fresh, stored=True)
         finally:
             path.unlink(missing_ok=True)
         outputs = outputs_of(found.ran) if found.ran else []
-        return CaseRun(found.failure, outputs, found.seconds, found.peak, found.meta, retry=found.retry)
+        return CaseRun(
+            failure=found.failure, outputs=outputs, seconds=found.seconds, peak=found.peak, meta=found.meta,
+            fresh=found.fresh, retry=found.retry,
+        )  # fmt: skip
 
     def _judged(self, backend: _Backend, data: CaseData, ran: CaseRun, log: CellLog) -> Outcome:
         log.timings.update(ran.seconds)
         log.placement.update(ran.meta.get("placement", {}))
-        log.retry = dict(ran.retry)
+        log.note_retry(ran.retry)
         if ran.peak:
             log.peaks["run"] = ran.peak
         for shim in ran.meta.get("shims", []):

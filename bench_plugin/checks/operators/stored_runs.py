@@ -7,33 +7,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from bench_plugin.agent import packs
 from bench_plugin.compare.operator_rules import Value
-from bench_plugin.domain.outcome import Failure, Stage, Symptom
+from bench_plugin.domain.outcome import Cause, Failure, Stage, Symptom
 from bench_plugin.pipeline.cache import Cache
+from bench_plugin.pipeline.retry import Attempted, confirmation
 from bench_plugin.pipeline.tasks.corpus import Pack, tensors
 
 DETAIL = 4000
 
 
-@dataclass(frozen=True)
-class CaseRun:
+@dataclass(frozen=True, kw_only=True)
+class CaseRun(Attempted):
     """The result of a case in a backend: its outputs [...], or its failure.
 
     ``seconds`` is by stage, ``peak`` the largest resident memory in bytes, ``cached`` true for an earlier run's result.
     """
 
-    failure: Failure | None
     outputs: list[Value]
     seconds: Mapping[str, float]
     peak: int
     meta: Mapping[str, Any]
     cached: bool = False
-    retry: Mapping[str, Any] = field(default_factory=dict)
 
 
 class StoredRuns:
@@ -56,14 +55,17 @@ class StoredRuns:
         row = self._pack.rows[name]
         reader = self._pack.reader
         outputs = [tensors(reader.value(value), value) for value in row["outputs"]]
-        return CaseRun(_failure(row["failure"]), outputs, row["seconds"], row["peak"], row["meta"], cached=True)
+        failure = _failure(row["failure"])
+        return CaseRun(
+            failure=failure, outputs=outputs, seconds=row["seconds"], peak=row["peak"], meta=row["meta"],
+            fresh=bool(row["fresh"]), retry=confirmation(failure), cached=True,
+        )  # fmt: skip
 
     def add(self, name: str, ran: CaseRun) -> None:
-        """Add a result. A crash, a timeout or an excess of memory is kept for this run only and never stored."""
-        if ran.failure is None or ran.failure.storable or ran.failure.symptom is Symptom.VERSION_SKEW:
-            self._new[name] = ran
-        else:
-            self._passing[name] = ran
+        """Add a result in place of an earlier one. A failure that may not be stored is kept for this run only."""
+        lasting, other = (self._new, self._passing) if _lasting(ran.failure) else (self._passing, self._new)
+        lasting[name] = ran
+        other.pop(name, None)
 
     def save(self, folder: Path) -> None:
         """Store the results of this run, together with those that other runs have stored in the meantime."""
@@ -85,6 +87,7 @@ class StoredRuns:
                     rows[name] = {
                         "failure": failure, "outputs": [_written(writer, value) for value in ran.outputs],
                         "seconds": dict(ran.seconds), "peak": ran.peak, "meta": dict(ran.meta),
+                        "fresh": ran.fresh,
                     }  # fmt: skip
             index.write_text(json.dumps(rows, separators=(",", ":")), "utf-8")
             self._cache.put(
@@ -98,6 +101,13 @@ class StoredRuns:
     def _stored(self) -> Pack | None:
         entry = self._cache.get(self._key)
         return Pack(entry.files["runs.json"], entry.files["runs.bin"]) if entry else None
+
+
+def _lasting(failure: Failure | None) -> bool:
+    """Whether a result may be stored; a version skew too, because it depends on the recipe alone."""
+    if failure is None or failure.storable:
+        return True
+    return failure.symptom is Symptom.VERSION_SKEW and failure.cause != Cause.ENVIRONMENT
 
 
 def _written(writer: packs.Writer, value: Value) -> Any:

@@ -56,20 +56,20 @@ class Bench:
         """Return the compiler's agents to the pool."""
         self._compile_run.close()
 
-    def attempt(self, graph: Graph) -> Tried:
-        """Build the graph, compile it, run it and judge it by its operators' rules.
+    def attempt(self, graph: Graph, *, fresh: bool = False) -> Tried:
+        """Build the graph, compile it, run it (in ``fresh`` processes if asked) and judge it by its operators' rules.
 
         Raises EnvironmentMissing when a toolchain cannot be installed.
         """
         built = self.build(graph)
         if built.tried is not None or built.case is None:
             return built.tried or Tried(SILENT)
-        ran = self._ran(built.case)
+        ran = self._ran(built.case, fresh=fresh)
         if ran.failure is not None:
             failure = ran.failure
             if failure.symptom is Symptom.UNSUPPORTED:
                 return Tried(REFUSED, failure.message)
-            if failure.symptom in (Symptom.VERSION_SKEW, Symptom.HARNESS):
+            if failure.symptom in (Symptom.VERSION_SKEW, Symptom.HARNESS) or failure.not_provided:
                 return Tried(SILENT, f"{failure.symptom}: {failure.message}")
             kind = failure.types[0].rpartition(".")[2] if failure.types else ""
             text = f"{kind}: {failure.message}" if kind else failure.message
@@ -82,11 +82,11 @@ class Bench:
             return Tried(AGREED)
         return self._wrong(graph, str(Stage.COMPARE), str(Symptom.MISMATCH), verdict.reason, "")
 
-    def _ran(self, case: CaseData) -> CompiledRun:
+    def _ran(self, case: CaseData, *, fresh: bool) -> CompiledRun:
         path = self._scratch / f"{GENERATED}-{os.urandom(4).hex()}.onnx"
         path.write_bytes(case.model)
         try:
-            return self._compile_run.run(self._cell, of_case(case, path), self._limits)
+            return self._compile_run.run(self._cell, of_case(case, path), self._limits, fresh=fresh)
         finally:
             path.unlink(missing_ok=True)
 

@@ -42,6 +42,7 @@ from bench_plugin.generation.search import (
     search,
 )
 from bench_plugin.pipeline.cell_log import CellLog
+from bench_plugin.pipeline.retry import CARRIED
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.results.expectations import row_text
 
@@ -140,11 +141,15 @@ class Properties:
             log.flag("out of time")
 
     def _new(self, cell: Cell, log: CellLog, report: Report, bench: Bench) -> Outcome:
-        """Write the smallest example of every new signature to its own folder; the first one is the cell's outcome."""
+        """Write the smallest example of every new signature to its own folder; the first one is the cell's outcome.
+
+        Each is tried once more in fresh processes; one that agrees there is no failure of the compiler.
+        """
         rows = []
+        failing: list[tuple[Graph, Tried, Path]] = []
         for graph, tried in report.found:
             assert tried.signature is not None
-            again = bench.attempt(graph)
+            again = bench.attempt(graph, fresh=True)
             same = again.signature == tried.signature
             folder = self._reports / f"{cell.compiler}-{cell.model}-{tried.signature.digest}"
             outcome = replace(_failed(CellLog(log.versions), tried), numbers={"signature": tried.signature.plain()})
@@ -157,11 +162,18 @@ class Properties:
             )  # fmt: skip
             if not same:
                 log.flag(f"{tried.signature.symptom} did not come again: {again.result} {again.reason}")
+            if again.result == AGREED:
+                log.flag(CARRIED)
+            else:
+                failing.append((graph, tried, folder))
         log.numbers["found"] = rows
-        graph, tried = report.found[0]
-        first = replace(tried, reason=f"{tried.reason}\nexample: {graph.text()}\nfiles: {rows[0]['folder']}")
-        if len(rows) > 1:
-            first = replace(first, reason=f"{first.reason}\nand {len(rows) - 1} other signatures")
+        if not failing:
+            reason = f"{report.found[0][1].reason}: in a process that had done something before, never in a fresh one"
+            return log.outcome(Status.UNVERIFIED, reason)
+        graph, tried, folder = failing[0]
+        first = replace(tried, reason=f"{tried.reason}\nexample: {graph.text()}\nfiles: {folder}")
+        if len(failing) > 1:
+            first = replace(first, reason=f"{first.reason}\nand {len(failing) - 1} other signatures")
         return _failed(log, first)
 
 

@@ -17,9 +17,8 @@ from __future__ import annotations
 
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom
-from bench_plugin.pipeline.cell_run import CellRun, InputChanged, OnnxFile
+from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
@@ -43,13 +42,7 @@ class RoundTrip:
 
     def run(self, request: Request) -> Outcome:
         """Compute the cell. Failed stages and missing environments are outcomes; only our own faults raise."""
-        with self._parts.cell_run(request) as run:
-            try:
-                return _export(run) if run.cell.check is Check.EXPORT else _import(run)
-            except InputChanged as changed:
-                return run.failed(changed.failure)
-            except EnvironmentMissing as missing:
-                return run.log.outcome(Status.NOT_PROVIDED, str(missing))
+        return self._parts.computed(request, _export if request.cell.check is Check.EXPORT else _import)
 
 
 def checker(parts: Parts) -> Checker:

@@ -69,7 +69,7 @@ class AgentFailure(BenchError):
 
     def __init__(
         self, symptom: str, message: str, *, stage: str | None = None, detail: str = "", log: str = "",
-        signal: int | None = None, types: tuple[str, ...] = (),
+        signal: int | None = None, types: tuple[str, ...] = (), cause: str = "",
     ) -> None:  # fmt: skip
         super().__init__(message)
         self.symptom = symptom
@@ -79,6 +79,7 @@ class AgentFailure(BenchError):
         self.log = log
         self.signal = signal
         self.types = types
+        self.cause = cause
 
 
 class Process(Protocol):
@@ -278,6 +279,7 @@ class Agent:
         return AgentFailure(
             str(meta.get("symptom", "harness")), str(meta.get("message", "")), detail=str(meta.get("detail", "")),
             stage=str(meta.get("stage") or "") or stage, log=str(self.log), types=tuple(meta.get("types", ())),
+            cause=str(meta.get("cause", "")),
         )  # fmt: skip
 
     def _gone(self, stage: str | None, within: bool) -> AgentFailure:

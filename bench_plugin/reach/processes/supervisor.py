@@ -87,7 +87,7 @@ class AgentPool:
 
     @contextmanager
     def lease(self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "") -> Iterator[Agent]:
-        """Lease the toolchain's agent exclusively; ``fresh`` starts a new one.
+        """Lease the toolchain's agent exclusively; ``fresh`` starts a new one unless it has served no call yet.
 
         An agent keeps its models in memory for leases with the same ``affinity`` and drops them for another. Agents of
         different ``role`` are different processes, so that an artefact runs in another one than compiled it.
@@ -153,7 +153,7 @@ class AgentPool:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _ready(self, toolchain: str, place: _Place, *, fresh: bool, affinity: str) -> Agent:
-        if place.agent is not None and (fresh or place.agent.lost):
+        if place.agent is not None and (place.agent.lost or (fresh and place.agent.calls)):
             place.agent.close()
             place.agent = None
         if place.agent is not None and (not affinity or affinity != place.affinity) and place.agent.calls:

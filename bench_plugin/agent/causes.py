@@ -1,0 +1,129 @@
+"""What a failure comes from: the tool itself, or the environment, such as memory, disk, network and absent programs.
+
+A failure of the tool depends on the call alone and comes again; one of the environment may be gone tomorrow. Nothing
+that is not known to be the tool's may be stored after a single attempt.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from types import TracebackType
+from typing import Dict, Iterable, Iterator, List, Mapping, Optional, Pattern
+
+from bench_plugin.agent.adapter import InvalidModel, NotProvided, Unsupported, VersionSkew, type_names
+
+TOOL, ENVIRONMENT, UNKNOWN = "tool", "environment", ""
+
+OURS = "bench_plugin."  # the agent and the adapters, see modules.py
+MOST = 16  # exceptions of one chain that are looked at
+SAID = (Unsupported, InvalidModel, VersionSkew)  # what an adapter says of the tool, instead of an exception of the tool
+OUTSIDE = (OSError, MemoryError, ImportError, subprocess.TimeoutExpired, NotProvided)
+
+# What a machine runs out of, and what ends a process from outside: also in the last lines of a process that crashed.
+RESOURCES: Dict[str, Pattern[str]] = {
+    name: re.compile(pattern)
+    for name, pattern in {
+        "memory": r"bad_alloc|bad allocation|([Cc]an ?not|can't) allocate memory|not enough memory|\bMemoryError\b"
+        r"|Unable to allocate .* for an array",
+        "disk": r"No space left on device|Disk quota exceeded|File too large",
+        "open files": r"Too many open files",
+        "processes": r"Resource temporarily unavailable|can't start new thread|pthread_create",
+        "device": r"Input/output error|Stale file handle",
+        "signal from outside": r"(killed|ended) by SIG(KILL|TERM|INT|HUP|QUIT|XCPU|XFSZ)\b",
+    }.items()
+}
+# What a machine lacks or forbids, and what it cannot reach.
+SURROUNDINGS: Dict[str, Pattern[str]] = {
+    name: re.compile(pattern)
+    for name, pattern in {
+        "program": r"not found; install|command not found",
+        "file": r"No such file or directory",
+        "library": r"cannot open shared object file|error while loading shared libraries",
+        "module": r"ModuleNotFoundError: |ImportError: ",  # the last line of a program's traceback
+        "permission": r"Permission denied|Operation not permitted",
+        "read-only": r"Read-only file system",
+        "busy": r"Text file busy",
+        "name": r"Temporary failure in name resolution|Name or service not known|[Cc]ould not resolve host|getaddrinfo",
+        "connection": r"(?i)connection (was )?(refused|reset|aborted|broken|timed out)|(read|operation) timed out",
+        "network": r"Network is unreachable|No route to host|CERTIFICATE_VERIFY_FAILED|Max retries exceeded",
+    }.items()
+}
+
+
+def missing_resource(text: str) -> str:
+    """The name of the row of RESOURCES that the text speaks of; empty where it speaks of none."""
+    return _row(RESOURCES, text)
+
+
+def environment_of(text: str) -> str:
+    """The name of the row of either table that the text speaks of; empty where it speaks of none."""
+    return missing_resource(text) or _row(SURROUNDINGS, text)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether the exception, or one that it comes from, is an allocation that was refused."""
+    return any(isinstance(one, MemoryError) or _row(RESOURCES, _text(one)) == "memory" for one in _chain(error))
+
+
+def cause_of(error: BaseException, declared: Iterable[Mapping[str, str]]) -> str:
+    """TOOL, ENVIRONMENT or UNKNOWN for an exception of an adapter; ``declared`` are the rows of ADAPTER's ``errors``.
+
+    Unsupported, InvalidModel and VersionSkew are the tool's, unless they speak of the environment.
+    """
+    chain = list(_chain(error))
+    if any(environment_of(_text(one)) for one in chain):
+        return ENVIRONMENT
+    if isinstance(error, SAID):  # a tool may say by the absence of a module that it lacks an operator
+        outside = any(isinstance(one, (OSError, MemoryError)) for one in chain)
+        return ENVIRONMENT if outside else TOOL
+    if any(isinstance(one, OUTSIDE) for one in chain):
+        return ENVIRONMENT
+    rows = list(declared)
+    return TOOL if any(_declares(row, one) for row in rows for one in chain) else UNKNOWN
+
+
+def _row(table: Mapping[str, Pattern[str]], text: str) -> str:
+    return next((name for name, pattern in table.items() if pattern.search(text)), "")
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The exception and those that it was raised from, each once; not those that were only handled before."""
+    seen: List[BaseException] = []
+    one: Optional[BaseException] = error
+    while one is not None and len(seen) < MOST and all(one is not other for other in seen):
+        seen.append(one)
+        yield one
+        one = one.__cause__
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an exception that cannot say what it is
+        return ""
+
+
+def _declares(row: Mapping[str, str], error: BaseException) -> bool:
+    """Whether every condition of the row holds of the exception."""
+    kind = row.get("exception", "")
+    if kind and all(name.rpartition(".")[2] != kind for name in type_names(error)):
+        return False
+    if row.get("package") and not _from_package(row["package"], error):
+        return False
+    return re.search(row.get("pattern", ""), _text(error)) is not None
+
+
+def _from_package(package: str, error: BaseException) -> bool:
+    """Whether the package defines the exception's type, or was at work below the adapter when it was raised.
+
+    Compiled modules raise built-in types, and leave no frames of their own below those of their package.
+    """
+    modules = [type(error).__module__]
+    below: List[str] = []
+    trace: Optional[TracebackType] = error.__traceback__
+    while trace is not None:
+        name = str(trace.tb_frame.f_globals.get("__name__", ""))
+        below = [] if name.startswith(OURS) else [*below, name]
+        trace = trace.tb_next
+    return any(name == package or name.startswith(package + ".") for name in modules + below)
