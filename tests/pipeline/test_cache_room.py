@@ -118,7 +118,10 @@ def test_what_was_used_a_moment_ago_is_spared(cache: Cache) -> None:
 def test_what_this_run_used_is_spared(cache: Cache) -> None:
     assert cache.get(key_of("a")) is not None
     used(cache, "a", ago=9 * DAY)
-    assert cache.prune(limit_bytes=0)[0] == 2
+    size = cache.usage().bytes // 3
+    assert cache.prune(limit_bytes=2 * size) == (1, size), "the next one goes instead"
+    assert {name for name in "bc" if list((cache.folder / "entries").glob(f"*/{key_of(name)}"))} == {"b"}
+    assert cache.prune(limit_bytes=0)[0] == 1
     assert names(cache) == {"a"}
 
 

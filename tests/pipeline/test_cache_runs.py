@@ -80,7 +80,7 @@ def test_what_is_read_stays_while_others_refresh_it(tmp_path: Path) -> None:
         (tmp_path / "done").touch()
     assert said == []
     assert {len(one) for one in values} == {1}
-    assert len(set(map(frozenset, values))) > 10, "entries were replaced all the while"
+    assert len(set(map(frozenset, values))) > 2, "entries were replaced all the while"
 
 
 def test_a_replaced_version_goes_when_its_last_reader_has_ended(tmp_path: Path) -> None:
