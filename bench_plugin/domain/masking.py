@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar, cast
 
 MASK = "***"
+SHORT = 200  # characters of a text whose masked form is remembered
 SHORTEST = 8  # characters of a variable's value: a shorter one may stand in any text by chance
 WORDS = (
     r"(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|(?:access|private|signing|secret)[_-]?key|credentials?|auth)"
@@ -48,12 +49,12 @@ SECRETS = tuple(
         (r"(?P<kept>-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(?:(?=-----END)|\Z)", 0),
     )
 )
-# Texts without any of these have none of the above; most texts of a run are such.
-SUSPECT = re.compile(
-    r"token|secret|passw|passphrase|key|credential|auth|bearer|://|gh[pousr]_|github_pat|glpat|sk-|hf_|pypi-|npm_|xox|"
-    r"akia|asia|aiza|eyj",
-    re.IGNORECASE,
-)
+# A text in small letters without any of these has none of the above. Most texts of a run are such, and words are found
+# fifty times as fast as a pattern.
+SUSPECT = (
+    "token", "secret", "passw", "passphrase", "key", "credential", "auth", "bearer", "://", "ghp_", "gho_", "ghu_",
+    "ghs_", "ghr_", "github_pat", "glpat", "sk-", "hf_", "pypi-", "npm_", "xox", "akia", "asia", "aiza", "eyj",
+)  # fmt: skip
 OPTION = re.compile(rf"(?=-){NAME}", re.IGNORECASE)
 KEY = re.compile(NAME, re.IGNORECASE)
 # Keys of rows that identify a cell or its verdict: nothing in them is masked.
@@ -69,13 +70,21 @@ def readable(text: str) -> str:
 
 def masked(text: str) -> str:
     """A text without secrets and half characters."""
+    return _short(text) if len(text) <= SHORT else _masked(text)
+
+
+def _masked(text: str) -> str:
     text = readable(text)
-    if SUSPECT.search(text):
+    small = text.lower()
+    if any(word in small for word in SUSPECT):
         for pattern in SECRETS:
             text = pattern.sub(rf"\g<kept>{MASK}", text)
     for value in _values():
         text = text.replace(value, MASK)
     return text
+
+
+_short = lru_cache(maxsize=1 << 14)(_masked)  # names, versions and units stand in every row
 
 
 def clean(value: T) -> T:

@@ -69,6 +69,12 @@ def test_tables_by_the_names_of_their_keys() -> None:
     assert clean(row) == cleaned
 
 
+def _forget() -> None:
+    """What is known of the environment and of texts is of this process and its start."""
+    masking._values.cache_clear()
+    masking._short.cache_clear()
+
+
 def test_the_values_of_variables_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "MY_TOKEN": "supported",
@@ -77,12 +83,12 @@ def test_the_values_of_variables_wherever_they_stand(monkeypatch: pytest.MonkeyP
         "PWD": "x" * 9,
     }.items():
         monkeypatch.setenv(name, value)
-    masking._values.cache_clear()
+    _forget()
     try:
         assert masked("it is supported, short, /tmp, xxxxxxxxx") == "it is ***, short, /tmp, xxxxxxxxx"
         assert clean({"status": "supported", "reason": "supported"}) == {"status": "supported", "reason": "***"}
     finally:
-        masking._values.cache_clear()
+        _forget()
 
 
 def test_half_characters_become_their_escapes() -> None:
