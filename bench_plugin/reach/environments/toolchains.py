@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -10,14 +9,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
 from bench_plugin.domain.errors import EnvironmentMissing, UsageError
 from bench_plugin.domain.paths import PACKAGE, cache_root
+from bench_plugin.reach.environments import manifest
+from bench_plugin.reach.environments.maker_lock import PATIENCE, maker_lock
 from bench_plugin.reach.environments.toolchain_file import Toolchain, read_toolchain
 from bench_plugin.reach.environments.uv import UvFailed, run_uv, uv_environment
 
@@ -31,11 +31,14 @@ def _silent(text: str) -> None:
 class Toolchains:
     """All known toolchains; ``folders`` are searched before the plugin's own.
 
-    Raises UsageError for a folder that does not exist or a file that is not valid.
+    ``patience`` is how many seconds another run that makes a toolchain is waited for. Raises UsageError for a folder that does not exist or a file that is not valid.
     """
 
-    def __init__(self, folders: Sequence[Path] = (), *, root: Path | None = None) -> None:
+    def __init__(
+        self, folders: Sequence[Path] = (), *, root: Path | None = None, patience: float = PATIENCE
+    ) -> None:
         self._root = root or cache_root() / "toolchains"
+        self._patience = patience
         self._toolchains: dict[str, Toolchain] = {}
         self._agreeing: set[str] = set()
         for folder in (*folders, OWN_FOLDER):
@@ -44,8 +47,9 @@ class Toolchains:
             for path in sorted(folder.glob("*.toml")):
                 self._toolchains.setdefault(path.stem, read_toolchain(path))
         self._makers = {name: threading.Lock() for name in self._toolchains}
+        self._examined: dict[str, str] = {}  # what is wrong with the environments that this run uses
         self._running: set[subprocess.Popen[str]] = set()
-        self._cancelled = False
+        self._cancelled = threading.Event()
 
     @property
     def names(self) -> list[str]:
@@ -83,35 +87,38 @@ class Toolchains:
         """Whether the environment and its interpreter exist."""
         return (self[name].python or _python(self.folder(name))).exists()
 
-    def ensure(self, name: str, progress: Callable[[str], None] = _silent) -> Path:
-        """The Python executable of a toolchain, which is made if it is missing.
+    def ensure(self, name: str, progress: Callable[[str], None] = _silent, *, again: bool = False) -> Path:
+        """The Python executable of a toolchain, which is made if it is missing; ``again`` makes it anew in any case.
 
         ``progress`` is called with a line of text before and after that. Raises EnvironmentMissing when it cannot be
-        made (registry not reachable, interpreter or system tool missing, wrong hash, disk full), UsageError when the
-        lock and its toml disagree.
+        made (registry not reachable, interpreter or system tool missing, wrong hash, disk full, another run does not
+        finish it) or was changed by hand, UsageError when the lock and its toml disagree.
         """
         toolchain, folder = self[name], self.folder(name)
         python = toolchain.python or _python(folder)
-        if python.exists():
-            self._check_agreement(name)
-            return python
         if toolchain.python is not None:
-            raise EnvironmentMissing(
-                f"toolchain {name}: {toolchain.path} names the interpreter {python}, which is not there"
-            )
+            if not python.exists():
+                raise EnvironmentMissing(
+                    f"toolchain {name}: {toolchain.path} names the interpreter {python}, which is not there"
+                )
+            return python
+        if python.exists() and not again:
+            self._check_agreement(name)
+            self._check_unchanged(name)
+            return python
         toolchain.check_lock()
         self.check_tools(name)
+        waiting = f"toolchain {name}"
         try:
             self._root.mkdir(parents=True, exist_ok=True)
+            place = self._root / f".{folder.name}.lock"
             with (
                 self._makers[name],
-                _lock(
-                    self._root / f".{folder.name}.lock",
-                    lambda: progress(f"waiting for another run that makes toolchain {name}"),
-                ),
+                maker_lock(place, waiting, progress, cancelled=self._cancelled, patience=self._patience),
             ):
-                if not python.exists():
+                if again or not python.exists():
                     self._make(toolchain, folder, progress)
+                    self._examined[name] = ""
         except OSError as error:
             raise EnvironmentMissing(
                 f"toolchain {name} cannot be made in {self._root}: {error.strerror or error}"
@@ -120,7 +127,7 @@ class Toolchains:
 
     def cancel(self) -> None:
         """End the making of toolchains, now and later; callers that wait get EnvironmentMissing."""
-        self._cancelled = True
+        self._cancelled.set()
         for process in list(self._running):
             process.kill()
 
@@ -160,6 +167,18 @@ class Toolchains:
                 raise UsageError(disagreement)
             self._agreeing.add(name)
 
+    def _check_unchanged(self, name: str) -> None:
+        """Check once per run that the environment is as it was made. Raises EnvironmentMissing where it is not."""
+        with self._makers[name]:
+            if name not in self._examined:
+                found = manifest.changes(self.folder(name), self[name].locked_versions)
+                self._examined[name] = manifest.described(found)
+        if self._examined[name]:
+            raise EnvironmentMissing(
+                f"toolchain {name} in {self.folder(name)} is not as its lock made it: {self._examined[name]}; nothing "
+                f"is computed with it; make it again: bench env sync {name} --again"
+            )
+
     def _make(self, toolchain: Toolchain, folder: Path, progress: Callable[[str], None]) -> None:
         started = time.monotonic()
         prefix = f".making-{folder.name}-"
@@ -172,6 +191,7 @@ class Toolchains:
             made = making / "environment"
             self._uv(["venv", "--quiet", "--relocatable", "--no-project", "--python", str(interpreter), str(made)])
             self._install(toolchain, _python(made))
+            manifest.write(made)
             os.rename(made, folder)
         except UvFailed as error:
             raise UvFailed(f"toolchain {toolchain.name} cannot be made: {error}", error.output) from error
@@ -198,7 +218,7 @@ class Toolchains:
         def started(process: subprocess.Popen[str]) -> None:
             processes.append(process)
             self._running.add(process)
-            if self._cancelled:
+            if self._cancelled.is_set():
                 process.kill()
 
         try:
@@ -221,15 +241,3 @@ def _part(lock: str, name: str) -> str:
         if inside:
             lines.append(line)
     return "\n".join(lines) + "\n"
-
-
-@contextmanager
-def _lock(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold a lock that excludes other processes and threads; ``waiting`` is called where another one holds it."""
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            waiting()
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
