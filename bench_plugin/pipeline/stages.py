@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from bench_plugin.domain.outcome import Failure, Stage, Symptom
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.inventory.adapters import Catalog
+from bench_plugin.inventory.fingerprints import Fingerprints
 from bench_plugin.pipeline.cache import Cache
 from bench_plugin.pipeline.retry import repeated, repeats
-from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 
@@ -43,7 +43,7 @@ class CallSpec:
 class Task:
     """What a stage needs: the adapter that does it, its calls and files, and the parts of its recipe.
 
-    ``parts`` go into the recipe beside the adapter, the agent and the lock, and must name every input.
+    ``parts`` go into the recipe beside the agent and the fingerprint of the tools, and must name every input.
     An agent that did a task with the same ``affinity`` is preferred, because it still has the model in memory. Tasks of
     different ``role`` are never done by the same process. ``toolchain`` is that of the adapter unless it names another.
     ``refreshed`` is false for stages that ``--bench-refresh`` does not repeat, such as the corpus of ONNX's tests.
@@ -88,7 +88,7 @@ class Stages:
         cache: Cache,
         pool: AgentPool,
         catalog: Catalog,
-        toolchains: Toolchains,
+        fingerprints: Fingerprints,
         *,
         agent_digest: str,
         refresh: bool,
@@ -96,7 +96,7 @@ class Stages:
         self._cache = cache
         self._pool = pool
         self._catalog = catalog
-        self._toolchains = toolchains
+        self._fingerprints = fingerprints
         self._agent_digest = agent_digest
         self._refresh = refresh
         self._lock = threading.Lock()
@@ -106,12 +106,9 @@ class Stages:
         """The recipe of a task: SHA-256 over everything that its result depends on."""
         adapter = self._catalog[task.adapter]
         calls = [[call.operation, call.meta, call.prefix] for call in task.calls]
-        used = {"uses": [self._catalog[name].digest for name in self._catalog.used(task.adapter)]}
-        return recipe(
-            stage=str(task.stage), adapter=adapter.digest, agent=self._agent_digest,
-            lock=self._toolchains.lock_hash(task.toolchain or adapter.toolchain), calls=calls, parts=task.parts,
-            **(used if adapter.uses else {}),
-        )  # fmt: skip
+        target = next((call.meta["target"] for call in task.calls if "target" in call.meta), None)
+        tools = self._fingerprints.digest(task.adapter, task.toolchain or adapter.toolchain, target)
+        return recipe(stage=str(task.stage), tools=tools, agent=self._agent_digest, calls=calls, parts=task.parts)
 
     def obtain(self, task: Task) -> Done:
         """The result of a task, made now if this run and the cache do not have it.

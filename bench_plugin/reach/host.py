@@ -68,26 +68,18 @@ _MODEL = ("vendor_id", "cpu family", "model", "stepping", "cpu implementer", "cp
 
 def numeric_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """The variables of an environment that change what frameworks and compilers compute, sorted by name."""
-    return {
-        name: environment[name]
-        for name in sorted(environment)
-        if name in _NAMES or name.startswith(_BEGINNINGS)
-    }
+    return {name: environment[name] for name in sorted(environment) if name in _NAMES or name.startswith(_BEGINNINGS)}
 
 
 def host_facts(environment: Mapping[str, str]) -> dict[str, Any]:
     """What results depend on besides tools and inputs, as plain data.
 
     ``architecture``, ``processor`` (its model, in the numbers of /proc/cpuinfo), ``isa`` (its extensions, sorted),
-    ``libc``, ``cores`` (how many this process may use: the number of threads where nothing sets it) and
-    ``variables`` (those of ``environment`` in NUMERIC_VARIABLES).
+    ``libc``, ``cores`` (how many this process may use: the number of threads where nothing sets it), ``variables``
+    (those of ``environment`` in NUMERIC_VARIABLES), and ``digest``, a name of all these, 12 hexadecimal digits.
     """
-    return {**_fixed_facts(), "cores": len(os.sched_getaffinity(0)), "variables": numeric_variables(environment)}
-
-
-def host_digest(environment: Mapping[str, str]) -> str:
-    """A name of these facts, 12 hexadecimal digits: rows with another one were computed on another kind of host."""
-    return recipe(stage="host", **host_facts(environment))[:12]
+    facts = {**_fixed_facts(), "cores": len(os.sched_getaffinity(0)), "variables": numeric_variables(environment)}
+    return {**facts, "digest": recipe(stage="host", **facts)[:12]}
 
 
 @functools.cache

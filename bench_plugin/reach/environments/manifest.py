@@ -56,14 +56,12 @@ def described(found: Iterable[str]) -> str:
 
 def _since(before: dict[str, str], now: dict[str, str], recorded: dict[str, Recorded]) -> Iterator[str]:
     """The changes since the manifest was written."""
-    for path in before:
+    for path, identity in before.items():
         if path not in now:
             yield f"{path} is missing"
-        elif before[path] != now[path] and not _same_content(before[path], now[path], recorded.get(path)):
+        elif identity != now[path] and not _same_content(identity, now[path], recorded.get(path)):
             yield f"{path} has changed"
-    for path in now:
-        if path not in before:
-            yield f"{path} was added"
+    yield from (f"{path} was added" for path in now if path not in before)
 
 
 def _same_content(before: str, now: str, row: Recorded | None) -> bool:
@@ -73,9 +71,7 @@ def _same_content(before: str, now: str, row: Recorded | None) -> bool:
     return not row.problem(contents=True) if row.digest else before.split()[0] == now.split()[0]
 
 
-def _unlike_records(
-    now: dict[str, str], recorded: dict[str, Recorded], locked: Mapping[str, str]
-) -> Iterator[str]:
+def _unlike_records(now: dict[str, str], recorded: dict[str, Recorded], locked: Mapping[str, str]) -> Iterator[str]:
     """What does not agree with the RECORD files and the lock."""
     for path, row in recorded.items():
         problem = row.problem(contents=False)

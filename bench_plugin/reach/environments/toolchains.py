@@ -18,6 +18,7 @@ from bench_plugin.domain.errors import EnvironmentMissing, UsageError
 from bench_plugin.domain.paths import PACKAGE, cache_root
 from bench_plugin.reach.environments import manifest
 from bench_plugin.reach.environments.maker_lock import PATIENCE, maker_lock
+from bench_plugin.reach.environments.own_environment import version_said_by
 from bench_plugin.reach.environments.toolchain_file import Toolchain, read_toolchain
 from bench_plugin.reach.environments.uv import UvFailed, run_uv, uv_environment
 
@@ -31,12 +32,11 @@ def _silent(text: str) -> None:
 class Toolchains:
     """All known toolchains; ``folders`` are searched before the plugin's own.
 
-    ``patience`` is how many seconds another run that makes a toolchain is waited for. Raises UsageError for a folder that does not exist or a file that is not valid.
+    ``patience`` is how many seconds another run that makes a toolchain is waited for. Raises UsageError for a folder
+    that does not exist or a file that is not valid.
     """
 
-    def __init__(
-        self, folders: Sequence[Path] = (), *, root: Path | None = None, patience: float = PATIENCE
-    ) -> None:
+    def __init__(self, folders: Sequence[Path] = (), *, root: Path | None = None, patience: float = PATIENCE) -> None:
         self._root = root or cache_root() / "toolchains"
         self._patience = patience
         self._toolchains: dict[str, Toolchain] = {}
@@ -47,6 +47,7 @@ class Toolchains:
             for path in sorted(folder.glob("*.toml")):
                 self._toolchains.setdefault(path.stem, read_toolchain(path))
         self._makers = {name: threading.Lock() for name in self._toolchains}
+        self._interpreters: dict[str, str] = {}
         self._examined: dict[str, str] = {}  # what is wrong with the environments that this run uses
         self._running: set[subprocess.Popen[str]] = set()
         self._cancelled = threading.Event()
@@ -158,6 +159,28 @@ class Toolchains:
                 f"toolchain {name} needs Python {wanted}, which is not on this machine (running: {running}); "
                 f"install python{minor} with the system's package manager, or: uv python install {minor}"
             ) from error
+
+    def interpreter_version(self, name: str) -> str:
+        """What the interpreter of a toolchain says of its version and build; a part of every recipe.
+
+        For a toolchain that is not made yet it is that of the interpreter that it will be made with; empty where there
+        is none.
+        """
+        if name not in self._interpreters:
+            self._interpreters[name] = self._version_of(name)
+        return self._interpreters[name]
+
+    def _version_of(self, name: str) -> str:
+        own = self[name].own
+        if own is not None:
+            return own.interpreter
+        made = _python(self.folder(name))
+        try:
+            python = made if made.exists() else self.interpreter(name)
+        except EnvironmentMissing:
+            return ""
+        same = python.resolve() == Path(sys.executable).resolve()
+        return sys.version if same else version_said_by(python)
 
     def _check_agreement(self, name: str) -> None:
         """Check once per run that lock and toml agree. Raises UsageError where they do not."""
