@@ -85,7 +85,7 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
         default_factory=dict
     )
     options: Annotated[dict[str, Texts], about("option -> its values, the default first")] = field(default_factory=dict)
-    needs: Annotated[Texts, about("executables of the system that it runs; results depend on them")] = ()
+    needs: Annotated[Texts, about("executables that it needs from the system; results depend on them")] = ()
     loose: Annotated[tuple[PrecisionName, ...], about("precisions with fast arithmetic: a wider tolerance")] = ()
     opsets: Annotated[Range | None, about("versions of the operator set that it takes")] = None
     ir: Annotated[Range | None, about("versions of ONNX's file format that it takes")] = None

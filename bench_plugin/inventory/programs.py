@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.inventory.declared_parts import ABSENT, content_of
+from bench_plugin.inventory.imports_beside import imports_beside
 
 SECONDS = 10.0  # for a program to say its version
 KEPT = 4096  # bytes of what it says
@@ -59,6 +60,8 @@ class Programs:
                 for part in (text, (text or "").partition("=")[2]):
                     if part and os.path.isabs(part) and os.path.isfile(part):
                         files[part] = self._content(part)
+                        beside = imports_beside(Path(part)) if part.endswith(".py") else {}
+                        files.update({f"{part}: {name}": content_of(file) for name, file in beside.items()})
         own = {key: value for key, text in said.get("variables", {}).items() if (value := _filled(text, words))}
         environment = {**self._environment, **own, "LC_ALL": "C", "PATH": path}
         return {"programs": programs, "files": files, "version": self._version(asking, words, environment, folder)}

@@ -31,7 +31,7 @@ ADAPTER = {
     "precisions": {"fp32": ["original"], "fp16": ["fp16"], "w8a8": ["qdq"]},
     "targets": ["local", "aarch64", "armhf", "riscv64", "cortex-m3", "cortex-m55"],
     "options": {"optimisation": ["O2", "O3", "Os", "O0"]},
-    "needs": ["gcc", "cc"],  # cc where there is no gcc
+    "needs": ["gcc"],
     "unsupported": [
         {"operation": "compile", "exception": "UnsupportedOpError", "pattern": ""},
         # Shapes that depend on data have no place in its C.
