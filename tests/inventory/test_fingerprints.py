@@ -167,9 +167,7 @@ def test_each_program_is_asked_once_in_a_run(shop: Shop) -> None:
     assert (shop.folder / "asked").read_text() == "asked\n"
 
 
-def test_a_program_that_does_not_say_its_version_in_time_is_ended(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_does_not_say_its_version_in_time_is_ended(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench_plugin.inventory.programs.SECONDS", 0.3)
     shop.write("bin/vendorcc", f"#!/bin/sh\necho $$ > {shop.folder}/pid\nexec sleep 100\n", program=True)
     assert shop.prints().of("command[vendor]")["adapters"][-1]["command"]["version"] == ""

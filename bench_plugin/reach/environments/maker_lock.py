@@ -46,7 +46,7 @@ def _wait(file: IO[str], what: str, holder: str, cancelled: threading.Event, pat
             raise EnvironmentMissing(f"{what} is not made: the run is ending")
         if time.monotonic() >= end:
             raise EnvironmentMissing(
-                f"{what} is not made: another run ({_holder(file)}) has been at it for more than {patience:.0f} s; "
+                f"{what} is not made: another run ({_holder(file)}) has been at it for more than {patience:g} s; "
                 "if that process is stopped or hangs, end it and run again"
             )
 

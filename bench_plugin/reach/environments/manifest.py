@@ -1,8 +1,8 @@
 """The manifest of a toolchain: a list of all its files, by which a later run sees that somebody changed it by hand.
 
-It is written when the toolchain is made. A file below ``lib`` has its size and its time of change, any other one its
-hash, a symbolic link its target. What Python compiles by itself does not count. A toolchain that was made by an earlier
-version has no manifest: it gets one on first use, after a comparison with the RECORD files of its distributions.
+A file below ``lib`` has its size and its time of change, any other one its hash, a symbolic link its target. What
+Python compiles by itself does not count. A toolchain without a manifest (just made, or made by an earlier version) is
+compared with the RECORD files of its distributions, and gets one if it agrees with them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from packaging.version import InvalidVersion, Version
+
 from bench_plugin.reach.environments.record_files import Recorded, recorded_files, sha256_of
 from bench_plugin.reach.environments.toolchain_file import normal
 
@@ -20,11 +22,6 @@ LIBRARIES = "lib"  # here are tens of thousands of files, so that only their siz
 IGNORED = (NAME, ".lock")  # uv's own lock, which it touches
 OF_ENVIRONMENTS = ("_virtualenv.py", "_virtualenv.pth")  # what uv writes into an empty environment
 SHOWN = 3
-
-
-def write(folder: Path) -> None:
-    """Write the manifest of a toolchain. Nothing is written where the folder is read-only."""
-    _save(folder, _listing(folder))
 
 
 def changes(folder: Path, locked: Mapping[str, str]) -> list[str]:
@@ -59,16 +56,17 @@ def _since(before: dict[str, str], now: dict[str, str], recorded: dict[str, Reco
     for path, identity in before.items():
         if path not in now:
             yield f"{path} is missing"
-        elif identity != now[path] and not _same_content(identity, now[path], recorded.get(path)):
+        elif identity != now[path] and not _same_content(path, identity, now[path], recorded):
             yield f"{path} has changed"
     yield from (f"{path} was added" for path in now if path not in before)
 
 
-def _same_content(before: str, now: str, row: Recorded | None) -> bool:
-    """Whether a file with another identity has the content that its RECORD says; of RECORD itself the size counts."""
-    if row is None:
-        return False
-    return not row.problem(contents=True) if row.digest else before.split()[0] == now.split()[0]
+def _same_content(path: str, before: str, now: str, recorded: Mapping[str, Recorded]) -> bool:
+    """Whether a file with another identity has the content that its RECORD says. Of RECORD itself the size counts."""
+    if os.path.basename(path) == "RECORD":
+        return before.split()[0] == now.split()[0]
+    row = recorded.get(path)
+    return row is not None and bool(row.digest) and not row.problem(contents=True)
 
 
 def _unlike_records(now: dict[str, str], recorded: dict[str, Recorded], locked: Mapping[str, str]) -> Iterator[str]:
@@ -85,8 +83,15 @@ def _unlike_records(now: dict[str, str], recorded: dict[str, Recorded], locked: 
         folder, name = os.path.split(path)
         if name == "RECORD" and os.path.basename(os.path.dirname(folder)) == "site-packages":
             distribution, _, version = os.path.basename(folder).removesuffix(".dist-info").partition("-")
-            if locked.get(normal(distribution)) != version:
+            if not _same_version(locked.get(normal(distribution), ""), version):
                 yield f"{folder} is not in the lock"
+
+
+def _same_version(locked: str, installed: str) -> bool:
+    try:
+        return Version(locked) == Version(installed)
+    except InvalidVersion:
+        return locked == installed
 
 
 def _recorded(folder: Path) -> dict[str, Recorded]:
@@ -96,7 +101,7 @@ def _recorded(folder: Path) -> dict[str, Recorded]:
         for _, rows in recorded_files(site):
             found.update({os.path.relpath(row.path, folder): row for row in rows})
         for record in site.glob("*.dist-info/RECORD"):  # few installers list it
-            found.setdefault(os.path.relpath(record, folder), Recorded(str(record), "", -1))
+            found.setdefault(os.path.relpath(record, folder), Recorded(str(record), "", -1, 0))
     return found
 
 

@@ -112,7 +112,7 @@ def _site(site: Path) -> list[object]:
     owned: set[str] = set()
     for record, rows in recorded_files(site):
         parts.append([record.parent.name, _text(record), _text(record.with_name("direct_url.json"))])
-        parts += _changed_since(record, rows)
+        parts += _changed(rows)
         owned.update(os.path.relpath(row.path, site).partition(os.sep)[0] for row in rows)
         owned.add(record.parent.name)
     for entry in sorted(site.iterdir()):
@@ -123,18 +123,12 @@ def _site(site: Path) -> list[object]:
     return parts
 
 
-def _changed_since(record: Path, rows: Iterable[Recorded]) -> Iterator[object]:
-    """The files that are not as RECORD has them. Only those that are younger than RECORD are read."""
-    installed = record.stat().st_mtime_ns
+def _changed(rows: Iterable[Recorded]) -> Iterator[object]:
+    """The files that are not as RECORD has them."""
     for row in rows:
-        try:
-            found = os.stat(row.path)
-        except OSError:
-            yield [os.path.basename(row.path), "missing"]
-            continue
-        other_size = 0 <= row.size != found.st_size
-        if (other_size or found.st_mtime_ns > installed) and row.digest and row.problem(contents=True):
-            yield [os.path.basename(row.path), tree_digest(Path(row.path))]
+        problem = row.problem(contents=False)
+        if problem:
+            yield [os.path.basename(row.path), problem, tree_digest(Path(row.path))]
 
 
 def _unrecorded(entry: Path) -> object:

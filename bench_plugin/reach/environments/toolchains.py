@@ -91,6 +91,8 @@ class Toolchains:
     def ensure(self, name: str, progress: Callable[[str], None] = _silent, *, again: bool = False) -> Path:
         """The Python executable of a toolchain, which is made if it is missing; ``again`` makes it anew in any case.
 
+        It is then made without uv's cache, whose files are linked into environments and may have been edited in them.
+
         ``progress`` is called with a line of text before and after that. Raises EnvironmentMissing when it cannot be
         made (registry not reachable, interpreter or system tool missing, wrong hash, disk full, another run does not
         finish it) or was changed by hand, UsageError when the lock and its toml disagree.
@@ -118,7 +120,7 @@ class Toolchains:
                 maker_lock(place, waiting, progress, cancelled=self._cancelled, patience=self._patience),
             ):
                 if again or not python.exists():
-                    self._make(toolchain, folder, progress)
+                    self._make(toolchain, folder, progress, cached=not again)
                     self._examined[name] = ""
         except OSError as error:
             raise EnvironmentMissing(
@@ -202,7 +204,7 @@ class Toolchains:
                 f"is computed with it; make it again: bench env sync {name} --again"
             )
 
-    def _make(self, toolchain: Toolchain, folder: Path, progress: Callable[[str], None]) -> None:
+    def _make(self, toolchain: Toolchain, folder: Path, progress: Callable[[str], None], *, cached: bool) -> None:
         started = time.monotonic()
         prefix = f".making-{folder.name}-"
         for left_over in (*self._root.glob(f"{prefix}*"), folder):
@@ -213,8 +215,13 @@ class Toolchains:
         try:
             made = making / "environment"
             self._uv(["venv", "--quiet", "--relocatable", "--no-project", "--python", str(interpreter), str(made)])
-            self._install(toolchain, _python(made))
-            manifest.write(made)
+            self._install(toolchain, _python(made), cached=cached)
+            wrong = manifest.changes(made, toolchain.locked_versions)
+            if wrong:  # uv links files of its cache into every environment: to edit one is to edit its original
+                raise EnvironmentMissing(
+                    f"toolchain {toolchain.name} cannot be made: uv's cache holds files that were changed by hand: "
+                    f"{manifest.described(wrong)}; make it without that cache: bench env sync {toolchain.name} --again"
+                )
             os.rename(made, folder)
         except UvFailed as error:
             raise UvFailed(f"toolchain {toolchain.name} cannot be made: {error}", error.output) from error
@@ -222,8 +229,10 @@ class Toolchains:
             shutil.rmtree(making, ignore_errors=True)
         progress(f"toolchain {toolchain.name} is ready after {time.monotonic() - started:.0f} s")
 
-    def _install(self, toolchain: Toolchain, python: Path) -> None:
+    def _install(self, toolchain: Toolchain, python: Path, *, cached: bool) -> None:
         install = ["pip", "install", "--quiet", "--require-hashes", "--no-build", "--python", str(python)]
+        if not cached:
+            install.append("--no-cache")
         if toolchain.no_deps:
             install.append("--no-deps")
         if "torch" in toolchain.locked_versions and "UV_FIND_LINKS" not in uv_environment(os.environ):
