@@ -57,14 +57,20 @@ class Programs:
             first, *rest = [_filled(text, words) for text in argv]
             programs[argv[0]] = self._program(first, path, folder)
             for text in rest:
-                for part in (text, (text or "").partition("=")[2]):
-                    if part and os.path.isabs(part) and os.path.isfile(part):
-                        files[part] = self._content(part)
-                        beside = imports_beside(Path(part)) if part.endswith(".py") else {}
-                        files.update({f"{part}: {name}": content_of(file) for name, file in beside.items()})
+                files.update(self._helpers(text or ""))
         own = {key: value for key, text in said.get("variables", {}).items() if (value := _filled(text, words))}
         environment = {**self._environment, **own, "LC_ALL": "C", "PATH": path}
         return {"programs": programs, "files": files, "version": self._version(asking, words, environment, folder)}
+
+    def _helpers(self, argument: str) -> dict[str, str]:
+        """The content of the file that an argument names, also behind ``=``, and of what a Python file imports."""
+        found = {}
+        for path in (argument, argument.partition("=")[2]):
+            if os.path.isabs(path) and os.path.isfile(path):
+                found[path] = self._content(path)
+                beside = imports_beside(Path(path)) if path.endswith(".py") else {}
+                found.update({f"{path}: {name}": content_of(file) for name, file in beside.items()})
+        return found
 
     def _program(self, name: str | None, path: str, folder: Path | None) -> dict[str, str] | str:
         found = shutil.which(name, path=path) if name else None
