@@ -107,7 +107,9 @@ class Toolchains:
             return python
         if python.exists() and not again:
             self._check_agreement(name)
-            self._check_unchanged(name)
+            changed = self.changed(name)
+            if changed:
+                raise EnvironmentMissing(changed)
             return python
         toolchain.check_lock()
         self.check_tools(name)
@@ -192,17 +194,23 @@ class Toolchains:
                 raise UsageError(disagreement)
             self._agreeing.add(name)
 
-    def _check_unchanged(self, name: str) -> None:
-        """Check once per run that the environment is as it was made. Raises EnvironmentMissing where it is not."""
+    def changed(self, name: str) -> str:
+        """What somebody changed by hand in an environment that exists, examined once per run; empty if nothing.
+
+        An environment that the user maintains may change.
+        """
+        if self[name].python is not None:
+            return ""
         with self._makers[name]:
             if name not in self._examined:
                 found = manifest.changes(self.folder(name), self[name].locked_versions)
                 self._examined[name] = manifest.described(found)
-        if self._examined[name]:
-            raise EnvironmentMissing(
-                f"toolchain {name} in {self.folder(name)} is not as its lock made it: {self._examined[name]}; nothing "
-                f"is computed with it; make it again: bench env sync {name} --again"
-            )
+        if not self._examined[name]:
+            return ""
+        return (
+            f"toolchain {name} in {self.folder(name)} is not as its lock made it: {self._examined[name]}; nothing is "
+            f"computed with it; make it again: bench env sync {name} --again"
+        )
 
     def _make(self, toolchain: Toolchain, folder: Path, progress: Callable[[str], None], *, cached: bool) -> None:
         started = time.monotonic()

@@ -119,6 +119,10 @@ def test_sync_makes_it_again_when_told_to(workshop: Workshop, site: Path) -> Non
     command = [sys.executable, "-m", "bench_plugin.cli.main", "env", "sync", f"--toolchains={workshop.files}"]
     refused = subprocess.run([*command, "gadgets"], capture_output=True, text=True, timeout=60, cwd=workshop.files)
     assert refused.returncode == 4 and "gadget.py has changed" in refused.stderr
+    doctor = subprocess.run(
+        [*command[:-2], "doctor", command[-1]], capture_output=True, text=True, timeout=60, cwd=workshop.files
+    )
+    assert "MISSING toolchain gadgets: " in doctor.stdout and "gadget.py has changed" in doctor.stdout
     unnamed = subprocess.run([*command, "--again"], capture_output=True, text=True, timeout=60, cwd=workshop.files)
     assert unnamed.returncode == 2 and "name the toolchains" in unnamed.stderr
     made = subprocess.run(
