@@ -111,7 +111,7 @@ def _collected(settings: Settings, workspace: Workspace) -> Mapping[str, Any]:
     )  # fmt: skip
     try:
         stages = Stages(
-            cache, pool, workspace.catalog, workspace.toolchains, agent_digest=agent_digest(), refresh=False
+            cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=False
         )
         return Corpus(stages).rows
     except CorpusFailed as error:

@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for action, many in ((sync, "*"), (lock, "+")):
         names = action.add_argument("names", nargs=many, metavar="NAME", help="toolchains (sync without one: all)")
         completed_by(names, lambda: _toolchains([]).names)
+    sync.add_argument("--again", action="store_true", help="make the named environments anew, also those that exist")
     lock.add_argument("--upgrade", action="store_true", help="take newer versions where the requirements allow it")
     for action in (sync, listed, doctor, lock):
         _add_folders(action, "toolchains", "a folder of <name>.toml and <name>.lock, searched first; may be repeated")
@@ -53,12 +54,14 @@ def _add_folders(parser: argparse.ArgumentParser, name: str, help: str) -> None:
 
 
 def _sync(args: argparse.Namespace, toolchains: Toolchains) -> int:
+    if args.again and not args.names:
+        raise UsageError("bench env sync --again: name the toolchains that are made anew")
     chosen = [toolchains[name].name for name in args.names or toolchains.names]
     made: list[Mapping[str, Any]] = []
     code = 0
     for name in chosen:
         try:
-            python = toolchains.ensure(name, progress=note)
+            python = toolchains.ensure(name, progress=note, again=args.again)
             made.append({"name": name, "python": python, "error": None})
         except (EnvironmentMissing, UsageError) as error:
             print(f"bench env: {error}", file=sys.stderr)

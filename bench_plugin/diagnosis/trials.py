@@ -69,7 +69,12 @@ class Trials:
         )  # fmt: skip
         self._cache = Cache(settings.cache or default_folder(), note=note)
         self._stages = Stages(
-            self._cache, self._pool, workspace.catalog, workspace.toolchains, agent_digest=agent_digest(), refresh=False
+            self._cache,
+            self._pool,
+            workspace.catalog,
+            workspace.fingerprints,
+            agent_digest=agent_digest(),
+            refresh=False,
         )
         self._tasks = Tasks(workspace, seed=settings.seed, threads=settings.runtime_threads())
         self._compile_tasks = CompileTasks(workspace, threads=self._tasks.threads)

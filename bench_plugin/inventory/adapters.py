@@ -144,7 +144,8 @@ class Catalog:
         name = f"{COMMAND}[{path.stem}]"
         digest = hashlib.sha256(base.digest.encode())
         for file in sorted(path.parent.glob(f"{path.stem}*")):
-            digest.update(file.read_bytes())
+            if file.is_file():
+                digest.update(file.read_bytes())
         declaration = {
             **base.declaration, "precisions": said["precisions"], "targets": said.get("targets", ["local"]),
             "takes": said.get("inputs", ["onnx"]), "description": {**said, "path": str(path.resolve())},

@@ -58,6 +58,10 @@ class CommandFile(Record, frozen=True):
     timeout: Annotated[float, about("seconds for each command", gt=0)] = 600
     names: Annotated[dict[str, str], about("its own words for precisions and targets")] = field(default_factory=dict)
     variables: Annotated[dict[str, str], about("environment variables")] = field(default_factory=dict)
+    files: Annotated[
+        Texts, about("files whose content results depend on, relative to this file; globs and folders may be")
+    ] = ()
+    environment: Annotated[Texts, about("environment variables whose values results depend on")] = ()
     bind: Annotated[Texts, about("what {binding} stands for, once per symbolic dimension")] = ()
     version: Annotated[VersionFile | None, about("how the tool says its version")] = None
     runner: Annotated[RunnerFile | None, about("how an artefact is run; without it none is")] = None

@@ -91,6 +91,10 @@ class AdapterRecord(Record, frozen=True, kw_only=True):
     operations: Annotated[Texts, about("the methods of its class that agents may call")] = ()
     uses: Annotated[Texts, about("other adapters that it imports")] = ()
     imports: Annotated[Texts, about("slow modules that its process imports while another process works")] = ()
+    files: Annotated[
+        Texts, about("files whose content results depend on, relative to the adapter's file; globs and folders may be")
+    ] = ()
+    environment: Annotated[Texts, about("environment variables whose values results depend on")] = ()
     unsupported: Annotated[tuple[UnsupportedRecord, ...], about("exceptions that say: not supported")] = ()
     errors: Annotated[tuple[ErrorRecord, ...], about("exceptions that are the tool's own")] = ()
     on_request: Annotated[bool, about("run only when it is named")] = False
@@ -142,7 +146,7 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
     options: Annotated[dict[str, Values], about("option -> its values, the default first")] = field(
         default_factory=dict
     )
-    needs: Annotated[Texts, about("executables that it needs from the system")] = ()
+    needs: Annotated[Texts, about("executables that it needs from the system; results depend on them")] = ()
     loose: Annotated[tuple[PrecisionName, ...], about("precisions with fast arithmetic: a wider tolerance")] = ()
     opsets: Annotated[Range | None, about("versions of the operator set that it takes")] = None
     ir: Annotated[Range | None, about("versions of ONNX's file format that it takes")] = None

@@ -91,6 +91,10 @@ class ModelFile(Record, frozen=True):
     memory_gb: Annotated[float, about("memory that a cell takes at most, in GiB", gt=0)] = 2
     dataset: Annotated[str, about("the dataset that it is trained and judged on")] = ""
     training: Annotated[TrainingFile | None, about("how it is trained")] = None
+    files: Annotated[
+        Texts, about("files whose content results depend on, relative to this file; globs and folders may be")
+    ] = ()
+    environment: Annotated[Texts, about("environment variables whose values results depend on")] = ()
     notes: Annotated[str, about("remarks for readers")] = ""
 
     def __post_init__(self) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.domain.recipes import recipe
 from bench_plugin.domain.records import convert, load, wrong
+from bench_plugin.inventory.declared_parts import content_of, declared_files, declared_variables
+from bench_plugin.inventory.imports_beside import imports_beside
 from bench_plugin.inventory.model_file import InputSpec, ModelFile
 from bench_plugin.reach.processes.given_files import GivenFile
 
@@ -94,6 +98,7 @@ def load_model(path: Path) -> Model:
     }
     for constructor in constructors.values():
         digest.update(constructor.source.encode())
+    digest.update(_beside(path, said, constructors).encode())
     return Model(
         name=said.name, title=said.title or said.name, family=said.family, task=said.task,
         application=said.application, parameters=said.parameters, source=said.source, profiles=said.profiles,
@@ -102,6 +107,18 @@ def load_model(path: Path) -> Model:
         samples=said.samples, seconds=said.seconds, memory_gb=said.memory_gb, digest=digest.hexdigest(),
         notes=said.notes, extra={key: data[key] for key in ("dataset", "training") if key in data},
     )  # fmt: skip
+
+
+def _beside(path: Path, said: ModelFile, constructors: Mapping[str, Constructor]) -> str:
+    """What a model depends on besides its own files: the imports of its Python files, and what it declares."""
+    sources = {str(one.spec["callable"]).partition(":")[0] for one in constructors.values() if one.source_name}
+    imports = [imports_beside(path.parent / source) for source in sorted(sources)]
+    contents = [{name: content_of(file) for name, file in files.items()} for files in imports]
+    files = declared_files(path.parent, said.files)
+    variables = declared_variables(said.environment, os.environ)
+    if not any(contents) and not files and not variables:
+        return ""
+    return recipe(stage="model", imports=contents, files=files, environment=variables)
 
 
 def load_models(folders: Sequence[Path], note: Callable[[str], None] = lambda text: None) -> dict[str, Model]:

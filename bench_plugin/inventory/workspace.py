@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import Settings
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.inventory.cases import Case, find_index, read_cases
+from bench_plugin.inventory.fingerprints import Fingerprints
 from bench_plugin.inventory.models import Model, load_models
 from bench_plugin.inventory.target_file import read_target
 from bench_plugin.reach.environments.toolchains import Toolchains
@@ -74,6 +76,11 @@ class Workspace:
             settings.seed,
             notes=tuple(notes),
         )
+
+    @cached_property
+    def fingerprints(self) -> Fingerprints:
+        """What identifies the tools of this run, for recipes and keys."""
+        return Fingerprints(self.catalog, self.toolchains)
 
     def cases(self) -> Mapping[str, Case]:
         """ONNX's backend tests by name, read on first use. Raises UsageError where there is no valid index."""

@@ -14,10 +14,10 @@ from bench_plugin.agent.causes import missing_resource
 from bench_plugin.domain.outcome import Cause, Failure, Stage, Symptom
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.inventory.adapters import Catalog
+from bench_plugin.inventory.fingerprints import Fingerprints
 from bench_plugin.pipeline.array_sets import digests_in, digests_of
 from bench_plugin.pipeline.cache import Cache, Entry
 from bench_plugin.pipeline.retry import Attempted, confirmation, settled
-from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
 from bench_plugin.reach.processes.given_files import GivenFile, digest
 from bench_plugin.reach.processes.supervisor import AgentPool
@@ -50,8 +50,8 @@ class CallSpec:
 class Task:
     """What a stage needs: the adapter that does it, its calls and files, and the parts of its recipe.
 
-    ``parts`` go into the recipe beside the adapter, the agent, the lock and the content of arrays and files, and must
-    name every other input.
+    ``parts`` go into the recipe beside the agent, the fingerprint of the tools and the content of arrays and files, and
+    must name every other input.
     An agent that did a task with the same ``affinity`` is preferred, because it still has the model in memory. Tasks of
     different ``role`` are never done by the same process. ``toolchain`` is that of the adapter unless it names another.
     ``refreshed`` is false for stages that ``--bench-refresh`` does not repeat, such as the corpus of ONNX's tests.
@@ -109,7 +109,7 @@ class Stages:
         cache: Cache,
         pool: AgentPool,
         catalog: Catalog,
-        toolchains: Toolchains,
+        fingerprints: Fingerprints,
         *,
         agent_digest: str,
         refresh: bool,
@@ -117,7 +117,7 @@ class Stages:
         self._cache = cache
         self._pool = pool
         self._catalog = catalog
-        self._toolchains = toolchains
+        self._fingerprints = fingerprints
         self._agent_digest = agent_digest
         self._refresh = refresh
         self._lock = threading.Lock()
@@ -127,11 +127,11 @@ class Stages:
         """The recipe of a task: SHA-256 over everything that its result depends on."""
         adapter = self._catalog[task.adapter]
         calls = [[call.operation, call.meta, call.prefix] for call in task.calls]
-        used = {"uses": [self._catalog[name].digest for name in self._catalog.used(task.adapter)]}
+        target = next((call.meta["target"] for call in task.calls if "target" in call.meta), None)
+        tools = self._fingerprints.digest(task.adapter, task.toolchain or adapter.toolchain, target)
         return recipe(
-            stage=str(task.stage), adapter=adapter.digest, agent=self._agent_digest,
-            lock=self._toolchains.lock_hash(task.toolchain or adapter.toolchain), calls=calls, parts=task.parts,
-            given=given_content(task), **(used if adapter.uses else {}),
+            stage=str(task.stage), tools=tools, agent=self._agent_digest, calls=calls, parts=task.parts,
+            given=given_content(task),
         )  # fmt: skip
 
     def obtain(self, task: Task, *, fresh: bool = False) -> Done:

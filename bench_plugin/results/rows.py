@@ -38,14 +38,19 @@ def header_row(
     versions: Mapping[str, Any],
     seeds: Mapping[str, int],
     titles: Mapping[str, Any],
+    host: Mapping[str, Any],
 ) -> Row:
-    """The row of the run: its id, machine, commit, command, locked versions and seeds."""
+    """The row of the run: its id, machine, commit, command, locked versions and seeds.
+
+    ``host`` is all of the machine that results depend on.
+    """
     return {
         "schema": SCHEMA,
         "kind": "header",
         "run": run,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "machine": machine(),
+        "host": dict(host),
         "commit": commit(root),
         "command": list(command),
         "versions": dict(versions),
@@ -75,11 +80,12 @@ def declared_row(cell: Mapping[str, Any], *, status: Status, reason: str) -> Row
 
 def cell_row(
     cell: Mapping[str, Any], outcome: Outcome, *, key: str, nodeid: str, expected: Mapping[str, Any] | None,
-    repro: Sequence[str], result: str, settings: Mapping[str, Any],
+    repro: Sequence[str], result: str, settings: Mapping[str, Any], host: str,
 ) -> Row:  # fmt: skip
     """The row of a computed cell with its verdict.
 
-    ``result`` is pytest's: passed, failed, xfailed or skipped; ``settings`` are those that it was computed with.
+    ``result`` is pytest's: passed, failed, xfailed or skipped; ``settings`` are those that it was computed with, and
+    ``host`` is the digest of the host.
     """
     return {
         "schema": SCHEMA,
@@ -107,6 +113,7 @@ def cell_row(
         "retry": dict(outcome.retry),
         "log": outcome.log,
         "settings": dict(settings),
+        "host": host,
         "repro": list(repro),
         "nodeid": nodeid,
     }

@@ -102,7 +102,7 @@ def _parts(
         adapters=workspace.catalog.sources,
     )
     stages = Stages(
-        cache, pool, workspace.catalog, workspace.toolchains, agent_digest=agent_digest(), refresh=settings.refresh
+        cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh
     )
     threads = settings.runtime_threads()
     return Parts(

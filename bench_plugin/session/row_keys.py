@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.recipes import recipe
@@ -21,10 +21,10 @@ class RowKeys:
         self._versions: dict[tuple[str, ...], Mapping[str, str]] = {}
 
     def key(self, cell: Cell, tolerances: Mapping[str, float]) -> str:
-        """The key of a cell, from its axes, its tolerances, its planner's parts, its adapters and their locks."""
+        """The key of a cell, from its axes, its tolerances, its planner's parts, and the fingerprints of its tools."""
         planner = self._matrix.planner(cell)
         return recipe(
-            stage="cell", cell=cell.axes(), tolerances=dict(tolerances), tools=self._tools_of(planner.adapters(cell)),
+            stage="cell", cell=cell.axes(), tolerances=dict(tolerances), tools=self._tools_of(cell),
             **planner.key_parts(cell),
         )[:12]  # fmt: skip
 
@@ -42,11 +42,12 @@ class RowKeys:
             for name in self._matrix.planner(cell).adapters(cell):
                 yield self._workspace.catalog[name].toolchain_for(cell.framework)
 
-    def _tools_of(self, names: Sequence[str]) -> str:
-        place = tuple(names)
+    def _tools_of(self, cell: Cell) -> str:
+        names = self._matrix.planner(cell).adapters(cell)
+        place = (*names, cell.framework, cell.target)
         if place not in self._tools:
-            adapters = [self._workspace.catalog[name] for name in names]
-            locks = {one.toolchain: self._workspace.toolchains.lock_hash(one.toolchain) for one in adapters}
-            digests = [one.digest for one in adapters]
-            self._tools[place] = recipe(stage="tools", adapters=digests, locks=locks, agent=agent_digest())
+            catalog, target = self._workspace.catalog, self._workspace.targets.get(cell.target)
+            digest = self._workspace.fingerprints.digest
+            tools = [digest(name, catalog[name].toolchain_for(cell.framework), target) for name in names]
+            self._tools[place] = recipe(stage="tools", tools=tools, agent=agent_digest())
         return self._tools[place]

@@ -188,6 +188,7 @@ class Run:
             versions=versions,
             seeds=seeds,
             titles=self.workspace.titles(),
+            host=self.workspace.fingerprints.host,
         )
         total = len(self.matrix.profile_cells(list(dict.fromkeys(cell.check for cell in cells))))
         plan = plan_row(count=len(cells), hash=plan_hash(cells), selection=self._selection(), total=total)
@@ -208,7 +209,7 @@ class Run:
             cell_row(
                 judged.cell.axes(), judged.outcome, key=judged.key, nodeid=nodeid, expected=expected,
                 repro=repro_arguments(judged.cell, nodeid, self.settings), result=str(judged.judgement.result),
-                settings=self.settings.of_cells(),
+                settings=self.settings.of_cells(), host=self.workspace.fingerprints.host["digest"],
             )
         )  # fmt: skip
 

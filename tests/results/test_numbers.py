@@ -34,7 +34,7 @@ def test_what_was_measured_comes_back_from_a_row() -> None:
     numbers = {"E": 1e-6, "needed": 0.0, "mutants": {}}
     axes = {"check": "export", "model": "a", "framework": "fake"}
     outcome = Outcome(Status.SUPPORTED, numbers=numbers)
-    row = cell_row(axes, outcome, key="k", nodeid="n", expected=None, repro=[], result="passed", settings={})
+    row = cell_row(axes, outcome, key="k", nodeid="n", expected=None, repro=[], result="passed", settings={}, host="")
     assert row["numbers"]["M"] is None and row["numbers"]["E"] == 1e-6
     assert row["result"] == "passed"
     assert outcome_of(row) == outcome

@@ -13,6 +13,8 @@ The record of it is :class:`bench_plugin.agent.contract.Description`. Its keys::
     names = { w8a8 = "int8" }        its own words for precisions and targets
     variables = { TOOL_HOME = "{here}" }                    environment variables
     version = { command = ["tool", "--version"], pattern = '(\\d+\\.\\d+)' }
+    files = ["lib/*.so"]             whose content results depend on, besides programs and files among the arguments
+    environment = ["TOOL_MODE"]      variables of the host whose values results depend on
     bind = ["--dim", "{symbol}={value}"]                    what {binding} stands for, once per symbolic dimension
     errors = [{ pattern = "not supported", symptom = "unsupported" }]    or invalid-model, version-skew, out-of-memory
     [runner]                         without one the artefact is made and not run

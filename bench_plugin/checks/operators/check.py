@@ -245,8 +245,7 @@ class Operators:
             adapter = self._tasks.adapter(cell)
             declaration, toolchain = adapter.declaration, self._tasks.toolchain(cell)
             key = recipe(
-                stage="operators", agent=agent_digest(), lock=workspace.toolchains.lock_hash(toolchain),
-                adapters=[workspace.catalog[one].digest for one in workspace.catalog.used(adapter.name)],
+                stage="operators", agent=agent_digest(), tools=workspace.fingerprints.digest(adapter.name, toolchain),
                 corpus=self._corpus.key, settings=self._tasks.settings(cell),
             )  # fmt: skip
             self._backends[cell.compiler] = _Backend(

@@ -80,7 +80,8 @@ def _toolchain(toolchains: Toolchains, name: str) -> Finding:
     if disagreement:
         return Finding(subject, False, disagreement)
     if toolchains.ready(name):
-        return Finding(subject, True, f"ready in {toolchains.folder(name)}")
+        changed = toolchains.changed(name)
+        return Finding(subject, not changed, changed or f"ready in {toolchains.folder(name)}")
     try:
         toolchain.check_lock()
         toolchains.check_tools(name)

@@ -17,6 +17,7 @@ from packaging.version import InvalidVersion
 
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.records import Record, about, read
+from bench_plugin.reach.environments.own_environment import OwnEnvironment, examine
 
 HOST = "host"
 PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
@@ -84,13 +85,18 @@ class Toolchain:
         return self.path.with_suffix(".lock")
 
     @cached_property
+    def own(self) -> OwnEnvironment | None:
+        """What is in the environment that the user maintains, examined once; None for one that is made by a lock."""
+        return None if self.python is None else examine(self.python)
+
+    @cached_property
     def lock_text(self) -> str:
         """The text of the lock, or the distributions of the user's own environment in the same form.
 
         Raises UsageError when there is no lock, or it is not a text.
         """
-        if self.python is not None:
-            return _installed(self.python)
+        if self.own is not None:
+            return "".join(f"{name}=={version}\n" for name, version in sorted(self.own.versions.items()))
         try:
             return self.lock_path.read_text("utf-8")
         except OSError as error:
@@ -107,7 +113,12 @@ class Toolchain:
 
     @cached_property
     def lock_hash(self) -> str:
-        """SHA-256 of all that decides what is installed (lock, interpreter range, options), 64 hex digits."""
+        """SHA-256 of all that decides what is installed (lock, interpreter range, options), 64 hex digits.
+
+        For an environment that the user maintains: of all that is installed in it.
+        """
+        if self.own is not None:
+            return self.own.identity
         options = json.dumps([self.interpreter, self.no_deps])
         return hashlib.sha256(f"{options}\n{self.lock_text}".encode()).hexdigest()
 
@@ -183,10 +194,3 @@ def _check_requirement(path: Path, key: str, text: str) -> None:
 def _own_python(path: Path, text: str) -> Path:
     """The user's interpreter: ``host`` for the one that runs pytest, else a path relative to the toml."""
     return Path(sys.executable) if text == HOST else path.parent / Path(text).expanduser()
-
-
-def _installed(python: Path) -> str:
-    """``name==version`` of every distribution of an interpreter, read from its site-packages without running it."""
-    folders = sorted(python.parent.parent.glob("lib*/python*/site-packages/*.dist-info"))
-    pins = {folder.name.removesuffix(".dist-info").partition("-")[::2] for folder in folders}
-    return "".join(f"{name}=={version}\n" for name, version in sorted(pins))

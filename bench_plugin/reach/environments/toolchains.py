@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -10,14 +9,16 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
 from bench_plugin.domain.errors import EnvironmentMissing, UsageError
 from bench_plugin.domain.paths import PACKAGE, cache_root
+from bench_plugin.reach.environments import manifest
+from bench_plugin.reach.environments.maker_lock import PATIENCE, maker_lock
+from bench_plugin.reach.environments.own_environment import version_said_by
 from bench_plugin.reach.environments.toolchain_file import Toolchain, read_toolchain
 from bench_plugin.reach.environments.uv import UvFailed, run_uv, uv_environment
 
@@ -31,11 +32,13 @@ def _silent(text: str) -> None:
 class Toolchains:
     """All known toolchains; ``folders`` are searched before the plugin's own.
 
-    Raises UsageError for a folder that does not exist or a file that is not valid.
+    ``patience`` is how many seconds another run that makes a toolchain is waited for. Raises UsageError for a folder
+    that does not exist or a file that is not valid.
     """
 
-    def __init__(self, folders: Sequence[Path] = (), *, root: Path | None = None) -> None:
+    def __init__(self, folders: Sequence[Path] = (), *, root: Path | None = None, patience: float = PATIENCE) -> None:
         self._root = root or cache_root() / "toolchains"
+        self._patience = patience
         self._toolchains: dict[str, Toolchain] = {}
         self._agreeing: set[str] = set()
         for folder in (*folders, OWN_FOLDER):
@@ -44,8 +47,10 @@ class Toolchains:
             for path in sorted(folder.glob("*.toml")):
                 self._toolchains.setdefault(path.stem, read_toolchain(path))
         self._makers = {name: threading.Lock() for name in self._toolchains}
+        self._interpreters: dict[str, str] = {}
+        self._examined: dict[str, str] = {}  # what is wrong with the environments that this run uses
         self._running: set[subprocess.Popen[str]] = set()
-        self._cancelled = False
+        self._cancelled = threading.Event()
 
     @property
     def names(self) -> list[str]:
@@ -86,35 +91,42 @@ class Toolchains:
         except UsageError:
             return False
 
-    def ensure(self, name: str, progress: Callable[[str], None] = _silent) -> Path:
-        """The Python executable of a toolchain, which is made if it is missing.
+    def ensure(self, name: str, progress: Callable[[str], None] = _silent, *, again: bool = False) -> Path:
+        """The Python executable of a toolchain, which is made if it is missing; ``again`` makes it anew in any case.
+
+        It is then made without uv's cache, whose files are linked into environments and may have been edited in them.
 
         ``progress`` is called with a line of text before and after that. Raises EnvironmentMissing when it cannot be
-        made (registry not reachable, interpreter or system tool missing, wrong hash, disk full), UsageError when the
-        lock and its toml disagree.
+        made (registry not reachable, interpreter or system tool missing, wrong hash, disk full, another run does not
+        finish it) or was changed by hand, UsageError when the lock and its toml disagree.
         """
         toolchain, folder = self[name], self.folder(name)
         python = toolchain.python or _python(folder)
-        if python.exists():
-            self._check_agreement(name)
-            return python
         if toolchain.python is not None:
-            raise EnvironmentMissing(
-                f"toolchain {name}: {toolchain.path} names the interpreter {python}, which is not there"
-            )
+            if not python.exists():
+                raise EnvironmentMissing(
+                    f"toolchain {name}: {toolchain.path} names the interpreter {python}, which is not there"
+                )
+            return python
+        if python.exists() and not again:
+            self._check_agreement(name)
+            changed = self.changed(name)
+            if changed:
+                raise EnvironmentMissing(changed)
+            return python
         toolchain.check_lock()
         self.check_tools(name)
+        waiting = f"toolchain {name}"
         try:
             self._root.mkdir(parents=True, exist_ok=True)
+            place = self._root / f".{folder.name}.lock"
             with (
                 self._makers[name],
-                _lock(
-                    self._root / f".{folder.name}.lock",
-                    lambda: progress(f"waiting for another run that makes toolchain {name}"),
-                ),
+                maker_lock(place, waiting, progress, cancelled=self._cancelled, patience=self._patience),
             ):
-                if not python.exists():
-                    self._make(toolchain, folder, progress)
+                if again or not python.exists():
+                    self._make(toolchain, folder, progress, cached=not again)
+                    self._examined[name] = ""
         except OSError as error:
             raise EnvironmentMissing(
                 f"toolchain {name} cannot be made in {self._root}: {error.strerror or error}"
@@ -123,7 +135,7 @@ class Toolchains:
 
     def cancel(self) -> None:
         """End the making of toolchains, now and later; callers that wait get EnvironmentMissing."""
-        self._cancelled = True
+        self._cancelled.set()
         for process in list(self._running):
             process.kill()
 
@@ -155,6 +167,28 @@ class Toolchains:
                 f"install python{minor} with the system's package manager, or: uv python install {minor}"
             ) from error
 
+    def interpreter_version(self, name: str) -> str:
+        """What the interpreter of a toolchain says of its version and build; a part of every recipe.
+
+        For a toolchain that is not made yet it is that of the interpreter that it will be made with; empty where there
+        is none.
+        """
+        if name not in self._interpreters:
+            self._interpreters[name] = self._version_of(name)
+        return self._interpreters[name]
+
+    def _version_of(self, name: str) -> str:
+        own = self[name].own
+        if own is not None:
+            return own.interpreter
+        made = _python(self.folder(name))
+        try:
+            python = made if made.exists() else self.interpreter(name)
+        except EnvironmentMissing:
+            return ""
+        same = python.resolve() == Path(sys.executable).resolve()
+        return sys.version if same else version_said_by(python)
+
     def _check_agreement(self, name: str) -> None:
         """Check once per run that lock and toml agree. Raises UsageError where they do not."""
         if name not in self._agreeing:
@@ -163,7 +197,25 @@ class Toolchains:
                 raise UsageError(disagreement)
             self._agreeing.add(name)
 
-    def _make(self, toolchain: Toolchain, folder: Path, progress: Callable[[str], None]) -> None:
+    def changed(self, name: str) -> str:
+        """What somebody changed by hand in an environment that exists, examined once per run; empty if nothing.
+
+        An environment that the user maintains may change.
+        """
+        if self[name].python is not None:
+            return ""
+        with self._makers[name]:
+            if name not in self._examined:
+                found = manifest.changes(self.folder(name), self[name].locked_versions)
+                self._examined[name] = manifest.described(found)
+        if not self._examined[name]:
+            return ""
+        return (
+            f"toolchain {name} in {self.folder(name)} is not as its lock made it: {self._examined[name]}; nothing is "
+            f"computed with it; make it again: bench env sync {name} --again"
+        )
+
+    def _make(self, toolchain: Toolchain, folder: Path, progress: Callable[[str], None], *, cached: bool) -> None:
         started = time.monotonic()
         prefix = f".making-{folder.name}-"
         for left_over in (*self._root.glob(f"{prefix}*"), folder):
@@ -174,7 +226,13 @@ class Toolchains:
         try:
             made = making / "environment"
             self._uv(["venv", "--quiet", "--relocatable", "--no-project", "--python", str(interpreter), str(made)])
-            self._install(toolchain, _python(made))
+            self._install(toolchain, _python(made), cached=cached)
+            wrong = manifest.changes(made, toolchain.locked_versions)
+            if wrong:  # uv links files of its cache into every environment: to edit one is to edit its original
+                raise EnvironmentMissing(
+                    f"toolchain {toolchain.name} cannot be made: uv's cache holds files that were changed by hand: "
+                    f"{manifest.described(wrong)}; make it without that cache: bench env sync {toolchain.name} --again"
+                )
             os.rename(made, folder)
         except UvFailed as error:
             raise UvFailed(f"toolchain {toolchain.name} cannot be made: {error}", error.output) from error
@@ -182,8 +240,10 @@ class Toolchains:
             shutil.rmtree(making, ignore_errors=True)
         progress(f"toolchain {toolchain.name} is ready after {time.monotonic() - started:.0f} s")
 
-    def _install(self, toolchain: Toolchain, python: Path) -> None:
+    def _install(self, toolchain: Toolchain, python: Path, *, cached: bool) -> None:
         install = ["pip", "install", "--quiet", "--require-hashes", "--no-build", "--python", str(python)]
+        if not cached:
+            install.append("--no-cache")
         if toolchain.no_deps:
             install.append("--no-deps")
         if "torch" in toolchain.locked_versions and "UV_FIND_LINKS" not in uv_environment(os.environ):
@@ -201,7 +261,7 @@ class Toolchains:
         def started(process: subprocess.Popen[str]) -> None:
             processes.append(process)
             self._running.add(process)
-            if self._cancelled:
+            if self._cancelled.is_set():
                 process.kill()
 
         try:
@@ -224,15 +284,3 @@ def _part(lock: str, name: str) -> str:
         if inside:
             lines.append(line)
     return "\n".join(lines) + "\n"
-
-
-@contextmanager
-def _lock(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold a lock that excludes other processes and threads; ``waiting`` is called where another one holds it."""
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            waiting()
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 import zipfile
@@ -69,7 +70,12 @@ def write_wheel(folder: Path) -> None:
         f"{info}/METADATA": "Metadata-Version: 2.1\nName: gadget\nVersion: 1.0\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
-    record = "".join(f"{name},,\n" for name in entries) + f"{info}/RECORD,,\n"
+    record = "".join(_recorded(name, text.encode()) for name, text in entries.items()) + f"{info}/RECORD,,\n"
     with zipfile.ZipFile(folder / "gadget-1.0-py3-none-any.whl", "w") as wheel:
         for name, text in {**entries, f"{info}/RECORD": record}.items():
             wheel.writestr(name, text)
+
+
+def _recorded(name: str, data: bytes) -> str:
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    return f"{name},sha256={digest},{len(data)}\n"
