@@ -43,6 +43,8 @@ class CellLog:
         for meta in done.meta.values():
             for shim in meta.get("shims", []) if isinstance(meta, Mapping) else []:
                 self.flag(f"shim: {shim}")
+            for remark in meta.get("remarks", []) if isinstance(meta, Mapping) else []:
+                self.flag(f"{name}: {remark}")
         return done
 
     def note_file(self, described: Mapping[str, Any]) -> None:

@@ -168,9 +168,12 @@ class Stages:
 
     def _attempt(self, key: str, task: Task, *, fresh: bool) -> tuple[Done, bool]:
         toolchain = task.toolchain or self._catalog[task.adapter].toolchain
-        with self._pool.lease(toolchain, role=task.role, fresh=fresh, affinity=task.affinity) as agent:
-            used = agent.calls > 0
-            return perform(agent, task, key), used
+        try:
+            with self._pool.lease(toolchain, role=task.role, fresh=fresh, affinity=task.affinity) as agent:
+                used = agent.calls > 0
+                return perform(agent, task, key), used
+        except AgentFailure as error:  # no agent could be started
+            return Done(key, {}, {}, {}, failure_of(error, task.stage), {}, 0, cached=False), False
 
 
 def perform(agent: Agent, task: Task, key: str = "") -> Done:

@@ -25,6 +25,7 @@ from bench_plugin.reach.environments.needed import NeededToolchains
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
 from bench_plugin.session.row_keys import RowKeys
+from bench_plugin.session.unforeseen import unforeseen
 
 GIB = 2**30
 Known = Callable[[Cell], Sequence[KnownFailure]]
@@ -86,8 +87,12 @@ class Engine:
         return self._checkers[Check(cell.check)].need(cell)
 
     def _compute(self, cell: Cell, others: Mapping[Cell, Outcome]) -> Outcome:
-        request = Request(cell, self._tolerances.get(cell, {}), self._known(cell), others)
-        return self._checkers[Check(cell.check)].run(request)
+        """The outcome of a cell, also where its check raises: other cells go on, and this one has its row."""
+        try:
+            request = Request(cell, self._tolerances.get(cell, {}), self._known(cell), others)
+            return self._checkers[Check(cell.check)].run(request)
+        except Exception as error:
+            return unforeseen(error, self._keys.versions(cell))
 
 
 def _parts(

@@ -7,6 +7,7 @@ import shutil
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,12 +16,13 @@ from pathlib import Path
 from bench_plugin.agent.channel import Channel
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.paths import cache_root
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source
+from bench_plugin.reach.processes.client import START_SECONDS, Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.memory import resident
 from bench_plugin.reach.processes.nursery import Child, Nursery
 from bench_plugin.reach.processes.zipapp import build_agent
 
-RESET = Limits(seconds=60.0, memory_bytes=0)
+RESET = Limits(seconds=5.0, memory_bytes=0)
+LOADING = Limits(seconds=60.0, memory_bytes=0)  # an adapter's file, with what it imports
 GROWN = 3  # an agent with more than a third of its memory limit after a lease is replaced
 ENDED_SECONDS = 2.0
 # Threads that spin while they wait for work take the cores of other agents: measured, a convolutional network took
@@ -64,7 +66,8 @@ class _Place:
 class AgentPool:
     """Starts and leases agents. It must be made in the main thread, because it starts the guardian.
 
-    ``environments`` gives the Python executable of a toolchain.
+    ``environments`` gives the Python executable of a toolchain. An agent has ``start_seconds`` to say hello; a
+    toolchain whose agent did not do that is not tried again in this run.
     """
 
     def __init__(
@@ -73,6 +76,8 @@ class AgentPool:
         folder: Path,
         adapters: Callable[[str], Sequence[Source]],
         scratch: Path | None = None,
+        *,
+        start_seconds: float = START_SECONDS,
     ) -> None:
         self._environments = environments
         self._logs = folder
@@ -85,6 +90,8 @@ class AgentPool:
         self._lock = threading.Lock()
         self._count = 0
         self._closed = False
+        self._start_seconds = start_seconds
+        self._silent: dict[str, AgentFailure] = {}  # by toolchain: what the first agent that said nothing failed with
 
     @contextmanager
     def lease(self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "") -> Iterator[Agent]:
@@ -125,7 +132,7 @@ class AgentPool:
         try:
             if place.agent is None:
                 place.agent = self._start(toolchain)
-                place.agent.load(adapter, RESET)
+                place.agent.load(adapter, LOADING)
                 if self._closed:
                     place.agent.close()
         except BenchError:  # the lease tries again
@@ -170,6 +177,9 @@ class AgentPool:
     def _start(self, toolchain: str) -> Agent:
         if self._closed:
             raise AgentFailure("harness", "the run is ending")
+        if toolchain in self._silent:
+            first = self._silent[toolchain]
+            raise AgentFailure("harness", f"{first} (not tried again)", detail=first.detail, log=first.log)
         python = self._environments(toolchain)
         with self._lock:
             self._count += 1
@@ -187,8 +197,17 @@ class AgentPool:
             ours.close()
             raise AgentFailure("harness", str(error), log=str(log)) from error
         results = self._scratch / "results"
-        agent = Agent(Channel(ours), LocalProcess(self._nursery, child), log, self._adapters, results)
-        agent.greet()
+        agent = Agent(Channel(ours), LocalProcess(self._nursery, child), log, self._adapters, results, folder)
+        began = time.monotonic()
+        try:
+            agent.greet(self._start_seconds)
+        except AgentFailure as error:
+            failure = AgentFailure(
+                error.symptom, f"toolchain {toolchain}: {python}: {error}", detail=error.detail, log=error.log
+            )
+            if time.monotonic() - began >= self._start_seconds:  # every cell would wait as long for the same
+                self._silent[toolchain] = failure
+            raise failure from error
         return agent
 
 
