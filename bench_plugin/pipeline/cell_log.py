@@ -40,6 +40,8 @@ class CellLog:
             self.cached.append(name)
         if done.retry:
             self.retry = dict(done.retry)
+        for remark in done.remarks:
+            self.flag(f"{name}: {remark}")
         for meta in done.meta.values():
             for shim in meta.get("shims", []) if isinstance(meta, Mapping) else []:
                 self.flag(f"shim: {shim}")

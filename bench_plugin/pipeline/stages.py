@@ -16,7 +16,7 @@ from bench_plugin.pipeline.cache import Cache
 from bench_plugin.pipeline.retry import repeated, repeats
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
-from bench_plugin.reach.processes.supervisor import AgentPool
+from bench_plugin.reach.processes.supervisor import RESET, AgentPool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +66,7 @@ class Done:
     """A finished stage: metadata by operation, arrays (of any shapes and dtypes) and files by name; or its failure.
 
     ``seconds`` is by announced stage, as the agent measured it; ``peak`` is the largest resident memory in bytes;
-    ``key`` is the recipe; ``retry`` is what the row says of a repeated call.
+    ``key`` is the recipe; ``retry`` is what the row says of a repeated call, ``remarks`` what else it says.
     """
 
     key: str
@@ -78,6 +78,7 @@ class Done:
     peak: int
     cached: bool
     retry: Mapping[str, Any] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
 
 class Stages:
@@ -171,7 +172,8 @@ class Stages:
         try:
             with self._pool.lease(toolchain, role=task.role, fresh=fresh, affinity=task.affinity) as agent:
                 used = agent.calls > 0
-                return perform(agent, task, key), used
+                done = perform(agent, task, key)
+                return (done if task.affinity else _left(agent, done)), used
         except AgentFailure as error:  # no agent could be started
             return Done(key, {}, {}, {}, failure_of(error, task.stage), {}, 0, cached=False), False
 
@@ -202,6 +204,21 @@ def perform(agent: Agent, task: Task, key: str = "") -> Done:
             seconds[name] = seconds.get(name, 0.0) + value
         peak = max(peak, answer.peak_bytes)
     return Done(key, meta, arrays, files, None, seconds, peak, cached=False)
+
+
+def _left(agent: Agent, done: Done) -> Done:
+    """The result of a task that leaves no model for the next one, with a remark where the adapter cannot drop it.
+
+    The next task gets another agent then, and no part of the blame.
+    """
+    if agent.lost:
+        return done
+    try:
+        agent.reset(RESET)
+    except AgentFailure as error:
+        agent.close()
+        return replace(done, remarks=(f"its agent was replaced, because reset() failed afterwards: {error}",))
+    return done
 
 
 def failure_of(error: AgentFailure, stage: Stage) -> Failure:

@@ -106,8 +106,8 @@ class Agent:
     """A connected agent. It must not be used from two threads at once.
 
     ``folder`` is its own one on a shared file system, the only one that the files of answers are taken from.
-    ``calls`` counts the calls that it finished; ``lost`` is true once its connection ended; ``stage`` is the one that
-    the last request announced last.
+    ``calls`` counts the calls that it finished; ``clean`` says that nothing was called since its start or last reset;
+    ``lost`` is true once its connection ended; ``stage`` is the one that the last request announced last.
     """
 
     channel: Channel
@@ -117,6 +117,7 @@ class Agent:
     results: Path
     folder: Path | None = None
     calls: int = 0
+    clean: bool = True
     lost: bool = False
     stage: str | None = None
     _next: int = 0
@@ -153,6 +154,7 @@ class Agent:
         request = {
             "adapter": adapter, "operation": operation, "meta": dict(meta), "arrays": list(given), "files": places,
         }  # fmt: skip
+        self.clean = False
         frame = self._ask(wire.CALL, request, limits, [from_numpy(values) for values in given.values()])
         self.calls += 1
         elapsed = time.monotonic() - began
@@ -181,6 +183,7 @@ class Agent:
     def reset(self, limits: Limits) -> None:
         """Let every adapter drop the objects that it keeps between calls. Raises AgentFailure."""
         self._ask(wire.RESET, {}, limits)
+        self.clean = True
 
     def resident(self) -> int:
         """Resident bytes of the agent's process tree now."""

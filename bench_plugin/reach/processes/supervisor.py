@@ -67,7 +67,8 @@ class AgentPool:
     """Starts and leases agents. It must be made in the main thread, because it starts the guardian.
 
     ``environments`` gives the Python executable of a toolchain. An agent has ``start_seconds`` to say hello; a
-    toolchain whose agent did not do that is not tried again in this run.
+    toolchain whose agent did not do that is not tried again in this run. ``note`` is called with a sentence for the
+    user when an agent that could not drop its models was replaced.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class AgentPool:
         scratch: Path | None = None,
         *,
         start_seconds: float = START_SECONDS,
+        note: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._environments = environments
         self._logs = folder
@@ -91,6 +93,7 @@ class AgentPool:
         self._count = 0
         self._closed = False
         self._start_seconds = start_seconds
+        self._note = note
         self._silent: dict[str, AgentFailure] = {}  # by toolchain: what the first agent that said nothing failed with
 
     @contextmanager
@@ -164,10 +167,12 @@ class AgentPool:
         if place.agent is not None and (fresh or place.agent.lost):
             place.agent.close()
             place.agent = None
-        if place.agent is not None and (not affinity or affinity != place.affinity) and place.agent.calls:
+        if place.agent is not None and (not affinity or affinity != place.affinity) and not place.agent.clean:
             try:
                 place.agent.reset(RESET)
-            except AgentFailure:  # a failed reset is no result of the next cell, which gets a new agent
+            except AgentFailure as error:  # a failed reset is no result of the next cell, which gets a new agent
+                after = f" after {place.affinity}" if place.affinity else ""
+                self._note(f"an agent of toolchain {toolchain} was replaced: its reset(){after} failed: {error}")
                 place.agent.close()
                 place.agent = None
         if place.agent is None:
