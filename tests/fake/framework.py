@@ -248,12 +248,14 @@ def _write(path: str, weights: dict[str, Any], opset: int, dynamic: bool, kind: 
         helper.make_node("Gemm", ["x", "a", "b"], ["h"]), helper.make_node("Relu", ["h"], ["r"]),
         helper.make_node("Gemm", ["r", "c", "d"], ["y"]),
     ]  # fmt: skip
+    if kind == "file-no-input":
+        weights["x"] = np.ones((1, 8), dtype="float32")
     if kind == "file-cycle":
         nodes[0] = helper.make_node("Gemm", ["y", "a", "b"], ["h"])
     graph = helper.make_graph(
         nodes,
         "fake",
-        [helper.make_tensor_value_info("x", 1, [batch, 8])],
+        [] if kind == "file-no-input" else [helper.make_tensor_value_info("x", 1, [batch, 8])],
         [helper.make_tensor_value_info("y", 1, [batch, 4])],
         [onnx.numpy_helper.from_array(value, name) for name, value in weights.items()],
     )
@@ -339,6 +341,11 @@ class _Unreadable(Exception):
         raise RuntimeError("there is no text")
 
 
+def _no_samples(call: Call, reply: Reply) -> Reply:
+    reply.arrays["variant:y"] = samples.blobs({"y": np.float32(0)})["y"]
+    return reply
+
+
 def _unreadable(call: Call, reply: Reply) -> Reply:
     raise _Unreadable
 
@@ -380,5 +387,6 @@ HOSTILE: dict[str, Callable[[Call, Reply], Reply]] = {
     "export:long-stage": _only("export", _long_stage),
     "reference:no-truth": _only("reference", lambda call, reply: Reply({}, reply.arrays)),
     "reference:no-arrays": _only("reference", lambda call, reply: Reply(reply.meta)),
+    "reference:no-samples": _only("reference", _no_samples),
     "import:shims": _only("import_model", lambda call, reply: Reply({"shims": 5})),
 }

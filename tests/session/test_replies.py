@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import Finished, make_project
+from tests.project import Finished, Project, make_project
 
 # model -> the fault of its agent, the stage of the row, what the row's reason says
 REFUSED = {
@@ -40,7 +40,28 @@ IMPORTS = {
     "import_shims": ("import:shims", "import", "adapter fake to import_model: field 'shims' is 5; expected list of"),
     "misnamed": ("run:misnamed", "run", "array 'output' is no output; outputs are named out0, out1 ..."),
 }
-FINE = {"nan_meta": "export:nan-meta", "hard_link": "export:hard-link", "reset": "import:reset-hangs", "fine": ""}
+NO_INPUT = "export:file-no-input"
+SPOILED = """
+from bench_plugin.session.engine import Engine
+
+compute = Engine._compute
+
+def spoiled(self, cell, others):
+    outcome = compute(self, cell, others)
+    if cell.model == "broken" and cell.check == "export":
+        outcome.placement["share"] = float("nan")
+    return outcome
+
+Engine._compute = spoiled
+"""
+FINE = {
+    "nan_meta": "export:nan-meta",
+    "hard_link": "export:hard-link",
+    "reset": "import:reset-hangs",
+    "no_input": NO_INPUT,
+    "no_samples": "reference:no-samples",
+    "fine": "",
+}
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +113,13 @@ def test_every_cell_has_a_row_and_the_others_are_unharmed(finished: Finished) ->
     assert "INTERNALERROR" not in finished.text
 
 
+def test_an_import_of_a_file_without_inputs_is_a_row(finished: Finished) -> None:
+    said = "the file takes 0 inputs (), the model has 1"
+    assert finished.verdict("no_input") == ("ERROR", "check", "invalid-model")
+    row = finished.cells("import")["no_input"]
+    assert (row["status"], row["reason"]) == ("unverified", f"export failed: {said}")
+
+
 def test_numbers_that_json_lacks_are_replaced_with_a_remark(finished: Finished) -> None:
     assert finished.verdict("nan_meta") == ("supported", None, None)
     assert "export: loss: inf was replaced by nothing" in finished.cells("export")["nan_meta"]["flags"]
@@ -108,3 +136,36 @@ def test_a_reset_that_hangs_is_remarked_in_the_cell_that_left_it(finished: Finis
     assert (row["status"], row["timings"]["import"] < 5) == ("supported", True)
     said = "import: its agent was replaced, because reset() failed afterwards: the call took longer than 5 s"
     assert [name for name, row in finished.cells("import").items() if said in row["flags"]] == ["reset"]
+
+
+def test_a_toolchain_whose_python_ends_at_once_gives_rows(project: Project) -> None:
+    project.write("toolchains/fake.toml", 'title = "Fake"\npython = "/bin/false"\nmemory_gb = 0.5\n')
+    for name in ("one", "two"):
+        project.model(name)
+    finished = project.run()
+    assert finished.code == 1 and "INTERNALERROR" not in finished.text
+    for name in ("one", "two"):
+        assert finished.verdict(name) == ("ERROR", "export", "harness")
+        said = "toolchain fake: /bin/false: the agent did not start: the agent ended with exit code 1"
+        assert finished.cells("export")[name]["reason"] == said
+        assert finished.verdict(name, "import")[0] == "unverified"
+
+
+def test_what_the_judge_did_not_foresee_is_a_row(finished: Finished) -> None:
+    assert finished.verdict("no_samples") == ("ERROR", "compare", "harness")
+    row = finished.cells("export")["no_samples"]
+    assert row["reason"].startswith("the benchmark itself failed: TypeError: ")
+    assert row["detail"].startswith("Traceback") and "in measure_noise" in row["detail"]
+    assert row["versions"] == finished.cells("export")["fine"]["versions"]
+
+
+def test_a_fault_while_the_row_is_made_is_a_row_too(project: Project) -> None:
+    """No reply is known that gets so far, so the fault is put in: an outcome whose placement JSON cannot hold."""
+    for name in ("broken", "fine"):
+        project.model(name)
+    project.write("conftest.py", SPOILED)
+    finished = project.run()
+    assert finished.code == 1 and "INTERNALERROR" not in finished.text
+    assert finished.verdict("broken") == ("ERROR", "compare", "harness")
+    assert "Out of range float values" in finished.cells("export")["broken"]["reason"]
+    assert finished.verdict("broken", "import") == finished.verdict("fine") == ("supported", None, None)

@@ -295,7 +295,7 @@ def _check_value(description: Any, arrays: Collection[str], where: str) -> None:
         for index, one in enumerate(description):
             _check_value(one, arrays, "%s[%d]" % (where, index))
         return
-    tensor = _Tensor.read(description, where)
+    tensor = TensorDescription.read(description, where)
     if any(size < 0 for size in tensor.s):
         raise Malformed("%s has the shape %s; expected sizes of at least 0" % (where, list(tensor.s)))
     if VALUE + str(tensor.o) not in arrays:
@@ -303,7 +303,7 @@ def _check_value(description: Any, arrays: Collection[str], where: str) -> None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Tensor(Record):
+class TensorDescription(Record):
     """The description of a tensor: dtype, shape, and the number of its blob."""
 
     d: str
