@@ -336,6 +336,12 @@ def _wrong_types(call: Call, reply: Reply) -> Reply:
     raise ValueError("nothing to do")
 
 
+def _kill_guardian(call: Call, reply: Reply) -> Reply:
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(0.5)
+    return reply
+
+
 class _Unreadable(Exception):
     def __str__(self) -> str:
         raise RuntimeError("there is no text")
@@ -385,6 +391,7 @@ HOSTILE: dict[str, Callable[[Call, Reply], Reply]] = {
     "export:unreadable": _only("export", _unreadable),
     "export:cyclic": _only("export", _cyclic),
     "export:long-stage": _only("export", _long_stage),
+    "export:kill-guardian": _only("export", _kill_guardian),
     "reference:no-truth": _only("reference", lambda call, reply: Reply({}, reply.arrays)),
     "reference:no-arrays": _only("reference", lambda call, reply: Reply(reply.meta)),
     "reference:no-samples": _only("reference", _no_samples),

@@ -169,3 +169,14 @@ def test_a_fault_while_the_row_is_made_is_a_row_too(project: Project) -> None:
     assert finished.verdict("broken") == ("ERROR", "compare", "harness")
     assert "Out of range float values" in finished.cells("export")["broken"]["reason"]
     assert finished.verdict("broken", "import") == finished.verdict("fine") == ("supported", None, None)
+
+
+def test_a_guardian_that_is_gone_gives_rows(project: Project) -> None:
+    project.model("killer", "export:kill-guardian")
+    finished = project.run()
+    assert finished.code == 1 and "INTERNALERROR" not in finished.text
+    # The agent of the export may end with its guardian; if it does not, that of the check cannot be started.
+    status, stage, symptom = finished.verdict("killer")
+    assert status == "ERROR" and (stage, symptom) in (("check", "harness"), ("export", "harness"), ("export", "crash"))
+    assert finished.verdict("killer", "import")[0] == "unverified"
+    assert "guardian of the agents" in finished.cells("export")["killer"]["reason"] or stage == "export"
