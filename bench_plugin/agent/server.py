@@ -18,7 +18,10 @@ from bench_plugin.agent.measure import PeakMemory, Stopwatch
 from bench_plugin.agent.store import Refused, Store
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
-DETAIL_BYTES = 64 * 1024
+MESSAGE_CHARACTERS = 4096
+DETAIL_CHARACTERS = 64 * 1024
+NAME_CHARACTERS = 200  # of a stage, or of the class of an exception
+MOST_TYPES = 32
 
 
 class Loaded:
@@ -147,6 +150,9 @@ class Server:
         watch = Stopwatch()
 
         def announce(stage: str) -> None:
+            if not isinstance(stage, str) or not 0 < len(stage) <= NAME_CHARACTERS:
+                text = "a stage has a name of 1 to %d characters, not %s"
+                raise ValueError(text % (NAME_CHARACTERS, bounded(repr(stage), NAME_CHARACTERS)))
             watch.stage(stage)
             self._stage = stage
             self._channel.send(wire.STAGE, frame.call, {"stage": stage})
@@ -173,14 +179,14 @@ class Server:
         detail = _traceback(error)
         sys.stderr.write(detail)
         sys.stderr.flush()
-        text = _message(error)
         symptom = "harness" if isinstance(error, (Refused, Malformed, wire.WireError)) else symptom_of(error)
         if symptom == "exception" and causes.out_of_memory(error):
             symptom = "out-of-memory"
+        types = type_names(error)[:MOST_TYPES]
         meta = {
-            "symptom": symptom, "cause": causes.cause_of(error, self._declared),
-            "message": bounded(text, 4096), "detail": bounded(detail, DETAIL_BYTES), "types": type_names(error),
-            "stage": self._stage,
+            "symptom": symptom, "cause": causes.cause_of(error, self._declared), "stage": self._stage,
+            "message": bounded(_message(error), MESSAGE_CHARACTERS), "detail": bounded(detail, DETAIL_CHARACTERS),
+            "types": [bounded(name, NAME_CHARACTERS) for name in types],
         }  # fmt: skip
         self._channel.send(wire.ERROR, call, meta)
 
@@ -193,10 +199,22 @@ class Server:
 
 def _message(error: BaseException) -> str:
     """The message of an exception: that of its cause, where the cause is an error of the tool and not ours."""
+    seen = set()  # an exception may be a cause of its own cause
     while error.__cause__ is not None and not isinstance(error, (Unsupported, InvalidModel, VersionSkew)):
+        if id(error) in seen:
+            break
+        seen.add(id(error))
         error = error.__cause__
-    text = ANSI.sub("", str(error)).strip()
+    text = ANSI.sub("", _text(error)).strip()
     return text or type(error).__name__
+
+
+def _text(error: BaseException) -> str:
+    """The text of an exception, whose own ``__str__`` may fail."""
+    try:
+        return str(error)
+    except Exception as broken:
+        return "%s, whose text cannot be read: its __str__ raises %s" % (type(error).__name__, type(broken).__name__)
 
 
 def _traceback(error: BaseException) -> str:
@@ -205,7 +223,11 @@ def _traceback(error: BaseException) -> str:
     frames = cause.__traceback__
     while frames is not None and frames.tb_next is not None and frames.tb_frame.f_globals.get("__name__") == __name__:
         frames = frames.tb_next
-    return "".join(traceback.format_exception(type(cause), cause, frames))
+    try:
+        return "".join(traceback.format_exception(type(cause), cause, frames))
+    except Exception as broken:  # such as a chain of thousands of causes
+        where = "".join(traceback.format_tb(frames))
+        return "%s%s (its causes cannot be shown: %s)\n" % (where, _text(cause), type(broken).__name__)
 
 
 def bounded(text: str, most: int) -> str:
@@ -224,9 +246,23 @@ def _raising(loaded: Loaded, operation: str, call: Call) -> Reply:
         for row in loaded.declaration.get("unsupported", ()):
             named = any(name.rsplit(".", 1)[-1] == row.get("exception") for name in type_names(error))
             where = row.get("operation", operation) == operation
-            if named and where and re.search(row.get("pattern", ""), str(error)):
-                raise Unsupported(str(error)) from error
+            if named and where and re.search(row.get("pattern", ""), _text(error)):
+                raise Unsupported(_text(error)) from error
         raise
     if not isinstance(reply, Reply):
         raise Refused("%s returned %s, not a Reply" % (operation, type(reply).__name__))
+    for name, kind in (("meta", object), ("arrays", wire.Array), ("files", str)):
+        _check_table(getattr(reply, name), kind, "%s: %s of its Reply" % (operation, name))
     return reply
+
+
+def _check_table(table: Any, kind: type, where: str) -> None:
+    """Check a part of a reply. Raises Refused where it is no dictionary of names to values of that kind."""
+    if not isinstance(table, dict):
+        raise Refused("%s is of type %s; expected dict" % (where, type(table).__name__))
+    for name, value in table.items():
+        if not isinstance(name, str):
+            raise Refused("%s has a key of type %s; expected str" % (where, type(name).__name__))
+        if not isinstance(value, kind):
+            text = "%s: %s is of type %s; expected %s"
+            raise Refused(text % (where, bounded(repr(name), NAME_CHARACTERS), type(value).__name__, kind.__name__))

@@ -53,6 +53,8 @@ class Store:
 
     def below(self, path: str) -> str:
         """The real path of a result file. Raises Refused when it is outside the folder or does not exist."""
+        if "\0" in path:
+            raise Refused("%r is not a path" % path)
         real = os.path.realpath(path if os.path.isabs(path) else os.path.join(self.folder, path))
         if not real.startswith(self.folder + os.sep):
             raise Refused("%s is outside of the agent's folder" % path)

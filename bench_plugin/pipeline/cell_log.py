@@ -44,9 +44,13 @@ class CellLog:
         if not done.fresh:
             self.used.append(name)
         self.note_retry(done.retry)
+        for remark in done.remarks:
+            self.flag(f"{name}: {remark}")
         for meta in done.meta.values():
             for shim in meta.get("shims", []) if isinstance(meta, Mapping) else []:
                 self.flag(f"shim: {shim}")
+            for remark in meta.get("remarks", []) if isinstance(meta, Mapping) else []:
+                self.flag(f"{name}: {remark}")
         return done
 
     def note_retry(self, retry: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from bench_plugin.pipeline.cache import Cache, Entry
 from bench_plugin.pipeline.retry import Attempted, confirmation, settled
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
 from bench_plugin.reach.processes.given_files import GivenFile, digest
-from bench_plugin.reach.processes.supervisor import AgentPool
+from bench_plugin.reach.processes.supervisor import RESET, AgentPool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,7 +76,7 @@ class Done(Attempted):
     ``seconds`` is by announced stage, as the agent measured it; ``peak`` is the largest resident memory in bytes;
     ``key`` is the recipe. ``made`` tells the attempt that made it from any other of the same recipe. ``storable`` is
     false for a result that holds the failure of an optional call that must not be stored. ``digests`` are the SHA-256
-    of its content as in :class:`bench_plugin.pipeline.cache.Entry`.
+    of its content as in :class:`bench_plugin.pipeline.cache.Entry`. ``remarks`` are flags of the row.
     """
 
     key: str = ""
@@ -89,6 +89,7 @@ class Done(Attempted):
     made: str = ""
     storable: bool = True
     digests: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def given(self) -> dict[str, GivenFile]:
@@ -214,7 +215,8 @@ class Stages:
         toolchain = task.toolchain or self._catalog[task.adapter].toolchain
         try:
             with self._pool.lease(toolchain, role=task.role, fresh=fresh, affinity=task.affinity) as agent:
-                return perform(agent, task, key)
+                done = perform(agent, task, key)
+                return done if task.affinity else _left(agent, done)
         except AgentFailure as error:
             return not_started(error, task.stage, key)
 
@@ -296,6 +298,21 @@ def not_started(error: AgentFailure, stage: Stage, key: str = "") -> Done:
     """The result of a task whose agent did not start, which says nothing of what the task is about."""
     failure = replace(failure_of(error, stage), symptom=Symptom.HARNESS, cause=Cause.ENVIRONMENT)
     return Done(key=key, failure=failure, fresh=True)
+
+
+def _left(agent: Agent, done: Done) -> Done:
+    """The result of a task that leaves no model for the next one, with a remark where the adapter cannot drop it.
+
+    The next task gets another agent then, and no part of the blame.
+    """
+    if agent.lost:
+        return done
+    try:
+        agent.reset(RESET)
+    except AgentFailure as error:
+        agent.close()
+        return replace(done, remarks=(f"its agent was replaced, because reset() failed afterwards: {error}",))
+    return done
 
 
 def failure_of(error: AgentFailure, stage: Stage) -> Failure:

@@ -26,6 +26,7 @@ from bench_plugin.reach.environments.needed import NeededToolchains
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
 from bench_plugin.session.row_keys import RowKeys
+from bench_plugin.session.unforeseen import unforeseen
 
 GIB = 2**30
 Known = Callable[[Cell], Sequence[KnownFailure]]
@@ -88,8 +89,12 @@ class Engine:
         return self._checkers[Check(cell.check)].need(cell)
 
     def _compute(self, cell: Cell, others: Mapping[Cell, Outcome]) -> Outcome:
-        request = Request(cell, self._tolerances.get(cell, {}), self._known(cell), others)
-        return self._checkers[Check(cell.check)].run(request)
+        """The outcome of a cell, also where its check raises: other cells go on, and this one has its row."""
+        try:
+            request = Request(cell, self._tolerances.get(cell, {}), self._known(cell), others)
+            return self._checkers[Check(cell.check)].run(request)
+        except Exception as error:
+            return unforeseen(error, self._keys.versions(cell))
 
 
 def _parts(
@@ -100,6 +105,7 @@ def _parts(
         environments=needed.python,
         folder=settings.results.parent / LOGS,
         adapters=workspace.catalog.sources,
+        note=note,
     )
     stages = Stages(
         cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh

@@ -34,6 +34,7 @@ from bench_plugin.session.engine import Engine
 from bench_plugin.session.known_failures import known_failures
 from bench_plugin.session.repro_command import repro_arguments
 from bench_plugin.session.row_keys import RowKeys
+from bench_plugin.session.unforeseen import unforeseen
 
 
 class Progress(Protocol):
@@ -134,15 +135,24 @@ class Run:
         key = self._key(cell)
         row = self.stored.get(key)
         outcome = clean(outcome_of(row) if row else self._wait(cell, progress))
+        try:
+            return self._recorded(cell, key, outcome, nodeid, reused=row is not None)
+        except OSError:  # the row cannot be written, and nor can another one
+            raise
+        except Exception as error:
+            return self._recorded(cell, key, clean(unforeseen(error, outcome.versions)), nodeid, reused=False)
+
+    def _recorded(self, cell: Cell, key: str, outcome: Outcome, nodeid: str, *, reused: bool) -> Judged:
+        """Judge an outcome by the expectations, and append its row unless the row is ``reused``."""
         signature = outcome.numbers.get("signature")
         expectation = self.expectations.match(cell.axes(), outcome.versions, signature)
         judgement = judge(outcome, expectation)
         silent = judgement.result is Result.PASSED
         text = "" if silent else readable(failure_text(cell, outcome, key=key, remark=judgement.reason))
-        judged = Judged(cell, key, outcome, judgement, text, reused=row is not None)
-        self.judged.append(judged)
-        if row is None:
+        judged = Judged(cell, key, outcome, judgement, text, reused=reused)
+        if not reused:
             self._append(judged, expectation, nodeid)
+        self.judged.append(judged)
         return judged
 
     def close(self) -> None:

@@ -88,8 +88,10 @@ class Adapter:
         return {"fake": "1.0"}
 
     def reset(self) -> None:
-        """Forget the calls so far."""
+        """Forget the calls so far, or hang if the last one asked for that."""
         self.remembered = 0
+        if used and used[-1].endswith("reset_hangs"):
+            time.sleep(FOREVER)
 
     def go(self, call: GoCall) -> Reply:
         """Do what ``fault`` says in stage ``work``; without a fault give back arrays, metadata and files.
@@ -259,6 +261,36 @@ def grandchild(call: GoCall) -> None:
     os.replace(file.name, call.pid_file)
 
 
+def again(call: GoCall) -> None:
+    """Announce two stages in turn without end."""
+    while True:
+        call.stage("build")
+        call.stage("export")
+        time.sleep(0.05)
+
+
+def flood(call: GoCall) -> None:
+    """Announce one stage without end, as fast as the host reads it."""
+    while True:
+        call.stage("build")
+
+
+def nameless(call: GoCall) -> None:
+    """Announce stages that nobody knows, without end."""
+    for number in range(10**6):
+        call.stage(f"stage {number}")
+        time.sleep(0.05)
+
+
+def verbose(call: GoCall) -> None:
+    """Print 200 MiB, with a first and a last line."""
+    os.write(1, b"first words\n")
+    for _ in range(200):
+        os.write(1, (b"x" * 99 + b"\n") * 10486)
+        time.sleep(0.002)
+    os.write(1, b"last words\n")
+
+
 def used_only(call: GoCall) -> None:
     """Fail in an agent that has answered calls before."""
     if used:
@@ -270,7 +302,8 @@ FAULTS: dict[str, Callable[[GoCall], Reply | None]] = {
     "peak": peak, "exception": exception, "unsupported": unsupported, "declared": declared, "no_memory": no_memory,
     "invalid": invalid, "skew": skew, "not_json": not_json, "escape": escape, "noise": noise,
     "garbage": garbage, "truncated": truncated, "stalled": stalled, "wrong_call": wrong_call, "wrong_kind": wrong_kind,
-    "wrong_answer": wrong_answer, "grandchild": grandchild, "used_only": used_only,
+    "wrong_answer": wrong_answer, "grandchild": grandchild, "used_only": used_only, "again": again, "flood": flood,
+    "nameless": nameless, "verbose": verbose, "reset_hangs": lambda call: None,
 }  # fmt: skip
 
 

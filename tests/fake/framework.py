@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
+import mmap
 import os
 import secrets
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
+from bench_plugin.agent.channel import Channel
 from bench_plugin.agent.contract import (
     Call,
     ExportCall,
@@ -28,6 +32,7 @@ from bench_plugin.agent.contract import (
     RunImportedCall,
 )
 from bench_plugin.agent.toolkit import conditioning, programs, samples
+from bench_plugin.agent.wire import Array
 
 ADAPTER = {
     "name": "fake",
@@ -66,8 +71,10 @@ class Adapter:
         return {}
 
     def reset(self) -> None:
-        """Forget the imported model."""
+        """Forget the imported model, unless the last model's fault says that this hangs."""
         self._weights = {}
+        if self._fault == "import:reset-hangs":
+            _sleep(0)
 
     def reference(self, call: ReferenceCall) -> Reply:
         """Truth in float64, float32 runs, and one that is off by an ulp."""
@@ -86,7 +93,7 @@ class Adapter:
         arrays = {f"{kind}:y": y for kind, y in runs.items()}
         for other in call.second_binding.values():
             arrays["alt:y"] = _apply(exact, other.astype("float64"))
-        return Reply({"truth": "float64"}, samples.blobs(arrays))
+        return HOSTILE.get(self._fault, _as_it_is)(call, Reply({"truth": "float64"}, samples.blobs(arrays)))
 
     def export(self, call: ExportCall) -> Reply:
         """The network as ``model.onnx``."""
@@ -97,7 +104,8 @@ class Adapter:
             weights["a"] = weights["a"] * np.float32(1.01)
         kind = self._fault.partition(":")[2] if self._fault.startswith("export:file-") else ""
         _write(path, weights, call.opset, call.dynamic, kind, self._fault)
-        return Reply({"warnings": []}, files={"model.onnx": path})
+        reply = Reply({"warnings": []}, files={"model.onnx": path})
+        return HOSTILE.get(self._fault, _as_it_is)(call, reply)
 
     def import_model(self, call: ImportCall) -> Reply:
         """Weights and producer (which carries the fault of the model) of ``model.onnx``."""
@@ -109,7 +117,8 @@ class Adapter:
         self._runs = 0
         self._do(call, "import", "import")
         self._weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-        return Reply({"shims": ["a shim of the fake framework"]} if self._fault == "import:shim" else {})
+        reply = Reply({"shims": ["a shim of the fake framework"]} if self._fault == "import:shim" else {})
+        return HOSTILE.get(self._fault, _as_it_is)(call, reply)
 
     def run_imported(self, call: RunImportedCall) -> Reply:
         """The imported network's output."""
@@ -124,6 +133,8 @@ class Adapter:
         }  # fmt: skip
         if kind == "missing":
             return Reply({})
+        if kind == "misnamed":
+            return Reply({}, samples.blobs({"output": y}))
         return Reply({}, samples.blobs({"out0": changes[kind]() if kind in changes else y}))
 
     def _begin(self, call: ModelCall, stage: str) -> None:
@@ -287,12 +298,14 @@ def _write(path: str, weights: dict[str, Any], opset: int, dynamic: bool, kind: 
         helper.make_node("Gemm", ["x", "a", "b"], ["h"]), helper.make_node("Relu", ["h"], ["r"]),
         helper.make_node("Gemm", ["r", "c", "d"], ["y"]),
     ]  # fmt: skip
+    if kind == "file-no-input":
+        weights["x"] = np.ones((1, 8), dtype="float32")
     if kind == "file-cycle":
         nodes[0] = helper.make_node("Gemm", ["y", "a", "b"], ["h"])
     graph = helper.make_graph(
         nodes,
         "fake",
-        [helper.make_tensor_value_info("x", 1, [batch, 8])],
+        [] if kind == "file-no-input" else [helper.make_tensor_value_info("x", 1, [batch, 8])],
         [helper.make_tensor_value_info("y", 1, [batch, 4])],
         [onnx.numpy_helper.from_array(value, name) for name, value in weights.items()],
     )
@@ -302,3 +315,135 @@ def _write(path: str, weights: dict[str, Any], opset: int, dynamic: bool, kind: 
     data = model.SerializeToString()
     with open(path, "wb") as file:
         file.write({"file-truncated": data[: len(data) // 2], "file-text": b"hello"}.get(kind, data))
+
+
+def _as_it_is(call: Call, reply: Reply) -> Reply:
+    return reply
+
+
+def _only(operation: str, change: Callable[[Call, Reply], Reply]) -> Callable[[Call, Reply], Reply]:
+    """The change of the reply to one operation."""
+    return lambda call, reply: change(call, reply) if call.operation == operation else reply
+
+
+def _forged(**fields: Any) -> Callable[[Call, Reply], Reply]:
+    """The same reply in a frame whose metadata has other fields, as an agent in another language may send it."""
+
+    def change(call: Call, reply: Reply) -> Reply:
+        send = Channel.send
+
+        def forge(self: Channel, kind: int, number: int, meta: Any = None, arrays: Any = ()) -> None:
+            Channel.send = send  # type: ignore[method-assign]
+            send(self, kind, number, {**meta, **{name: _at(value, reply) for name, value in fields.items()}}, arrays)
+
+        Channel.send = forge  # type: ignore[assignment,method-assign]
+        return reply
+
+    return change
+
+
+def _at(value: Any, reply: Reply) -> Any:
+    """A forged value, in which the path of the exported file is put for ``<model>``."""
+    if isinstance(value, dict):
+        return {name: _at(one, reply) for name, one in value.items()}
+    return reply.files["model.onnx"] if value == "<model>" else value
+
+
+def _outside(call: Call, reply: Reply) -> Reply:
+    return _forged(files={"model.onnx": os.environ["FAKE_OUTSIDE"]})(call, reply)
+
+
+def _hard_link(call: Call, reply: Reply) -> Reply:
+    os.remove(reply.files["model.onnx"])
+    os.link(os.environ["FAKE_OUTSIDE"], reply.files["model.onnx"])
+    return reply
+
+
+def _symbolic_link(call: Call, reply: Reply) -> Reply:
+    link = call.path("link.onnx")
+    os.symlink(os.environ["FAKE_OUTSIDE"], link)
+    return _forged(files={"model.onnx": link})(call, reply)
+
+
+def _large_file(call: Call, reply: Reply) -> Reply:
+    os.truncate(reply.files["model.onnx"], 8 << 30)  # a hole, which takes no space
+    return reply
+
+
+def _large_answer(call: Call, reply: Reply) -> Reply:
+    size = 3 << 30  # of zeros that the kernel makes when they are read: the agent itself stays small
+    reply.arrays["zeros"] = Array("bytes", (size,), mmap.mmap(-1, size, access=mmap.ACCESS_READ))
+    return reply
+
+
+def _wrong_symptom(call: Call, reply: Reply) -> Reply:
+    _forged(symptom="boredom")(call, reply)
+    raise ValueError("nothing to do")
+
+
+def _wrong_types(call: Call, reply: Reply) -> Reply:
+    _forged(types="ValueError", message={"not": "a text"})(call, reply)
+    raise ValueError("nothing to do")
+
+
+def _kill_guardian(call: Call, reply: Reply) -> Reply:
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(0.5)
+    return reply
+
+
+class _Unreadable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("there is no text")
+
+
+def _no_samples(call: Call, reply: Reply) -> Reply:
+    reply.arrays["variant:y"] = samples.blobs({"y": np.float32(0)})["y"]
+    return reply
+
+
+def _unreadable(call: Call, reply: Reply) -> Reply:
+    raise _Unreadable
+
+
+def _cyclic(call: Call, reply: Reply) -> Reply:
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    raise first
+
+
+def _long_stage(call: Call, reply: Reply) -> Reply:
+    call.stage("x" * (2 << 20))
+    return reply
+
+
+HOSTILE: dict[str, Callable[[Call, Reply], Reply]] = {
+    "export:no-file": _only("export", lambda call, reply: Reply({})),
+    "export:no-reply-table": _only("export", lambda call, reply: Reply([1], files=reply.files)),  # type: ignore[arg-type]
+    "export:list-for-meta": _only("export", _forged(meta=[1, 2])),
+    "export:list-for-files": _only("export", _forged(files=["model.onnx"])),
+    "export:file-twice": _only("export", _forged(files={"model.onnx": "<model>", "copy.onnx": "<model>"})),
+    "export:long-name": _only("export", _forged(files={"n" * 300: "<model>"})),
+    "export:parent-name": _only("export", _forged(files={"../model.onnx": "<model>"})),
+    "export:array-twice": _only("export", _forged(arrays=["a", "a"])),
+    "export:seconds": _only("export", _forged(seconds={"export": "long"})),
+    "export:seconds-nan": _only("export", _forged(seconds={"export": float("nan")})),
+    "export:peak": _only("export", _forged(peak=1.5)),
+    "export:deep": _only("export", _forged(meta=functools.reduce(lambda inner, _: {"in": inner}, range(100), {}))),
+    "export:nan-meta": _only("export", _forged(meta={"loss": float("inf"), "text": "\ud800"})),
+    "export:outside": _only("export", _outside),
+    "export:symbolic-link": _only("export", _symbolic_link),
+    "export:hard-link": _only("export", _hard_link),
+    "export:large-file": _only("export", _large_file),
+    "export:large-answer": _only("export", _large_answer),
+    "export:wrong-symptom": _only("export", _wrong_symptom),
+    "export:wrong-types": _only("export", _wrong_types),
+    "export:unreadable": _only("export", _unreadable),
+    "export:cyclic": _only("export", _cyclic),
+    "export:long-stage": _only("export", _long_stage),
+    "export:kill-guardian": _only("export", _kill_guardian),
+    "reference:no-truth": _only("reference", lambda call, reply: Reply({}, reply.arrays)),
+    "reference:no-arrays": _only("reference", lambda call, reply: Reply(reply.meta)),
+    "reference:no-samples": _only("reference", _no_samples),
+    "import:shims": _only("import_model", lambda call, reply: Reply({"shims": 5})),
+}

@@ -99,9 +99,10 @@ class Call(Record):
         return os.path.join(self.folder, name)
 
     def stage(self, name: str) -> None:
-        """Tell the host that a stage begins now, from which its time limit counts.
+        """Tell the host that a stage begins now, from which its time limit counts the first time.
 
-        The stages are build, reference, export, check, import, compile and run.
+        The stages are build, reference, export, check, import, compile and run. Raises ValueError for a name of more
+        than 200 characters.
         """
         self._place.announce(name)
 

@@ -26,11 +26,13 @@ from bench_plugin.agent.contract import (
 )
 from bench_plugin.agent.contract.protocols import Compiler, Dataset, Framework, Tool, Trainer
 from bench_plugin.agent.contract.records import Record, fields_of, name_of
+from bench_plugin.agent.contract.replies import REPLIES, AnyReply, Remarks
 
 INTRODUCTION = """\
 This page is written from the types in `bench_plugin/agent/contract`, which the agent reads every call with. The
 [guide](your-own.md) shows complete adapters. A field that is missing or of another type fails the cell with the symptom
-`harness` and a message that names operation, field and what was expected. Types are those of JSON's values."""
+`harness` and a message that names operation, field and what was expected. Types are those of JSON's values. A reply is
+checked in the same way where it arrives; it may have more than it must."""
 FIELD = re.compile(r"^(\w+): ")
 KINDS: Dict[type, List[Type[Call]]] = {
     Tool: [],
@@ -52,8 +54,9 @@ def describe() -> str:
             lines.append("- `def %s%s`: %s" % (name, text, _line(method)))
         lines.append("")
         for call in calls:
-            lines += _record("### " + call.__name__, call)
+            lines += _record("### " + call.__name__, call) + _reply(REPLIES[call.operation])
     lines += _heading("## What every call has", Call) + _properties(Call) + [""]
+    lines += _record("## What every reply may have", Remarks)
     for part in PARTS:
         lines += _record("## " + part.__name__, part)
     text = "\n".join(lines).rstrip() + "\n"
@@ -78,7 +81,21 @@ def documented(kind: type) -> Dict[str, str]:
 
 
 def _record(heading: str, kind: Type[Record]) -> List[str]:
-    lines = _heading(heading, kind)
+    return _heading(heading, kind) + _fields(kind) + [""] + _properties(kind, apart_from=Call) + [""]
+
+
+def _reply(kind: Type[AnyReply]) -> List[str]:
+    """What a reply promises: its files, its arrays, and the fields of its metadata."""
+    lines = [_heading("", kind)[2]] if kind is not AnyReply else ["Nothing is promised."]
+    for what, names in (("files", kind.FILES), ("arrays", kind.ARRAYS)):
+        if names:
+            lines.append("It must have the %s %s." % (what, ", ".join("`%s`" % name for name in names)))
+    fields = _fields(kind)
+    return ["**The reply.** " + " ".join(lines), *(["", *fields] if fields else []), ""]
+
+
+def _fields(kind: Type[Record]) -> List[str]:
+    """The fields of a record as a table; empty where it has none."""
     known = documented(kind)
     rows = ["| field | type | | meaning |", "|---|---|---|---|"]
     for field in fields_of(kind):
@@ -86,7 +103,7 @@ def _record(heading: str, kind: Type[Record]) -> List[str]:
         rows.append("| `%s` | %s | %s | %s |" % (
             field.name, named, "optional" if field.optional else "", known.get(field.name, ""),
         ))  # fmt: skip
-    return lines + (rows if len(rows) > 2 else []) + [""] + _properties(kind, apart_from=Call) + [""]
+    return rows if len(rows) > 2 else []
 
 
 def _heading(heading: str, kind: type) -> List[str]:

@@ -89,6 +89,10 @@ def _import(run: CellRun) -> Outcome:
         reason = f"export failed: {file.symptom} at {file.stage}: {file.message}"
         return run.log.outcome(Status.UNVERIFIED, reason)
     inputs = run.inputs(file)
+    if inputs.complaint and run.model.onnx is not None:
+        return run.log.outcome(Status.ERROR, inputs.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
+    if inputs.complaint:  # an export like this fails in its own cell
+        return run.log.outcome(Status.UNVERIFIED, f"export failed: {inputs.complaint}")
     imported = run.obtain("import", run.tasks.import_run(file.given, file.origin, run.cell, run.model, inputs))
     if imported.failure:
         run.log.converted = imported.failure.stage is not Stage.IMPORT

@@ -16,8 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bench_plugin.agent import wire
 from bench_plugin.agent.arrays import from_numpy, to_numpy
-from bench_plugin.agent.channel import Channel, Closed
+from bench_plugin.agent.channel import Channel, Closed, TooLong
+from bench_plugin.agent.contract.records import Malformed
+from bench_plugin.agent.contract.replies import check_reply
 from bench_plugin.domain.errors import BenchError
+from bench_plugin.reach.processes import answers, result_files
+from bench_plugin.reach.processes.agent_log import bound_log, quoted
+from bench_plugin.reach.processes.deadline import Deadline
 from bench_plugin.reach.processes.given_files import GivenFile, GivenFiles, NotAsStated
 
 if TYPE_CHECKING:
@@ -28,14 +33,17 @@ if TYPE_CHECKING:
 START_SECONDS = 60.0
 POLL_SECONDS = 0.2
 MESSAGE = 300
-LOG_LINES = 20
-LOG_BYTES = 32 * 1024
 NOT_AS_STATED = (NotAsStated.__name__,)  # the types of a failure that no adapter caused
+SMALL_BYTES = wire.MAX_META + wire.MAX_BLOBS * wire.DESCRIPTOR.size  # a frame without the contents of blobs
+LARGE = (wire.CALL, wire.GET)  # the requests that are answered with blobs
 
 
 @dataclass(frozen=True)
 class Limits:
-    """``seconds`` for each announced stage, and ``memory_bytes`` of resident memory of the process tree."""
+    """``seconds`` for each announced stage (deadline.py), and ``memory_bytes``, 0 for no limit.
+
+    ``memory_bytes`` is the limit of the resident memory of the process tree, of an answer, and of its files together.
+    """
 
     seconds: float
     memory_bytes: int
@@ -101,8 +109,10 @@ class Process(Protocol):
 class Agent:
     """A connected agent. It must not be used from two threads at once.
 
-    ``calls`` counts the calls that it finished; ``lost`` is true once its connection ended. ``given`` keeps the copies
-    of files for an agent on this machine; it is None for a board, which gets their content.
+    ``folder`` is its own one on a shared file system, the only one that the files of answers are taken from.
+    ``calls`` counts the calls that it finished; ``clean`` says that nothing was called since its start or last reset;
+    ``lost`` is true once its connection ended; ``stage`` is the one that the last request announced last. ``given``
+    keeps the copies of files for an agent on this machine; it is None for a board, which gets their content.
     """
 
     channel: Channel
@@ -110,18 +120,28 @@ class Agent:
     log: Path
     adapters: Callable[[str], Sequence[Source]]
     results: Path
+    folder: Path | None = None
     calls: int = 0
+    clean: bool = True
     lost: bool = False
+    stage: str | None = None
     _next: int = 0
     _loaded: dict[str, bytes] = field(default_factory=dict)
+    _looked: float = 0.0
     memory_limit: int = 0
     given: GivenFiles | None = None
 
-    def greet(self) -> None:
-        """Wait for the agent's hello. Raises AgentFailure when it does not come."""
-        frame = self._receive(0, _Watch(Limits(START_SECONDS, 0)))
+    def greet(self, seconds: float = START_SECONDS) -> None:
+        """Wait for the agent's hello. Raises AgentFailure when it does not come within ``seconds``."""
+        limits = Limits(seconds, 0)
+        try:
+            frame = self._receive(0, Deadline(seconds), limits, SMALL_BYTES)
+        except AgentFailure as error:  # no model is at work yet, so none is to blame
+            raise AgentFailure(
+                "harness", f"the agent did not start: {error}", detail=error.detail, log=error.log, signal=error.signal
+            ) from error
         if frame.kind != wire.HELLO:
-            said = frame.meta.get("message") or wire.KINDS[frame.kind]
+            said = answers.clean(str(frame.meta.get("message") or wire.KINDS[frame.kind]), MESSAGE)
             raise self._lost("harness", f"the agent said {said!r} instead of hello")
 
     def call(
@@ -137,6 +157,7 @@ class Agent:
         self.load(adapter, limits)
         self.memory_limit = limits.memory_bytes
         given = arrays or {}
+        self.clean = False
         with self._placed(adapter, operation, files or {}, limits) as places:
             request = {
                 "adapter": adapter, "operation": operation, "meta": dict(meta), "arrays": list(given), "files": places,
@@ -144,23 +165,32 @@ class Agent:
             frame = self._ask(wire.CALL, request, limits, [from_numpy(values) for values in given.values()])
             self.calls += 1
             elapsed = time.monotonic() - began
+        where = f"the reply of adapter {adapter} to {operation}"
         try:
-            names, paths, gave, peak = (frame.meta[key] for key in ("arrays", "files", "meta", "peak"))
-            seconds = {**frame.meta["seconds"], "call": elapsed}
-            received = {name: to_numpy(array) for name, array in zip(names, frame.arrays, strict=True)}
-            fetched = {name: self._fetch(name, path, limits) for name, path in paths.items()}
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            raise self._lost("harness", f"the agent's answer lacks what belongs to it: {error!r}") from error
-        return Answer(gave, received, fetched, seconds, peak, str(self.log))
+            answer = answers.call_result(frame.meta, len(frame.arrays), where)
+        except Malformed as error:
+            raise self._lost("harness", str(error), self.stage) from error
+        received = {name: to_numpy(array) for name, array in zip(answer.arrays, frame.arrays, strict=True)}
+        try:
+            check_reply(adapter, operation, answer.said, list(received), list(answer.files))
+        except Malformed as error:
+            raise self._failed("harness", str(error)) from error
+        fetched = self._fetched(answer.files, limits, where)
+        return Answer(answer.said, received, fetched, {**answer.seconds, "call": elapsed}, answer.peak, str(self.log))
 
     def versions(self, adapter: str, limits: Limits) -> dict[str, str]:
         """The installed versions of the distributions that an adapter uses. Raises AgentFailure."""
         self.load(adapter, limits)
-        return dict(self._ask(wire.VERSIONS, {"adapter": adapter}, limits).meta["versions"])
+        frame = self._ask(wire.VERSIONS, {"adapter": adapter}, limits)
+        try:
+            return answers.versions(frame.meta, f"the reply of adapter {adapter} to versions")
+        except Malformed as error:
+            raise self._failed("harness", str(error)) from error
 
     def reset(self, limits: Limits) -> None:
         """Let every adapter drop the objects that it keeps between calls. Raises AgentFailure."""
         self._ask(wire.RESET, {}, limits)
+        self.clean = True
 
     def resident(self) -> int:
         """Resident bytes of the agent's process tree now."""
@@ -171,6 +201,7 @@ class Agent:
         self.lost = True
         self.process.kill()
         self.channel.close()
+        bound_log(self.log)
 
     def load(self, adapter: str, limits: Limits) -> None:
         """Send the adapter and those that it uses, unless the agent has the same ones. Raises AgentFailure."""
@@ -212,75 +243,138 @@ class Agent:
         self._ask(wire.PUT, {"sha256": digest}, limits, [wire.Array("bytes", (len(data),), data)])
         return {"sha256": digest}
 
-    def _fetch(self, name: str, path: str, limits: Limits) -> Path:
-        """Move a result file out of the agent's folder, which is removed with the agent. Raises AgentFailure."""
-        if self.given is not None and self.given.holds(path):
-            raise AgentFailure("harness", f"result {name} is an input file of the call: copy it below call.folder")
+    def _fetched(self, paths: Mapping[str, str], limits: Limits, where: str) -> dict[str, Path]:
+        """The files of an answer, in the folder of results. Raises AgentFailure."""
+        if not paths:
+            return {}
+        for name, path in paths.items():
+            if self.given is not None and self.given.holds(path):
+                raise self._failed("harness", f"result {name} is an input file of the call: copy it below call.folder")
+        try:
+            if self.process.shares_files:
+                if self.folder is None:
+                    raise result_files.NotTaken("the agent has no folder that files are taken from")
+                return result_files.take(paths, self.folder, self.results, most_bytes=limits.memory_bytes)
+            return self._downloaded(paths, limits)
+        except result_files.TooLarge as error:
+            raise self._failed("out-of-memory", f"{where}: {error}") from error
+        except result_files.NotTaken as error:
+            raise self._lost("harness", f"{where}: {error}", self.stage) from error
+        except OSError as error:  # a fault of this machine, such as a full disk
+            text = f"{where}: its files cannot be put into {self.results}: {error.strerror or error}"
+            raise self._failed("harness", text) from error
+
+    def _downloaded(self, paths: Mapping[str, str], limits: Limits) -> dict[str, Path]:
+        """The files of an answer, sent by an agent that does not share our files."""
         self.results.mkdir(parents=True, exist_ok=True)
-        target = self.results / f"{os.urandom(8).hex()}-{Path(name).name}"
-        if self.process.shares_files:
-            os.replace(path, target)
-        else:
-            target.write_bytes(self._ask(wire.GET, {"path": path}, limits).arrays[0].data)
-        return target
+        found: dict[str, Path] = {}
+        total = 0
+        for name, path in paths.items():
+            frame = self._ask(wire.GET, {"path": path}, limits)
+            if len(frame.arrays) != 1:
+                raise result_files.NotTaken(f"get of {path} was answered with {len(frame.arrays)} blobs, not with one")
+            total += memoryview(frame.arrays[0].data).nbytes
+            if 0 < limits.memory_bytes < total:
+                raise result_files.TooLarge(f"the answer's files have more than {limits.memory_bytes / 2**20:.0f} MiB")
+            found[name] = result_files.result_path(self.results, name)
+            found[name].write_bytes(frame.arrays[0].data)
+        return found
 
     def _ask(
         self, kind: int, meta: Mapping[str, Any], limits: Limits, arrays: list[wire.Array] | None = None
     ) -> wire.Frame:
         self._next += 1
-        watch = _Watch(limits)
-        self.channel.settimeout(limits.seconds)
+        deadline = Deadline(limits.seconds)
+        self.stage = None
+        self._looked = time.monotonic()
+        bound_log(self.log)
         try:
-            self.channel.send(kind, self._next, dict(meta), arrays or [])
+            self.channel.send(kind, self._next, dict(meta), arrays or [], seconds=limits.seconds)
         except TimeoutError:
-            raise self._lost("timeout", f"the agent took no data for {limits.seconds:g} s", watch.stage) from None
+            text = f"the agent did not take the data of a request within {limits.seconds:g} s"
+            raise self._lost("timeout", text) from None
         except OSError:
-            raise self._gone(watch.stage, within=False) from None
+            raise self._gone(None, within=False) from None
         except wire.WireError as error:
-            raise AgentFailure("harness", f"the request cannot be sent: {error}", log=str(self.log)) from error
+            raise self._failed("harness", f"the request cannot be sent: {error}") from error
+        most = (limits.memory_bytes or wire.MAX_BYTES) if kind in LARGE else 0
         while True:
-            frame = self._receive(self._next, watch)
+            frame = self._receive(self._next, deadline, limits, max(most, SMALL_BYTES))
             if frame.kind == wire.STAGE:
-                watch.begin(str(frame.meta.get("stage", "")))
+                deadline.begin(str(frame.meta.get("stage", "")))
+                self.stage = deadline.stage or None
+                if deadline.left() <= 0:
+                    raise self._late(deadline)
             elif frame.kind == wire.ERROR:
                 self.calls += 1
-                raise self._reported(frame.meta, watch.stage)
+                raise self._reported(frame.meta)
             elif frame.kind == wire.RESULT:
                 return frame
             else:
-                raise self._lost("harness", f"the agent answered with {wire.KINDS[frame.kind]}", watch.stage)
+                raise self._lost("harness", f"the agent answered with {wire.KINDS[frame.kind]}", self.stage)
 
-    def _receive(self, call: int, watch: _Watch) -> wire.Frame:
-        while not select.select([self.channel], [], [], max(0.0, min(POLL_SECONDS, watch.left())))[0]:
-            if watch.left() <= 0:
-                what = f"stage {watch.stage}" if watch.stage else "the call"
-                raise self._lost("timeout", f"{what} took longer than {watch.limits.seconds:g} s", watch.stage)
-            used = self.process.resident() if watch.limits.memory_bytes else 0
-            if used > watch.limits.memory_bytes > 0:
-                limit = watch.limits.memory_bytes
-                text = f"the agent used {used / 2**20:.0f} MiB, the limit is {limit / 2**20:.0f} MiB"
-                raise self._lost("out-of-memory", text, watch.stage)
+    def _receive(self, call: int, deadline: Deadline, limits: Limits, most: int) -> wire.Frame:
+        """The next frame, of at most ``most`` bytes if it is a result and SMALL_BYTES if not. Raises AgentFailure."""
+        self._look(limits)
+        while not select.select([self.channel], [], [], max(0.0, min(POLL_SECONDS, deadline.left())))[0]:
+            if deadline.left() <= 0:
+                raise self._late(deadline)
+            self._look(limits)
         try:
-            frame = self.channel.receive(max(1.0, watch.left()))
+            frame = self.channel.receive(
+                max(1.0, deadline.left()), lambda kind: most if kind == wire.RESULT else SMALL_BYTES
+            )
         except Closed as closed:
-            raise self._gone(watch.stage, closed.within) from None
+            raise self._gone(self.stage, closed.within) from None
         except TimeoutError:
-            raise self._lost("timeout", "the agent stopped within a frame", watch.stage) from None
+            raise self._lost("timeout", "the agent stopped within a frame", self.stage) from None
         except OSError:
-            raise self._gone(watch.stage, within=False) from None
+            raise self._gone(self.stage, within=False) from None
+        except TooLong as error:
+            raise self._too_long(error, limits) from error
         except wire.WireError as error:
-            raise self._lost("harness", f"the agent sent garbage: {error}", watch.stage) from error
+            raise self._lost("harness", f"the agent sent garbage: {error}", self.stage) from error
+        except MemoryError as error:  # the tool kept to its limit; this process cannot hold what it may answer
+            text = "this machine has no memory left to receive the agent's answer"
+            raise self._lost("harness", text, self.stage) from error
         if frame.call != call:
             text = f"the agent answered call {frame.call}, asked was call {call}"
-            raise self._lost("harness", text, watch.stage)
+            raise self._lost("harness", text, self.stage)
         return frame
 
-    def _reported(self, meta: Mapping[str, Any], stage: str | None) -> AgentFailure:
+    def _look(self, limits: Limits) -> None:
+        """Look at memory and log, at most once in POLL_SECONDS. Raises AgentFailure for too much memory."""
+        now = time.monotonic()
+        if now - self._looked < POLL_SECONDS:
+            return
+        self._looked = now
+        bound_log(self.log)
+        used = self.process.resident() if limits.memory_bytes else 0
+        if used > limits.memory_bytes > 0:
+            text = f"the agent used {used / 2**20:.0f} MiB, the limit is {limits.memory_bytes / 2**20:.0f} MiB"
+            raise self._lost("out-of-memory", text, self.stage)
+
+    def _too_long(self, error: TooLong, limits: Limits) -> AgentFailure:
+        """The failure of a frame that was refused before its bytes were taken."""
+        if error.kind == wire.RESULT and 0 < limits.memory_bytes <= error.most:
+            text = f"the agent's answer has {error.bytes / 2**20:.0f} MiB, the limit is {error.most / 2**20:.0f} MiB"
+            return self._lost("out-of-memory", text, self.stage)
+        return self._lost("harness", f"the agent sent garbage: {error}", self.stage)
+
+    def _late(self, deadline: Deadline) -> AgentFailure:
+        what = f"stage {self.stage}" if self.stage else "the call"
+        return self._lost("timeout", f"{what} took longer than {deadline.seconds:g} s", self.stage)
+
+    def _reported(self, meta: Mapping[str, Any]) -> AgentFailure:
+        said = answers.reported(meta)
         return AgentFailure(
-            str(meta.get("symptom", "harness")), str(meta.get("message", "")), detail=str(meta.get("detail", "")),
-            stage=str(meta.get("stage") or "") or stage, log=str(self.log), types=tuple(meta.get("types", ())),
-            cause=str(meta.get("cause", "")),
+            said.symptom, said.message, detail=said.detail, stage=said.stage or self.stage, log=str(self.log),
+            types=said.types, cause=said.cause,
         )  # fmt: skip
+
+    def _failed(self, symptom: str, message: str) -> AgentFailure:
+        """The failure of a call after which the agent can be used again."""
+        return AgentFailure(symptom, message, stage=self.stage, log=str(self.log))
 
     def _gone(self, stage: str | None, within: bool) -> AgentFailure:
         """The failure of a connection that ended: by a signal, by an exit, or in the middle of a frame."""
@@ -297,24 +391,8 @@ class Agent:
 
     def _lost(self, symptom: str, message: str, stage: str | None = None, number: int | None = None) -> AgentFailure:
         self.close()
-        detail = f"{message}\n{_tail(self.log)}"
+        detail = f"{message}\n{quoted(self.log)}"
         return AgentFailure(symptom, message, stage=stage or None, detail=detail, log=str(self.log), signal=number)
-
-
-class _Watch:
-    """The deadline of one request: it counts from the start of the last announced stage."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self.stage: str | None = None
-        self._since = time.monotonic()
-
-    def begin(self, stage: str) -> None:
-        self.stage = stage
-        self._since = time.monotonic()
-
-    def left(self) -> float:
-        return self._since + self.limits.seconds - time.monotonic()
 
 
 def first_line(text: str) -> str:
@@ -339,13 +417,3 @@ def connect_tcp(host: str, port: int, token: bytes, seconds: float = START_SECON
         channel.close()
         raise
     return channel
-
-
-def _tail(log: Path) -> str:
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - LOG_BYTES))
-            lines = file.read().decode("utf-8", "replace").splitlines()
-    except OSError:
-        return ""
-    return "\n".join(line[:MESSAGE] for line in lines[-LOG_LINES:])

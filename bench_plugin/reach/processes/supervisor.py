@@ -7,6 +7,7 @@ import shutil
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,13 +16,14 @@ from pathlib import Path
 from bench_plugin.agent.channel import Channel
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.paths import scratch_folder
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source
+from bench_plugin.reach.processes.client import START_SECONDS, Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.given_files import GivenFiles
 from bench_plugin.reach.processes.memory import resident
 from bench_plugin.reach.processes.nursery import Child, Nursery
 from bench_plugin.reach.processes.zipapp import build_agent
 
-RESET = Limits(seconds=60.0, memory_bytes=0)
+RESET = Limits(seconds=5.0, memory_bytes=0)
+LOADING = Limits(seconds=60.0, memory_bytes=0)  # an adapter's file, with what it imports
 GROWN = 3  # an agent with more than a third of its memory limit after a lease is replaced
 ENDED_SECONDS = 2.0
 # Threads that spin while they wait for work take the cores of other agents: measured, a convolutional network took
@@ -65,7 +67,9 @@ class _Place:
 class AgentPool:
     """Starts and leases agents. It must be made in the main thread, because it starts the guardian.
 
-    ``environments`` gives the Python executable of a toolchain.
+    ``environments`` gives the Python executable of a toolchain. An agent has ``start_seconds`` to say hello; a
+    toolchain whose agent did not do that is not tried again in this run. ``note`` is called with a sentence for the
+    user when an agent that could not drop its models was replaced.
     """
 
     def __init__(
@@ -74,6 +78,9 @@ class AgentPool:
         folder: Path,
         adapters: Callable[[str], Sequence[Source]],
         scratch: Path | None = None,
+        *,
+        start_seconds: float = START_SECONDS,
+        note: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._environments = environments
         self._logs = folder
@@ -84,6 +91,9 @@ class AgentPool:
         self._lock = threading.Lock()
         self._count = 0
         self._closed = False
+        self._start_seconds = start_seconds
+        self._note = note
+        self._silent: dict[str, AgentFailure] = {}  # by toolchain: what the first agent that said nothing failed with
 
     @contextmanager
     def lease(self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "") -> Iterator[Agent]:
@@ -124,7 +134,7 @@ class AgentPool:
         try:
             if place.agent is None:
                 place.agent = self._start(toolchain)
-                place.agent.load(adapter, RESET)
+                place.agent.load(adapter, LOADING)
                 if self._closed:
                     place.agent.close()
         except BenchError:  # the lease tries again
@@ -156,10 +166,12 @@ class AgentPool:
         if place.agent is not None and (place.agent.lost or (fresh and place.agent.calls)):
             place.agent.close()
             place.agent = None
-        if place.agent is not None and (not affinity or affinity != place.affinity) and place.agent.calls:
+        if place.agent is not None and (not affinity or affinity != place.affinity) and not place.agent.clean:
             try:
                 place.agent.reset(RESET)
-            except AgentFailure:  # a failed reset is no result of the next cell, which gets a new agent
+            except AgentFailure as error:  # a failed reset is no result of the next cell, which gets a new agent
+                after = f" after {place.affinity}" if place.affinity else ""
+                self._note(f"an agent of toolchain {toolchain} was replaced: its reset(){after} failed: {error}")
                 place.agent.close()
                 place.agent = None
         if place.agent is None:
@@ -169,6 +181,9 @@ class AgentPool:
     def _start(self, toolchain: str) -> Agent:
         if self._closed:
             raise AgentFailure("harness", "the run is ending")
+        if toolchain in self._silent:
+            first = self._silent[toolchain]
+            raise AgentFailure("harness", f"{first} (not tried again)", detail=first.detail, log=first.log)
         python = self._environments(toolchain)
         with self._lock:
             self._count += 1
@@ -187,10 +202,19 @@ class AgentPool:
             raise AgentFailure("harness", str(error), log=str(log)) from error
         results = self._scratch / "results"
         agent = Agent(
-            Channel(ours), LocalProcess(self._nursery, child), log, self._adapters, results,
+            Channel(ours), LocalProcess(self._nursery, child), log, self._adapters, results, folder,
             given=GivenFiles(folder / "given"),
         )  # fmt: skip
-        agent.greet()
+        began = time.monotonic()
+        try:
+            agent.greet(self._start_seconds)
+        except AgentFailure as error:
+            failure = AgentFailure(
+                error.symptom, f"toolchain {toolchain}: {python}: {error}", detail=error.detail, log=error.log
+            )
+            if time.monotonic() - began >= self._start_seconds:  # every cell would wait as long for the same
+                self._silent[toolchain] = failure
+            raise failure from error
         return agent
 
 
