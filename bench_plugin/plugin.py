@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,7 +29,6 @@ REFUSED = pytest.StashKey[list[str]]()
 WRONG = pytest.StashKey[list[str]]()
 EMPTY = pytest.StashKey[dict[str, str]]()
 KNOWN = "bench_known"  # the attribute of a report that says: a known failure, with its key
-USAGE_OUTPUT = "bench_usage_error"  # the key of a usage error that a worker of pytest-xdist reports to its controller
 
 MARKERS = (
     f"bench(check, {', '.join(f'{axis}=None' for axis in MARKER_AXES)}): run this test once per cell of the check (one "
@@ -116,43 +116,9 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     if getattr(config.option, "dist", "no") != "no" and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Controller(config), "bench-controller")
+        from bench_plugin.xdist_controller import Controller
 
-
-class _Controller:
-    """pytest-xdist's controller: it collects nothing, so usage errors are looked for before its workers start."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._usage_error = ""
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self) -> None:
-        """Read options, configuration and every file that they name. Raises pytest.UsageError."""
-        from bench_plugin.domain.errors import BenchError
-
-        if not options.concerns(self._config):
-            return
-        try:
-            run_of(self._config)
-        except BenchError as error:
-            raise pytest.UsageError(f"bench: {error}") from error
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """What only collection can find wrong (a marker's axes), a worker has found."""
-        self._usage_error = self._usage_error or getattr(node, "workeroutput", {}).get(USAGE_OUTPUT, "")
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """End as a session without workers ends."""
-        if self._usage_error:
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say what the worker said."""
-        if self._usage_error:
-            terminalreporter.write_line(f"ERROR: {self._usage_error}", red=True)
+        config.pluginmanager.register(Controller(config, partial(run_of, config)), "bench-controller")
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -287,6 +253,8 @@ def _usage_error(session: pytest.Session, text: str) -> None:
     """End the session with a usage error; a worker of pytest-xdist leaves the saying to its controller."""
     if not hasattr(session.config, "workerinput"):
         raise pytest.UsageError(text)
+    from bench_plugin.xdist_controller import USAGE_OUTPUT
+
     session.config.workeroutput[USAGE_OUTPUT] = text  # type: ignore[attr-defined]
     session.items.clear()
 
