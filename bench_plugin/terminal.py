@@ -17,7 +17,6 @@ from bench_plugin.report.formats.terminal import lines
 from bench_plugin.report.pages.page import Page
 from bench_plugin.report.pages.registry import build_pages, drop_stale
 from bench_plugin.report.summary import known_failures, totals_table
-from bench_plugin.results.rows import read_rows
 from bench_plugin.session.session import Run
 
 PLAIN_SECONDS = 10.0  # between two lines of a log
@@ -122,18 +121,23 @@ def known_failures_not_listed(config: pytest.Config, terminal: pytest.TerminalRe
 
 
 def finish(run: Run, config: pytest.Config) -> None:
-    """Write the pages of the rows just written, and draw the grids unless ``--no-summary`` was given."""
+    """Write the pages of the run's rows, and draw the grids unless ``--no-summary`` was given."""
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None:
         return
     try:
-        rows = read_rows(run.settings.results)
+        rows = run.rows.read()
+        run.rows.keep()
         pages = build_pages(rows.rows, rows.notes)
     except BenchError as error:
         terminal.write_line(f"bench: {error}", red=True)
         return
     folder = run.settings.results.parent
-    paths = [page.write(folder) for page in pages]
+    try:
+        paths = [page.write(folder) for page in pages]
+    except OSError as error:
+        paths = []
+        terminal.write_line(f"bench: the pages cannot be written: {error.filename}: {error.strerror}", red=True)
     removed, left = drop_stale(folder, pages, str(header_of(rows.rows).get("run", "")))
     if terminal.no_summary:
         return
@@ -149,7 +153,10 @@ def finish(run: Run, config: pytest.Config) -> None:
         terminal.write_line(
             f"pages that are not of this run: {', '.join(_shown(folder / name, start) for name in left)}"
         )
-    terminal.write_line(f"rows: {_shown(run.settings.results, start)}")
+    terminal.write_line(f"rows: {_shown(run.rows.path, start)}")
+    if run.rows.unwritten:
+        lost = f"{len(run.rows.unwritten)} rows could not be written to {_shown(run.rows.path, start)}"
+        terminal.write_line(f"bench: {lost}: {run.rows.trouble}; they are only in the grids above", red=True)
 
 
 def _draw_grids(terminal: Any, pages: Sequence[Page]) -> None:

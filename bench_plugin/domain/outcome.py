@@ -100,7 +100,8 @@ class Outcome:
     ``converted`` says that the conversion itself succeeded, ``verified`` that numbers were compared and agree.
     ``timings`` are seconds and ``peaks`` bytes of resident memory by stage; ``numbers`` are those of
     results/numbers.py. ``versions`` is by distribution, ``artefacts`` gives content hash and size in bytes by name, and
-    ``placement`` says which part ran where.
+    ``placement`` says which part ran where. ``reusable`` says that a resumed run may use it: it depends on no failure
+    that may be gone in another run.
     """
 
     status: Status
@@ -120,6 +121,7 @@ class Outcome:
     placement: Mapping[str, Any] = field(default_factory=dict)
     retry: Mapping[str, Any] = field(default_factory=dict)
     log: str = ""
+    reusable: bool = True
 
     @property
     def failed(self) -> bool:

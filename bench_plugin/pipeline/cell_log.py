@@ -9,12 +9,16 @@ from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Failure, Outcome, Stage, Status, Symptom
 from bench_plugin.pipeline.stages import Done
 
+# These say what the machine lacked, which another run may find.
+OF_THE_MACHINE = frozenset({Status.NOT_PROVIDED, Status.BOARD_LOST})
+
 
 class CellLog:
     """What one computation of one cell gathers; not shared with other threads.
 
     ``timings`` are seconds by stage, ``peaks`` bytes of resident memory by stage, ``cached`` the stages that came from
-    the cache, ``numbers`` the figures that the row documents (results/numbers.py).
+    the cache, ``numbers`` the figures that the row documents (results/numbers.py). ``reusable`` is false once a stage
+    ended in a failure that may not be stored.
     """
 
     def __init__(self, versions: Mapping[str, str]) -> None:
@@ -29,9 +33,19 @@ class CellLog:
         self.versions = dict(versions)
         self.log = ""
         self.converted = False
+        self.reusable = True
+
+    def depends_on(self, failure: Failure | None) -> None:
+        """Note that the outcome depends on a stage that ended so; None is a stage that finished.
+
+        A failure that may not be stored can be gone in the next run, and so can all that was concluded from it.
+        """
+        if failure is not None and not failure.storable:
+            self.reusable = False
 
     def credit(self, name: str, done: Done) -> Done:
         """Add a stage's seconds, peak memory in bytes, use of the cache and retry under ``name``; return it."""
+        self.depends_on(done.failure)
         for stage, seconds in done.seconds.items():
             if stage != "call":
                 self.timings[stage] = round(self.timings.get(stage, 0.0) + seconds, 6)
@@ -59,6 +73,7 @@ class CellLog:
 
     def failed(self, failure: Failure) -> Outcome:
         """The outcome of a cell whose stage failed."""
+        self.depends_on(failure)
         reason = failure.message or f"{failure.stage} ended with {failure.symptom}"
         if failure.symptom is Symptom.EXCEPTION and failure.types:  # the message of a KeyError is only the key
             reason = f"{failure.types[0].rpartition('.')[2]}: {reason}"
@@ -101,4 +116,5 @@ class CellLog:
             verified=status is Status.SUPPORTED, numbers=self.numbers, timings=self.timings, peaks=self.peaks,
             versions=self.versions, artefacts=self.artefacts, stages_cached=tuple(self.cached), flags=tuple(self.flags),
             placement=self.placement, retry=self.retry, log=log or self.log,
+            reusable=self.reusable and status not in OF_THE_MACHINE and symptom is not Symptom.HARNESS,
         )  # fmt: skip

@@ -33,6 +33,7 @@ def ran(path: Path, run: str, *keys: str, total: int = 1, resume: bool = False) 
     writer.begin(f"opener of {run}", opening(run, total))
     for key in keys:
         writer.append(cell(key))
+    writer.close()
 
 
 @pytest.fixture

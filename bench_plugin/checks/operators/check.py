@@ -92,6 +92,7 @@ class Operators:
         except EnvironmentMissing as missing:
             return log.outcome(Status.NOT_PROVIDED, str(missing))
         except CorpusFailed as error:
+            log.depends_on(error.failure)
             return log.outcome(Status.UNVERIFIED, f"the corpus could not be made: {error}")
 
     def _end(self, compiler: str) -> None:
@@ -131,6 +132,7 @@ class Operators:
         with self._lock:
             case = self._corpus.case(cell.model)
         data, ran, skew = self._given(cell, backend, case)
+        log.reusable = ran is None or ran.storable
         row = case.row
         log.numbers.update(
             category=row["category"], operators=row["operators"], opset=row["opsets"].get("ai.onnx", 0), ir=row["ir"]

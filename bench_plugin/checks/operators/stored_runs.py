@@ -35,6 +35,11 @@ class CaseRun:
     cached: bool = False
     retry: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def storable(self) -> bool:
+        """Whether a later run may use it. A version skew depends on the recipe alone, as a result does."""
+        return self.failure is None or self.failure.storable or self.failure.symptom is Symptom.VERSION_SKEW
+
 
 class StoredRuns:
     """The results of one backend under one recipe, of earlier runs and of this one."""
@@ -60,7 +65,7 @@ class StoredRuns:
 
     def add(self, name: str, ran: CaseRun) -> None:
         """Add a result. A crash, a timeout or an excess of memory is kept for this run only and never stored."""
-        if ran.failure is None or ran.failure.storable or ran.failure.symptom is Symptom.VERSION_SKEW:
+        if ran.storable:
             self._new[name] = ran
         else:
             self._passing[name] = ran
