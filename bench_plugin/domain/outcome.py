@@ -69,6 +69,9 @@ STATUS_OF_SYMPTOM: Mapping[Symptom, Status] = {
 # Failures of a stage that depend only on its recipe, so that they may be stored in the cache.
 STORABLE_SYMPTOMS = frozenset({Symptom.EXCEPTION, Symptom.UNSUPPORTED, Symptom.INVALID_MODEL})
 
+# These say what the machine lacked, which another run may find.
+OF_THE_MACHINE = frozenset({Status.NOT_PROVIDED, Status.BOARD_LOST})
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -122,6 +125,11 @@ class Outcome:
     retry: Mapping[str, Any] = field(default_factory=dict)
     log: str = ""
     reusable: bool = True
+
+    def __post_init__(self) -> None:
+        """An outcome that says what the machine lacked, or how the benchmark itself failed, is never reusable."""
+        if self.status in OF_THE_MACHINE or self.symptom is Symptom.HARNESS:
+            object.__setattr__(self, "reusable", False)
 
     @property
     def failed(self) -> bool:

@@ -9,9 +9,6 @@ from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Failure, Outcome, Stage, Status, Symptom
 from bench_plugin.pipeline.stages import Done
 
-# These say what the machine lacked, which another run may find.
-OF_THE_MACHINE = frozenset({Status.NOT_PROVIDED, Status.BOARD_LOST})
-
 
 class CellLog:
     """What one computation of one cell gathers; not shared with other threads.
@@ -116,5 +113,5 @@ class CellLog:
             verified=status is Status.SUPPORTED, numbers=self.numbers, timings=self.timings, peaks=self.peaks,
             versions=self.versions, artefacts=self.artefacts, stages_cached=tuple(self.cached), flags=tuple(self.flags),
             placement=self.placement, retry=self.retry, log=log or self.log,
-            reusable=self.reusable and status not in OF_THE_MACHINE and symptom is not Symptom.HARNESS,
+            reusable=self.reusable,
         )  # fmt: skip

@@ -50,7 +50,7 @@ class RowKeys:
         return recipe(
             stage="cell", cell=cell.axes(), tolerances=dict(tolerances), tools=self._tools_of(planner.adapters(cell)),
             target=self._workspace.targets.get(cell.target), threads=self._threads, judged_by=judging_digest(),
-            dataset=self._tools_of([model.dataset]) if model and model.dataset else "",
+            dataset=self._workspace.catalog[model.dataset].digest if model and model.dataset else "",
             known=[[one.signature.plain(), one.example.digest, one.own, one.replayed] for one in known],
             **planner.key_parts(cell),
         )[:12]  # fmt: skip

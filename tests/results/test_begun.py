@@ -28,6 +28,15 @@ def test_the_last_cell_that_a_process_began_is_found_once(tmp_path: Path) -> Non
     assert noted.take("three") == {"nodeid": "three"}
 
 
+def test_a_node_id_relative_to_another_folder_is_the_same(tmp_path: Path) -> None:
+    noted = BegunCells(tmp_path / "results.jsonl")
+    noted.begin({"nodeid": "suite/test_a.py::test_x[a]"})
+    assert noted.take("a.py::test_x[a]") is None
+    assert noted.take("test_a.py::test_x[a]") is not None
+    noted.begin({"nodeid": "test_a.py::test_x[a]"})
+    assert noted.take("suite/test_a.py::test_x[a]") is not None
+
+
 def test_a_note_that_was_cut_names_no_cell(tmp_path: Path) -> None:
     (tmp_path / ".results.jsonl.7.begun").write_text('{"nodeid": "on')
     assert BegunCells(tmp_path / "results.jsonl").take("one") is None

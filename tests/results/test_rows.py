@@ -88,6 +88,20 @@ def test_an_outcome_comes_back_from_its_row_with_every_field() -> None:
     assert (read["check"], read["cell"], read["expected"]) == ("export", AXES, None)
 
 
+@pytest.mark.parametrize(
+    ("status", "symptom", "reusable"),
+    [
+        (Status.NOT_PROVIDED, None, False),
+        (Status.BOARD_LOST, None, False),
+        (Status.ERROR, Symptom.HARNESS, False),
+        (Status.UNVERIFIED, None, True),
+        (Status.ERROR, Symptom.EXCEPTION, True),
+    ],
+)
+def test_what_the_machine_lacked_is_never_reusable(status: Status, symptom: Symptom | None, reusable: bool) -> None:
+    assert Outcome(status, Stage.RUN, symptom).reusable is reusable
+
+
 def test_a_row_of_an_older_version_is_not_reusable() -> None:
     outcome = Outcome(Status.SUPPORTED)
     row = cell_row(AXES, outcome, key="k", nodeid="n", expected=None, repro=[], result="passed", settings={})

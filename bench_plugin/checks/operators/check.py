@@ -22,7 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.checks.operators.stored_runs import CaseRun, StoredRuns
+from bench_plugin.checks.operators.stored_runs import CaseRun, StoredRuns, lasting
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.compare import operator_rules as rules
 from bench_plugin.domain.cell import Cell, Check
@@ -132,7 +132,7 @@ class Operators:
         with self._lock:
             case = self._corpus.case(cell.model)
         data, ran, skew = self._given(cell, backend, case)
-        log.reusable = ran is None or ran.storable
+        log.reusable = ran is None or lasting(ran.failure)
         row = case.row
         log.numbers.update(
             category=row["category"], operators=row["operators"], opset=row["opsets"].get("ai.onnx", 0), ir=row["ir"]

@@ -35,11 +35,6 @@ class CaseRun:
     cached: bool = False
     retry: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def storable(self) -> bool:
-        """Whether a later run may use it. A version skew depends on the recipe alone, as a result does."""
-        return self.failure is None or self.failure.storable or self.failure.symptom is Symptom.VERSION_SKEW
-
 
 class StoredRuns:
     """The results of one backend under one recipe, of earlier runs and of this one."""
@@ -65,7 +60,7 @@ class StoredRuns:
 
     def add(self, name: str, ran: CaseRun) -> None:
         """Add a result. A crash, a timeout or an excess of memory is kept for this run only and never stored."""
-        if ran.storable:
+        if lasting(ran.failure):
             self._new[name] = ran
         else:
             self._passing[name] = ran
@@ -103,6 +98,11 @@ class StoredRuns:
     def _stored(self) -> Pack | None:
         entry = self._cache.get(self._key)
         return Pack(entry.files["runs.json"], entry.files["runs.bin"]) if entry else None
+
+
+def lasting(failure: Failure | None) -> bool:
+    """Whether a result may be stored; a version skew too, because it depends on the recipe alone."""
+    return failure is None or failure.storable or failure.symptom is Symptom.VERSION_SKEW
 
 
 def _written(writer: packs.Writer, value: Value) -> Any:
