@@ -160,7 +160,7 @@ def operator_row(*cases: str, reason: str = "known", more: str = "") -> str:
 def test_rows_of_operators_are_found_by_compiler_case_and_version(tmp_path: Path) -> None:
     text = rows(
         operator_row("test_abs", reason="old", more='when = "onnx<1"\n'),
-        operator_row("test_neg", "test_abs", reason="new"),
+        operator_row("test_neg", "test_abs", "test_tan", reason="new"),
     )
     known = loaded(tmp_path, operators__tvm=text)
     assert known.rows == ()
