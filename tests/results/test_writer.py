@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.results.begun import BegunCells
 from bench_plugin.results.history import earlier_runs, files_beside, find_row, run_of_file
 from bench_plugin.results.rows import read_rows
 from bench_plugin.results.writer import ResultsWriter, file_of, in_use
@@ -134,6 +135,18 @@ def test_a_resumed_run_waits_for_processes_that_are_ending(results: Path) -> Non
     resumed = begun(results, "run-2", resume=True, wait=60.0)
     process.join(60)
     assert resumed.path == results and keys(results) == ["of-run-1"]
+
+
+def test_a_new_run_forgets_what_killed_workers_of_the_last_one_had_begun(results: Path) -> None:
+    first = begun(results, "run-1", opener="the same")
+    noted = BegunCells(results)
+    noted.begin({"nodeid": "a"})
+    begun(results, "run-1", opener="the same").close()
+    assert noted.take("a") is not None, "another worker of the same run forgets nothing"
+    noted.begin({"nodeid": "a"})
+    first.close()
+    begun(results, "run-2").close()
+    assert noted.take("a") is None
 
 
 def test_rows_of_one_file_name_have_nothing_to_do_with_those_of_another(results: Path) -> None:

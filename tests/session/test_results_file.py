@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,14 +43,23 @@ def cells(path: Path) -> set[tuple[str, str]]:
     return {(row["check"], row["cell"]["model"]) for row in rows if row["kind"] == "cell"}
 
 
-def started(project: Project, *arguments: str, models: str | None = None) -> subprocess.Popen[str]:
-    """A run that is at its first cell, which takes a while: its opening rows are written."""
-    process = project.start(*arguments, models=models)
+@contextmanager
+def started(project: Project, *arguments: str, models: str | None = None) -> Iterator[subprocess.Popen[str]]:
+    """A run that is at its first cell, which takes a while: its opening rows are written. It ends with the test."""
+    with project.start(*arguments, models=models) as process:
+        try:
+            until(process, lambda: len(project.rows()) >= 2)
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def until(process: subprocess.Popen[str], reached: Callable[[], object]) -> None:
     deadline = time.monotonic() + 60
-    while len(project.rows()) < 2:
+    while not reached():
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)
-    return process
 
 
 def test_three_runs_at_once_keep_all_their_rows(project: Project) -> None:
@@ -59,18 +70,15 @@ def test_three_runs_at_once_keep_all_their_rows(project: Project) -> None:
     project.write("framework.py", FRAMEWORK.read_text().replace("time.sleep(1.5)", waiting))
     project.write("bench.toml", 'adapters = ["framework.py"]\ntoolchains = ["toolchains"]\n')
     reports = project.folder / "reports"
-    first = started(project, models="slow")
-    try:
-        other = project.start(models="fine")
-        third = project.start("-n2", models="fine")
-        texts = [process.communicate(timeout=120)[0] for process in (other, third)]
+    with started(project, models="slow") as first:
+        with project.start(models="fine") as other, project.start("-n2", models="fine") as third:
+            texts = {process: process.communicate(timeout=120)[0] for process in (other, third)}
         assert first.poll() is None, "the first run goes on meanwhile"
         page = json.loads((next(reports.glob("run-*")) / "onnx-support.json").read_text())
         assert not (reports / "onnx-support.json").exists(), "the pages of the others are not where its own will be"
-    finally:
         go.touch()
         first_text, _ = first.communicate(timeout=120)
-    for process, text in ((other, texts[0]), (third, texts[1])):
+    for process, text in texts.items():
         assert process.returncode == 0, text
         assert "results.jsonl is in use by the run " in text
         assert "2 cells, 0 declared" in text and "Model fine" in text and "Model slow" not in text
@@ -83,12 +91,10 @@ def test_three_runs_at_once_keep_all_their_rows(project: Project) -> None:
 
 def test_a_file_in_use_is_not_resumed(project: Project) -> None:
     project.model("slow", "export:sleep", seconds=20)
-    first = started(project)
-    try:
+    with started(project) as first:
         finished = project.run("--bench-resume")
         assert finished.code == 4
         assert "ERROR: bench: --bench-resume: " in finished.text and "is in use by the run " in finished.text
-    finally:
         first.send_signal(signal.SIGINT)
         first.communicate(timeout=60)
 
@@ -165,13 +171,11 @@ def test_a_full_results_disk_does_not_end_the_run(project: Project) -> None:
 
 def killed(project: Project, *arguments: str) -> Finished:
     """A run of pytest-xdist whose worker is killed while it computes the model ``slow``."""
-    process = started(project, "-n1", *arguments)
-    deadline = time.monotonic() + 60
-    while not (noted := [path for path in begun(project) if "slow" in path.read_text()]):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.05)
-    os.kill(int(noted[0].name.split(".")[-2]), signal.SIGKILL)
-    text, _ = process.communicate(timeout=120)
+    with started(project, "-n1", *arguments) as process:
+        until(process, lambda: any("slow" in path.read_text() for path in begun(project)))
+        (noted,) = begun(project)
+        os.kill(int(noted.name.split(".")[-2]), signal.SIGKILL)
+        text, _ = process.communicate(timeout=120)
     return Finished(process.returncode, text, project.rows())
 
 
