@@ -137,6 +137,7 @@ def read_settings(config: pytest.Config) -> Any:
     from dataclasses import replace
 
     from bench_plugin.domain.errors import UsageError
+    from bench_plugin.domain.paths import check_file_name
     from bench_plugin.domain.settings import CALIBRATIONS, SEARCHES, compiler_options, read_settings_file
 
     option, said = config.option, read_settings_file(project_folder(config))
@@ -145,6 +146,8 @@ def read_settings(config: pytest.Config) -> Any:
     given: dict[str, Any] = {name: value for name in NUMBERS if (value := _number(option, name)) is not None}
     for name in ("results", "cache"):
         if (path := getattr(option, f"bench_{name}")) is not None:
+            if name == "results" and path.strip():
+                check_file_name(path, "--bench-results")
             given[name] = _path(config, f"--bench-{name}", path)
     calibration = _one_of(option, "calibration", CALIBRATIONS) or said.calibration
     search = _one_of(option, "search", SEARCHES) or said.search

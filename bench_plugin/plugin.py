@@ -343,14 +343,30 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
-    """After everything that pytest and other plugins write: the grids."""
+    """After everything that pytest and other plugins write: the grids. A run that lost rows is not green."""
+    _hand_over_rows(session.config)
     try:
         return (yield)
     finally:
         if _ran(session.config):
             from bench_plugin.terminal import finish
 
-            finish(run_of(session.config), session.config)
+            run = run_of(session.config)
+            finish(run, session.config)
+            if run.rows.unwritten and session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _hand_over_rows(config: pytest.Config) -> None:
+    """What a worker of pytest-xdist could not write goes to its controller."""
+    if hasattr(config, "workerinput") and RUN in config.stash:
+        import json
+
+        from bench_plugin.xdist_controller import ROWS_OUTPUT
+
+        rows = config.stash[RUN].rows
+        rows.flush()
+        config.workeroutput[ROWS_OUTPUT] = [json.dumps(row) for row in rows.unwritten]  # type: ignore[attr-defined]
 
 
 def _ran(config: pytest.Config) -> bool:
@@ -365,10 +381,10 @@ def _workers_ran(config: pytest.Config) -> bool:
     session = config.pluginmanager.get_plugin("dsession")
     if session is None:
         return False
-    from bench_plugin.results.writer import opener_of
+    from bench_plugin.results.writer import file_of
 
     run = str(session.nodemanager.testrunuid)
-    return opener_of(options.read_settings(config).results) == run
+    return file_of(options.read_settings(config).results, run) is not None and run_of(config).join(run)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

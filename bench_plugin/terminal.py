@@ -19,7 +19,6 @@ from bench_plugin.report.formats.terminal import lines
 from bench_plugin.report.pages.page import Page
 from bench_plugin.report.pages.registry import build_pages, drop_stale
 from bench_plugin.report.summary import known_failures, totals_table
-from bench_plugin.results.rows import read_rows
 from bench_plugin.session.session import Run
 
 PLAIN_SECONDS = 10.0  # between two lines of a log
@@ -124,7 +123,7 @@ def known_failures_not_listed(config: pytest.Config, terminal: pytest.TerminalRe
 
 
 def finish(run: Run, config: pytest.Config) -> None:
-    """Write the pages of the rows just written, and draw the grids unless ``--no-summary`` was given.
+    """Write the pages of the run's rows, and draw the grids unless ``--no-summary`` was given.
 
     Nothing is raised: the rows are written and the tests have their verdicts, so that the run ends as they say.
     """
@@ -138,13 +137,14 @@ def finish(run: Run, config: pytest.Config) -> None:
         where = f"{Path(last.filename).name}:{last.lineno}"
         terminal.write_line(
             f"bench: the grids and pages cannot be made: {type(error).__name__}: {error} ({where}); this is a fault of "
-            f"bench_plugin, the rows are in {run.settings.results}", red=True,
+            f"bench_plugin, the rows are in {run.rows.path}", red=True,
         )  # fmt: skip
 
 
 def _show(run: Run, config: pytest.Config, terminal: Any) -> None:
     try:
-        rows = read_rows(run.settings.results)
+        rows = run.rows.read()
+        run.rows.keep()
         pages = build_pages(rows.rows, rows.notes)
     except BenchError as error:
         terminal.write_line(f"bench: {error}", red=True)
@@ -169,7 +169,10 @@ def _show(run: Run, config: pytest.Config, terminal: Any) -> None:
         terminal.write_line(
             f"pages that are not of this run: {', '.join(_shown(folder / name, start) for name in left)}"
         )
-    terminal.write_line(f"rows: {_shown(run.settings.results, start)}")
+    terminal.write_line(f"rows: {_shown(run.rows.path, start)}")
+    if run.rows.unwritten:
+        lost = f"{len(run.rows.unwritten)} rows could not be written to {_shown(run.rows.path, start)}"
+        terminal.write_line(f"bench: {lost}: {run.rows.trouble}; they are only in the grids above", red=True)
 
 
 def _written(terminal: Any, pages: Sequence[Page], folder: Path, run: str) -> list[list[Path]]:

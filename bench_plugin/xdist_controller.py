@@ -1,4 +1,4 @@
-"""The part of pytest-xdist's controller: usage errors of a run are found before its workers start, and said once."""
+"""The part of pytest-xdist's controller: usage errors, the rows of killed workers, and rows that were not written."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.masking import masked
 
 USAGE_OUTPUT = "bench_usage_error"  # the key of a usage error that a worker reports to its controller
+ROWS_OUTPUT = "bench_rows"  # the key of the rows that a worker could not write
 
 
 class Controller:
@@ -36,7 +37,18 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """What only collection can find wrong (a marker's axes), a worker has found."""
-        self._usage_error = self._usage_error or getattr(node, "workeroutput", {}).get(USAGE_OUTPUT, "")
+        said = getattr(node, "workeroutput", {})
+        self._usage_error = self._usage_error or said.get(USAGE_OUTPUT, "")
+        if unwritten := said.get(ROWS_OUTPUT):
+            self._read().rows.add_unwritten(unwritten)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str) -> None:
+        """A worker was killed while it ran ``crashitem``: its cell gets a row all the same."""
+        run = self._read()
+        session: Any = self._config.pluginmanager.get_plugin("dsession")
+        if run.join(str(session.nodemanager.testrunuid)):
+            run.rows.add_begun(crashitem)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

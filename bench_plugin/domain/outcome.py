@@ -81,6 +81,10 @@ class Cause(StrEnum):
     UNKNOWN = ""
 
 
+# These say what the machine lacked, which another run may find.
+OF_THE_MACHINE = frozenset({Status.NOT_PROVIDED, Status.BOARD_LOST})
+
+
 @dataclass(frozen=True)
 class Failure:
     """A stage that did not finish.
@@ -137,7 +141,8 @@ class Outcome:
     ``converted`` says that the conversion itself succeeded, ``verified`` that numbers were compared and agree.
     ``timings`` are seconds and ``peaks`` bytes of resident memory by stage; ``numbers`` are those of
     results/numbers.py. ``versions`` is by distribution, ``artefacts`` gives content hash and size in bytes by name, and
-    ``placement`` says which part ran where.
+    ``placement`` says which part ran where. ``reusable`` says that a resumed run may use it: it depends on no failure
+    that may be gone in another run.
     """
 
     status: Status
@@ -157,6 +162,12 @@ class Outcome:
     placement: Mapping[str, Any] = field(default_factory=dict)
     retry: Mapping[str, Any] = field(default_factory=dict)
     log: str = ""
+    reusable: bool = True
+
+    def __post_init__(self) -> None:
+        """An outcome that says what the machine lacked, or how the benchmark itself failed, is never reusable."""
+        if self.status in OF_THE_MACHINE or self.symptom is Symptom.HARNESS:
+            object.__setattr__(self, "reusable", False)
 
     @property
     def failed(self) -> bool:

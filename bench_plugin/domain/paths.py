@@ -41,6 +41,12 @@ def check_writable(folder: Path, option: str) -> None:
         ) from error
 
 
+def check_file_name(text: str, option: str) -> None:
+    """Raises UsageError for a text that names a folder, where an option or a configuration key wants a file."""
+    if text.endswith(("/", os.sep)) or Path(text).name in ("", ".."):
+        raise UsageError(f"{option}: {text} names a folder; name a file in it, such as {Path(text) / 'results.jsonl'}")
+
+
 def cache_root() -> Path:
     """The folder of toolchains and stages: $BENCH_CACHE, else below the user's cache folder (XDG Base Directory)."""
     own = os.environ.get("BENCH_CACHE")

@@ -107,8 +107,10 @@ def read_settings_file(root: Path) -> Settings:
     is not valid.
     """
     from bench_plugin.domain.configuration import read_configuration
+    from bench_plugin.domain.paths import check_file_name
 
     path, said = read_configuration(root)
+    check_file_name(said.results, f"{path.name}: results")
 
     def paths(names: tuple[str, ...]) -> tuple[Path, ...]:
         return tuple(_below(root, name) for name in names)

@@ -16,7 +16,7 @@ class CellLog:
 
     ``timings`` are seconds by stage, ``peaks`` bytes of resident memory by stage, ``cached`` the stages that came from
     the cache, ``used`` those that a process made which had done something before, ``numbers`` the figures that the row
-    documents (results/numbers.py).
+    documents (results/numbers.py). ``reusable`` is false once a stage ended in a failure that may not be stored.
     """
 
     def __init__(self, versions: Mapping[str, str]) -> None:
@@ -32,9 +32,19 @@ class CellLog:
         self.versions = dict(versions)
         self.log = ""
         self.converted = False
+        self.reusable = True
+
+    def depends_on(self, failure: Failure | None) -> None:
+        """Note that the outcome depends on a stage that ended so; None is a stage that finished.
+
+        A failure that may not be stored can be gone in the next run, and so can all that was concluded from it.
+        """
+        if failure is not None and not failure.storable:
+            self.reusable = False
 
     def credit(self, name: str, done: Done) -> Done:
         """Add a stage's seconds, peak memory in bytes, use of the cache and retry under ``name``; return it."""
+        self.depends_on(done.failure)
         for stage, seconds in done.seconds.items():
             if stage != "call":
                 self.timings[stage] = round(self.timings.get(stage, 0.0) + seconds, 6)
@@ -74,6 +84,7 @@ class CellLog:
 
     def failed(self, failure: Failure) -> Outcome:
         """The outcome of a cell whose stage failed; ``Not provided`` where the adapter lacks something here."""
+        self.depends_on(failure)
         reason = failure.message or f"{failure.stage} ended with {failure.symptom}"
         if failure.not_provided:
             return self.outcome(Status.NOT_PROVIDED, reason)
@@ -118,4 +129,5 @@ class CellLog:
             verified=status is Status.SUPPORTED, numbers=self.numbers, timings=self.timings, peaks=self.peaks,
             versions=self.versions, artefacts=self.artefacts, stages_cached=tuple(self.cached), flags=tuple(self.flags),
             placement=self.placement, retry=self.retry, log=log or self.log,
+            reusable=self.reusable,
         )  # fmt: skip

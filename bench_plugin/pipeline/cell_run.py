@@ -90,7 +90,9 @@ class CellRun:
 
     def uncredited(self, task: Task) -> Done:
         """Obtain a stage without crediting it to this cell, because another cell is credited with it."""
-        return self.recorder.obtain_for_nobody(task)
+        done = self.recorder.obtain_for_nobody(task)
+        self.log.depends_on(done.failure)
+        return done
 
     def weights(self) -> Weights | Failure | None:
         """The trained weights of the cell's model, None where they are seeded, or why training failed."""

@@ -2,6 +2,9 @@
 
 The last ten runs are kept, and also the last run that computed every cell of its profile, however old it is: runs that
 were narrowed or ended early do not replace it.
+
+A run that found the results file in use writes to ``run-<run id>/`` beside it, where its logs and pages are too. Its
+rows move to the same history when it ends.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +22,7 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.results.rows import read_rows
 
 KEPT = 10
+BESIDE = "run-"  # begins the name of a folder of a run that found the results file in use
 SHORTEST = 4  # the fewest characters of a key or a run id that may stand for the whole
 
 
@@ -31,6 +36,16 @@ def folder_of(results: Path) -> Path:
     return results.parent / "history"
 
 
+def folder_beside(results: Path, run: str) -> Path:
+    """The folder of a run that found a results file in use."""
+    return results.parent / f"{BESIDE}{run}"
+
+
+def files_beside(results: Path) -> list[Path]:
+    """The files of runs that found a results file in use, and are not over or were killed; oldest first."""
+    return sorted(results.parent.glob(f"{BESIDE}*/{results.name}"))
+
+
 def run_of_file(path: Path) -> str:
     """The run id in the first row of a results file; empty when there is none or the row cannot be read."""
     try:
@@ -41,16 +56,16 @@ def run_of_file(path: Path) -> str:
     return str(header.get("run", "")) if isinstance(header, dict) else ""
 
 
-def archive(path: Path) -> Path:
-    """Move a results file to the history in one step, drop the runs that are too old, and return its new path.
+def archive(path: Path, folder: Path) -> Path:
+    """Move a results file to the history in ``folder`` in one step, prune it, and return the new path.
 
     A file without a run id, from an older version, gets one from the time of its last change. Raises OSError.
     """
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(path.stat().st_mtime))
-    kept = folder_of(path) / f"{run_of_file(path) or f'{stamp}-000000'}.jsonl"
+    kept = folder / f"{run_of_file(path) or f'{stamp}-000000'}.jsonl"
     kept.parent.mkdir(parents=True, exist_ok=True)
     os.replace(path, kept)
-    _prune(folder_of(path))
+    _prune(folder)
     return kept
 
 
@@ -117,6 +132,7 @@ def _prune(folder: Path) -> None:
     for path in runs[KEPT:]:
         if path != full:
             path.unlink()
+            shutil.rmtree(folder.parent / f"{BESIDE}{path.stem}", ignore_errors=True)  # its logs and pages, if any
 
 
 def _is_full(path: Path) -> bool:

@@ -111,6 +111,7 @@ def cell_row(
         "flags": list(outcome.flags),
         "placement": dict(outcome.placement),
         "retry": dict(outcome.retry),
+        "reusable": outcome.reusable,
         "log": outcome.log,
         "settings": dict(settings),
         "host": host,
@@ -139,11 +140,23 @@ def outcome_of(row: Mapping[str, Any]) -> Outcome:
         placement=row["placement"],
         retry=row["retry"],
         log=row["log"],
+        reusable=row.get("reusable", False),  # rows of older versions do not say it
     )
 
 
 def read_rows(path: Path) -> Rows:
-    """The rows of a results file. Raises UsageError for a missing file, a corrupt line or another schema version."""
+    """The rows of a results file, one at least. Raises UsageError as :func:`parse_rows`, and for a file without any."""
+    found = parse_rows(path)
+    if not found.rows:
+        raise UsageError(f"{path}: there is no row in it")
+    return found
+
+
+def parse_rows(path: Path) -> Rows:
+    """The rows of a results file, which may be none; a line that is cut is left out, with a note.
+
+    Raises UsageError for a missing file, for a line that is not a row, and for a row of another schema version.
+    """
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
@@ -162,8 +175,6 @@ def read_rows(path: Path) -> Rows:
         if row.get("schema") != SCHEMA:
             raise UsageError(f"{path}: line {number} has schema {row.get('schema')!r}, this version reads {SCHEMA}")
         rows.append(row)
-    if not rows:
-        raise UsageError(f"{path}: there is no row in it")
     return Rows(tuple(rows), tuple(notes))
 
 

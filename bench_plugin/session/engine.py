@@ -50,15 +50,7 @@ class Engine:
         self._schedule = Schedule(self._compute, self._need, jobs=settings.jobs, memory=_memory())
 
     def tolerances(self, overrides: Mapping[Cell, Mapping[str, float]]) -> None:
-        """Set the tolerances of cells whose tests have a marker, before :meth:`plan`.
-
-        Raises UsageError for a name or a value that the marker does not accept.
-        """
-        for values in overrides.values():
-            try:
-                with_overrides(**values)
-            except (TypeError, ValueError) as error:
-                raise UsageError(str(error)) from error
+        """Set the tolerances of cells whose tests have a marker, before :meth:`plan`."""
         self._tolerances.update(overrides)
 
     def plan(self, cells: Sequence[Cell]) -> None:
@@ -95,6 +87,15 @@ class Engine:
             return self._checkers[Check(cell.check)].run(request)
         except Exception as error:
             return unforeseen(error, self._keys.versions(cell))
+
+
+def check_tolerances(overrides: Mapping[Cell, Mapping[str, float]]) -> None:
+    """Raises UsageError for a name or a value that the marker ``tolerance`` does not accept."""
+    for values in overrides.values():
+        try:
+            with_overrides(**values)
+        except (TypeError, ValueError) as error:
+            raise UsageError(str(error)) from error
 
 
 def _parts(

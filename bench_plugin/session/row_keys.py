@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.paths import PACKAGE
 from bench_plugin.domain.recipes import recipe
+from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix
 from bench_plugin.reach.processes.zipapp import agent_digest
 
+JUDGING = ("checks", "compare", "domain", "generation", "pipeline")  # from the results of stages to an outcome
+
+
+@cache
+def judging_digest() -> str:
+    """SHA-256 over the names and contents of our code that makes an outcome of finished stages."""
+    digest = hashlib.sha256()
+    for path in sorted(path for folder in JUDGING for path in (PACKAGE / folder).rglob("*.py")):
+        data = path.read_bytes()
+        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0{len(data)}\0".encode() + data)
+    return digest.hexdigest()
+
 
 class RowKeys:
-    """Makes the keys. The part that all cells with the same adapters share is computed once."""
+    """Makes the keys. The part that all cells with the same adapters share is computed once.
 
-    def __init__(self, workspace: Workspace, matrix: Matrix) -> None:
+    ``threads`` is the number of threads of each runtime.
+    """
+
+    def __init__(self, workspace: Workspace, matrix: Matrix, *, threads: int) -> None:
         self._workspace = workspace
         self._matrix = matrix
+        self._threads = threads
         self._tools: dict[tuple[str, ...], str] = {}
         self._versions: dict[tuple[str, ...], Mapping[str, str]] = {}
 
-    def key(self, cell: Cell, tolerances: Mapping[str, float]) -> str:
-        """The key of a cell, from its axes, its tolerances, its planner's parts, and the fingerprints of its tools."""
-        planner = self._matrix.planner(cell)
+    def key(self, cell: Cell, tolerances: Mapping[str, float], known: Iterable[KnownFailure]) -> str:
+        """The key of a cell: its axes, what it is made with, and what judges it.
+
+        Made with: the fingerprints of its tools, its planner's parts, its target and dataset, the number of threads.
+        Judged by: its tolerances, the failures that expectations list for it where it is searched, and our own code.
+        """
+        planner, model = self._matrix.planner(cell), self._workspace.models.get(cell.model)
         return recipe(
             stage="cell", cell=cell.axes(), tolerances=dict(tolerances), tools=self._tools_of(cell),
+            target=self._workspace.targets.get(cell.target), threads=self._threads, judged_by=judging_digest(),
+            dataset=self._workspace.catalog[model.dataset].digest if model and model.dataset else "",
+            known=[[one.signature.plain(), one.example.digest, one.own, one.replayed] for one in known],
             **planner.key_parts(cell),
         )[:12]  # fmt: skip
 

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ from bench_plugin.domain.axes import OPTIONS
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.masking import clean, readable
-from bench_plugin.domain.outcome import Outcome
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.domain.paths import LOGS, check_writable, make_folder
 from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
@@ -28,12 +28,12 @@ from bench_plugin.matrix.planner import Declared
 from bench_plugin.results.expectations import Expectation, Expectations, Judgement, Result, judge
 from bench_plugin.results.failure_text import failure_text
 from bench_plugin.results.history import new_run_id
-from bench_plugin.results.rows import cell_row, declared_row, header_row, outcome_of, plan_row, read_rows
-from bench_plugin.results.writer import ResultsWriter
-from bench_plugin.session.engine import Engine
+from bench_plugin.results.rows import cell_row, declared_row, header_row, plan_row
+from bench_plugin.session.engine import Engine, check_tolerances
 from bench_plugin.session.known_failures import known_failures
 from bench_plugin.session.repro_command import repro_arguments
 from bench_plugin.session.row_keys import RowKeys
+from bench_plugin.session.run_rows import RunRows
 from bench_plugin.session.unforeseen import unforeseen
 
 
@@ -80,32 +80,19 @@ class Run:
             self.workspace.models, self.workspace.catalog, list(self.workspace.targets), settings.selection,
             planners(self.workspace),
         )  # fmt: skip
-        self._keys = RowKeys(self.workspace, self.matrix)
+        self._keys = RowKeys(self.workspace, self.matrix, threads=settings.runtime_threads())
+        self.rows = RunRows(settings, note)
         self.declared: dict[Cell, Declared] = {}
         self.judged: list[Judged] = []
         self.started = False
         self.total = 0
         self._overrides: dict[Cell, Mapping[str, float]] = {}
+        self._key_of: dict[Cell, str] = {}
 
     @cached_property
     def engine(self) -> Engine:
         """The engine, made on first use, which must be in the main thread."""
         return Engine(self.settings, self.workspace, self.note, keys=self._keys, known=self._known_failures)
-
-    @cached_property
-    def writer(self) -> ResultsWriter:
-        """The writer of the rows. An existing file moves to the history, unless it is resumed."""
-        return ResultsWriter(self.settings.results, resume=self.settings.resume)
-
-    @cached_property
-    def stored(self) -> dict[str, dict[str, Any]]:
-        """Rows that ``--bench-resume`` may reuse, by key."""
-        if not self.settings.resume or not self.settings.results.is_file():
-            return {}
-        rows = read_rows(self.settings.results)
-        for remark in rows.notes:
-            self.note(f"resume: {remark}")
-        return {row["key"]: row for row in rows.rows if row["kind"] == "cell"}
 
     def plan(self, check: Check, narrowed: Mapping[str, Sequence[str]]) -> Plan:
         """The cells of one marked test; the pruned ones are kept for the results. Raises UsageError."""
@@ -123,22 +110,31 @@ class Run:
             return
         self._make_folders()
         self._overrides.update({cell: overrides for cell, overrides in cells.items() if overrides})
+        check_tolerances(self._overrides)
+        reusable = self.rows.reusable
+        ahead = [cell for cell in cells if self._key(cell) not in reusable]  # before a row: a lock may be missing
+        self.rows.begin(self.worker or uuid.uuid4().hex, self._opening(list(cells)))
+        self.settings = replace(self.settings, results=self.rows.path)
         self.engine.tolerances(self._overrides)
-        ahead = [cell for cell in cells if self._key(cell) not in self.stored]  # before a row: a lock may be missing
         self.started, self.total = True, len(cells)
-        self.writer.begin(self.worker or uuid.uuid4().hex, self._opening(list(cells)))
         if not self.worker:
             self.engine.plan(ahead)
+
+    def join(self, opener: str) -> bool:
+        """Whether workers of pytest-xdist, whose controller this is, have begun the rows of the run ``opener``."""
+        joined = self.rows.join(opener)
+        self.settings = replace(self.settings, results=self.rows.path)
+        return joined
 
     def verdict(self, cell: Cell, *, nodeid: str, progress: Progress) -> Judged:
         """Compute the cell or wait for it, judge it by the expectations and append its row."""
         key = self._key(cell)
-        row = self.stored.get(key)
-        outcome = clean(outcome_of(row) if row else self._wait(cell, progress))
+        reused = self.rows.reusable.get(key)
+        if self.worker and reused is None:
+            self.rows.begin_cell(self._row_if_killed(cell, nodeid))
+        outcome = clean(reused or self._wait(cell, progress))
         try:
-            return self._recorded(cell, key, outcome, nodeid, reused=row is not None)
-        except OSError:  # the row cannot be written, and nor can another one
-            raise
+            return self._recorded(cell, key, outcome, nodeid, reused=reused is not None)
         except Exception as error:
             return self._recorded(cell, key, clean(unforeseen(error, outcome.versions)), nodeid, reused=False)
 
@@ -159,6 +155,9 @@ class Run:
         """End every process of the run."""
         if "engine" in self.__dict__:
             self.engine.close()
+        if not self.worker:
+            self.rows.keep()
+        self.rows.close()
 
     def _make_folders(self) -> None:
         """Make the folders of rows and stages. Raises UsageError for a path that cannot be made."""
@@ -172,7 +171,9 @@ class Run:
             make_folder(cache, "--bench-cache")
 
     def _key(self, cell: Cell) -> str:
-        return self._keys.key(cell, self._overrides.get(cell, {}))
+        if cell not in self._key_of:
+            self._key_of[cell] = self._keys.key(cell, self._overrides.get(cell, {}), self._known_failures(cell))
+        return self._key_of[cell]
 
     def _known_failures(self, cell: Cell) -> Sequence[KnownFailure]:
         """The failures that expectations list for a cell that is searched; empty for all others."""
@@ -215,12 +216,23 @@ class Run:
 
     def _append(self, judged: Judged, expectation: Expectation | None, nodeid: str) -> None:
         expected = {"reason": expectation.reason, "link": expectation.link} if expectation else None
-        self.writer.append(
-            cell_row(
-                judged.cell.axes(), judged.outcome, key=judged.key, nodeid=nodeid, expected=expected,
-                repro=repro_arguments(judged.cell, nodeid, self.settings), result=str(judged.judgement.result),
-                settings=self.settings.of_cells(), host=self.workspace.fingerprints.host["digest"],
-            )
+        self.rows.append(self._row(judged.cell, judged.outcome, judged.judgement.result, expected, nodeid))
+
+    def _row_if_killed(self, cell: Cell, nodeid: str) -> dict[str, Any]:
+        """The row of a cell whose worker ends before there is a verdict; at which stage, nobody will know."""
+        reason = "the worker of pytest-xdist that computed this cell was killed or crashed"
+        outcome = Outcome(
+            Status.ERROR, Stage.BUILD, Symptom.HARNESS, reason, versions=self._keys.versions(cell), reusable=False
+        )
+        return self._row(cell, outcome, Result.FAILED, None, nodeid)
+
+    def _row(
+        self, cell: Cell, outcome: Outcome, result: Result, expected: Mapping[str, Any] | None, nodeid: str
+    ) -> dict[str, Any]:
+        return cell_row(
+            cell.axes(), outcome, key=self._key(cell), nodeid=nodeid, expected=expected, result=str(result),
+            repro=repro_arguments(cell, nodeid, self.settings), settings=self.settings.of_cells(),
+            host=self.workspace.fingerprints.host["digest"],
         )  # fmt: skip
 
 

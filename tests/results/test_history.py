@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.results.history import KEPT, earlier_runs, find_row, find_run, new_run_id, run_of_file
+from bench_plugin.results.history import KEPT, earlier_runs, find_row, find_run, folder_beside, new_run_id, run_of_file
 from bench_plugin.results.rows import read_rows
 from bench_plugin.results.writer import ResultsWriter
 
@@ -33,6 +33,7 @@ def ran(path: Path, run: str, *keys: str, total: int = 1, resume: bool = False) 
     writer.begin(f"opener of {run}", opening(run, total))
     for key in keys:
         writer.append(cell(key))
+    writer.close()
 
 
 @pytest.fixture
@@ -59,6 +60,16 @@ def test_the_last_ten_runs_are_kept_and_the_last_full_one(results: Path) -> None
         ran(results, f"run-{number:02}", "some", total=2)
     kept = [path.stem for path in earlier_runs(results)]
     assert kept == [f"run-{number:02}" for number in range(KEPT + 3, 3, -1)] + ["run-00"]
+
+
+def test_a_run_that_is_too_old_goes_with_its_logs_and_pages(results: Path) -> None:
+    assert KEPT == 10, "docs/results.md says so"
+    for number in range(KEPT + 3):
+        ran(results, f"run-{number:02}", "some", total=2)
+        folder = folder_beside(results, f"run-{number:02}")
+        (folder / "logs").mkdir(parents=True)
+    kept = {folder_beside(results, f"run-{number:02}") for number in range(2, KEPT + 3)}
+    assert set(results.parent.glob("run-*")) == kept
 
 
 def test_an_older_full_run_goes_when_a_newer_one_is_kept(results: Path) -> None:
@@ -118,6 +129,10 @@ def test_a_cell_is_found_in_any_run_and_the_newest_has_the_word(results: Path) -
     assert find_row("bbbbbb", results)["key"] == "bbbbbb"
     assert find_row("cccc", results)["key"] == "cccccc"
     assert find_row("t.py::t[cccccc]", results)["key"] == "cccccc"
+    ran(results, "run-4", "bbbbbb", resume=True)
+    with results.open("a") as file:
+        file.write(json.dumps(cell("bbbbbb", "mismatch")) + "\n")
+    assert find_row("bbbbbb", results)["status"] == "mismatch", "a resumed run has computed it again"
     results.unlink()
     assert find_row("aaaaaa", results)["key"] == "aaaaaa", "the results file itself may be gone"
     with pytest.raises(UsageError, match=r"000000: no cell of a run .*run-2\.jsonl \(1 cells\), .*run-1\.jsonl"):

@@ -203,6 +203,7 @@ def checker(parts: Parts) -> Checker:
 def _note_others(run: CellRun, others: Mapping[Cell, Outcome]) -> None:
     """Flag the cell where the cell that should prove its structure did not."""
     for other, found in others.items():
+        run.log.reusable = run.log.reusable and found.reusable
         if found.status is not Status.SUPPORTED:
             run.log.flag(f"{run.cell.precision} only: {other.precision} is {found.status}")
 

@@ -22,7 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.checks.operators.stored_runs import CaseRun, StoredRuns
+from bench_plugin.checks.operators.stored_runs import CaseRun, StoredRuns, lasting
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.compare import operator_rules as rules
 from bench_plugin.domain.cell import Cell, Check
@@ -103,6 +103,7 @@ class Operators:
         except EnvironmentMissing as missing:
             return log.outcome(Status.NOT_PROVIDED, str(missing))
         except CorpusFailed as error:
+            log.depends_on(error.failure)
             return log.outcome(Status.UNVERIFIED, f"the corpus could not be made: {error}")
 
     def _end(self, compiler: str) -> None:
@@ -143,6 +144,7 @@ class Operators:
         with self._lock:
             case = self._corpus.case(cell.model)
         tried = self._given(cell, backend, case)
+        log.reusable = tried.ran is None or lasting(tried.ran.failure)
         row = case.row
         log.numbers.update(
             category=row["category"], operators=row["operators"], opset=row["opsets"].get("ai.onnx", 0), ir=row["ir"]
@@ -173,7 +175,8 @@ class Operators:
         if outcome.symptom is not Symptom.MISMATCH or ran.fresh:
             return outcome
         again = self._made(cell, backend, tried.data, fresh=True)
-        backend.stored.add(tried.name, again)
+        anew.reusable = lasting(again.failure)
+        backend.stored.add(_place_of(tried.data, tried.name), again)
         return with_repeat(self._judged(backend, tried.data, again, anew), outcome)
 
     def _converted(self, cell: Cell, backend: _Backend, data: CaseData) -> CaseData | str:
@@ -185,7 +188,7 @@ class Operators:
         return f"cannot be converted: {found}" if isinstance(found, str) else found
 
     def _ran(self, cell: Cell, backend: _Backend, data: CaseData, name: str) -> CaseRun:
-        place = f"{name}:{content_of(data)[:16]}"  # a corpus that is made again may differ
+        place = _place_of(data, name)
         ran = backend.stored.get(place)
         if ran is None:
             ran = self._made(cell, backend, data)
@@ -262,6 +265,11 @@ class Operators:
     @cached_property
     def _scratch(self) -> Path:
         return scratch_folder("operators")
+
+
+def _place_of(data: CaseData, name: str) -> str:
+    """Where the result of a case is stored; with its content, because a corpus that is made again may differ."""
+    return f"{name}:{content_of(data)[:16]}"
 
 
 def checker(parts: Parts) -> Checker:

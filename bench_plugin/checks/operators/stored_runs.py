@@ -63,8 +63,8 @@ class StoredRuns:
 
     def add(self, name: str, ran: CaseRun) -> None:
         """Add a result in place of an earlier one. A failure that may not be stored is kept for this run only."""
-        lasting, other = (self._new, self._passing) if _lasting(ran.failure) else (self._passing, self._new)
-        lasting[name] = ran
+        kept, other = (self._new, self._passing) if lasting(ran.failure) else (self._passing, self._new)
+        kept[name] = ran
         other.pop(name, None)
 
     def save(self, folder: Path) -> None:
@@ -103,7 +103,7 @@ class StoredRuns:
         return Pack(entry.files["runs.json"], entry.files["runs.bin"]) if entry else None
 
 
-def _lasting(failure: Failure | None) -> bool:
+def lasting(failure: Failure | None) -> bool:
     """Whether a result may be stored; a version skew too, because it depends on the recipe alone."""
     if failure is None or failure.storable:
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,11 @@ import numpy as np
 from bench_plugin.checks.protocol import Parts
 from bench_plugin.compare import operator_rules as rules
 from bench_plugin.domain.cell import Cell
-from bench_plugin.domain.outcome import Stage, Symptom
+from bench_plugin.domain.outcome import Failure, Stage, Symptom
 from bench_plugin.generation.graphs import Graph
 from bench_plugin.generation.search import AGREED, FAILED, INVALID, REFUSED, SILENT, Signature, Tried, normalised
 from bench_plugin.pipeline.compile_run import CompiledRun, CompileRun
+from bench_plugin.pipeline.stages import failure_of
 from bench_plugin.pipeline.tasks.case_subjects import of_case, outputs_of
 from bench_plugin.pipeline.tasks.corpus import CaseData, Pack
 from bench_plugin.reach.processes.client import AgentFailure, Limits
@@ -38,12 +39,13 @@ class Built:
 
 
 class Bench:
-    """One compiler with the builder of ONNX files. It must be closed after use."""
+    """One compiler with the builder of ONNX files. It must be closed after use. ``met`` is told of every failure."""
 
-    def __init__(self, parts: Parts, cell: Cell, scratch: Path) -> None:
+    def __init__(self, parts: Parts, cell: Cell, scratch: Path, met: Callable[[Failure], None]) -> None:
         workspace, tasks = parts.workspace, parts.compile_tasks
         self.placement: dict[str, Any] = {}
         self._cell = cell
+        self._met = met
         self._scratch = scratch
         self._compile_run = CompileRun(parts.pool, tasks, name="properties")
         self._limits = Limits(SECONDS, int(workspace.toolchains.memory_gb(tasks.toolchain(cell)) * GIB))
@@ -67,6 +69,7 @@ class Bench:
         ran = self._ran(built.case, fresh=fresh)
         if ran.failure is not None:
             failure = ran.failure
+            self._met(failure)
             if failure.symptom is Symptom.UNSUPPORTED:
                 return Tried(REFUSED, failure.message)
             if failure.symptom in (Symptom.VERSION_SKEW, Symptom.HARNESS) or failure.not_provided:
@@ -107,6 +110,7 @@ class Bench:
                 return Built(None, model, Tried(SILENT, str(answer.meta["silent"])))
             case = _case(answer.files, rule)
         except AgentFailure as error:
+            self._met(failure_of(error, Stage.REFERENCE))
             return Built(None, b"", Tried(SILENT, f"the reference: {error.symptom}: {error.message}"))
         finally:
             for file in files:

@@ -68,7 +68,7 @@ class Properties:
         """Search the cell's graphs for failures of the compiler. A missing environment is an outcome."""
         cell, log = request.cell, CellLog(self._parts.versions(request.cell))
         scratch = scratch_folder("properties")
-        bench = Bench(self._parts, cell, scratch)
+        bench = Bench(self._parts, cell, scratch, log.depends_on)
         try:
             return self._searched(request, log, bench)
         except EnvironmentMissing as missing:
@@ -139,6 +139,8 @@ class Properties:
             log.flag(f"{report.counts[REFUSED]} of {tried} not implemented")
         if report.out_of_time:
             log.flag("out of time")
+            if EFFORTS[self._effort].derandomized:  # how far it came depends on what else the machine did
+                log.reusable = False
 
     def _new(self, cell: Cell, log: CellLog, report: Report, bench: Bench) -> Outcome:
         """Write the smallest example of every new signature to its own folder; the first one is the cell's outcome.

@@ -1,0 +1,40 @@
+"""The cell log: whether the outcome depends on a failure that may be gone in another run."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench_plugin.domain.outcome import Failure, Stage, Status, Symptom
+from bench_plugin.pipeline.cell_log import CellLog
+from bench_plugin.pipeline.stages import Done
+
+
+def done(symptom: Symptom | None) -> Done:
+    failure = None if symptom is None else Failure(Stage.EXPORT, symptom, "why")
+    return Done("key", {}, {}, {}, failure, {}, 0, cached=False)
+
+
+@pytest.mark.parametrize(
+    ("symptom", "reusable"),
+    [
+        (None, True),
+        (Symptom.UNSUPPORTED, True),
+        (Symptom.INVALID_MODEL, True),
+        (Symptom.CRASH, False),
+        (Symptom.TIMEOUT, False),
+        (Symptom.OUT_OF_MEMORY, False),
+        (Symptom.HARNESS, False),
+        (Symptom.BOARD_LOST, False),
+    ],
+)
+def test_a_conclusion_lasts_as_long_as_the_stages_that_it_depends_on(symptom: Symptom | None, reusable: bool) -> None:
+    log = CellLog({})
+    log.credit("export", done(symptom))
+    log.credit("check", done(None))
+    assert log.outcome(Status.UNVERIFIED, "export failed").reusable is reusable
+
+
+def test_a_stage_that_failed_and_was_not_credited_counts_too() -> None:
+    log = CellLog({})
+    assert not log.failed(Failure(Stage.RUN, Symptom.TIMEOUT, "")).reusable
+    assert not log.outcome(Status.SUPPORTED).reusable
