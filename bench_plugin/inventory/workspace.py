@@ -39,6 +39,7 @@ class Workspace:
     search: str = "quick"
     seed: int = 0
     notes: tuple[str, ...] = ()  # remarks for a person
+    variables: tuple[str, ...] = ()  # environment variables that agents get beside the usual ones
 
     @staticmethod
     def load(settings: Settings) -> Workspace:
@@ -72,6 +73,7 @@ class Workspace:
             settings.search,
             settings.seed,
             notes=tuple(notes),
+            variables=(*settings.environment, *_named_by_adapters(catalog)),
         )
 
     def cases(self) -> Mapping[str, Case]:
@@ -116,6 +118,12 @@ class Workspace:
             }  # fmt: skip
         models = {name: model.title for name, model in self.models.items()}
         return {"frameworks": frameworks, "compilers": compilers, "models": models}
+
+
+def _named_by_adapters(catalog: Catalog) -> list[str]:
+    """The environment variables that adapters declare, each once."""
+    declared = (adapter.declaration.get("environment", ()) for adapter in catalog.adapters.values())
+    return sorted({name for names in declared for name in names})
 
 
 def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -> None:

@@ -98,6 +98,7 @@ def _parts(
         environments=needed.python,
         folder=settings.results.parent / "logs",
         adapters=workspace.catalog.sources,
+        variables=workspace.variables,
     )
     stages = Stages(
         cache, pool, workspace.catalog, workspace.toolchains, agent_digest=agent_digest(), refresh=settings.refresh

@@ -7,7 +7,7 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +16,9 @@ from bench_plugin.agent.channel import Channel
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.paths import cache_root
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source
-from bench_plugin.reach.processes.memory import resident
-from bench_plugin.reach.processes.nursery import Child, Nursery
+from bench_plugin.reach.processes.memory import resident_below
+from bench_plugin.reach.processes.nursery import Child, GuardianGone, Nursery
+from bench_plugin.reach.processes.variables import for_agents
 from bench_plugin.reach.processes.zipapp import build_agent
 
 RESET = Limits(seconds=60.0, memory_bytes=0)
@@ -26,7 +27,6 @@ ENDED_SECONDS = 2.0
 # Threads that spin while they wait for work take the cores of other agents: measured, a convolutional network took
 # 1.9 s instead of 0.3 s beside one other agent. Measurements of time ask for more threads.
 WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "OPENBLAS_THREAD_TIMEOUT": "4"}
-DROPPED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
 
 
 class LocalProcess:
@@ -39,8 +39,8 @@ class LocalProcess:
         self._child = child
 
     def resident(self) -> int:
-        """Resident bytes of the process tree."""
-        return resident(self._child.pid)
+        """Resident bytes of the process tree: of the agent, of what it started, and of what was orphaned by that."""
+        return resident_below(self._child.pid)
 
     def kill(self) -> int | None:
         """Kill it with its descendants and orphans; returns its status as of waitpid(2)."""
@@ -48,8 +48,20 @@ class LocalProcess:
         return self._child.status
 
     def ended(self) -> int | None:
-        """Its status as of waitpid(2) if it ends within a moment, else None."""
-        return self._child.status if self._child.ended.wait(ENDED_SECONDS) else None
+        """Its status as of waitpid(2) if it ends within a moment, else None.
+
+        Raises GuardianGone where the guardian was killed, which ends every agent.
+        """
+        self._child.ended.wait(ENDED_SECONDS)
+        guardian = self._child.guardian
+        if self._child.status is None and not guardian.alive:
+            raise GuardianGone(guardian.process.poll())
+        return self._child.status
+
+    @property
+    def gone(self) -> bool:
+        """Whether it is known to have ended."""
+        return self._child.ended.is_set() or not self._child.guardian.alive
 
 
 @dataclass
@@ -64,7 +76,8 @@ class _Place:
 class AgentPool:
     """Starts and leases agents. It must be made in the main thread, because it starts the guardian.
 
-    ``environments`` gives the Python executable of a toolchain.
+    ``environments`` gives the Python executable of a toolchain, ``variables`` names of environment variables that
+    agents get beside those of :mod:`bench_plugin.reach.processes.variables`.
     """
 
     def __init__(
@@ -73,10 +86,12 @@ class AgentPool:
         folder: Path,
         adapters: Callable[[str], Sequence[Source]],
         scratch: Path | None = None,
+        variables: Iterable[str] = (),
     ) -> None:
         self._environments = environments
         self._logs = folder
         self._adapters = adapters
+        self._variables = tuple(variables)
         base = scratch or cache_root() / "scratch"
         base.mkdir(parents=True, exist_ok=True)
         self._scratch = Path(tempfile.mkdtemp(prefix="run-", dir=base))
@@ -154,7 +169,7 @@ class AgentPool:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _ready(self, toolchain: str, place: _Place, *, fresh: bool, affinity: str) -> Agent:
-        if place.agent is not None and (fresh or place.agent.lost):
+        if place.agent is not None and (fresh or place.agent.lost or _ended_idle(place.agent)):
             place.agent.close()
             place.agent = None
         if place.agent is not None and (not affinity or affinity != place.affinity) and place.agent.calls:
@@ -181,8 +196,13 @@ class AgentPool:
         pyz = build_agent(self._scratch)
         ours, theirs = socket.socketpair()
         argv = [str(python), "-I", "-u", "-X", "faulthandler", str(pyz), "--fd", "{fd}", "--folder", str(folder)]
+        kept, remarks = for_agents(os.environ, self._variables)
+        if remarks:
+            with log.open("a", encoding="utf-8") as file:
+                file.writelines(f"bench: {remark}\n" for remark in remarks)
+        environment = {**WAITING, **kept, "TMPDIR": str(folder), "PYTHONFAULTHANDLER": "1"}
         try:
-            child = self._nursery.spawn(argv, _environment(folder), folder, theirs, log)
+            child = self._nursery.spawn(argv, environment, folder, theirs, log)
         except BenchError as error:
             ours.close()
             raise AgentFailure("harness", str(error), log=str(log)) from error
@@ -192,6 +212,6 @@ class AgentPool:
         return agent
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
-    return {**WAITING, **kept, "TMPDIR": str(folder), "PYTHONFAULTHANDLER": "1"}
+def _ended_idle(agent: Agent) -> bool:
+    """Whether an agent that nobody has leased was ended, as all are with their guardian; that is no cell's failure."""
+    return isinstance(agent.process, LocalProcess) and agent.process.gone

@@ -66,3 +66,13 @@ def until(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def parent(pid: int) -> int:
+    """The parent of a process."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def guardian_of(agent: int) -> int:
+    """The guardian of an agent: its keeper's parent."""
+    return parent(parent(agent))
