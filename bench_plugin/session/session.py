@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import uuid
@@ -16,7 +17,7 @@ from typing import Any, Protocol
 from bench_plugin.checks.registry import planners
 from bench_plugin.domain.axes import OPTIONS
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.errors import BenchError, UsageError
 from bench_plugin.domain.outcome import Outcome
 from bench_plugin.domain.paths import make_folder
 from bench_plugin.domain.settings import Settings
@@ -84,6 +85,12 @@ class Run:
         self.started = False
         self.total = 0
         self._overrides: dict[Cell, Mapping[str, float]] = {}
+        self._process = os.getpid()
+
+    @property
+    def forked(self) -> bool:
+        """Whether this process is a fork of the run's: it has not its threads, and the rows and agents are not its."""
+        return os.getpid() != self._process
 
     @cached_property
     def engine(self) -> Engine:
@@ -129,7 +136,15 @@ class Run:
             self.engine.plan(ahead)
 
     def verdict(self, cell: Cell, *, nodeid: str, progress: Progress) -> Judged:
-        """Compute the cell or wait for it, judge it by the expectations and append its row."""
+        """Compute the cell or wait for it, judge it by the expectations and append its row.
+
+        Raises BenchError in a process that was forked from that of the run.
+        """
+        if self.forked:
+            raise BenchError(
+                f"{nodeid}: this process was forked from pytest's (by pytest-forked, or by os.fork in a test); cells "
+                "are computed in pytest's own process only, so run tests of bench without --forked"
+            )
         key = self._key(cell)
         row = self.stored.get(key)
         outcome = outcome_of(row) if row else self._wait(cell, progress)
@@ -145,8 +160,8 @@ class Run:
         return judged
 
     def close(self) -> None:
-        """End every process of the run."""
-        if "engine" in self.__dict__:
+        """End every process of the run; in a fork of it nothing is done."""
+        if not self.forked and "engine" in self.__dict__:
             self.engine.close()
 
     def _make_folders(self) -> None:

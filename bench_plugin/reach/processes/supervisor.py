@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from bench_plugin.domain.paths import cache_root
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.memory import resident_below
 from bench_plugin.reach.processes.nursery import Child, GuardianGone, Nursery
+from bench_plugin.reach.processes.scratch import make_scratch, sweep
 from bench_plugin.reach.processes.variables import for_agents
 from bench_plugin.reach.processes.zipapp import build_agent
 
@@ -93,13 +93,18 @@ class AgentPool:
         self._adapters = adapters
         self._variables = tuple(variables)
         base = scratch or cache_root() / "scratch"
-        base.mkdir(parents=True, exist_ok=True)
-        self._scratch = Path(tempfile.mkdtemp(prefix="run-", dir=base))
-        self._nursery = Nursery(self._scratch)
+        sweep(base)
+        self._scratch, self._lock_of_scratch = make_scratch(base)
+        try:
+            self._nursery = Nursery(self._scratch, held=[self._lock_of_scratch])
+        except BenchError:
+            self._remove_scratch()
+            raise
         self._places: dict[tuple[str, str], _Place] = {}
         self._lock = threading.Lock()
         self._count = 0
         self._closed = False
+        self._owner = os.getpid()
 
     @contextmanager
     def lease(self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "") -> Iterator[Agent]:
@@ -155,7 +160,12 @@ class AgentPool:
         return place is not None and place.lock.locked()
 
     def close(self) -> None:
-        """End every agent and the guardian, which removes the scratch folder."""
+        """End every agent and the guardian, which removes the scratch folder.
+
+        In a process that the owner of the pool forked it does nothing: the agents are the owner's.
+        """
+        if os.getpid() != self._owner:
+            return
         self._closed = True
         self._nursery.close()
         with self._lock:
@@ -166,7 +176,13 @@ class AgentPool:
                     place.agent.close()
                     place.agent = None
                 place.lock.release()
+        self._remove_scratch()
+
+    def _remove_scratch(self) -> None:
         shutil.rmtree(self._scratch, ignore_errors=True)
+        if self._lock_of_scratch >= 0:
+            os.close(self._lock_of_scratch)
+        self._lock_of_scratch = -1
 
     def _ready(self, toolchain: str, place: _Place, *, fresh: bool, affinity: str) -> Agent:
         if place.agent is not None and (fresh or place.agent.lost or _ended_idle(place.agent)):
