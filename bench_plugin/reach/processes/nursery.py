@@ -54,7 +54,8 @@ class Guardian:
     """A guardian process with its connection; ``gone`` is set once it has ended with all its agents.
 
     It may be started while other threads run: it is made with exec at once, and it watches this process, not the thread
-    that starts it. ``held`` are descriptors that it keeps open for as long as it lives.
+    that starts it. ``held`` are descriptors that it keeps open for as long as it lives. Raises BenchError when it cannot
+    be started.
     """
 
     def __init__(self, scratch: Path, held: Sequence[int]) -> None:
@@ -118,7 +119,10 @@ class Guardian:
 
 
 class Nursery:
-    """Starts the guardian and asks it for agents; a guardian that was killed is replaced for the next agent."""
+    """Starts the guardian and asks it for agents; a guardian that was killed is replaced for the next agent.
+
+    Raises BenchError when the guardian cannot be started.
+    """
 
     def __init__(self, scratch: Path, held: Sequence[int] = ()) -> None:
         self._scratch = scratch
