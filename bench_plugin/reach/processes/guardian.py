@@ -48,6 +48,8 @@ PR_SET_CHILD_SUBREAPER = 36
 PACKET = 1 << 16
 DESCRIPTORS = 3
 PAUSE = 0.001
+GROUP = "bench"  # the names of control groups begin with it
+POLL_SECONDS = 1.0
 END_SECONDS = 10.0  # after this time the guardian no longer waits for keepers, and kills them too
 
 
@@ -73,9 +75,11 @@ class Guardian:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
-        sources = [self._connection.fileno(), self._wake, *_watched(self._host)]
+        remove_left_groups()
+        watched = _watched(self._host)
+        sources = [self._connection.fileno(), self._wake, *watched]
         while os.getppid() == self._host:
-            readable, _, _ = select.select(sources, [], [])
+            readable, _, _ = select.select(sources, [], [], None if watched else POLL_SECONDS)
             if self._wake in readable:
                 self._reap()
             if self._connection.fileno() in readable and not self._request():
@@ -96,9 +100,9 @@ class Guardian:
         return True
 
     def _spawn(self, agent: str, descriptors: list[int]) -> None:
-        self._count += 1
-        group = Cgroup(f"bench-{os.getpid()}-{self._count}")
         own = os.getpid()
+        self._count += 1
+        group = Cgroup(f"{GROUP}-{own}-{self._count}")
         try:
             pid = os.fork()
         except OSError as error:
@@ -171,6 +175,7 @@ class Keeper:
         status = self._wait(agent)
         self._group.kill()
         statuses = end_descendants()
+        self._group.remove()
         if status is None and os.getppid() == guardian:
             status = statuses.get(agent)
         if status is not None:  # else the guardian is gone, which says nothing about the agent
@@ -242,6 +247,18 @@ class Cgroup:
         if self._folder:
             with suppress(OSError), open(f"{self._folder}/{name}", "r+") as file:
                 file.write(text)
+
+
+def remove_left_groups() -> None:
+    """Remove the groups of guardians that were killed together with their keepers; they are empty."""
+    base = own_cgroup()
+    names: list[str] = []
+    with suppress(OSError):
+        names = [name for name in os.listdir(base) if name.startswith(f"{GROUP}-")] if base else []
+    for name in names:
+        if not os.path.exists(f"/proc/{name.split('-')[1]}"):
+            with suppress(OSError):
+                os.rmdir(f"{base}/{name}")
 
 
 def own_cgroup() -> str:
@@ -344,10 +361,10 @@ def _ignored() -> list[int]:
 
 
 def _watched(pid: int) -> list[int]:
-    """A descriptor that is readable once the process has ended; none where the kernel has none (before Linux 5.3)."""
+    """A descriptor that is readable once the process has ended; none before Linux 5.3, or where Python lacks it."""
     try:
         return [os.pidfd_open(pid)]
-    except OSError:
+    except (OSError, AttributeError):
         return []
 
 

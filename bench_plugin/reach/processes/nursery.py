@@ -53,9 +53,8 @@ class Child:
 class Guardian:
     """A guardian process with its connection; ``gone`` is set once it has ended with all its agents.
 
-    It may be started while other threads run: it is made with exec at once, and it watches this process, not the thread
-    that starts it. ``held`` are descriptors that it keeps open for as long as it lives. Raises BenchError when it cannot
-    be started.
+    Any thread may start it: it is made with exec at once, and it watches this process, not the thread that starts it.
+    ``held`` are descriptors that it keeps open for as long as it lives. Raises BenchError when it cannot be started.
     """
 
     def __init__(self, scratch: Path, held: Sequence[int]) -> None:
@@ -156,9 +155,9 @@ class Nursery:
             raise BenchError(f"the guardian of the agents did not answer within {SPAWN_SECONDS:g} s")
         if child.pid:
             return child
-        if child.error:
-            raise BenchError(f"the agent cannot be started: {child.error}")
-        raise GuardianGone(child.guardian.process.poll())
+        if not child.error and not child.guardian.alive:
+            raise GuardianGone(child.guardian.process.poll())
+        raise BenchError(f"the agent cannot be started: {child.error or 'its keeper has ended'}")
 
     def kill(self, child: Child) -> None:
         """Kill an agent with all its descendants and orphans, and wait until it is gone."""

@@ -56,9 +56,9 @@ def _locked(folder: Path) -> tuple[Path, int]:
 def _claimed(folder: Path) -> int | None:
     """A descriptor with the lock of a folder that is left over; None where its owner lives or may live."""
     path = folder / LOCK
-    if not path.exists() and time.time() - folder.stat().st_mtime < DAYS * 86400:
-        return None
     try:
+        if not path.exists() and time.time() - folder.stat().st_mtime < DAYS * 86400:
+            return None
         lock = _open(path)
     except OSError:  # another user's, or another process is removing it
         return None

@@ -74,7 +74,7 @@ class _Place:
 
 
 class AgentPool:
-    """Starts and leases agents. It must be made in the main thread, because it starts the guardian.
+    """Starts and leases agents, below a guardian that it starts. Raises BenchError when that cannot be started.
 
     ``environments`` gives the Python executable of a toolchain, ``variables`` names of environment variables that
     agents get beside those of :mod:`bench_plugin.reach.processes.variables`.

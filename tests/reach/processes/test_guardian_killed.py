@@ -12,7 +12,7 @@ from bench_plugin.reach.processes.client import AgentFailure, Limits
 from bench_plugin.reach.processes.guardian import children
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.project import Project
-from tests.reach.processes.conftest import LIMITS, alive, guardian_of, parent, until
+from tests.reach.processes.conftest import LIMITS, alive, groups, guardian_of, parent, until
 
 
 def busy_agent(pool: AgentPool, file: Path) -> tuple[threading.Thread, list[AgentFailure]]:
@@ -78,10 +78,15 @@ def test_agents_end_where_guardian_and_keepers_are_killed_together(pool: AgentPo
         pid = agent.call("fake", "go", {}, limits=LIMITS).meta["pid"]
         guardian = guardian_of(pid)
         os.kill(guardian, signal.SIGSTOP)  # so that it does nothing about its keepers
+        left = groups(guardian)
         for keeper in children(guardian):
             os.kill(keeper, signal.SIGKILL)
         os.kill(guardian, signal.SIGKILL)
-        assert until(lambda: not alive(pid))
+        assert until(lambda: not alive(pid) and not alive(guardian))
+    assert groups(guardian) == left
+    with pool.lease("fake", fresh=True) as agent:
+        agent.call("fake", "go", {}, limits=LIMITS)  # a new guardian
+    assert not groups(guardian)
 
 
 def test_a_run_goes_on_when_its_guardian_is_killed(project: Project, tmp_path: Path) -> None:
