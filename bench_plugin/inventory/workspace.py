@@ -121,9 +121,10 @@ class Workspace:
 
 
 def _named_by_adapters(catalog: Catalog) -> list[str]:
-    """The environment variables that adapters declare, each once."""
-    declared = (adapter.declaration.get("environment", ()) for adapter in catalog.adapters.values())
-    return sorted({name for names in declared for name in names})
+    """The environment variables that adapters and descriptions of commands declare, each once."""
+    said = [adapter.declaration for adapter in catalog.adapters.values()]
+    descriptions = [one.get("description", {}) for one in said]
+    return sorted({name for one in (*said, *descriptions) for name in one.get("environment", ())})
 
 
 def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -> None:
