@@ -75,6 +75,9 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
     operators: Annotated[bool, about("it is one of the operator suite's compilers")] = False
     portable: Annotated[bool, about("its artefacts run on any machine")] = False
     artefact: Annotated[bool, about("it makes a file; without one it compiles and runs in one process")] = True
+    artefact_is_model: Annotated[
+        bool, about("its artefact is the ONNX file as it was given: operator cases are compiled and run in one process")
+    ] = False
     backends: Annotated[Texts, about("its backends, the default first")] = ()
     jit_backends: Annotated[Texts, about("backends that make no file")] = ()
     toolchains: Annotated[dict[str, str], about("framework -> the toolchain that it works in for its models")] = field(

@@ -88,8 +88,9 @@ class CompileRun:
     def _attempt(
         self, cell: Cell, subject: Subject, limits: Limits, calibration: InputSet | None
     ) -> tuple[CompiledRun, bool]:
-        if self._tasks.in_one_process(cell):
+        if self._tasks.in_one_process(cell, short=True):
             done, used = self._performed(self._tasks.compile_and_run(cell, subject, limits, calibration=calibration))
+            _remove(done)
             return _joined(done, done), used
         task = self._tasks.compile(cell, subject, limits, calibration=calibration)
         if cell.target == "local":
@@ -100,8 +101,7 @@ class CompileRun:
         try:
             ran, warm = self._performed(self._tasks.run(cell, subject, compiled, limits))
         finally:
-            for path in compiled.files.values():
-                path.unlink(missing_ok=True)
+            _remove(compiled)
         return _joined(compiled, ran), used and warm
 
     def _performed(self, task: Task) -> tuple[Done, bool]:
@@ -140,6 +140,12 @@ class CompileRun:
             if agent.lost or agent.resident() > limits.memory_bytes / GROWN:
                 agent.close()
                 self._release(place)
+
+
+def _remove(done: Done) -> None:
+    """Remove the files of a stage that is not stored."""
+    for path in done.files.values():
+        path.unlink(missing_ok=True)
 
 
 def _joined(compiled: Done, ran: Done | None) -> CompiledRun:

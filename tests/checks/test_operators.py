@@ -199,6 +199,17 @@ def test_several_compilers_work_ahead(tmp_path: Path, tools_python: Path) -> Non
     assert sum(row["kind"] == "cell" for row in both.rows) == 16
 
 
+def test_where_the_artefact_is_the_model_one_process_compiles_and_runs(tmp_path: Path, tools_python: Path) -> None:
+    project = operators_project(tmp_path, tools_python)
+    logs = project.folder / "reports/logs"
+    started = []
+    for compiler in ("breaking", "onnxruntime"):
+        finished = run(project, f"--compilers={compiler}", "--bench-profile=full", "--bench-cases=test_abs")
+        assert finished.verdict("test_abs", "operator")[0] == "supported", finished.text
+        started.append(len(list(logs.iterdir())) - sum(started))
+    assert started == [3, 1]  # the first run also collects the corpus
+
+
 def test_the_index_is_written_from_the_corpus(tmp_path: Path, tools_python: Path) -> None:
     project = operators_project(tmp_path, tools_python)
     index = tmp_path / "fixtures/operators/corpus.csv"

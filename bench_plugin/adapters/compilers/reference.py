@@ -24,6 +24,7 @@ ADAPTER = {
     "precisions": {"fp32": ["original"]},
     "targets": ["local"],
     "portable": True,
+    "artefact_is_model": True,
     "on_request": True,
     "values": ["sequence", "optional", "str", "bfloat16", "int2", "uint2", "int4", "uint4", "float4_e2m1fn",
                "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"],

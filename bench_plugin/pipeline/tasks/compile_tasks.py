@@ -56,10 +56,16 @@ class CompileTasks:
         task = self._compiled(cell, subject, limits, calls, calibration)
         return replace(task, parts={**task.parts, **given.parts})
 
-    def in_one_process(self, cell: Cell) -> bool:
-        """Whether the compiler leaves no artefact, so that the process that compiles must also run."""
+    def in_one_process(self, cell: Cell, *, short: bool = False) -> bool:
+        """Whether the process that compiles also runs.
+
+        It must where the compiler leaves no artefact. A ``short`` subject, such as an operator case, is also run there
+        where the artefact is the model file itself: another process would only compile it a second time.
+        """
         adapter, backend = self._workspace.catalog.compiler(cell.compiler)
-        return not adapter.declaration.get("artefact", True) or backend in adapter.declaration.get("jit_backends", ())
+        said = adapter.declaration
+        no_artefact = not said.get("artefact", True) or backend in said.get("jit_backends", ())
+        return no_artefact or (short and cell.target == "local" and bool(said.get("artefact_is_model")))
 
     def quantises(self, cell: Cell) -> bool:
         """Whether the tool itself quantises activations, so that it needs a calibration set."""

@@ -14,7 +14,7 @@ from bench_plugin.report.statuses import SCORED
 REASONS = 25  # per compiler; the JSON page has all of them
 
 OPENING = (
-    "ONNX's own backend tests, each compiled in one process and run in another. A case is supported when every output "
+    "ONNX's own backend tests, compiled and run in processes of their own. A case is supported when every output "
     "is within the rule of its operator, against a result recomputed in float64 (docs/numbers.md); the tolerance of "
     "ONNX's stock runner is shown beside it. A graph of several operators is counted in a group of its own."
 )
