@@ -148,6 +148,9 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def run_of(config: pytest.Config) -> Run:
     """The session's state, made on first use. Raises BenchError for a wrong option or file."""
     if RUN not in config.stash:
+        from bench_plugin.domain.errors import require_linux
+
+        require_linux()
         from bench_plugin.session.session import Run, command_line
 
         settings = options.read_settings(config)
@@ -371,7 +374,7 @@ def _hand_over_rows(config: pytest.Config) -> None:
 
 def _ran(config: pytest.Config) -> bool:
     """Whether this process reports on cells: it computed some, or its workers did."""
-    if hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput") or (RUN in config.stash and config.stash[RUN].forked):
         return False
     return (RUN in config.stash and config.stash[RUN].started) or _workers_ran(config)
 
@@ -380,6 +383,10 @@ def _workers_ran(config: pytest.Config) -> bool:
     """Whether this is pytest-xdist's controller, and its workers computed cells."""
     session = config.pluginmanager.get_plugin("dsession")
     if session is None:
+        return False
+    from bench_plugin.domain.errors import on_linux
+
+    if not on_linux():
         return False
     from bench_plugin.results.writer import file_of
 

@@ -163,7 +163,7 @@ def make_project(folder: Path, python: Path) -> Project:
     made = Project(folder)
     (folder / "fixtures/models").mkdir(parents=True)
     made.write("toolchains/fake.toml", f'title = "Fake"\npython = "{python}"\nmemory_gb = 0.5\n')
-    made.write("bench.toml", f'adapters = ["{FRAMEWORK}"]\ntoolchains = ["toolchains"]\n')
+    made.write("bench.toml", f'adapters = ["{FRAMEWORK}"]\ntoolchains = ["toolchains"]\nenvironment = ["FAKE_*"]\n')
     made.write("pytest.ini", "[pytest]\n")
     made.write("test_models.py", TESTS)
     return made

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from bench_plugin.cli.shared.arguments import Actions, add_json
 from bench_plugin.cli.shared.output import note, print_json
+from bench_plugin.domain.paths import cache_root
 from bench_plugin.domain.settings import settings_here
 from bench_plugin.pipeline.cache import LIMIT_BYTES, Cache, Usage, default_folder
+from bench_plugin.reach.processes.scratch import sweep
 
 HELP = "show or prune the cache of finished stages"
 GB = 10**9
@@ -55,11 +57,12 @@ def _prune(args: argparse.Namespace) -> int:
     cache = _cache(args)
     older = None if args.older_days is None else args.older_days * DAY
     dropped, freed = cache.prune(limit_bytes=int(args.keep_gb * GB), older_seconds=older)
+    swept = sweep(cache_root() / "scratch")
     usage = cache.usage()
     if args.json:
-        print_json({"dropped_entries": dropped, "dropped_bytes": freed, **_plain(usage)})
+        print_json({"dropped_entries": dropped, "dropped_bytes": freed, "dropped_scratch": swept, **_plain(usage)})
     else:
-        print(f"dropped {dropped} entries, {freed / GB:.2f} GB")
+        print(f"dropped {dropped} entries, {freed / GB:.2f} GB; {swept} scratch folders of runs that are gone")
         _print(usage)
     return 0
 

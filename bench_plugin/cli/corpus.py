@@ -108,6 +108,7 @@ def _collected(settings: Settings, workspace: Workspace) -> Mapping[str, Any]:
     pool = AgentPool(
         environments=lambda name: workspace.toolchains.ensure(name, progress=note),
         folder=settings.results.parent / "logs", adapters=workspace.catalog.sources,
+        variables=workspace.variables,
     )  # fmt: skip
     try:
         stages = Stages(

@@ -16,7 +16,7 @@ from typing import Protocol, cast
 import bench_plugin.cli
 from bench_plugin import __version__
 from bench_plugin.cli.shared.arguments import EXIT_CODES
-from bench_plugin.domain.errors import BenchError
+from bench_plugin.domain.errors import ONLY_LINUX, BenchError, on_linux, require_linux
 from bench_plugin.domain.masking import masked, readable
 
 ALIASES = {"localize": "localise"}
@@ -43,13 +43,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # a name in a file may be no text that a terminal shows
     arguments = list(sys.argv[1:] if argv is None else argv)
     names = subcommands()
-    if COMPLETING in os.environ:
+    if COMPLETING in os.environ and on_linux():
         _complete(names)
     name = ALIASES.get(arguments[0], arguments[0]) if arguments else ""
     if name not in names:
         _top_parser(names).parse_args(arguments)
         return 2
     try:
+        require_linux()
         module = _module(name)
         parser = argparse.ArgumentParser(prog=f"bench {name}", description=module.HELP, epilog=EXIT_CODES)
         module.add_arguments(parser)
@@ -84,9 +85,10 @@ def _module(name: str) -> Subcommand:
 
 def _top_parser(names: Sequence[str], *, filled: str = "") -> argparse.ArgumentParser:
     """The parser of ``bench`` itself; of the subcommand ``filled`` it knows the arguments too."""
-    parser = argparse.ArgumentParser(
-        prog="bench", description="Environments, results and reports of bench_plugin.", epilog=EXIT_CODES
-    )
+    about = "Environments, results and reports of bench_plugin."
+    if not on_linux():
+        about += f" Every command: {ONLY_LINUX.format(sys.platform)}."
+    parser = argparse.ArgumentParser(prog="bench", description=about, epilog=EXIT_CODES)
     parser.add_argument("--version", action="version", version=f"bench {__version__}")
     group = parser.add_subparsers(metavar="COMMAND", required=True, help="bench COMMAND --help says more")
     for name in names:

@@ -66,6 +66,7 @@ class Trials:
         self._pool = AgentPool(
             environments=lambda name: workspace.toolchains.ensure(name, progress=note),
             folder=settings.results.parent / "logs", adapters=workspace.catalog.sources,
+            variables=workspace.variables,
         )  # fmt: skip
         self._cache = Cache(settings.cache or default_folder(), note=note)
         self._stages = Stages(

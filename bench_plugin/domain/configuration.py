@@ -36,6 +36,9 @@ class ConfigurationFile(Record, frozen=True, kw_only=True):
     adapters: Annotated[Paths, about("adapters of your own: Python files, or folders of them")] = ()
     toolchains: Annotated[Paths, about("folders of toolchains of your own, each a <name>.toml and <name>.lock")] = ()
     expectations: Annotated[Paths, about("folders of known failures, each file a list of [[expectation]] rows")] = ()
+    environment: Annotated[
+        Paths, about("environment variables that agents get beside the usual ones; * stands for any characters")
+    ] = ()
     include: Annotated[
         tuple[RuleRow, ...], about("cells that are run beside those of the profile; a narrower command line wins")
     ] = ()

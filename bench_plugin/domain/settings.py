@@ -75,6 +75,7 @@ class Settings:
     toolchains: tuple[Path, ...] = ()
     models: tuple[Path, ...] = ()
     expectations: tuple[Path, ...] = ()
+    environment: tuple[str, ...] = ()
 
     def runtime_threads(self) -> int:
         """The number of threads that each runtime gets."""
@@ -124,7 +125,7 @@ def read_settings_file(root: Path) -> Settings:
         jobs=said.jobs, threads=said.threads, seed=said.seed, calibration=said.calibration,
         results=_below(root, said.results), cache=None if said.cache is None else _below(root, said.cache),
         adapters=paths(said.adapters), toolchains=paths(said.toolchains), models=paths(said.models),
-        expectations=paths(said.expectations),
+        expectations=paths(said.expectations), environment=said.environment,
     )  # fmt: skip
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,16 @@ class Fingerprints:
     Files, programs and variables are those of the moment when a fingerprint is asked for first.
     """
 
-    def __init__(self, catalog: Catalog, toolchains: Toolchains, environment: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self, catalog: Catalog, toolchains: Toolchains, environment: Mapping[str, str] = os.environ, *,
+        given: Iterable[str] = (),
+    ) -> None:  # fmt: skip
+        """``given`` are names and patterns of variables that agents get beside the usual ones."""
         self._catalog = catalog
         self._toolchains = toolchains
         self._environment = dict(environment)
         self.host: Mapping[str, Any] = host_facts(self._environment)
+        self._given = {name: value for name, value in self._environment.items() if _matches(name, tuple(given))}
         self._programs = Programs(self._environment)
         self._adapters: dict[str, Mapping[str, Any]] = {}
         self._digests: dict[tuple[str, str, str], str] = {}
@@ -49,7 +55,7 @@ class Fingerprints:
             return {
                 "adapters": parts, "lock": self._toolchains.lock_hash(toolchain),
                 "interpreter": self._toolchains.interpreter_version(toolchain), "programs": programs,
-                "host": self.host["digest"],
+                "host": self.host["digest"], "environment": self._given,
             }  # fmt: skip
 
     def digest(self, adapter: str, toolchain: str = "", target: Mapping[str, Any] | None = None) -> str:
@@ -89,3 +95,7 @@ class Fingerprints:
             return self._programs.described(said, python=own, folder=None)
         folder = self._toolchains.folder(adapter.toolchain)
         return self._programs.described(said, python=folder / "bin" / "python", folder=folder)
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -38,7 +38,8 @@ class Constructor:
 class Model:
     """An architecture with its inputs and one constructor per framework, or a user's ONNX file.
 
-    ``samples`` is the number N of inputs, ``seconds`` the limit of one stage, ``memory_gb`` the peak memory in GiB.
+    ``samples`` is the number N of inputs, ``seconds`` the limit of one stage, ``memory_gb`` the peak memory in GiB,
+    ``environment`` the names of the environment variables that it declares.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Model:
     digest: str
     onnx: GivenFile | None = None
     notes: str = ""
+    environment: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -105,7 +107,8 @@ def load_model(path: Path) -> Model:
         compiled_profiles=said.profiles if said.compiled is None else said.compiled, inputs=said.inputs,
         outputs=tuple(data.get("outputs", [])), symbols=said.symbols, constructors=constructors, missing=said.missing,
         samples=said.samples, seconds=said.seconds, memory_gb=said.memory_gb, digest=digest.hexdigest(),
-        notes=said.notes, extra={key: data[key] for key in ("dataset", "training") if key in data},
+        notes=said.notes, environment=said.environment,
+        extra={key: data[key] for key in ("dataset", "training") if key in data},
     )  # fmt: skip
 
 

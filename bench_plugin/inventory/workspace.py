@@ -39,6 +39,7 @@ class Workspace:
     search: str = "quick"
     seed: int = 0
     notes: tuple[str, ...] = ()  # remarks for a person
+    variables: tuple[str, ...] = ()  # environment variables that agents get beside the usual ones
 
     @staticmethod
     def load(settings: Settings) -> Workspace:
@@ -75,12 +76,13 @@ class Workspace:
             settings.search,
             settings.seed,
             notes=tuple(notes),
+            variables=(*settings.environment, *_declared(catalog, models.values())),
         )
 
     @cached_property
     def fingerprints(self) -> Fingerprints:
         """What identifies the tools of this run, for recipes and keys."""
-        return Fingerprints(self.catalog, self.toolchains)
+        return Fingerprints(self.catalog, self.toolchains, given=self.variables)
 
     def cases(self) -> Mapping[str, Case]:
         """ONNX's backend tests by name, read on first use. Raises UsageError where there is no valid index."""
@@ -132,6 +134,14 @@ class Workspace:
             }  # fmt: skip
         models = {name: model.title for name, model in self.models.items()}
         return {"frameworks": frameworks, "compilers": compilers, "models": models}
+
+
+def _declared(catalog: Catalog, models: Iterable[Model]) -> list[str]:
+    """The environment variables that adapters, descriptions of commands and models declare, each once."""
+    said = [adapter.declaration for adapter in catalog.adapters.values()]
+    descriptions = [one.get("description", {}) for one in said]
+    named = {name for one in (*said, *descriptions) for name in one.get("environment", ())}
+    return sorted(named.union(*(model.environment for model in models)))
 
 
 def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -> None:

@@ -107,6 +107,7 @@ def _parts(
         folder=settings.results.parent / LOGS,
         adapters=workspace.catalog.sources,
         note=note,
+        variables=workspace.variables,
     )
     stages = Stages(
         cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh

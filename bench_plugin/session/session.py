@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import uuid
@@ -16,7 +17,7 @@ from typing import Any, Protocol
 from bench_plugin.checks.registry import planners
 from bench_plugin.domain.axes import OPTIONS
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.errors import BenchError, UsageError
 from bench_plugin.domain.masking import clean, readable
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.domain.paths import LOGS, check_writable, make_folder
@@ -88,6 +89,12 @@ class Run:
         self.total = 0
         self._overrides: dict[Cell, Mapping[str, float]] = {}
         self._key_of: dict[Cell, str] = {}
+        self._process = os.getpid()
+
+    @property
+    def forked(self) -> bool:
+        """Whether this process is a fork of the run's: it has not its threads, and the rows and agents are not its."""
+        return os.getpid() != self._process
 
     @cached_property
     def engine(self) -> Engine:
@@ -127,7 +134,15 @@ class Run:
         return joined
 
     def verdict(self, cell: Cell, *, nodeid: str, progress: Progress) -> Judged:
-        """Compute the cell or wait for it, judge it by the expectations and append its row."""
+        """Compute the cell or wait for it, judge it by the expectations and append its row.
+
+        Raises BenchError in a process that was forked from that of the run.
+        """
+        if self.forked:
+            raise BenchError(
+                f"{nodeid}: this process was forked from pytest's (by pytest-forked, or by os.fork in a test); cells "
+                "are computed in pytest's own process only, so run tests of bench without --forked"
+            )
         key = self._key(cell)
         reused = self.rows.reusable.get(key)
         if self.worker and reused is None:
@@ -152,7 +167,9 @@ class Run:
         return judged
 
     def close(self) -> None:
-        """End every process of the run."""
+        """End every process of the run, and give its rows free; in a fork of it nothing is done."""
+        if self.forked:
+            return
         if "engine" in self.__dict__:
             self.engine.close()
         if not self.worker:

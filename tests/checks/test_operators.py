@@ -32,7 +32,7 @@ INDEX = "name,category,nodes,ir,opset,operators\n" + "".join(
 def operators_project(folder: Path, python: Path) -> Project:
     project = make_project(folder, python)
     adapters = json.dumps([str(FAKE / "corpus.py"), str(FAKE / "breaking.py")])
-    project.write("bench.toml", f'adapters = {adapters}\ntoolchains = ["toolchains"]\n')
+    project.write("bench.toml", f'adapters = {adapters}\ntoolchains = ["toolchains"]\nenvironment = ["FAKE_*"]\n')
     project.write("fixtures/operators/corpus.csv", INDEX)
     project.write("test_models.py", TESTS)
     project.environment["FAKE_CALLS"] = str(folder / "calls.txt")

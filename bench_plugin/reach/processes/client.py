@@ -102,7 +102,10 @@ class Process(Protocol):
         """End it; returns its status as of waitpid(2), None where there is none."""
 
     def ended(self) -> int | None:
-        """Its status as of waitpid(2) if it ends by itself within a moment, else None."""
+        """Its status as of waitpid(2) if it ends by itself within a moment, else None.
+
+        Raises BenchError, with the reason, where what ended it was not the agent's own doing.
+        """
 
 
 @dataclass
@@ -378,7 +381,10 @@ class Agent:
 
     def _gone(self, stage: str | None, within: bool) -> AgentFailure:
         """The failure of a connection that ended: by a signal, by an exit, or in the middle of a frame."""
-        status = self.process.ended()
+        try:
+            status = self.process.ended()
+        except BenchError as error:
+            return self._lost("harness", str(error), stage)
         where = f" in stage {stage}" if stage else ""
         if status is not None and os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)

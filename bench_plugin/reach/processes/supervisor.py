@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench_plugin.agent.channel import Channel
 from bench_plugin.domain.errors import BenchError
-from bench_plugin.domain.paths import scratch_folder
+from bench_plugin.domain.paths import cache_root
 from bench_plugin.reach.processes.client import START_SECONDS, Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.given_files import GivenFiles
-from bench_plugin.reach.processes.memory import resident
-from bench_plugin.reach.processes.nursery import Child, Nursery
+from bench_plugin.reach.processes.memory import resident_below
+from bench_plugin.reach.processes.nursery import Child, GuardianGone, Nursery
+from bench_plugin.reach.processes.scratch import make_scratch, sweep
+from bench_plugin.reach.processes.variables import for_agents
 from bench_plugin.reach.processes.zipapp import build_agent
 
 RESET = Limits(seconds=5.0, memory_bytes=0)
@@ -29,7 +30,6 @@ ENDED_SECONDS = 2.0
 # Threads that spin while they wait for work take the cores of other agents: measured, a convolutional network took
 # 1.9 s instead of 0.3 s beside one other agent. Measurements of time ask for more threads.
 WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "OPENBLAS_THREAD_TIMEOUT": "4"}
-DROPPED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
 
 
 class LocalProcess:
@@ -42,8 +42,8 @@ class LocalProcess:
         self._child = child
 
     def resident(self) -> int:
-        """Resident bytes of the process tree."""
-        return resident(self._child.pid)
+        """Resident bytes of the process tree: of the agent, of what it started, and of what was orphaned by that."""
+        return resident_below(self._child.pid)
 
     def kill(self) -> int | None:
         """Kill it with its descendants and orphans; returns its status as of waitpid(2)."""
@@ -51,8 +51,20 @@ class LocalProcess:
         return self._child.status
 
     def ended(self) -> int | None:
-        """Its status as of waitpid(2) if it ends within a moment, else None."""
-        return self._child.status if self._child.ended.wait(ENDED_SECONDS) else None
+        """Its status as of waitpid(2) if it ends within a moment, else None.
+
+        Raises GuardianGone where the guardian was killed, which ends every agent.
+        """
+        self._child.ended.wait(ENDED_SECONDS)
+        guardian = self._child.guardian
+        if self._child.status is None and not guardian.alive:
+            raise GuardianGone(guardian.process.poll())
+        return self._child.status
+
+    @property
+    def gone(self) -> bool:
+        """Whether it is known to have ended."""
+        return self._child.ended.is_set() or not self._child.guardian.alive
 
 
 @dataclass
@@ -65,11 +77,12 @@ class _Place:
 
 
 class AgentPool:
-    """Starts and leases agents. It must be made in the main thread, because it starts the guardian.
+    """Starts and leases agents, below a guardian that it starts. Raises BenchError when that cannot be started.
 
-    ``environments`` gives the Python executable of a toolchain. An agent has ``start_seconds`` to say hello; a
-    toolchain whose agent did not do that is not tried again in this run. ``note`` is called with a sentence for the
-    user when an agent that could not drop its models was replaced.
+    ``environments`` gives the Python executable of a toolchain, ``variables`` names of environment variables that
+    agents get beside those of :mod:`bench_plugin.reach.processes.variables`. An agent has ``start_seconds`` to say
+    hello; a toolchain whose agent did not do that is not tried again in this run. ``note`` is called with a sentence
+    for the user when an agent that could not drop its models was replaced.
     """
 
     def __init__(
@@ -78,6 +91,7 @@ class AgentPool:
         folder: Path,
         adapters: Callable[[str], Sequence[Source]],
         scratch: Path | None = None,
+        variables: Iterable[str] = (),
         *,
         start_seconds: float = START_SECONDS,
         note: Callable[[str], None] = lambda text: None,
@@ -85,8 +99,15 @@ class AgentPool:
         self._environments = environments
         self._logs = folder
         self._adapters = adapters
-        self._scratch = Path(tempfile.mkdtemp(prefix="run-", dir=scratch)) if scratch else scratch_folder("run")
-        self._nursery = Nursery(self._scratch)
+        self._variables = tuple(variables)
+        base = scratch or cache_root() / "scratch"
+        sweep(base)
+        self._scratch, self._lock_of_scratch = make_scratch(base)
+        try:
+            self._nursery = Nursery(self._scratch, held=[self._lock_of_scratch])
+        except BenchError:
+            self._remove_scratch()
+            raise
         self._places: dict[tuple[str, str], _Place] = {}
         self._lock = threading.Lock()
         self._count = 0
@@ -94,6 +115,7 @@ class AgentPool:
         self._start_seconds = start_seconds
         self._note = note
         self._silent: dict[str, AgentFailure] = {}  # by toolchain: what the first agent that said nothing failed with
+        self._owner = os.getpid()
 
     @contextmanager
     def lease(self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "") -> Iterator[Agent]:
@@ -149,7 +171,12 @@ class AgentPool:
         return place is not None and place.lock.locked()
 
     def close(self) -> None:
-        """End every agent and the guardian, which removes the scratch folder."""
+        """End every agent and the guardian, which removes the scratch folder.
+
+        In a process that the owner of the pool forked it does nothing: the agents are the owner's.
+        """
+        if os.getpid() != self._owner:
+            return
         self._closed = True
         self._nursery.close()
         with self._lock:
@@ -160,22 +187,29 @@ class AgentPool:
                     place.agent.close()
                     place.agent = None
                 place.lock.release()
+        self._remove_scratch()
+
+    def _remove_scratch(self) -> None:
         shutil.rmtree(self._scratch, ignore_errors=True)
+        if self._lock_of_scratch >= 0:
+            os.close(self._lock_of_scratch)
+        self._lock_of_scratch = -1
 
     def _ready(self, toolchain: str, place: _Place, *, fresh: bool, affinity: str) -> Agent:
-        if place.agent is not None and (place.agent.lost or (fresh and place.agent.calls)):
-            place.agent.close()
-            place.agent = None
-        if place.agent is not None and (not affinity or affinity != place.affinity) and not place.agent.clean:
+        agent = place.agent
+        if agent is not None and (agent.lost or (fresh and agent.calls) or _ended_idle(agent)):
+            agent.close()
+            agent = None
+        if agent is not None and (not affinity or affinity != place.affinity) and not agent.clean:
             try:
-                place.agent.reset(RESET)
+                agent.reset(RESET)
             except AgentFailure as error:  # a failed reset is no result of the next cell, which gets a new agent
                 after = f" after {place.affinity}" if place.affinity else ""
                 self._note(f"an agent of toolchain {toolchain} was replaced: its reset(){after} failed: {error}")
-                place.agent.close()
-                place.agent = None
-        if place.agent is None:
-            place.agent = self._start(toolchain)
+                agent.close()
+                agent = None
+        place.agent = None
+        place.agent = agent or self._start(toolchain)
         return place.agent
 
     def _start(self, toolchain: str) -> Agent:
@@ -195,8 +229,13 @@ class AgentPool:
         pyz = build_agent(self._scratch)
         ours, theirs = socket.socketpair()
         argv = [str(python), "-I", "-u", "-X", "faulthandler", str(pyz), "--fd", "{fd}", "--folder", str(folder)]
+        kept, remarks = for_agents(os.environ, self._variables)
+        if remarks:
+            with log.open("a", encoding="utf-8") as file:
+                file.writelines(f"bench: {remark}\n" for remark in remarks)
+        environment = {**WAITING, **kept, "TMPDIR": str(folder), "PYTHONFAULTHANDLER": "1"}
         try:
-            child = self._nursery.spawn(argv, _environment(folder), folder, theirs, log)
+            child = self._nursery.spawn(argv, environment, folder, theirs, log)
         except BenchError as error:
             ours.close()
             raise AgentFailure("harness", str(error), log=str(log)) from error
@@ -218,6 +257,6 @@ class AgentPool:
         return agent
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
-    return {**WAITING, **kept, "TMPDIR": str(folder), "PYTHONFAULTHANDLER": "1"}
+def _ended_idle(agent: Agent) -> bool:
+    """Whether an agent that nobody has leased was ended, as all are with their guardian; that is no cell's failure."""
+    return isinstance(agent.process, LocalProcess) and agent.process.gone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ import pytest
 
 from bench_plugin.agent.store import Store
 from bench_plugin.reach.processes.client import Limits, Source
+from bench_plugin.reach.processes.guardian import own_cgroup
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 FAKE = Path(__file__).parents[2] / "fake" / "adapter.py"
@@ -66,3 +68,19 @@ def until(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def parent(pid: int) -> int:
+    """The parent of a process."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def guardian_of(agent: int) -> int:
+    """The guardian of an agent: its keeper's parent."""
+    return parent(parent(agent))
+
+
+def groups(guardian: int) -> list[str]:
+    """The control groups of a guardian's agents; none where none may be made."""
+    base = own_cgroup()
+    return [name for name in os.listdir(base) if name.startswith(f"bench-{guardian}-")] if base else []

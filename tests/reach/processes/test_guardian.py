@@ -16,7 +16,7 @@ import pytest
 from bench_plugin.reach.processes.guardian import descendants
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.project import signals_of_a_terminal
-from tests.reach.processes.conftest import LIMITS, ROOT, alive, until
+from tests.reach.processes.conftest import LIMITS, ROOT, alive, guardian_of, parent, until
 
 # A host: two agents, one of them with a grandchild in a session of its own, both asleep in calls of two threads.
 HOST = """
@@ -65,7 +65,7 @@ def host(
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         found = list(descendants(process.pid))
-        assert len(found) == 5, "a guardian, two agents, two grandchildren"
+        assert len(found) == 7, "a guardian, two keepers, two agents, two grandchildren"
         assert {int((folder / name).read_text()) for name in ("one", "two")} < set(found)
         yield process, found
     finally:
@@ -96,7 +96,7 @@ def test_a_host_that_is_interrupted_leaves_nothing(tmp_path: Path, arguments: tu
 def test_signals_to_the_guardian_itself_change_nothing(pool: AgentPool) -> None:
     with pool.lease("fake") as agent:
         first = agent.call("fake", "go", {}, limits=LIMITS).meta["pid"]
-    guardian = parent(first)
+    guardian = guardian_of(first)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.kill(guardian, number)
     with pool.lease("fake") as agent:
@@ -134,7 +134,8 @@ def test_closing_ends_the_guardian_the_agents_and_their_orphans(pool: AgentPool,
     file = tmp_path / "grandchild"
     with pool.lease("fake") as agent:
         answer = agent.call("fake", "go", {"fault": "grandchild", "pid_file": str(file)}, limits=LIMITS)
-    pids = [int(file.read_text()), answer.meta["pid"], parent(answer.meta["pid"])]
+    agent_pid = answer.meta["pid"]
+    pids = [int(file.read_text()), agent_pid, parent(agent_pid), guardian_of(agent_pid)]
     assert all(alive(pid) for pid in pids)
     began = time.monotonic()
     pool.close()
@@ -154,21 +155,6 @@ def test_an_orphan_outlives_a_call_but_not_its_agent(pool: AgentPool, tmp_path: 
     with pool.lease("one", fresh=True):
         assert until(lambda: not alive(one))
     assert alive(two)
-
-
-def test_a_guardian_that_is_gone_is_an_error_and_no_wait(pool: AgentPool) -> None:
-    with pool.lease("fake") as agent:
-        answer = agent.call("fake", "go", {}, limits=LIMITS)
-    os.kill(parent(answer.meta["pid"]), signal.SIGKILL)
-    began = time.monotonic()
-    with pytest.raises(Exception, match="guardian of the agents"), pool.lease("other"):
-        pass
-    assert time.monotonic() - began < 5
-
-
-def parent(pid: int) -> int:
-    """The parent of a process."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def ignored_by(pid: int) -> list[signal.Signals]:

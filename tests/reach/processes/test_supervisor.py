@@ -1,15 +1,21 @@
-"""An agent may be started before it is leased, while another one works."""
+"""The pool: an agent may be started before it is leased; scratch folders that nobody owns any more are removed."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from bench_plugin.cli.main import main
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.reach.processes.client import Source
 from bench_plugin.reach.processes.supervisor import AgentPool
-from tests.reach.processes.conftest import FAKE, LIMITS, until
+from tests.reach.processes.conftest import FAKE, LIMITS, ROOT, alive, guardian_of, make_pool, until
 
 
 def test_a_prepared_agent_is_the_one_that_is_leased(pool: AgentPool, tmp_path: Path) -> None:
@@ -54,6 +60,66 @@ def test_closing_ends_what_is_being_prepared(pool: AgentPool) -> None:
     pool.prepare("fake", role="run", adapter="fake")
     pool.close()
     assert until(lambda: not pool.busy("fake", "run"))
+
+
+# A host that says where its agent is, and sleeps.
+HOST = """
+import sys, time
+from pathlib import Path
+from tests.reach.processes.conftest import LIMITS, make_pool
+
+pool = make_pool(Path(sys.argv[1]))
+with pool.lease("fake") as agent:
+    print(agent.call("fake", "go", {}, limits=LIMITS).meta["pid"], flush=True)
+time.sleep(60)
+"""
+
+
+def test_scratch_that_lost_its_owners_is_removed_by_the_next_run(tmp_path: Path) -> None:
+    """pytest and the guardian are killed together, so that neither removes the folder of the run."""
+    scratch = tmp_path / "scratch"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOST, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as host:
+        assert host.stdout is not None
+        agent = int(host.stdout.readline())
+        guardian = guardian_of(agent)
+        make_pool(tmp_path).close()
+        assert len(list(scratch.glob("run-*"))) == 1, "a run removed the folder of another one that lives"
+        os.kill(guardian, signal.SIGSTOP)
+        host.kill()
+    os.kill(guardian, signal.SIGKILL)
+    assert until(lambda: not alive(agent))
+    assert list(scratch.glob("run-*"))
+    assert until(lambda: gone_after_a_run(tmp_path))
+
+
+def gone_after_a_run(folder: Path) -> bool:
+    """Whether a run leaves no folder; a keeper of the killed run may hold its lock for a moment longer."""
+    make_pool(folder).close()
+    return not list((folder / "scratch").glob("run-*"))
+
+
+def test_prune_removes_scratch_that_nobody_owns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    folders = {name: tmp_path / "scratch" / name for name in ("run-left", "run-old", "run-new")}
+    for folder in folders.values():
+        folder.mkdir(parents=True)
+    (folders["run-left"] / "lock").touch()
+    os.utime(folders["run-old"], (time.time() - 8 * 86400,) * 2)
+    pool = make_pool(tmp_path / "other")
+    folders["run-owned"] = tmp_path / "scratch" / "run-owned"
+    pool._scratch.rename(folders["run-owned"])
+    try:
+        assert main(["cache", "prune", "--cache", str(tmp_path / "stages")]) == 0
+    finally:
+        folders["run-owned"].rename(pool._scratch)
+        pool.close()
+    assert "2 scratch folders of runs that are gone" in capsys.readouterr().out
+    assert [name for name, folder in folders.items() if folder.exists()] == ["run-new"]
 
 
 def started(folder: Path) -> int:

@@ -1,0 +1,97 @@
+"""Agents get a named list of environment variables: no secrets, and no more than a program can be given."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench_plugin.reach.processes.client import Source
+from bench_plugin.reach.processes.supervisor import AgentPool
+from bench_plugin.reach.processes.variables import for_agents
+from tests.project import Project
+from tests.reach.processes.conftest import LIMITS, ROOT
+
+RUNNING = ROOT / "tests" / "fake" / "running.py"
+
+
+def environment_of_an_agent(folder: Path, *named: str) -> tuple[dict[str, str], str]:
+    """What an agent of this process finds in its environment, and its log."""
+    pool = AgentPool(
+        lambda name: Path(sys.executable), folder / "logs", lambda name: [Source(name, RUNNING.read_bytes())],
+        folder / "scratch", variables=named,
+    )  # fmt: skip
+    try:
+        with pool.lease("fake") as agent:
+            answer = agent.call("fake", "go", {}, limits=LIMITS)
+    finally:
+        pool.close()
+    return dict(answer.meta["environment"]), Path(answer.log).read_text()
+
+
+def test_agents_get_what_is_usual_and_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = {"OMP_NUM_THREADS": "3", "LC_TIME": "C", "CUDA_VISIBLE_DEVICES": "0", "TOKENIZERS_PARALLELISM": "false"}
+    hidden = (
+        "GITHUB_TOKEN",
+        "HF_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "TF_API_KEY",
+        "PGPASSWORD",
+        "BUILD_URL",
+        "PYTHONPATH",
+    )
+    for name, value in (*usual.items(), *((name, "hidden") for name in hidden)):
+        monkeypatch.setenv(name, value)
+    found, _ = environment_of_an_agent(tmp_path)
+    assert {name: found[name] for name in usual} == usual
+    assert found["PATH"] == os.environ["PATH"] and found["HOME"] == os.environ["HOME"]
+    assert found["TMPDIR"].startswith(str(tmp_path))
+    assert not set(hidden) & set(found)
+    assert "hidden" not in found.values()
+
+
+def test_what_is_named_reaches_agents_and_a_secret_only_in_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"MYCC_HOME": "/opt/mycc", "MYCC_TOKEN": "1234", "MYCC_LICENCE_KEY": "5678"}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    found, _ = environment_of_an_agent(tmp_path, "MYCC_*", "MYCC_LICENCE_KEY")
+    assert {name: found.get(name) for name in given} == {**given, "MYCC_TOKEN": None}
+
+
+def test_the_address_of_a_proxy_is_no_secret_but_its_password_is() -> None:
+    given = {"https_proxy": "http://proxy:3128", "http_proxy": "http://me:word@proxy:3128"}
+    kept = for_agents(given)
+    assert kept.variables == {"https_proxy": "http://proxy:3128"}
+    assert len(kept.remarks) == 1 and "http_proxy" in kept.remarks[0] and "word@" not in kept.remarks[0]
+    assert for_agents(given, ["http_proxy"]).variables == given
+
+
+def test_a_large_environment_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than a packet to the guardian holds: 300 kB in values that a program can be given, not all of it UTF-8."""
+    given = {f"LARGE_{number}": "x" * 100_000 for number in range(3)} | {"LARGE_3": "caf\udce9"}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    found, _ = environment_of_an_agent(tmp_path, "LARGE_*")
+    assert {name: found.get(name) for name in given} == given
+
+
+def test_a_variable_that_no_program_can_be_given_is_left_out_with_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TF_LARGE", "x" * 200_000)
+    monkeypatch.setenv("UNKNOWN_LARGE", "x" * 200_000)
+    found, log = environment_of_an_agent(tmp_path)
+    assert "PATH" in found and "TF_LARGE" not in found
+    assert "variable TF_LARGE is left out: 200010 bytes, a program can be given 131072" in log
+    assert "UNKNOWN_LARGE" not in log
+
+
+def test_a_run_with_variables_that_no_program_can_be_given(project: Project) -> None:
+    project.model("a")
+    project.write("conftest.py", "import os\nos.environ['TF_LARGE'] = os.environ['OTHER_LARGE'] = 'x' * 200_000\n")
+    finished = project.run("-k", "test_export")
+    assert finished.verdict("a")[0] == "supported", finished.text
