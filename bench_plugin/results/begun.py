@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ class BegunCells:
 
     def end(self) -> None:
         """Remove the note of this process, which computes no cell any more."""
-        self._own.unlink(missing_ok=True)
+        with suppress(OSError):  # there is none where nothing can be written
+            self._own.unlink()
 
     def take(self, nodeid: str) -> Mapping[str, Any] | None:
         """The row of a cell whose process is gone, and forget it; None where nothing was noted."""

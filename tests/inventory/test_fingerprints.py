@@ -22,7 +22,7 @@ version = { command = ["vendorcc", "--version"], pattern = '.*' }
 ADAPTER = """
 import helper
 from lib.parts import tiny
-ADAPTER = {"name": "mine", "kind": "compiler", "toolchain": "own", "operations": ["compile"], "takes": ["onnx"],
+ADAPTER = {"name": "mine", "kind": "compiler", "toolchain": "own", "operations": ["compile", "run"], "takes": ["onnx"],
            "precisions": {"fp32": ["original"]}, "needs": ["mycc"], "files": ["tables/*.json"],
            "environment": ["MY_MODE"]}
 """

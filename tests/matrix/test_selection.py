@@ -25,7 +25,7 @@ WRONG = {
     "--bench-seed=4294967296": "--bench-seed: 4294967296 is not a number from 0 to",
     "--compilers=": "--bench-compilers: '' names none; leave the option out",
     "--bench-checks=swim": "unknown check 'swim'; valid are: export, import, equivalence,",
-    "--bench-results=.": "is a folder; name a file in it",
+    "--bench-results=.": "names a folder; name a file in it",
     "--bench-results=bench.toml/rows.jsonl": "--bench-results: the folder",
     "--bench-cache=bench.toml/stages": "--bench-cache: the folder",
     "--bench-cache=": "--bench-cache: the path is empty",
@@ -284,7 +284,7 @@ def test_the_alias_of_a_precision_works_in_a_marker(project: Project) -> None:
         ('target = "moon"', "bench.toml: exclude row 1: unknown target 'moon'; valid are: local"),
         ('framework = "caffe"', "bench.toml: exclude row 1: unknown framework 'caffe'; valid are: fake"),
         ('opset = "new"', "bench.toml: exclude row 1: opset is 'new'; it takes whole numbers"),
-        ('dtype = "float16"', "bench.toml:4: exclude[1].dtype: unknown key"),
+        ('dtype = "float16"', "bench.toml:5: exclude[1].dtype: unknown key"),
     ],
 )
 def test_a_row_with_a_value_that_there_is_not_is_a_usage_error(project: Project, row: str, message: str) -> None:

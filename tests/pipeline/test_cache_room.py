@@ -178,7 +178,7 @@ def test_the_command_drops_by_size_and_age(project: Project) -> None:
         used(cache, name, ago=days * DAY)
     cache.close()
     older = project.bench("cache", "prune", "--older-days", "2.5", "--cache", str(cache.folder))
-    assert older.stdout.splitlines()[0] == "dropped 1 entries, 0.00 GB"
+    assert older.stdout.splitlines()[0] == "dropped 1 entries, 0.00 GB; 0 scratch folders of runs that are gone"
     small = project.bench("cache", "prune", "--keep-gb", "0.000002", "--json", "--cache", str(cache.folder))
     assert json.loads(small.stdout)["dropped_entries"] == 1
     assert names(cache) == {"b"}, "c was used before b"

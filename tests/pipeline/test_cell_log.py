@@ -11,7 +11,7 @@ from bench_plugin.pipeline.stages import Done
 
 def done(symptom: Symptom | None) -> Done:
     failure = None if symptom is None else Failure(Stage.EXPORT, symptom, "why")
-    return Done("key", {}, {}, {}, failure, {}, 0, cached=False)
+    return Done(key="key", failure=failure, fresh=True)
 
 
 @pytest.mark.parametrize(

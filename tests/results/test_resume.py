@@ -19,7 +19,7 @@ HEADER = {"schema": 1, "kind": "header", "run": "run-1"}
 def row(key: str, *, reusable: bool = True, status: Status = Status.SUPPORTED) -> dict[str, Any]:
     axes = {"check": "export", "model": key, "framework": "fake"}
     outcome = Outcome(status, reusable=reusable)
-    return cell_row(axes, outcome, key=key, nodeid="n", expected=None, repro=[], result="passed", settings={})
+    return cell_row(axes, outcome, key=key, nodeid="n", expected=None, repro=[], result="passed", settings={}, host="h")
 
 
 def found(path: Path, *rows: Any) -> tuple[dict[str, Outcome], list[str]]:

@@ -80,7 +80,7 @@ def test_an_outcome_comes_back_from_its_row_with_every_field() -> None:
         reusable=False,
     )  # fmt: skip
     row = cell_row(
-        AXES, outcome, key="k", nodeid="n", expected=None, repro=["r"], result="failed", settings={"seed": 1}
+        AXES, outcome, key="k", nodeid="n", expected=None, repro=["r"], result="failed", settings={"seed": 1}, host="h"
     )
     read = json.loads(json.dumps(row))
     assert outcome_of(read) == outcome
@@ -104,7 +104,7 @@ def test_what_the_machine_lacked_is_never_reusable(status: Status, symptom: Symp
 
 def test_a_row_of_an_older_version_is_not_reusable() -> None:
     outcome = Outcome(Status.SUPPORTED)
-    row = cell_row(AXES, outcome, key="k", nodeid="n", expected=None, repro=[], result="passed", settings={})
+    row = cell_row(AXES, outcome, key="k", nodeid="n", expected=None, repro=[], result="passed", settings={}, host="h")
     assert outcome_of(row).reusable
     del row["reusable"]
     assert not outcome_of(row).reusable
