@@ -80,20 +80,28 @@ class ResultsWriter:
         """Append one row completely or not at all, on a new line after an incomplete one.
 
         It is written without secrets and half characters (domain/masking.py). One that cannot be written is kept in
-        ``unwritten``.
+        ``unwritten``. Raises ValueError or TypeError for a row that JSON cannot hold, which is not kept.
         """
-        self.unwritten.append(row)
+        data = _encoded(row)
         self.flush()
+        if self.unwritten or not self._tried(data):
+            self.unwritten.append(row)
 
     def flush(self) -> None:
         """Write the rows that could not be written before, in their order."""
         while self.unwritten:
-            try:
-                self._write(self.unwritten[0])
-            except OSError as error:
-                self.trouble = error.strerror or str(error)
+            if not self._tried(_encoded(self.unwritten[0])):
                 return
             del self.unwritten[0]
+
+    def _tried(self, data: bytes) -> bool:
+        """Whether a row could be written; if not, ``trouble`` says why."""
+        try:
+            self._write(data)
+        except OSError as error:
+            self.trouble = error.strerror or str(error)
+            return False
+        return True
 
     def close(self) -> None:
         """Write what is left and give the file free, for other runs."""
@@ -118,22 +126,22 @@ class ResultsWriter:
             self._move_to(own / self._asked.name)
         self._open()
         for row in rows:
-            self._write({**row, "run": continued} if continued and row["kind"] == "header" else row, gated=free)
+            own_row = {**row, "run": continued} if continued and row["kind"] == "header" else row
+            self._write(_encoded(own_row), gated=free)
         _gate_of(self.path).write_text(opener, "utf-8")
 
     def _move_to(self, path: Path) -> None:
         if path != self._asked:
             self.path, self.occupied_by = path, run_of_file(self._asked) or "its id is not known"
 
-    def _write(self, row: Mapping[str, Any], *, gated: bool = False) -> None:
+    def _write(self, data: bytes, *, gated: bool = False) -> None:
         """Write one row, under the file's gate unless the caller holds it. Raises OSError, and leaves no part of it."""
-        data = memoryview(ENCODER.encode(clean(row)).encode() + b"\n")
         file = self._open()
         if gated:
-            _append(file, data)
+            _append(file, memoryview(data))
             return
         with _gate(self.path):
-            _append(file, data)
+            _append(file, memoryview(data))
 
     def _open(self) -> int:
         if self._file is None:
@@ -168,6 +176,11 @@ def _tidy(results: Path) -> None:
     for path in files_beside(results):
         if not in_use(path):
             archive(path, folder_of(results))
+
+
+def _encoded(row: Mapping[str, Any]) -> bytes:
+    """The line of a row. Raises ValueError or TypeError for values that JSON does not have."""
+    return ENCODER.encode(clean(row)).encode() + b"\n"
 
 
 def _append(file: int, data: memoryview) -> None:

@@ -34,10 +34,10 @@ def test_what_may_be_gone_is_computed_again_and_what_follows_from_it(project: Pr
     project.model("garbage", "export:garbage")
     first = project.run()
     assert first.verdict("crash", "import")[0] == "unverified"
-    assert {row["cell"]["model"] for row in first.rows if row.get("reusable") is False} == {"crash", "hangs", "garbage"}
+    assert {row["cell"]["model"] for row in first.rows if row.get("reusable") is False} == {"hangs", "garbage"}
     resumed, again = computed(project)
-    assert again == both("crash", "hangs", "garbage")
-    assert "6 rows reused" in resumed.text
+    assert again == both("hangs", "garbage")  # the crash came twice in fresh processes
+    assert "8 rows reused" in resumed.text
     assert resumed.code == 1 and resumed.verdict("crash") == ("ERROR", "export", "crash")
     assert len(resumed.cells("export")) == 6
 
