@@ -1,8 +1,14 @@
-"""Fixtures that tests of several rooms share: a project of a user's own, and an interpreter with numpy and onnx."""
+"""What tests of several rooms share: a project of a user's own, an interpreter with numpy and onnx, and workers.
+
+Tests of a file that share a run (a fixture of scope "module") go to one worker of pytest-xdist: with ``-n 2`` alone
+each of the workers would make that run once more.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,3 +26,24 @@ def tools_python() -> Path:
 def project(tmp_path: Path, tools_python: Path) -> Project:
     """A project in a folder of the test's own."""
     return make_project(tmp_path, tools_python)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+    """For ``--dist load``, which ``-n`` implies: as it is, but files with a shared fixture are not divided."""
+    if config.getoption("dist") != "load":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    @cache
+    def is_shared(file: str) -> bool:
+        return 'scope="module"' in (config.rootpath / file).read_text(encoding="utf-8")
+
+    class FilesWithSharedFixtures(LoadScopeScheduling):
+        """Largest files first, then all other tests, one at a time, to whichever worker is free."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return file if is_shared(file) else nodeid
+
+    return FilesWithSharedFixtures(config, log)

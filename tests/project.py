@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 FRAMEWORK = Path(__file__).parent / "fake" / "framework.py"
+# Neighbours of which a run of the fake framework has no use: they cost a fifth of a short run's processor time.
+# tests/neighbours has all of them beside the plugin.
+LEAN = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:benchmark")
 TESTS = """
 import pytest
 
@@ -114,7 +117,7 @@ class Project:
             if names and not any(one.startswith(("--bench-model", "--bench-onnx")) for one in arguments)
             else []
         )
-        fixed = ["-p", "no:cacheprovider", "--frameworks=fake", f"--bench-cache={self.folder / 'cache'}", *chosen]
+        fixed = [*LEAN, "--frameworks=fake", f"--bench-cache={self.folder / 'cache'}", *chosen]
         return [sys.executable, "-m", "pytest", "test_models.py", *fixed, *arguments]
 
     def start(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import Finished, Project, make_project
+from tests.project import LEAN, Finished, Project, make_project
 
 HEAD = "bench: configuration: "
 
@@ -26,7 +26,7 @@ def nested(tmp_path: Path, tools_python: Path) -> Project:
 
 def run(project: Project, *options: str, below: str = ".") -> Finished:
     """pytest without a file of its own, and with options whose values are arguments of their own."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--frameworks=fake", "--models=a,b", *options]
+    command = [sys.executable, "-m", "pytest", *LEAN, "--frameworks=fake", "--models=a,b", *options]
     done = project.finish(command, below=below)
     return Finished(done.returncode, done.stdout, project.rows())
 
