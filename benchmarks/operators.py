@@ -96,8 +96,9 @@ def command(folder: Path) -> list[str]:
 
 def forget_runs(cache: Path) -> None:
     """Drop what onnxruntime gave; the corpus and its truths stay."""
-    for record in (cache / "entries").glob("*/*/record.json"):
-        if json.loads(record.read_text())["stage"] == "run":
+    for record in list((cache / "entries").glob("*/*/*/record.json")):
+        _digest, _, text = record.read_text().partition("\n")
+        if json.loads(text)["stage"] == "run":
             shutil.rmtree(record.parent)
 
 
@@ -136,7 +137,7 @@ def report(tracebacks: str, figures: dict[str, list[tuple[float, float]]]) -> No
     cpu = {name: statistics.median(one for one, _ in values) for name, values in figures.items()}
     for name, values in figures.items():
         print(f"{name}: {cpu[name]:.1f} CPU s, {statistics.median(wall for _, wall in values):.1f} s wall")
-    print(f"ratio {cpu['ours'] / cpu['stock']:.2f}" + (" (at most 0.6)" if tracebacks == "no" else ""))
+    print(f"ratio {cpu['ours'] / cpu['stock']:.2f}" + (" (at most 0.65)" if tracebacks == "no" else ""))
 
 
 def compare(stock: Path, rows: Path) -> None:

@@ -90,6 +90,7 @@ class Catalog:
     def __init__(self, paths: Sequence[Path] = ()) -> None:
         self.adapters: dict[str, Adapter] = {}
         self._modules: dict[str, str] = {}
+        self._sources: dict[str, list[Source]] = {}  # of those that were asked for
         for path in _built_in():
             adapter = read_adapter(path)
             self.adapters[adapter.name] = adapter
@@ -166,7 +167,9 @@ class Catalog:
 
         They are as they were when this run began, because recipes contain their hashes.
         """
-        return [Source(one, self[one].text, self.module(one)) for one in self.used(name)]
+        if name not in self._sources:  # it is asked for before every call
+            self._sources[name] = [Source(one, self[one].text, self.module(one)) for one in self.used(name)]
+        return self._sources[name]
 
     def module(self, name: str) -> str:
         """The dotted name by which other adapters import it, also where it replaces a built-in one."""

@@ -89,7 +89,7 @@ class CompileRun:
         if fresh:
             self._end_used()
         if self._tasks.in_one_process(cell, short=True):
-            task = self._tasks.compile_and_run(cell, subject, limits, calibration=calibration)
+            task = self._tasks.compile_and_run(cell, subject, limits, calibration=calibration, short=True)
             done = self._performed(task, fresh=fresh)
             _remove(done)
             return _joined(done, done)

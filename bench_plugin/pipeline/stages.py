@@ -36,7 +36,8 @@ class CallSpec:
 
     ``arrays`` makes the arrays to send, of any shapes and dtypes; their digests go into the recipe. ``prefix`` stands
     before the names of the results. The failure of an ``optional`` call is a part of the stage's result and does not
-    fail the stage; but with one that may be gone tomorrow, the result is not stored.
+    fail the stage; but with one that may be gone tomorrow, the result is not stored. Without ``take_files`` the files
+    of its answer are left in the agent's folder, because nobody will read them.
     """
 
     operation: str
@@ -44,6 +45,7 @@ class CallSpec:
     arrays: Callable[[], Arrays] = dict
     prefix: str = ""
     optional: bool = False
+    take_files: bool = True
 
 
 @dataclass(frozen=True)
@@ -273,7 +275,7 @@ def perform(agent: Agent, task: Task, key: str = "") -> Done:
         try:
             answer = agent.call(
                 task.adapter, call.operation, dict(call.meta), arrays=call.arrays(), files=task.files,
-                limits=task.limits,
+                limits=task.limits, take_files=call.take_files,
             )  # fmt: skip
         except AgentFailure as error:
             failure = failure_of(error, task.stage)

@@ -14,7 +14,6 @@ our harness does not support the values unverified: ``harness: ...``
 
 from __future__ import annotations
 
-import os
 import shutil
 import threading
 from dataclasses import dataclass
@@ -197,12 +196,7 @@ class Operators:
 
     def _made(self, cell: Cell, backend: _Backend, data: CaseData, *, fresh: bool = False) -> CaseRun:
         """Compile the case and run it, in ``fresh`` processes if asked."""
-        path = self._scratch / f"{data.name}-{os.urandom(4).hex()}.onnx"
-        path.write_bytes(data.model)
-        try:
-            found = backend.compile_run.run(cell, of_case(data, path), backend.limits, fresh=fresh, stored=True)
-        finally:
-            path.unlink(missing_ok=True)
+        found = backend.compile_run.run(cell, of_case(data), backend.limits, fresh=fresh, stored=True)
         outputs = outputs_of(found.ran) if found.ran else []
         return CaseRun(
             failure=found.failure, outputs=outputs, seconds=found.seconds, peak=found.peak, meta=found.meta,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,12 +40,11 @@ class Built:
 class Bench:
     """One compiler with the builder of ONNX files. It must be closed after use. ``met`` is told of every failure."""
 
-    def __init__(self, parts: Parts, cell: Cell, scratch: Path, met: Callable[[Failure], None]) -> None:
+    def __init__(self, parts: Parts, cell: Cell, met: Callable[[Failure], None]) -> None:
         workspace, tasks = parts.workspace, parts.compile_tasks
         self.placement: dict[str, Any] = {}
         self._cell = cell
         self._met = met
-        self._scratch = scratch
         self._compile_run = CompileRun(parts.pool, tasks, name="properties")
         self._limits = Limits(SECONDS, int(workspace.toolchains.memory_gb(tasks.toolchain(cell)) * GIB))
         self._pool = parts.pool
@@ -86,12 +84,7 @@ class Bench:
         return self._wrong(graph, str(Stage.COMPARE), str(Symptom.MISMATCH), verdict.reason, "")
 
     def _ran(self, case: CaseData, *, fresh: bool) -> CompiledRun:
-        path = self._scratch / f"{GENERATED}-{os.urandom(4).hex()}.onnx"
-        path.write_bytes(case.model)
-        try:
-            return self._compile_run.run(self._cell, of_case(case, path), self._limits, fresh=fresh)
-        finally:
-            path.unlink(missing_ok=True)
+        return self._compile_run.run(self._cell, of_case(case), self._limits, fresh=fresh)
 
     def build(self, graph: Graph) -> Built:
         """The graph as a case with its float64 reference."""

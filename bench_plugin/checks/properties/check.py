@@ -15,7 +15,6 @@ nothing could be compared                        unverified
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +25,6 @@ from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Outcome, Stage, Status, Symptom
-from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.generation.catalogue import GRAPHS
 from bench_plugin.generation.graphs import Graph
 from bench_plugin.generation.search import (
@@ -67,15 +65,13 @@ class Properties:
     def run(self, request: Request) -> Outcome:
         """Search the cell's graphs for failures of the compiler. A missing environment is an outcome."""
         cell, log = request.cell, CellLog(self._parts.versions(request.cell))
-        scratch = scratch_folder("properties")
-        bench = Bench(self._parts, cell, scratch, log.depends_on)
+        bench = Bench(self._parts, cell, log.depends_on)
         try:
             return self._searched(request, log, bench)
         except EnvironmentMissing as missing:
             return log.outcome(Status.NOT_PROVIDED, str(missing))
         finally:
             bench.close()
-            shutil.rmtree(scratch, ignore_errors=True)
 
     def _searched(self, request: Request, log: CellLog, bench: Bench) -> Outcome:
         from bench_plugin.generation import strategies

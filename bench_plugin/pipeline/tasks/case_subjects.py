@@ -19,13 +19,13 @@ from bench_plugin.reach.processes.given_files import GivenFile
 PORT = {"layout": "", "dtype": "", "shape": []}
 
 
-def of_case(data: CaseData, path: Path) -> Subject:
-    """The subject of a case whose ONNX file is at ``path``; its inputs [...] are those of a single run."""
+def of_case(data: CaseData) -> Subject:
+    """The subject of a case, whose ONNX file is in memory; its inputs [...] are those of a single run."""
     arrays, values = given_arrays(data)
     rows = [{**PORT, **row} for row in data.row["inputs"]]
     inputs = InputSet(ArraySet(lambda: arrays), {}, batched=False, once=True, values=values)
     binding = _binding(data.row["inputs"], arrays)
-    file = GivenFile(path, hashlib.sha256(data.model).hexdigest())
+    file = GivenFile(Path(f"{data.name}.onnx"), hashlib.sha256(data.model).hexdigest(), data=data.model)
     return Subject(data.name, {"model.onnx": file}, rows, data.row["outputs"], binding, "", inputs)
 
 

@@ -49,11 +49,15 @@ class CompileTasks:
 
     def compile_and_run(
         self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None,
-        inputs: InputSet | None = None,
+        inputs: InputSet | None = None, short: bool = False,
     ) -> Task:  # fmt: skip
-        """The task that compiles and runs in one process, for compilers without an artefact."""
+        """The task that compiles and runs in one process, for compilers without an artefact.
+
+        The artefact of a ``short`` subject, if there is one, stays with that process: nobody else reads it.
+        """
         given = inputs or subject.inputs
-        calls = [self._compile_call(cell, subject, calibration), *self._run_calls(cell, subject, given)]
+        compiled = replace(self._compile_call(cell, subject, calibration), take_files=not short)
+        calls = [compiled, *self._run_calls(cell, subject, given)]
         task = self._compiled(cell, subject, limits, calls, calibration)
         return replace(task, parts={**task.parts, **given.parts})
 

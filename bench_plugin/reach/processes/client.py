@@ -131,6 +131,7 @@ class Agent:
     _next: int = 0
     _loaded: dict[str, bytes] = field(default_factory=dict)
     _looked: float = 0.0
+    _bounded: float = 0.0  # when the log was bounded last, on the monotonic clock
     memory_limit: int = 0
     given: GivenFiles | None = None
 
@@ -149,10 +150,11 @@ class Agent:
 
     def call(
         self, adapter: str, operation: str, meta: Mapping[str, Any], *, arrays: Arrays | None = None,
-        files: Mapping[str, Path | GivenFile] | None = None, limits: Limits,
+        files: Mapping[str, Path | GivenFile] | None = None, limits: Limits, take_files: bool = True,
     ) -> Answer:  # fmt: skip
         """Run one operation of an adapter; ``arrays`` have any shapes and dtypes.
 
+        The files of the answer are left where they are, to be removed by the next call, unless ``take_files``.
         Raises AgentFailure when the operation fails, exceeds the limits or changes its input files, when a file is not
         what is stated of it, or the agent is lost.
         """
@@ -178,7 +180,7 @@ class Agent:
             check_reply(adapter, operation, answer.said, list(received), list(answer.files))
         except Malformed as error:
             raise self._failed("harness", str(error)) from error
-        fetched = self._fetched(answer.files, limits, where)
+        fetched = self._fetched(answer.files, limits, where) if take_files else {}
         return Answer(answer.said, received, fetched, {**answer.seconds, "call": elapsed}, answer.peak, str(self.log))
 
     def versions(self, adapter: str, limits: Limits) -> dict[str, str]:
@@ -238,7 +240,7 @@ class Agent:
     def _put(self, given: Path | GivenFile, limits: Limits) -> dict[str, str]:
         """Send the content of a file to an agent that does not share our files."""
         file = GivenFile(given) if isinstance(given, Path) else given
-        data = file.path.read_bytes()
+        data = file.path.read_bytes() if file.data is None else file.data
         digest = hashlib.sha256(data).hexdigest()
         if file.sha256 not in ("", digest):
             text = f"{file.path}: the file changed while the run was at work"
@@ -289,8 +291,8 @@ class Agent:
         self._next += 1
         deadline = Deadline(limits.seconds)
         self.stage = None
+        self._bound_log()
         self._looked = time.monotonic()
-        bound_log(self.log)
         try:
             self.channel.send(kind, self._next, dict(meta), arrays or [], seconds=limits.seconds)
         except TimeoutError:
@@ -351,11 +353,18 @@ class Agent:
         if now - self._looked < POLL_SECONDS:
             return
         self._looked = now
-        bound_log(self.log)
+        self._bound_log()
         used = self.process.resident() if limits.memory_bytes else 0
         if used > limits.memory_bytes > 0:
             text = f"the agent used {used / 2**20:.0f} MiB, the limit is {limits.memory_bytes / 2**20:.0f} MiB"
             raise self._lost("out-of-memory", text, self.stage)
+
+    def _bound_log(self) -> None:
+        """Bound the log, at most once in POLL_SECONDS, however short the calls are."""
+        now = time.monotonic()
+        if now - self._bounded >= POLL_SECONDS:
+            self._bounded = now
+            bound_log(self.log)
 
     def _too_long(self, error: TooLong, limits: Limits) -> AgentFailure:
         """The failure of a frame that was refused before its bytes were taken."""

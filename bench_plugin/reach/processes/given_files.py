@@ -26,6 +26,7 @@ KEPT_SETS = 64
 CHUNK = 1 << 20
 FICLONE = 0x40049409  # ioctl_ficlonerange(2): a copy that shares its blocks until one of the two is written
 MODEL = ".onnx"
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # no link, and no FIFO that waits for a writer
 
 
 class NotAsStated(BenchError):
@@ -37,12 +38,14 @@ class GivenFile:
     """A file for a call.
 
     ``sha256`` is what its content must be, empty where it is not known yet. ``beside`` gives the same for files with
-    external weights, by their paths relative to the folder of ``path``.
+    external weights, by their paths relative to the folder of ``path``. ``data`` is the content of a file that exists
+    only in memory, such as a small generated model, with its ``sha256`` stated; nothing is read from ``path`` then.
     """
 
     path: Path
     sha256: str = ""
     beside: Mapping[str, str] = field(default_factory=dict)
+    data: bytes | None = None
 
     @property
     def content(self) -> str:
@@ -91,6 +94,15 @@ class Copies:
     def changed(self) -> str:
         """The name of the first copy whose content is not what it was, read again; empty where all are unchanged."""
         return next((str(one.path) for one in self._copies if _read_again(self._folder / one.path) != one.sha256), "")
+
+    def remove(self) -> None:
+        """Remove the copies with their folder. Most sets are one file, which takes two calls of the system."""
+        try:
+            for copy in self._copies:
+                os.unlink(self._folder / copy.path)
+            os.rmdir(self._folder)
+        except OSError:  # there are more folders, or an adapter has put something there
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class GivenFiles:
@@ -145,8 +157,7 @@ class GivenFiles:
         while len(self._kept) > 1 and (
             len(self._kept) > KEPT_SETS or sum(copies.size for copies in self._kept.values()) > self._kept_bytes
         ):
-            key, _ = self._kept.popitem(last=False)
-            shutil.rmtree(self._folder / key, ignore_errors=True)
+            self._kept.popitem(last=False)[1].remove()
 
 
 def _copied(given: Mapping[str, GivenFile], folder: Path) -> tuple[dict[str, GivenFile], list[Copy]]:
@@ -156,7 +167,7 @@ def _copied(given: Mapping[str, GivenFile], folder: Path) -> tuple[dict[str, Giv
     folder.mkdir(parents=True)
     for name, one in given.items():
         place = _inside(name)
-        copies.append(_copy(one.path, folder, place, one.sha256))
+        copies.append(_copy(one.path, folder, place, one.sha256, one.data))
         own, stated = copies[-1].sha256, one.beside
         if not one.sha256 and one.path.suffix == MODEL:
             there = [where for where in _locations(folder / place) if (one.path.parent / where).is_file()]
@@ -165,15 +176,17 @@ def _copied(given: Mapping[str, GivenFile], folder: Path) -> tuple[dict[str, Giv
         for where in sorted(stated):
             copies.append(_copy(one.path.parent / where, folder, place.parent / _inside(where), stated[where]))
             beside[where] = copies[-1].sha256
-        found[name] = GivenFile(one.path, own, beside)
+        found[name] = GivenFile(one.path, own, beside, one.data)
     return found, copies
 
 
-def _copy(source: Path, folder: Path, place: Path, stated: str) -> Copy:
+def _copy(source: Path, folder: Path, place: Path, stated: str, data: bytes | None = None) -> Copy:
+    """Copy a file, or write its ``data``, to ``place`` below a folder that exists. Raises OSError, NotAsStated."""
     target = folder / place
-    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.parent != folder:
+        target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        sha256, size = _copied_and_hashed(source, target)
+        sha256, size = _copied_and_hashed(source, target) if data is None else _written(data, target)
     except FileNotFoundError as error:
         raise NotAsStated(f"{source} was removed while the run was at work") from error
     if stated and sha256 != stated:
@@ -201,11 +214,29 @@ def _copied_and_hashed(source: Path, target: Path) -> tuple[str, int]:
     return found.hexdigest(), size
 
 
+def _written(data: bytes, target: Path) -> tuple[str, int]:
+    """Write a new file that is not to be changed; its digest and its size in bytes."""
+    with open(target, "xb", buffering=0) as file:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[file.write(rest) :]
+        os.fchmod(file.fileno(), 0o444)
+    return hashlib.sha256(data).hexdigest(), len(data)
+
+
 def _read_again(path: Path) -> str:
+    """The digest of a file's content; empty for a link, and for what cannot be read as a file."""
+    found = hashlib.sha256()
     try:
-        return "" if path.is_symlink() else digest(path)
+        descriptor = os.open(path, READ)
+        try:
+            while chunk := os.read(descriptor, CHUNK):
+                found.update(chunk)
+        finally:
+            os.close(descriptor)
     except OSError:
         return ""
+    return found.hexdigest()
 
 
 def _inside(name: str) -> Path:

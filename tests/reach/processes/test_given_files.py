@@ -189,3 +189,30 @@ def test_large_copies_are_dropped(tmp_path: Path) -> None:
         path.write_text(str(number) * 10)
         made.append(given.place({"model": path}).paths["model"])
     assert [path.exists() for path in made] == [False, True, True]
+
+
+def test_a_file_in_memory_is_placed_like_any_other(tmp_path: Path) -> None:
+    given = GivenFiles(tmp_path / "given")
+    stated = GivenFile(Path("absent.onnx"), hashlib.sha256(b"in memory").hexdigest(), data=b"in memory")
+    copies = given.place({"model.onnx": stated})
+    path = copies.paths["model.onnx"]
+    assert path.read_bytes() == b"in memory" and path.stat().st_mode & 0o777 == 0o444 and not copies.changed()
+    assert given.place({"model.onnx": stated}) is copies
+    path.chmod(0o644)
+    path.write_bytes(b"changed")
+    assert copies.changed() == "model.onnx"
+
+
+def test_a_file_in_memory_must_be_what_is_stated(tmp_path: Path) -> None:
+    stated = GivenFile(Path("absent.onnx"), hashlib.sha256(b"other").hexdigest(), data=b"in memory")
+    with pytest.raises(NotAsStated, match=r"absent\.onnx: the file changed"):
+        GivenFiles(tmp_path / "given").place({"model.onnx": stated})
+
+
+def test_dropped_copies_go_with_what_an_adapter_put_beside_them(tmp_path: Path, file: GivenFile) -> None:
+    given = GivenFiles(tmp_path / "given", kept_bytes=1)
+    folder = given.place({"model.onnx": file}).paths["model.onnx"].parent
+    (folder / "beside").mkdir()
+    other = GivenFile(Path("other.onnx"), hashlib.sha256(b"other").hexdigest(), data=b"other")
+    given.place({"model.onnx": other})
+    assert not folder.exists()
