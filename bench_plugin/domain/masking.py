@@ -110,7 +110,13 @@ def _valued(key: Any, value: Any) -> Any:
     """The value of a key of a table."""
     if key in STRUCTURE:
         return _escaped(value)
-    return MASK if value and isinstance(value, str) and isinstance(key, str) and KEY.fullmatch(key) else clean(value)
+    secret = value and isinstance(value, str) and isinstance(key, str) and _names_a_secret(key)
+    return MASK if secret else clean(value)
+
+
+@lru_cache(maxsize=1 << 12)  # the same names stand in every row
+def _names_a_secret(key: str) -> bool:
+    return KEY.fullmatch(key) is not None
 
 
 def _escaped(value: Any) -> Any:
