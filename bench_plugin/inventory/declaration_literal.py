@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.agent.declaration import literal_of
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.records import Place, key_text
 
 NAME = "ADAPTER"
+HEAD = re.compile(r"\A.*?^ADAPTER\b.*?^\}$", re.MULTILINE | re.DOTALL)  # up to the end of the literal
 LARGEST = 2**63  # whole numbers stay below it, as in TOML
 
 
@@ -30,7 +31,7 @@ def read_literal(path: Path, source: bytes, *, checked: bool = True) -> dict[str
     Raises UsageError that names the file, the line and the key.
     """
     try:
-        literal = literal_of(source.decode(), checked=checked)
+        literal = _literal_of(source.decode(), checked=checked)
         if checked:
             _check(literal, (NAME,))
         value: dict[str, Any] = ast.literal_eval(literal)
@@ -41,6 +42,20 @@ def read_literal(path: Path, source: bytes, *, checked: bool = True) -> dict[str
     except (SyntaxError, ValueError) as error:
         raise UsageError(f"{path}: the adapter cannot be read: {error}") from error
     return value
+
+
+def _literal_of(source: str, *, checked: bool) -> ast.Dict:
+    """The literal in a file's syntax tree. If not ``checked``, the rest of the file after it is not parsed.
+
+    Raises SyntaxError for a file that is not Python, ValueError for one without a literal.
+    """
+    head = None if checked else HEAD.match(source)
+    for node in ast.parse(head[0] if head else source).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        value = getattr(node, "value", None)
+        if isinstance(value, ast.Dict) and any(isinstance(to, ast.Name) and to.id == "ADAPTER" for to in targets):
+            return value
+    raise ValueError("it has no top-level ADAPTER = {...} literal")
 
 
 def _check(node: ast.expr, place: Place) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench_plugin.agent.contract import OPERATIONS
-from bench_plugin.agent.declaration import declaration_of
 from bench_plugin.inventory.adapters import BUILT_IN
+from bench_plugin.inventory.declaration_literal import read_literal
 
 PACKAGE = "bench_plugin.adapters."
 FILES = sorted(path for path in BUILT_IN.rglob("*.py") if path.name != "__init__.py")
@@ -35,11 +36,15 @@ def test_adapters_are_found() -> None:
     assert "frameworks.pytorch" in MODULES
 
 
+def declared(path: Path) -> dict[str, Any]:
+    return read_literal(path, path.read_bytes())
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_what_an_adapter_imports_is_what_it_uses(path: Path) -> None:
     text = path.read_text("utf-8")
-    names = {declaration_of(MODULES[module].read_text("utf-8"))["name"] for module in imported(ast.parse(text))}
-    assert names == set(declaration_of(text).get("uses", []))
+    names = {declared(MODULES[module])["name"] for module in imported(ast.parse(text))}
+    assert names == set(declared(path).get("uses", []))
     assert 'import_module("bench_' not in text
 
 
@@ -50,7 +55,7 @@ def test_an_operation_takes_the_record_that_the_contract_has_for_it(path: Path) 
     adapter = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Adapter")
     methods = {node.name: node for node in adapter.body if isinstance(node, ast.FunctionDef)}
     own = next((node for node in tree.body if isinstance(node, ast.Assign) and _named(node, "CALLS")), None)
-    for operation in declaration_of(text)["operations"]:
+    for operation in declared(path)["operations"]:
         _, call = methods[operation].args.args
         assert call.annotation is not None and methods[operation].returns is not None
         wanted = OPERATIONS[operation] if own is None else ast.unparse(own.value.values[0])  # type: ignore[attr-defined]

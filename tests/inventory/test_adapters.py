@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from bench_plugin.agent.declaration import declaration_of
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.inventory.adapters import BUILT_IN, read_adapter
+from bench_plugin.inventory.declaration_literal import read_literal
 
 OWN = [path for path in sorted(BUILT_IN.rglob("*.py")) if not path.name.startswith("_")]
 
 
 @pytest.mark.parametrize("path", OWN, ids=[path.stem for path in OWN])
 def test_the_literal_is_the_same_however_far_the_file_is_read(path: Path) -> None:
-    source = path.read_text()
-    assert declaration_of(source, checked=False) == declaration_of(source)
+    source = path.read_bytes()
+    assert read_literal(path, source, checked=False) == read_literal(path, source)
 
 
 def test_a_mistake_behind_the_literal_of_a_users_adapter_is_named(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ A few rounds by default; ``--nightly`` does as many as docs/faults.md says. A se
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -54,29 +55,27 @@ def verdicts(rows: list[dict[str, Any]]) -> Verdicts:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory, tools_python: Path) -> tuple[Verdicts, float]:
-    """The verdicts of a run that nothing disturbed, and its wall-clock seconds."""
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, tools_python: Path) -> Verdicts:
+    """The verdicts of a run that nothing disturbed."""
     project = disturbed_project(tmp_path_factory.mktemp("undisturbed") / "project", tools_python)
-    began = time.monotonic()
     finished = project.run("-q")
-    seconds = time.monotonic() - began
     assert finished.code == 1 and len(verdicts(project.rows())) == 2 * len(MODELS), finished.text
-    return verdicts(project.rows()), seconds
+    return verdicts(project.rows())
 
 
-def test_a_random_kill_and_a_resumed_run(
-    tmp_path: Path, tools_python: Path, undisturbed: tuple[Verdicts, float], seed: int
-) -> None:
-    expected, seconds = undisturbed
+def test_a_random_kill_and_a_resumed_run(tmp_path: Path, tools_python: Path, undisturbed: Verdicts, seed: int) -> None:
     chance = random.Random(seed)
     project = disturbed_project(tmp_path / "project", tools_python)
     process = project.start("-q")
-    time.sleep(chance.uniform(0.1, 1.0) * seconds)
+    rows = chance.randrange(len(undisturbed))  # the moment: when so many cells have their rows
+    while sum(row["kind"] == "cell" for row in whole_rows(project)) < rows:
+        assert process.poll() is None, "the run was over before the moment of the kill"
+        time.sleep(0.005)
     kind = KINDS[seed % len(KINDS)]
     killed = kill_one(process, kind, chance)
     text, _ = process.communicate(timeout=120)
     resumed = project.run("-q", "--bench-resume")
-    assert verdicts(project.rows()) == expected, f"{kind} killed: {killed}\n{text}\n{resumed.text}"
+    assert verdicts(project.rows()) == undisturbed, f"{kind} killed: {killed}\n{text}\n{resumed.text}"
     assert resumed.code == 1, resumed.text
     assert until(lambda: not processes_of(tmp_path)), f"{kind} killed: {processes_of(tmp_path)} are left"
     left = sorted(path.name for path in (tmp_path / "project/root/scratch").glob("run-*"))
@@ -86,12 +85,12 @@ def test_a_random_kill_and_a_resumed_run(
 def test_two_runs_beside_one_that_refreshes(
     tmp_path: Path,
     tools_python: Path,
-    undisturbed: tuple[Verdicts, float],
+    undisturbed: Verdicts,
     seed: int,
     pytestconfig: pytest.Config,
 ) -> None:
     models = tuple(MODELS) if pytestconfig.getoption("--nightly") else FEW
-    expected = {cell: verdict for cell, verdict in undisturbed[0].items() if cell[0] in models}
+    expected = {cell: verdict for cell, verdict in undisturbed.items() if cell[0] in models}
     assert len(expected) == 2 * len(models)
     project = disturbed_project(tmp_path / "project", tools_python, models)
     if seed % 2:
@@ -119,21 +118,33 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def kill_one(process: subprocess.Popen[str], kind: str, chance: random.Random) -> str:
-    """Kill pytest, its guardian or one of its agents, if there is one; returns the command line of what was killed."""
-    pids = {"pytest": [process.pid], "guardian": [], "agent": []}
-    for pid in descendants(process.pid):
-        line = command_of(pid)
-        if "guardian.py" in line:
-            pids["guardian"].append(pid)
-        elif "--folder" in line and ".pyz" in line:
-            pids["agent"].append(pid)
-    if not pids[kind]:
-        return "nothing, because the run had none at that moment"
-    pid = chance.choice(sorted(pids[kind]))
+    """Kill pytest, its guardian or one of its agents as soon as there is one; returns the command line of it.
+
+    It is an error if the run ends first: then nothing was disturbed.
+    """
+    while not (pids := pids_of(process, kind)):
+        assert process.poll() is None, f"the run was over before it had a {kind} to kill"
+        time.sleep(0.01)
+    pid = chance.choice(pids)
     line = command_of(pid)
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     return line
+
+
+def whole_rows(project: Project) -> list[dict[str, Any]]:
+    """The rows of a run that is at work, without a last line that is being written."""
+    path = project.folder / "reports/results.jsonl"
+    text = path.read_text() if path.exists() else ""
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def pids_of(process: subprocess.Popen[str], kind: str) -> list[int]:
+    """The processes of a run that are of this kind; a guardian forks a keeper for each agent, which counts as one."""
+    if kind == "pytest":
+        return [process.pid] if process.poll() is None else []
+    marks = {"guardian": ("guardian.py",), "agent": ("--folder", ".pyz")}[kind]
+    return sorted(pid for pid in descendants(process.pid) if all(mark in command_of(pid) for mark in marks))
 
 
 def processes_of(folder: Path) -> list[str]:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.pipeline.cache.leases import opened_lock
+from bench_plugin.reach.lock_holder import Holder, holder_of, release, sign, taken
 
 SHORTEST, LONGEST = 0.001, 0.05  # seconds between two looks at a lock
-COMMAND = 200  # characters of a command line that a message shows
 
 
 class LockCancelled(BenchError):
@@ -37,27 +33,6 @@ class Patience:
     stopped: float = 10.0
     longest: float = 900.0
     ending: float = 1.0
-
-
-@dataclass(frozen=True)
-class Holder:
-    """The process that holds a lock."""
-
-    pid: int
-    command: str
-
-    @property
-    def stopped(self) -> bool:
-        """Whether it is stopped, by a signal or by a debugger (proc(5), /proc/PID/stat)."""
-        try:
-            text = Path(f"/proc/{self.pid}/stat").read_text("utf-8", "replace")
-        except OSError:
-            return False  # it has ended in this moment, or runs in another container
-        return text.rpartition(")")[2].split()[0] in ("T", "t")
-
-    def __str__(self) -> str:
-        state = ", which is stopped" if self.stopped else ""
-        return f"process {self.pid} ({self.command}){state}" if self.pid else "another process"
 
 
 class RecipeLocks:
@@ -79,8 +54,8 @@ class RecipeLocks:
             try:
                 file = stack.enter_context(opened_lock(self._folder / f"{key[:2]}.{key[:16]}"))
                 if self._acquired(file, what):
-                    stack.callback(_release, file)
-                    _sign(file)
+                    stack.callback(release, file)
+                    sign(file)
             except OSError as error:
                 failed(error)  # nothing can be stored in this folder, so two runs cannot share a result either
             yield
@@ -94,19 +69,19 @@ class RecipeLocks:
         ending = self._ending.is_set()
         longest = self._patience.ending if ending else self._patience.longest
         began, pause, said = time.monotonic(), SHORTEST, False
-        while not _locked(file):
+        while not taken(file):
             if not ending and self._ending.wait(pause):
-                raise LockCancelled(f"the run ends while it waits for {what}, which {_holder(file)} makes")
+                raise LockCancelled(f"the run ends while it waits for {what}, which {holder_of(file)} makes")
             if ending:
                 time.sleep(pause)
             pause = min(pause * 2, LONGEST)
             waited = time.monotonic() - began
             if not said and waited >= self._patience.say:
                 said = True
-                self._note(f"cache: {_waiting(what, _holder(file), self._patience)}")
-            if waited >= longest or (waited >= self._patience.stopped and _holder(file).stopped):
+                self._note(f"cache: {_waiting(what, holder_of(file), self._patience)}")
+            if waited >= longest or (waited >= self._patience.stopped and holder_of(file).stopped):
                 self._note(
-                    f"cache: {what}: {_holder(file)} has not made it in {waited:.0f} s; this run makes it itself"
+                    f"cache: {what}: {holder_of(file)} has not made it in {waited:.0f} s; this run makes it itself"
                 )
                 return False
         return True
@@ -115,34 +90,3 @@ class RecipeLocks:
 def _waiting(what: str, holder: Holder, patience: Patience) -> str:
     most = patience.stopped if holder.stopped else patience.longest
     return f"{what} is being made by {holder}; this run waits for it, at most {most:.0f} s, then makes it itself"
-
-
-def _locked(file: IO[bytes]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _sign(file: IO[bytes]) -> None:
-    """Write into the lock's file who holds it, for those who wait."""
-    program = Path(sys.argv[0])
-    name = program.parent.name if program.name == "__main__.py" else program.name  # python -m pytest
-    command = " ".join([name, *sys.argv[1:]])[:COMMAND].encode("ascii", "backslashreplace").decode()
-    with suppress(OSError):  # on a full disk the waiting run cannot say for whom it waits
-        os.pwrite(file.fileno(), json.dumps([os.getpid(), command]).encode("ascii"), 0)
-
-
-def _release(file: IO[bytes]) -> None:
-    with suppress(OSError):
-        os.ftruncate(file.fileno(), 0)
-    fcntl.flock(file, fcntl.LOCK_UN)  # closing is not enough when a forked process has the file as well
-
-
-def _holder(file: IO[bytes]) -> Holder:
-    try:
-        pid, command = json.loads(os.pread(file.fileno(), 4096, 0))
-    except (OSError, ValueError):  # it has taken or released the lock in this moment
-        return Holder(0, "")
-    return Holder(int(pid), str(command))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from bench_plugin.domain.errors import EnvironmentMissing
+from bench_plugin.reach.lock_holder import holder_of, release, sign, taken
 
 PATIENCE = 1800.0  # seconds: the largest toolchain takes some minutes over a slow network
 ASK_EVERY = 0.2
@@ -27,39 +27,24 @@ def maker_lock(
     ``patience`` seconds. Raises EnvironmentMissing when it takes longer or when ``cancelled`` is set, OSError when the
     file cannot be opened.
     """
-    with path.open("a+", encoding="ascii", errors="replace") as file:
-        if not _taken(file):
-            holder = _holder(file)
-            progress(f"waiting for another run that makes {what} ({holder})")
-            _wait(file, what, holder, cancelled, patience)
-        file.seek(0)
-        file.truncate()
-        file.write(f"{os.getpid()}\n")
-        file.flush()
-        yield
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), "r+b") as file:
+        if not taken(file):
+            progress(f"waiting for another run that makes {what}: {holder_of(file)}")
+            _wait(file, what, cancelled, patience)
+        sign(file)
+        try:
+            yield
+        finally:
+            release(file)
 
 
-def _wait(file: IO[str], what: str, holder: str, cancelled: threading.Event, patience: float) -> None:
+def _wait(file: IO[bytes], what: str, cancelled: threading.Event, patience: float) -> None:
     end = time.monotonic() + patience
-    while not _taken(file):
+    while not taken(file):
         if cancelled.wait(ASK_EVERY):
             raise EnvironmentMissing(f"{what} is not made: the run is ending")
         if time.monotonic() >= end:
             raise EnvironmentMissing(
-                f"{what} is not made: another run ({_holder(file)}) has been at it for more than {patience:g} s; "
+                f"{what} is not made: {holder_of(file)} has been at it for more than {patience:g} s; "
                 "if that process is stopped or hangs, end it and run again"
             )
-
-
-def _taken(file: IO[str]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _holder(file: IO[str]) -> str:
-    file.seek(0)
-    number = file.read(20).strip()
-    return f"process {number}" if number.isdecimal() else "an unknown process"
