@@ -17,7 +17,8 @@ from bench_plugin.results.expectations import NOT_ANALYSED, Expectation
 from bench_plugin.results.signature import Signature, signature_of, three_digits
 
 SEEN = 120  # characters of the observed message in the comment
-HEADER = re.compile(r"^\s*\[\[expectation\]\]", re.MULTILINE)
+HEADER = re.compile(r"^[ \t]*\[\[expectation\]\]", re.MULTILINE)
+COMMENT = re.compile(r"(?:^[ \t]*#.*\n)+\Z", re.MULTILINE)  # lines of comment up to a header
 SIGNATURES = ("signature", "needed")
 
 
@@ -77,11 +78,18 @@ def _lines(signature: Signature) -> dict[str, str]:
 
 
 def _place(row: Expectation) -> tuple[str, int, int]:
-    """The text of the row's file, and where the row begins and ends in it."""
+    """The text of the row's file, and where the row begins and ends in it.
+
+    It begins with the blank lines above it and, but for the first row, with the comment that stands directly above it.
+    """
     text = row.path.read_text("utf-8")
-    starts = [match.start() for match in HEADER.finditer(text)]
+    starts: list[int] = []
+    for found in HEADER.finditer(text):
+        above = COMMENT.search(text, starts[-1] if starts else 0, found.start())
+        starts.append(above.start() if above and starts else found.start())
     if row.number > len(starts):
         raise UsageError(f"{row.path}: rows are not written as [[expectation]]; change row {row.number} by hand")
+    starts = [len(text[:start].rstrip()) + 1 if text[:start].strip() else start for start in starts]
     end = starts[row.number] if row.number < len(starts) else len(text)
     return text, starts[row.number - 1], end
 

@@ -10,8 +10,8 @@ from bench_plugin.domain.messages import LONGEST, matches, normalised, useful_li
 
 ONNXRUNTIME = (
     "InvalidGraph: [ONNXRuntimeError] : 10 : INVALID_GRAPH : Load model from {path} failed:This is an invalid model. "
-    'In Node, ("", Attention, "", -1) : ("Q": tensor(float16),"K": tensor(float16),) -> ("Y": tensor(float16),) , Error '
-    "Unrecognized attribute: left_window_size for operator Attention"
+    'In Node, ("", Attention, "", -1) : ("Q": tensor(float16),"K": tensor(float16),) -> ("Y": tensor(float16),) , Er'
+    "ror Unrecognized attribute: left_window_size for operator Attention"
 )
 MLIR = (
     'Could not translate MLIR to FlatBuffer.<unknown>:0: error: loc(callsite(fused["MatMul:", "model_4/Y/MatMul@x_9"] '
