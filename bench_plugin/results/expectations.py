@@ -240,10 +240,12 @@ def _read(path: Path) -> list[Expectation]:
 
 def _row(path: Path, number: int, row: Any) -> Expectation:
     said = row.signature or row.message
+    if row.symptom != Symptom.CRASH:  # whose exit code is no number that varies; a person may paste any other message
+        said = normalised(said) if said else ""
     return Expectation(
         selector_of(row), row.stage, row.symptom, row.reason.strip(), row.link,
         tuple(Requirement(text) for text in texts(row.when)), path, number,
-        Signature(normalised(said) if said else "", row.needed), tuple(sorted(row.operators)),
+        Signature(said, row.needed), tuple(sorted(row.operators)),
         path.parent / row.example if row.example else None,
     )  # fmt: skip
 
