@@ -60,7 +60,7 @@ class Signature:
             return True
         if self.needed is not None:
             return found.needed is not None and found.needed <= BAND * self.needed
-        return found.needed is None and matches(self.text, found.text)
+        return matches(self.text, found.text)
 
 
 def three_digits(value: float) -> str:
