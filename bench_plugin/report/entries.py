@@ -14,8 +14,9 @@ from bench_plugin.report.statuses import FAILED, PROGRESS, severity
 class Entry:
     """``error`` is E against the float64 reference; ``converted`` what older grids called supported.
 
-    ``result`` is what pytest said: passed, failed, xfailed, skipped; empty where there was no item. ``expected`` is the
-    cause of a known failure, empty for every other cell.
+    ``result`` is what pytest said: passed, failed, xfailed, skipped; empty where there was no item. ``unverified`` is
+    the kind of an unverified cell; ``expected`` and ``link`` are the cause of a known failure, empty for every other
+    cell.
     """
 
     status: str
@@ -37,6 +38,8 @@ class Entry:
     cached: bool = False
     placement: Mapping[str, Any] | None = None
     artefacts: Mapping[str, Any] | None = None
+    unverified: str = ""
+    link: str = ""
 
     @property
     def unconfirmed(self) -> bool:
@@ -80,6 +83,8 @@ def entry(row: Mapping[str, Any]) -> Entry:
         cached=bool(row.get("stages_cached")),
         placement=row.get("placement") or {},
         artefacts=row.get("artefacts") or {},
+        unverified=row.get("unverified") or "",
+        link=expected.get("link", ""),
     )
 
 
