@@ -37,7 +37,7 @@ TOKEN = re.compile(
     (?P<module>(?<=module\ named\ )(?P<q>['"`]).*?(?P=q))
   | (?P<url>\bhttps?://\S+)
   | (?P<quotedpath>(?P<r>['"`])(?:~|\.{{1,2}})?/[^'"`\n]*(?P=r))
-  | (?P<path>(?<![\w.)\]}}</]) (?:{PATH}))
+  | (?P<path>(?<![\w.)\]}}</\#]) (?:{PATH}))
   | (?P<temporary>\btmp[a-z0-9_]{{8}}(?![A-Za-z0-9]))
   | (?P<address>\b0x[0-9a-fA-F]+\b)
   | (?P<digest>(?<![\w.])(?=[a-f-]*[0-9])(?=[0-9-]*[a-f])[0-9a-f]{{8,}}(?:-[0-9a-f]{{4,}})*(?!\w))

@@ -50,6 +50,7 @@ def test_words_stay_whole(text: str) -> None:
         ("at 0x7ffe12 of /home/me/a_b/c.py:17: bad", "at # of PATH:#: bad"),
         ("cannot open '/tmp/my dir/x.onnx' or ~/y.onnx or C:\\t\\z.dll", "cannot open 'PATH' or PATH or PATH"),
         ("made tmpab12_x9z for 0128c042 and 550e8400-e29b-41d4-a716-446655440000", "made PATH for # and #"),
+        ("op [functional_1/dense_1/Gelu/Erfc: Erfc]", "op [functional_#/dense_#/Gelu/Erfc: Erfc]"),
         ("graph test_cumsum_1d: 3 nodes", "graph CASE: # nodes"),
         ("matmul_helper.h:142 Compute left", "matmul_helper.h:# Compute left"),
         ("dtype=(float32, 3) of f(Tensor, 2)", "dtype=(float32, #) of f(Tensor, #)"),

@@ -164,6 +164,16 @@ def test_of_several_rows_that_select_a_cell_the_one_that_covers_its_failure_has_
 
 
 @pytest.mark.parametrize(
+    ("row", "unsigned"),
+    [(ROW, True), (f'{ROW}signature = "x"\n', False), (f"{MISMATCH}needed = 2\n", False), (MISMATCH, True),
+     (ROW.replace("exception", "timeout"), False), (ROW.replace("exception", "out-of-memory"), False)],
+)  # fmt: skip
+def test_rows_that_could_have_a_signature_and_have_none(tmp_path: Path, row: str, unsigned: bool) -> None:
+    (found,) = loaded(tmp_path, known=rows(f'check = "export"\nmodel = "a"\n{row}')).rows
+    assert found.unsigned is unsigned
+
+
+@pytest.mark.parametrize(
     ("status", "result"),
     [
         (Status.SUPPORTED, Result.PASSED),
