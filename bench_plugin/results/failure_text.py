@@ -11,7 +11,7 @@ from bench_plugin.domain.outcome import Outcome
 
 DETAIL_LINES = 14
 WIDTH = 160
-REASON_LINES = 6
+REASON_LINES = 8
 REMARK_LINES = 8
 
 
