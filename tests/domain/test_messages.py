@@ -28,7 +28,7 @@ MLIR = (
         "No module named 'backend_2'",
         "Unsupported operator 'QLinearConv'",
         "These Op Not Support: ONNX::Col2Im",
-        "KeyError: 'num_heads'",
+        "KeyError: 'num_heads' of max_pool_2d",
         "ai.onnx.ml:TreeEnsemble is not a registered function/op",
         "No conversion rule found for operations: BatchNorm2d, LinearAttention-1",
         "built for x86_64 with v1.26.4rc1, see https://example.org/issues/12",
