@@ -1,4 +1,4 @@
-"""IREE 3.13.0: Selu's default alpha and gamma are 1.67326 and 1.0507, cut off to six digits.
+"""IREE 3.13.0: Selu's default alpha and gamma are 1.67326 and 1.0507, truncated to six digits.
 
 Rule: Selu 6 and 22, attributes: alpha is 1.67326319217681884765625 by default, gamma 1.05070102214813232421875. Results
 are off by 2 to 3 parts in a million, 30 units in the last place.

@@ -2,7 +2,7 @@
 
 Rule: GlobalMaxPool 1 and MaxPool 12: the maximum of the values, as ReduceMax has it; the maximum of -Inf is -Inf. The
 search begins with -3.4e38.
-Upstream: https://github.com/microsoft/onnxruntime/issues/24819 met the same number.
+Upstream: none known.
 Needs: pip install onnxruntime==1.31.1 onnx numpy. Exits with 1 while the defect shows.
 """
 

@@ -1,4 +1,4 @@
-"""apache-tvm 0.27.0.post1: Expand to a shape that is an input of the graph cuts the data off.
+"""apache-tvm 0.27.0.post1: Expand to a shape that is an input of the graph crops the data.
 
 Rule: Expand 13: "similar to numpy.array(input) * numpy.ones(shape)", so a dimension of 1 in the shape keeps the
 input's. The frontend takes the shape for the result's: [3, 1] expanded to [2, 1, 6] should be [2, 3, 6] and is [2, 1,
