@@ -1,10 +1,10 @@
 """IREE 3.13.0: clamping floats cannot be compiled for 32-bit Arm (armv7, hard float).
 
 Rule: none of ONNX's; arith.maximumf is a legal operation of MLIR, and the target is one that IREE lists. LLVM lowers
-the maximum to a call of fmaxf, which the embedded ELF, linked without a C library, does not have ("iree-lld: error:
-undefined symbol: fmaxf"). aarch64, riscv64 and x86-64 compile. Every QDQ graph has such a clamp, so w8a8 for armhf
-fails.
-Upstream: none known.
+the maximum to a call of fmaxf, which is not among the functions that IREE links into the embedded ELF ("iree-lld:
+error: undefined symbol: fmaxf"). aarch64, riscv64 and x86-64 compile. Every QDQ graph has such a clamp, so w8a8 for
+armhf fails.
+Upstream: https://github.com/iree-org/iree/issues/14187 is the same symbol on x86-64 (closed).
 Needs: pip install iree-base-compiler==3.13.0. Exits with 1 while the defect shows.
 """
 

@@ -1,7 +1,7 @@
 """IREE 3.13.0: Mod of float64 does not link: the code calls fmod, which the embedded ELF does not have.
 
 Rule: Mod 13 and 28: float64 is a type of the operator. Message: "lld: error: undefined symbol: fmod". The same cause as
-iree_armhf_fmaxf.py: LLVM makes a library call where IREE links no C library.
+iree_armhf_fmaxf.py: LLVM makes a call of a C library that is not among the functions that IREE links.
 Upstream: none known.
 Needs: pip install iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 onnx numpy. Exits with 1 while the defect shows.
 """

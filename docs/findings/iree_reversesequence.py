@@ -3,7 +3,8 @@
 Rule: ReverseSequence 10: time_axis and batch_axis are 0 and 1 in either order. With time_axis 0: "LLVM Translation
 failed for operation: builtin.unrealized_conversion_cast", of i64 to index, at O0 and O2 and for a generic processor.
 Slice with negative steps on several axes and Pad in mode reflect (test_ReflectionPad2d) end alike.
-Upstream: none known.
+Upstream: https://github.com/iree-org/iree/issues/24229 and https://github.com/iree-org/iree/issues/20011 met wrong
+results with these axes (closed).
 Needs: pip install iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 onnx numpy. Exits with 1 while the defect shows.
 """
 
