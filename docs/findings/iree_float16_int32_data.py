@@ -1,8 +1,8 @@
 """IREE 3.13.0: a float16 constant whose values are in int32_data is refused; only raw_data is read.
 
-Rule: onnx.proto, TensorProto: int32_data is "for int32, uint8, int8, uint16, int16, uint4, int4, bool, (b)float16,
-float8 and float4"; onnx.helper.make_tensor writes float16 so. Message: "Unhandled ONNX TensorProto data".
-ELEM_TYPE_INLINE_TENSOR_PROTO_CB of the importer has no FLOAT16 (nor BFLOAT16).
+Rule: onnx.proto, TensorProto.int32_data: "For int32, uint8, ..., bool, (b)float16, float8, and float4";
+onnx.helper.make_tensor writes float16 so. Message: "Unhandled ONNX TensorProto data". ELEM_TYPE_INLINE_TENSOR_PROTO_CB
+of the importer has no FLOAT16 (nor BFLOAT16).
 Upstream: none known.
 Needs: pip install iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 onnx numpy. Exits with 1 while the defect shows.
 """

@@ -1,7 +1,7 @@
 """IREE 3.13.0: Gelu with approximate="tanh" uses 0.797724 for sqrt(2/pi), which is 0.797885.
 
-Rule: Gelu 20 (function body): 0.5 * X * (1 + Tanh(Sqrt(2/Pi) * (X + 0.044715 * Pow(X, 3)))). At 1 the result is off by
-4.5e-5.
+Rule: Gelu 20, attribute approximate "tanh": y = 0.5 * x * (1 + Tanh(sqrt(2/pi) * (x + 0.044715 * x^3))). At 1 the
+result is off by 4.5e-5.
 Upstream: none known; the lowering came with https://github.com/llvm/torch-mlir/pull/2941
 Needs: pip install iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 onnx numpy. Exits with 1 while the defect shows.
 """

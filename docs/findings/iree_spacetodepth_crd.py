@@ -1,7 +1,7 @@
 """IREE 3.13.0: SpaceToDepth ignores the attribute mode, so CRD comes out as DCR.
 
-Rule: SpaceToDepth 28, attribute mode: "DCR" (default) or "CRD"; CRD keeps the channel first, as DepthToSpace has it
-since opset 11. A tool that does not know opset 28 should refuse the attribute.
+Rule: SpaceToDepth 28, attribute mode: "DCR (default) for depth-column-row order re-arrangement. Use CRD for
+column-row-depth order." A tool that does not know opset 28 should refuse the attribute.
 Upstream: none known.
 Needs: pip install iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 onnx numpy. Exits with 1 while the defect shows.
 """

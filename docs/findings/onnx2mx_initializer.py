@@ -1,7 +1,7 @@
 """MXNet 1.9.1 (onnx2mx): an initializer that is no input of the graph is a KeyError.
 
-Rule: onnx/docs/IR.md, since IR version 4: "initializer ... is not required to be" an input of the graph. mx2onnx itself
-writes limits, shapes and sizes so. import_onnx.py looks into the graph's inputs and the nodes' outputs only.
+Rule: onnx/docs/IR.md, IR version 4 and later: an initializer need not be an input of the graph. mx2onnx itself writes
+limits, shapes and sizes so. import_onnx.py looks into the graph's inputs and the nodes' outputs only.
 Upstream: https://github.com/apache/mxnet/issues/20799 (the project is retired).
 Needs: pip install mxnet==1.9.1 onnx numpy==1.23.5. Exits with 1 while the defect shows.
 """
