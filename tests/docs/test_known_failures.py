@@ -16,7 +16,8 @@ NOT_ANALYSED = "not analysed"
 MOST = 150  # of the rows of all backends
 # What only a tool's own message has: values that were replaced, paths, classes, MLIR, and names of exceptions.
 MESSAGE = re.compile(
-    r"'\.\.\.'|\[\.\.\.\]|%\w*N\b|#N\b|\bN : |\bFILE\b|<class|failed to legalize|\[ONNXRuntimeError\]|^\w*(Error|Exception|Fail): "
+    r"'\.\.\.'|\[\.\.\.\]|%\w*N\b|#N\b|\bN : |\bFILE\b|<class|failed to legalize|\[ONNXRuntimeError\]"
+    r"|^\w*(Error|Exception|Fail): "
 )
 
 
