@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bench_plugin.report.blocks import anchor
 from bench_plugin.report.formats import html, markdown, restructured
 from bench_plugin.report.pages.registry import NAMES, build_pages, drop_stale
-from tests.report.made import Row, equivalence, export, generated, header, imported, plan
+from tests.report.made import TITLES, Row, equivalence, export, generated, header, imported, plan
 
 ROWS: dict[str, Row] = {
     "onnx-support": export(),
@@ -116,3 +118,96 @@ def test_pages_of_the_same_run_stay(tmp_path: Path) -> None:
     written(tmp_path, "run-1", "onnx-properties")
     pages = build_pages([header(run="run-1"), ROWS["onnx-support"]])
     assert drop_stale(tmp_path, pages, "run-1") == ([], ["onnx-properties"])
+
+
+@pytest.mark.parametrize(
+    ("module", "linked"),
+    [(markdown, "- [ONNX Runtime 1.31](equivalence-onnxruntime.md)"),
+     (restructured, "* :doc:`ONNX Runtime 1.31 <equivalence-onnxruntime>`"),
+     (html, '<li><a href="equivalence-onnxruntime.html">ONNX Runtime 1.31</a></li>')],
+)  # fmt: skip
+def test_the_summary_of_compiled_models_links_to_a_page_for_every_compiler(module: Any, linked: str) -> None:
+    [page] = build_pages([header(), equivalence(), equivalence(compiler="iree", status="mismatch")])
+    assert set(page.details) == {"onnxruntime", "iree"}
+    assert linked in module.render(page.document)
+
+
+@pytest.mark.parametrize("module", [markdown, html])
+def test_the_contents_link_to_every_heading(module: Any) -> None:
+    [page] = build_pages([header(), equivalence()])
+    text = module.render(page.document)
+    assert len(page.document.headings) > 5
+    for heading in page.document.headings:
+        place = anchor(heading)
+        assert f"(#{place})" in text if module is markdown else f'href="#{place}"' in text and f'id="{place}"' in text
+
+
+def test_contents_of_restructured_text_are_those_of_sphinx() -> None:
+    [page] = build_pages([header(), equivalence()])
+    assert ".. contents::\n   :local:" in restructured.render(page.document)
+
+
+def test_models_stand_below_their_family_and_sources_are_joined() -> None:
+    families = {**TITLES, "families": {"lstm": "recurrent"}}
+    rows = [equivalence(opset=17), equivalence(opset=18, status="mismatch", reason="off")]
+    rows[1]["cell"]["exporter"] = "torchscript"
+    [page] = build_pages([header(titles=families), *rows])
+    text = markdown.render(page.document)
+    assert "## Family: recurrent" in text
+    assert "| LSTM | fp32 | mismatch 1/2 |" in text
+
+
+def test_unverified_cells_are_counted_by_their_kind() -> None:
+    rows = [equivalence("fp32", status="unverified", unverified="blocked")]
+    rows += [equivalence("bf16", status="unverified", unverified="not sensitive")]
+    text = text_of(*rows)
+    assert "| compiler | blocked | not sensitive |" in text
+    assert "| ONNX Runtime 1.31 | 1 | 1 |" in text
+
+
+def test_determinism_is_a_figure_of_a_compiler() -> None:
+    twice = [
+        equivalence("fp32", numbers={"deterministic": True}),
+        equivalence("bf16", numbers={"deterministic": False}),
+    ]
+    assert "| ONNX Runtime 1.31 | 1 of 2 | 50% |" in text_of(*twice, equivalence("w16"))
+
+
+def test_the_details_of_a_compiler_have_its_numbers_marks_and_what_it_would_miss() -> None:
+    numbers = {"E": 0.25, "tolerance_E": 0.5, "strength": 0.7, "mutants_missed": ["bias dropped"]}
+    placement = {"integer": "partly", "integer_share": 0.5, "effective": "int8"}
+    one = equivalence("w8a8", numbers=numbers, flags=["weak: 70%", "simulated"], placement=placement)
+    [page] = build_pages([header(), one])
+    text = markdown.render(page.details["onnxruntime"])
+    assert (
+        "| LSTM | pytorch (dynamo) | w8a8 (by the tool) | supported | 2.5e-01 | 5.0e-01 |  | 70% |  | weak, simulated |"
+        in text
+    )
+    assert "| int8 | partly (50%) |" in text
+    assert "| bias dropped | 1 | equivalence lstm pytorch (dynamo) onnxruntime w8a8 (by the tool) |" in text
+    assert "(equivalence.md)" in text
+
+
+def test_pages_of_details_go_with_their_page(tmp_path: Path) -> None:
+    [both] = build_pages([header(run="run-1"), equivalence(), equivalence(compiler="iree")])
+    both.write(tmp_path)
+    assert (tmp_path / "equivalence-iree.md").exists() and (tmp_path / "equivalence-iree.html").exists()
+    [one] = build_pages([header(run="run-2"), equivalence()])
+    one.write(tmp_path)
+    assert not (tmp_path / "equivalence-iree.md").exists() and (tmp_path / "equivalence-onnxruntime.md").exists()
+    drop_stale(tmp_path, build_pages([header(run="run-3"), ROWS["onnx-support"]]), "run-3")
+    assert not list(tmp_path.glob("equivalence*"))
+
+
+def test_a_list_of_details_cannot_name_other_files(tmp_path: Path) -> None:
+    (tmp_path / "mine.md").write_text("mine")
+    (tmp_path / "equivalence.json").write_text('{"details": ["mine", "equivalence-/../mine", 3]}')
+    [page] = build_pages([header(), equivalence()])
+    page.write(tmp_path)
+    assert (tmp_path / "mine.md").read_text() == "mine"
+
+
+def test_a_backend_has_a_name_that_files_can_have(tmp_path: Path) -> None:
+    [page] = build_pages([header(), equivalence(compiler="onnxruntime[xnnpack]")])
+    page.write(tmp_path, formats=["md"])
+    assert (tmp_path / "equivalence-onnxruntime-xnnpack.md").exists()

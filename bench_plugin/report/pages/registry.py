@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.report.pages import compiled, operators, others, properties, support
-from bench_plugin.report.pages.page import FORMATS, Page, PageModule
+from bench_plugin.report.pages.page import FORMATS, TEXTS, Page, PageModule, details_beside
 from bench_plugin.results.rows import read_rows
 
 PAGES: tuple[PageModule, ...] = (support, compiled, operators, properties)
@@ -41,8 +41,9 @@ def drop_stale(folder: Path, pages: Sequence[Page], run: str) -> tuple[list[str]
         paths = [path for suffix in FORMATS if (path := folder / f"{name}.{suffix}").is_file()]
         maker = _run_of_page(folder / f"{name}.json")
         if paths and maker and maker != run:
-            for path in paths:
-                path.unlink()
+            more = [folder / f"{one}.{module.SUFFIX}" for one in details_beside(folder, name) for module in TEXTS]
+            for path in (*paths, *more):
+                path.unlink(missing_ok=True)
             removed.append(name)
         elif paths:
             left.append(name)
