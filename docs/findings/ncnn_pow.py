@@ -1,7 +1,6 @@
 """ncnn 1.0.20261020 (x86, SIMD): pow of a base that is 0 or negative gives 2.4e38 where it runs in vectors.
 
-Rule: ONNX Pow 15: 'takes input data and exponent tensor, and produces one output data where the function
-f(x) = x^exponent is applied to the data tensor elementwise'; (-2) ** 3 is -8.
+Rule: ONNX Pow 15: 'the function f(x) = x^exponent, is applied to the data tensor elementwise'; (-2) ** 3 is -8.
 The layer BinaryOp with op 6 (pow) computes whole vectors another way than the elements that are left over: of three
 elements all are right, of four none whose base is 0 or below. So Gelu (tanh) written out is wrong for every negative x.
 Needs ncnn==1.0.20261020 and numpy. Ends with 1 while the defect shows, with 0 when it is gone.

@@ -1,6 +1,6 @@
 """pnnx 20261020 (ncnn): GridSample with mode cubic is computed as linear.
 
-Rule: ONNX GridSample 20, mode: "'linear' and 'cubic'" are the names that opset 20 gave to 'bilinear' and 'bicubic'.
+Rule: ONNX GridSample 20, mode: 'three interpolation modes: linear (default), nearest and cubic' (bilinear and bicubic in opset 16).
 pnnx knows the old names only and leaves the layer at its default, without a message.
 Needs ncnn==1.0.20261020, pnnx==20261020, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
