@@ -26,5 +26,7 @@ if not pid:
     os._exit(0)
 status = os.waitpid(pid, 0)[1]
 print("expected [True, True, True], or an exception")
-print("got     ", f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"an end with status {status}")
+print(
+    "got     ", f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"an end with status {status}"
+)
 sys.exit(int(os.WIFSIGNALED(status)))

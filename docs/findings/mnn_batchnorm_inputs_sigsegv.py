@@ -18,11 +18,19 @@ from onnx import helper as h
 
 os.chdir(tempfile.mkdtemp())
 
-inputs = {"x": np.array([[[[3]]]], np.float32), "s": np.array([1], np.float32), "b": np.array([1], np.float32), "m": np.array([1], np.float32), "v": np.array([1], np.float32)}
+inputs = {
+    "x": np.array([[[[3]]]], np.float32),
+    "s": np.array([1], np.float32),
+    "b": np.array([1], np.float32),
+    "m": np.array([1], np.float32),
+    "v": np.array([1], np.float32),
+}
 expected = np.array([[[[3]]]], np.float32)
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"])
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)]
+)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "m.onnx")
 sys.stdout.flush()
 pid = os.fork()  # a crash must not end the script
@@ -37,5 +45,7 @@ if not pid:
     os._exit(0)
 status = os.waitpid(pid, 0)[1]
 print("expected", expected.tolist())
-print("got     ", f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"an end with status {status}")
+print(
+    "got     ", f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"an end with status {status}"
+)
 sys.exit(int(os.WIFSIGNALED(status)))

@@ -4,7 +4,7 @@ Rule: ONNX ConstantOfShape 9, attribute value: 'if not specified, it defaults to
 The converter makes its constant from the attribute's bytes, of which there are none: the branch that would take 0.0 is
 never reached, since it adds an attribute of its own (onnx_opset_version) to every node. So whatever the memory held while
 converting is frozen into the file, often 0, sometimes 1e-19, -2700 or NaN. 65 of onnx's own cases hold such a node.
-One model is converted twelve times here; by luck all may be 0. Upstream: none found.
+One model is converted twelve times here; by luck all may be 0.
 Needs mnn==3.6.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 
@@ -27,8 +27,13 @@ nodes = [
 ]
 weight = onnx.numpy_helper.from_array(np.ones((1, 2, 4), np.float32), "w")
 shape = onnx.numpy_helper.from_array(np.array([1, 2, 3], np.int64), "shape")
-graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", T.FLOAT, [1, 2, 4])],
-                     [h.make_tensor_value_info("zeros", T.FLOAT, [1, 2, 3])], [weight, shape])
+graph = h.make_graph(
+    nodes,
+    "g",
+    [h.make_tensor_value_info("x", T.FLOAT, [1, 2, 4])],
+    [h.make_tensor_value_info("zeros", T.FLOAT, [1, 2, 3])],
+    [weight, shape],
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
 onnx.checker.check_model(model, full_check=True)
 folder = tempfile.mkdtemp()

@@ -21,7 +21,13 @@ from onnx import helper as h
 
 os.chdir(tempfile.mkdtemp())
 constants = [numpy_helper.from_array(np.float32(v), k) for k, v in (("s", 2**0.5), ("one", 1), ("half", 0.5))]
-steps = (("Div", "x", "s", "a"), ("Erf", "a", "", "b"), ("Add", "b", "one", "c"), ("Mul", "x", "c", "d"), ("Mul", "d", "half", "y"))
+steps = (
+    ("Div", "x", "s", "a"),
+    ("Erf", "a", "", "b"),
+    ("Add", "b", "one", "c"),
+    ("Mul", "x", "c", "d"),
+    ("Mul", "d", "half", "y"),
+)
 nodes = [h.make_node(kind, [name for name in (a, b) if name], [out]) for kind, a, b, out in steps]
 ports = [[h.make_tensor_value_info(name, TensorProto.FLOAT, [1, 64])] for name in "xy"]
 graph = h.make_graph(nodes, "g", *ports, constants)

@@ -31,7 +31,13 @@ inputs = {"x": np.ones((2, 1, 2), np.float32)}
 expected = np.stack(states)[:, None, None].astype(np.float32)
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("GRU", ["x", "w", "r"], ["y"], hidden_size=2)
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)], [onnx.numpy_helper.from_array(w, "w"), onnx.numpy_helper.from_array(r, "r")])
+graph = h.make_graph(
+    [node],
+    "g",
+    ports,
+    [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)],
+    [onnx.numpy_helper.from_array(w, "w"), onnx.numpy_helper.from_array(r, "r")],
+)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 14)], ir_version=8), "m.onnx")
 _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", "m.onnx", "--MNNModel", "m.mnn", "--bizCode", "b"])
 module = nn.load_module_from_file("m.mnn", list(inputs), ["y"])

@@ -17,11 +17,17 @@ from onnx import helper as h
 
 os.chdir(tempfile.mkdtemp())
 
-inputs = {"a": np.array([1, 5, 2], np.float32), "b": np.array([[3], [3]], np.float32), "c": np.array([1, 5, 2], np.float32)}
+inputs = {
+    "a": np.array([1, 5, 2], np.float32),
+    "b": np.array([[3], [3]], np.float32),
+    "c": np.array([1, 5, 2], np.float32),
+}
 expected = np.array([[3, 5, 3], [3, 5, 3]], np.float32)
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("Max", ["a", "b", "c"], ["y"])
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)]
+)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "m.onnx")
 _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", "m.onnx", "--MNNModel", "m.mnn", "--bizCode", "b"])
 module = nn.load_module_from_file("m.mnn", list(inputs), ["y"])

@@ -23,7 +23,9 @@ inputs = {"p": np.array([[-1, -2], [-3, -4], [-5, -6]], np.float32), "t": np.arr
 expected = np.array(1.0, np.float32)
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("NegativeLogLikelihoodLoss", ["p", "t"], ["y"], reduction="mean", ignore_index=1)
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)]
+)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8), "m.onnx")
 _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", "m.onnx", "--MNNModel", "m.mnn", "--bizCode", "b"])
 module = nn.load_module_from_file("m.mnn", list(inputs), ["y"])

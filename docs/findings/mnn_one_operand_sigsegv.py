@@ -22,7 +22,9 @@ inputs = {"x": np.array([1, 2], np.float32)}
 expected = np.array([1, 2], np.float32)
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("Max", ["x"], ["y"])
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)]
+)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "m.onnx")
 sys.stdout.flush()
 pid = os.fork()  # a crash must not end the script
@@ -37,5 +39,7 @@ if not pid:
     os._exit(0)
 status = os.waitpid(pid, 0)[1]
 print("expected", expected.tolist())
-print("got     ", f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"an end with status {status}")
+print(
+    "got     ", f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"an end with status {status}"
+)
 sys.exit(int(os.WIFSIGNALED(status)))

@@ -25,7 +25,13 @@ v = onnx.numpy_helper.from_array(np.array(0, np.float32), "v")
 axes = onnx.numpy_helper.from_array(np.array([1], np.int64), "axes")
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("Pad", ["x", "pads", "v", "axes"], ["y"])
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)], [pads, v, axes])
+graph = h.make_graph(
+    [node],
+    "g",
+    ports,
+    [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)],
+    [pads, v, axes],
+)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=8), "m.onnx")
 _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", "m.onnx", "--MNNModel", "m.mnn", "--bizCode", "b"])
 module = nn.load_module_from_file("m.mnn", list(inputs), ["y"])

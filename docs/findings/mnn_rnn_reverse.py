@@ -18,11 +18,17 @@ from onnx import helper as h
 
 os.chdir(tempfile.mkdtemp())
 
-inputs = {"x": np.array([[[1]], [[0]]], np.float32), "w": np.array([[[1]]], np.float32), "r": np.array([[[1]]], np.float32)}
+inputs = {
+    "x": np.array([[[1]], [[0]]], np.float32),
+    "w": np.array([[[1]]], np.float32),
+    "r": np.array([[[1]]], np.float32),
+}
 expected = np.tanh(np.array([[[[1.0]]], [[[0.0]]]], np.float32))
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("RNN", ["x", "w", "r"], ["y"], hidden_size=1, direction="reverse")
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)]
+)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 14)], ir_version=8), "m.onnx")
 _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", "m.onnx", "--MNNModel", "m.mnn", "--bizCode", "b"])
 module = nn.load_module_from_file("m.mnn", list(inputs), ["y"])

@@ -23,7 +23,9 @@ expected = np.array([1, 3])
 k = onnx.numpy_helper.from_array(np.array([2], np.int64), "k")
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("TopK", ["x", "k"], ["values", "y"])
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)], [k])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)], [k]
+)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "m.onnx")
 _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", "m.onnx", "--MNNModel", "m.mnn", "--bizCode", "b"])
 module = nn.load_module_from_file("m.mnn", list(inputs), ["y"])

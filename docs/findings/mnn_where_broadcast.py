@@ -17,11 +17,17 @@ from onnx import helper as h
 
 os.chdir(tempfile.mkdtemp())
 
-inputs = {"c": np.array([[1, 0], [1, 0]], np.int32).astype(bool), "a": np.array([[-1.8, -0.6], [0.6, 1.8]], np.float32), "b": np.array([[-1], [1]], np.float32)}
+inputs = {
+    "c": np.array([[1, 0], [1, 0]], np.int32).astype(bool),
+    "a": np.array([[-1.8, -0.6], [0.6, 1.8]], np.float32),
+    "b": np.array([[-1], [1]], np.float32),
+}
 expected = np.array([[-1.8, -1], [0.6, 1]], np.float32)
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("Where", ["c", "a", "b"], ["y"])
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)]
+)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "m.onnx")
 _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", "m.onnx", "--MNNModel", "m.mnn", "--bizCode", "b"])
 module = nn.load_module_from_file("m.mnn", list(inputs), ["y"])

@@ -3,6 +3,7 @@
 Rule: ONNX Pow 15: 'the function f(x) = x^exponent, is applied to the data tensor elementwise'; (-2) ** 3 is -8.
 The layer BinaryOp with op 6 (pow) computes whole vectors another way than the elements that are left over: of three
 elements all are right, of four none whose base is 0 or below. So Gelu (tanh) written out is wrong for every negative x.
+Upstream: https://github.com/Tencent/ncnn/issues/2139 (pow is exp(y * ln(x))), https://github.com/Tencent/ncnn/issues/4215
 Needs ncnn==1.0.20261020 and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 

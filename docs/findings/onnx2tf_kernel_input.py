@@ -28,7 +28,10 @@ onnx.save(model, "m.onnx")
 print("expected", expected.shape, expected.ravel()[:8].tolist())
 try:
     net = onnx2tf.convert(
-        input_onnx_file_path="m.onnx", output_folder_path="out", non_verbose=True, disable_model_save=True,
+        input_onnx_file_path="m.onnx",
+        output_folder_path="out",
+        non_verbose=True,
+        disable_model_save=True,
         keep_shape_absolutely_input_names=list(inputs),
     )
     y = np.asarray(net(list(inputs.values())))

@@ -24,12 +24,17 @@ s = onnx.numpy_helper.from_array(np.array(0.5, np.float32), "s")
 t = onnx.numpy_helper.from_array(np.array(0.5, np.float32), "t")
 z = onnx.numpy_helper.from_array(np.array(0, np.uint8), "z")
 nodes = [h.make_node("QLinearMatMul", ["a", "s", "z", "b", "s", "z", "t", "z"], ["y"])]
-graph = h.make_graph(nodes, "g", ports, [h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)], [s, t, z])
+graph = h.make_graph(
+    nodes, "g", ports, [h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)], [s, t, z]
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 10)], ir_version=8)
 onnx.checker.check_model(model, full_check=True)
 onnx.save(model, "m.onnx")
 net = onnx2tf.convert(
-    input_onnx_file_path="m.onnx", output_folder_path="out", non_verbose=True, disable_model_save=True,
+    input_onnx_file_path="m.onnx",
+    output_folder_path="out",
+    non_verbose=True,
+    disable_model_save=True,
     keep_shape_absolutely_input_names=list(inputs),
 )
 y = np.asarray(net(list(inputs.values())))

@@ -29,7 +29,10 @@ model = h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=8
 onnx.checker.check_model(model, full_check=True)
 onnx.save(model, "m.onnx")
 net = onnx2tf.convert(
-    input_onnx_file_path="m.onnx", output_folder_path="out", non_verbose=True, disable_model_save=True,
+    input_onnx_file_path="m.onnx",
+    output_folder_path="out",
+    non_verbose=True,
+    disable_model_save=True,
     keep_shape_absolutely_input_names=list(inputs),
 )
 y = np.asarray(net(inputs["x"]))

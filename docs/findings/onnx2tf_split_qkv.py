@@ -30,14 +30,19 @@ nodes = [
     h.make_node("Split", ["t", "one"], ["q", "k", "v"], axis=0),
     h.make_node("Squeeze", ["q", "zero"], ["y"]),
 ]
-graph = h.make_graph(nodes, "g", ports, [h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)], [one, zero])
+graph = h.make_graph(
+    nodes, "g", ports, [h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)], [one, zero]
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
 onnx.checker.check_model(model, full_check=True)
 onnx.save(model, "m.onnx")
 print("expected", expected.shape, expected.ravel()[:8].tolist())
 try:
     net = onnx2tf.convert(
-        input_onnx_file_path="m.onnx", output_folder_path="out", non_verbose=True, disable_model_save=True,
+        input_onnx_file_path="m.onnx",
+        output_folder_path="out",
+        non_verbose=True,
+        disable_model_save=True,
         keep_shape_absolutely_input_names=list(inputs),
     )
     y = np.asarray(net(list(inputs.values())))

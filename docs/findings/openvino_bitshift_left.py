@@ -16,7 +16,9 @@ inputs = {"x": np.array([255, 129], np.uint8), "n": np.array([1, 1], np.uint8)}
 expected = np.array([254, 2], np.uint8)
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("BitShift", ["x", "n"], ["y"], direction="LEFT")
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)]
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
 onnx.checker.check_model(model, full_check=True)
 core = ov.Core()

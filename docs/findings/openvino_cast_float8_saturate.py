@@ -17,7 +17,12 @@ expected = np.array([448, -448], np.float32)
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("Cast", ["x"], ["e"], to=onnx.TensorProto.FLOAT8E4M3FN)
 back = h.make_node("Cast", ["e"], ["y"], to=onnx.TensorProto.FLOAT)
-graph = h.make_graph([node, back], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)])
+graph = h.make_graph(
+    [node, back],
+    "g",
+    ports,
+    [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)],
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 19)], ir_version=9)
 onnx.checker.check_model(model, full_check=True)
 core = ov.Core()

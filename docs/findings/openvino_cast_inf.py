@@ -17,7 +17,9 @@ inputs = {"x": np.array([np.inf, -np.inf], np.float32)}
 expected = np.array([np.inf, -np.inf])
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("Cast", ["x"], ["y"], to=onnx.TensorProto.DOUBLE)
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)]
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
 onnx.checker.check_model(model, full_check=True)
 core = ov.Core()

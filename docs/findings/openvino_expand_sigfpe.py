@@ -17,7 +17,13 @@ expected = np.zeros((2, 0), np.float32)
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 shape = onnx.numpy_helper.from_array(np.array([2, 0], np.int64), "shape")
 node = h.make_node("Expand", ["x", "shape"], ["y"])
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)], [shape])
+graph = h.make_graph(
+    [node],
+    "g",
+    ports,
+    [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)],
+    [shape],
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
 onnx.checker.check_model(model, full_check=True)
 sys.stdout.flush()
@@ -28,5 +34,7 @@ if not pid:
     os._exit(0)
 status = os.waitpid(pid, 0)[1]
 print("expected", expected.shape, expected.tolist())
-print("got     ", f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"an end with status {status}")
+print(
+    "got     ", f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"an end with status {status}"
+)
 sys.exit(int(os.WIFSIGNALED(status)))

@@ -16,7 +16,9 @@ inputs = {"x": np.ones((1, 1), bool), "i": np.zeros(0, np.int64)}
 expected = np.zeros((0, 1), bool)
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("Gather", ["x", "i"], ["y"], axis=0)
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)]
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
 onnx.checker.check_model(model, full_check=True)
 sys.stdout.flush()
@@ -27,5 +29,7 @@ if not pid:
     os._exit(0)
 status = os.waitpid(pid, 0)[1]
 print("expected", expected.shape, expected.tolist())
-print("got     ", f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"an end with status {status}")
+print(
+    "got     ", f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"an end with status {status}"
+)
 sys.exit(int(os.WIFSIGNALED(status)))

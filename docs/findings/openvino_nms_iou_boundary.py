@@ -18,7 +18,9 @@ ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shap
 n = onnx.numpy_helper.from_array(np.array([3], np.int64), "n")
 t = onnx.numpy_helper.from_array(np.array([0.5], np.float32), "t")
 node = h.make_node("NonMaxSuppression", ["b", "s", "n", "t"], ["y"])
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), [None, 3])], [n, t])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), [None, 3])], [n, t]
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 11)], ir_version=8)
 onnx.checker.check_model(model, full_check=True)
 core = ov.Core()

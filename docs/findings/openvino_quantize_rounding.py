@@ -18,7 +18,13 @@ ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shap
 s = onnx.numpy_helper.from_array(np.array(1, np.float32), "s")
 z = onnx.numpy_helper.from_array(np.array(1, np.uint8), "z")
 node = h.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)], [s, z])
+graph = h.make_graph(
+    [node],
+    "g",
+    ports,
+    [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)],
+    [s, z],
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8)
 onnx.checker.check_model(model, full_check=True)
 core = ov.Core()

@@ -17,7 +17,13 @@ expected = np.array([-np.inf], np.float32)
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 axes = onnx.numpy_helper.from_array(np.array([1], np.int64), "axes")
 node = h.make_node("ReduceMax", ["x", "axes"], ["y"], keepdims=0)
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)], [axes])
+graph = h.make_graph(
+    [node],
+    "g",
+    ports,
+    [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)],
+    [axes],
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=8)
 onnx.checker.check_model(model, full_check=True)
 core = ov.Core()

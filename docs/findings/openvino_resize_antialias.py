@@ -19,7 +19,9 @@ expected = np.array([[[[4.125, 5.875], [11.125, 12.875]]]], np.float32)
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 s = onnx.numpy_helper.from_array(np.array([1, 1, 0.5, 0.5], np.float32), "s")
 node = h.make_node("Resize", ["x", "", "s"], ["y"], mode="linear", antialias=1)
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)], [s])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)], [s]
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=8)
 onnx.checker.check_model(model, full_check=True)
 core = ov.Core()

@@ -17,12 +17,19 @@ inputs = {"x": np.arange(1, 17, dtype=np.float32).reshape(2, 2, 2, 2), "r": np.a
 expected = np.tile(inputs["x"], (2, 2, 2, 2))
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("Tile", ["x", "r"], ["y"])
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)]
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8)
 onnx.checker.check_model(model, full_check=True)
 core = ov.Core()
 compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
 y = compiled(inputs)[0]
 print("expected", expected.shape, expected.ravel()[:8])
-print("got     ", y.shape, y.ravel()[:8], f"{(y != expected).sum()} of {y.size} differ" if y.shape == expected.shape else "")
+print(
+    "got     ",
+    y.shape,
+    y.ravel()[:8],
+    f"{(y != expected).sum()} of {y.size} differ" if y.shape == expected.shape else "",
+)
 sys.exit(int(y.shape != expected.shape or not np.array_equal(y, expected)))

@@ -16,7 +16,9 @@ inputs = {"x": np.array([[0] * 4, [1] * 4, [2, 2, 1, 1]], np.int64), "k": np.arr
 expected = np.array([[0, 1, 2]] * 3, np.int64)
 ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
 node = h.make_node("TopK", ["x", "k"], ["values", "y"], axis=1)
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)]
+)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 24)], ir_version=10)
 onnx.checker.check_model(model, full_check=True)
 core = ov.Core()

@@ -21,7 +21,9 @@ os.chdir(tempfile.mkdtemp())
 inputs = {"x": np.ones((1, 4, 1, 1), np.float32)}
 expected = np.array([1.0, 3.4431618e-05, -3.0010939e-05, 2.0], np.float32).astype(np.float16).astype(np.float32)
 ports = [h.make_tensor_value_info(k, onnx.TensorProto.FLOAT, x.shape) for k, x in inputs.items()]
-w = onnx.numpy_helper.from_array(np.array([1.0, 3.4431618e-05, -3.0010939e-05, 2.0], np.float32).reshape(1, 4, 1, 1), "w")
+w = onnx.numpy_helper.from_array(
+    np.array([1.0, 3.4431618e-05, -3.0010939e-05, 2.0], np.float32).reshape(1, 4, 1, 1), "w"
+)
 node = h.make_node("Conv", ["x", "w"], ["y"])
 graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 1, 1, 1])], [w])
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "m.onnx")

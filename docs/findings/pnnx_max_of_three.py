@@ -16,7 +16,11 @@ import onnx
 from onnx import helper as h
 
 os.chdir(tempfile.mkdtemp())
-inputs = {"a": np.array([3, 2, 1], np.float32), "b": np.array([1, 4, 4], np.float32), "c": np.array([2, 5, 3], np.float32)}
+inputs = {
+    "a": np.array([3, 2, 1], np.float32),
+    "b": np.array([1, 4, 4], np.float32),
+    "c": np.array([2, 5, 3], np.float32),
+}
 expected = np.array([3, 5, 4], np.float32)
 ports = [h.make_tensor_value_info(k, onnx.TensorProto.FLOAT, x.shape) for k, x in inputs.items()]
 node = h.make_node("Max", ["a", "b", "c"], ["y"])
@@ -29,7 +33,9 @@ net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic
 assert net.load_param("m.ncnn.param") == 0 and net.load_model("m.ncnn.bin") == 0
 extractor = net.create_extractor()
 for index, x in enumerate(inputs.values()):
-    extractor.input(f"in{index}", ncnn.Mat(x, batch_index=233).clone())  # 233: no axis is the batch, as pnnx's own script has it
+    extractor.input(
+        f"in{index}", ncnn.Mat(x, batch_index=233).clone()
+    )  # 233: no axis is the batch, as pnnx's own script has it
 y = np.array(extractor.extract("out0")[1].numpy(batch_index=233))
 print("expected", expected.shape, expected.ravel().tolist())
 print("got     ", y.shape, y.ravel().tolist())

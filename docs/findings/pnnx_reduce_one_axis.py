@@ -23,7 +23,9 @@ expected = np.array([[[6], [15]]], np.float32)
 ports = [h.make_tensor_value_info(k, onnx.TensorProto.FLOAT, x.shape) for k, x in inputs.items()]
 axes = onnx.numpy_helper.from_array(np.array([2], np.int64), "axes")
 node = h.make_node("ReduceSum", ["x", "axes"], ["y"])
-graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", onnx.TensorProto.FLOAT, expected.shape)], [axes])
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", onnx.TensorProto.FLOAT, expected.shape)], [axes]
+)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=8), "m.onnx")
 pnnx = os.path.join(os.path.dirname(importlib.util.find_spec("pnnx").origin), "pnnx")  # the wrapper wants torch
 subprocess.run([pnnx, "m.onnx", "fp16=0"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -32,7 +34,9 @@ net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic
 assert net.load_param("m.ncnn.param") == 0 and net.load_model("m.ncnn.bin") == 0
 extractor = net.create_extractor()
 for index, x in enumerate(inputs.values()):
-    extractor.input(f"in{index}", ncnn.Mat(x, batch_index=233).clone())  # 233: no axis is the batch, as pnnx's own script has it
+    extractor.input(
+        f"in{index}", ncnn.Mat(x, batch_index=233).clone()
+    )  # 233: no axis is the batch, as pnnx's own script has it
 y = np.array(extractor.extract("out0")[1].numpy(batch_index=233))
 print("expected", expected.shape, expected.ravel().tolist())
 print("got     ", y.shape, y.ravel().tolist())

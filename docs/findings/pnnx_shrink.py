@@ -29,7 +29,9 @@ net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic
 assert net.load_param("m.ncnn.param") == 0 and net.load_model("m.ncnn.bin") == 0
 extractor = net.create_extractor()
 for index, x in enumerate(inputs.values()):
-    extractor.input(f"in{index}", ncnn.Mat(x, batch_index=233).clone())  # 233: no axis is the batch, as pnnx's own script has it
+    extractor.input(
+        f"in{index}", ncnn.Mat(x, batch_index=233).clone()
+    )  # 233: no axis is the batch, as pnnx's own script has it
 y = np.array(extractor.extract("out0")[1].numpy(batch_index=233))
 print("expected", expected.shape, expected.ravel().tolist())
 print("got     ", y.shape, y.ravel().tolist())

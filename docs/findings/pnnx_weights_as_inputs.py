@@ -18,7 +18,11 @@ import onnx
 from onnx import helper as h
 
 os.chdir(tempfile.mkdtemp())
-inputs = {"w": np.array([1, 4, 4], np.float32), "z": np.array([2, 5, 3], np.float32), "x": np.array([3, 2, 1], np.float32)}
+inputs = {
+    "w": np.array([1, 4, 4], np.float32),
+    "z": np.array([2, 5, 3], np.float32),
+    "x": np.array([3, 2, 1], np.float32),
+}
 expected = np.array([6, 11, 8], np.float32)
 ports = [h.make_tensor_value_info(k, onnx.TensorProto.FLOAT, x.shape) for k, x in inputs.items()]
 w = onnx.numpy_helper.from_array(np.array([1, 4, 4], np.float32), "w")
