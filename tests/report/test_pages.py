@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench_plugin.report.blocks import anchor
+from bench_plugin.report.earlier import beside
 from bench_plugin.report.formats import html, markdown, restructured
 from bench_plugin.report.pages.registry import NAMES, build_pages, drop_stale
-from tests.report.made import TITLES, Row, equivalence, export, generated, header, imported, plan
+from tests.report.made import TITLES, Row, cell, equivalence, export, generated, header, imported, plan
 
 ROWS: dict[str, Row] = {
     "onnx-support": export(),
@@ -211,3 +213,59 @@ def test_a_backend_has_a_name_that_files_can_have(tmp_path: Path) -> None:
     [page] = build_pages([header(), equivalence(compiler="onnxruntime[xnnpack]")])
     page.write(tmp_path, formats=["md"])
     assert (tmp_path / "equivalence-onnxruntime-xnnpack.md").exists()
+
+
+def operator(case: str, status: str = "ERROR", compiler: str = "iree", **more: Any) -> Row:
+    axes = {"check": "operator", "model": case, "framework": "onnx", "compiler": compiler}
+    return cell(axes, status, stage="compile", symptom="exception", **more)
+
+
+def test_the_causes_of_a_backend_are_in_our_words_with_cases_and_finding() -> None:
+    known = {"reason": "axes must be constants", "link": "docs/findings/iree_axes.py"}
+    rows = [operator(f"test_sum_{one}", expected=known, reason=f"raw {one}", result="xfailed") for one in (1, 2)]
+    rows += [operator("test_cos", expected={"reason": "not analysed", "link": ""}, reason="no 'Cos' here")]
+    rows += [operator("test_sin", "version skew", reason="opset 28")]
+    [page] = build_pages([header(), *rows, operator("test_abs", "supported")])
+    text = markdown.render(page.details["iree"])
+    place = "compile: exception | axes must be constants | docs/findings/iree\\_axes.py"
+    assert f"| 2 | ERROR | {place} | test\\_sum\\_1, test\\_sum\\_2 |" in text
+    assert "raw 1" not in text
+    assert "no 'Cos' here |  | test\\_cos |" in text and "1 cases. Nobody has looked further" in text
+    assert text.index("## Causes") < text.index("## Not analysed") < text.index("## Outside the score")
+    assert "1 of 4 cases that it could be asked are supported: 25.0 %." in text
+    assert "| IREE 3.11 | 3 | 2 | 2 | 1 |" in markdown.render(page.document)
+
+
+def test_a_score_over_time_is_of_runs_with_the_same_selection(tmp_path: Path) -> None:
+    def run(name: str, status: str, selected: str) -> None:
+        path = tmp_path / "history" / f"{name}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        rows = [header(run=name, commit=f"commit-{name}"), {**plan(2, 2), "hash": selected}]
+        rows += [operator("test_abs", status), operator("test_cos", "supported")]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    run("1", "mismatch", "all")
+    run("2", "supported", "some")
+    (tmp_path / "history" / "0.jsonl").write_text("not a row\n")
+    now = [
+        header(),
+        {**plan(2, 2), "hash": "all"},
+        operator("test_abs", "supported"),
+        operator("test_cos", "supported"),
+    ]
+    [page] = build_pages(now, (), beside(tmp_path / "results.jsonl"))
+    text = markdown.render(page.document)
+    assert "| 2026-11-21 20:49:52 | abc123 | 100.0 % |\n| 2026-11-21 20:49:52 | commit-1 | 50.0 % |" in text
+    assert "commit-2" not in text
+    [alone] = build_pages(now)
+    assert "over time" not in markdown.render(alone.document)
+
+
+def test_signatures_of_generated_graphs_say_whether_they_are_known() -> None:
+    signature = {"stage": "compare", "symptom": "mismatch", "operators": ["Tanh"], "message": "out of # ULP"}
+    seen, new = {**signature, "row": "properties.toml row 2"}, {**signature, "message": "NaN", "reproduced": True}
+    rows = [generated("Tanh", "iree", numbers={"tried": 3, "seen": [seen]})]
+    rows += [generated("Sin", "iree", "mismatch", numbers={"tried": 3, "seen": [seen], "found": [new]})]
+    text = text_of(*rows)
+    assert "| IREE 3.11 | compare: mismatch | Tanh | out of # ULP | yes: properties.toml row 2 | Sin, Tanh |" in text
+    assert "| IREE 3.11 | compare: mismatch | Tanh | NaN | new | Sin |" in text

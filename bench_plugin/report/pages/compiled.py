@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell
+from bench_plugin.report.earlier import EarlierRuns
 from bench_plugin.report.entries import Entry, worst_entry
 from bench_plugin.report.formats.tabular import flat
 from bench_plugin.report.grids.compiled import COMPILED_CHECKS, CompiledGrid, Line, build_grid
@@ -54,7 +55,7 @@ MARKS = (
 )
 
 
-def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
+def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: EarlierRuns) -> Page:
     """The page of the equivalence and quality rows."""
     grid = build_grid(rows, notes)
     shown = {"Compiled models": main_table(grid), "Quality: accuracy and what it lost": quality_table(grid)}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bench_plugin.report.blocks import Document, Table
+from bench_plugin.report.earlier import EarlierRuns
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.formats import html, markdown, restructured, tabular
 
@@ -62,8 +63,11 @@ class PageModule(Protocol):
     NAME: str
     CHECKS: tuple[str, ...]
 
-    def make(self, rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
-        """The page of the rows of these checks, of which there is one at least; other rows are ignored."""
+    def make(self, rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: EarlierRuns) -> Page:
+        """The page of the rows of these checks, of which there is one at least; other rows are ignored.
+
+        ``earlier`` are runs before, for figures over time.
+        """
 
 
 def detail_name(page: str, end: str) -> str:
