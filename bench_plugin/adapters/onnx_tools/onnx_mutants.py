@@ -79,8 +79,8 @@ def _mutant(
 
     One whose outputs are those of the file bit by bit changes nothing if that is so in float64 too.
     """
-    sites = []
-    tried = []
+    sites: list[str] = []
+    tried: list[tuple[float, int, Outputs]] = []
     for site, results in _tries(graph, name, given, batched):
         sites.append(site)
         tried.append((_effect(results, original), len(tried), results))

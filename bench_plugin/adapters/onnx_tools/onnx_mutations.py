@@ -179,7 +179,11 @@ def _bias_dropped(graph: Graph, turn: int) -> Mutated:
 
 def _bias_in_half(graph: Graph, turn: int) -> Mutated:
     found = graph.bias()
-    if found is None or found[1].data_type != FLOAT or (_halved(graph.values(found[1])) == graph.values(found[1])).all():
+    if (
+        found is None
+        or found[1].data_type != FLOAT
+        or (_halved(graph.values(found[1])) == graph.values(found[1])).all()
+    ):
         return None
     return _site(found[0]), graph.change(found[1], _halved)
 
@@ -261,7 +265,7 @@ def _reaches(makers: dict[str, Any], start: str, wanted: str) -> bool:
 
 
 def _epsilon(graph: Graph, turn: int) -> Mutated:
-    return _epsilons(graph, [node for node in graph.nodes("BatchNormalization")])
+    return _epsilons(graph, graph.nodes("BatchNormalization"))
 
 
 def _norm_epsilon(graph: Graph, turn: int) -> Mutated:
@@ -278,7 +282,9 @@ def _norm_epsilon(graph: Graph, turn: int) -> Mutated:
                 written[name] = tensor
     if not written:
         return None
-    undoes = [graph.change(tensor, lambda values: values * 0 + type(values.flat[0])(LARGE)) for tensor in written.values()]
+    undoes = [
+        graph.change(tensor, lambda values: values * 0 + type(values.flat[0])(LARGE)) for tensor in written.values()
+    ]
     return f"{len(written)} constants", _all(undoes)
 
 

@@ -21,10 +21,12 @@ from dataclasses import replace
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.equivalence.layers import layer_results
 from bench_plugin.checks.protocol import Checker, Parts, Request
+from bench_plugin.checks.sensitivity import insensitive
 from bench_plugin.compare.precision import WRONG
+from bench_plugin.compare.strength import Strength
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Unverified
+from bench_plugin.domain.outcome import Failure, Outcome, Status, Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
@@ -80,7 +82,12 @@ class Equivalence:
             comparison = replace(comparison, reason=_with_inferred(run, comparison.reason))
         if comparison.status != AGREE:
             return run.log.compared(comparison)
-        return self._mutation_sensitive(run, found, plain, others)
+        blind = self._mutation_sensitive(run, found, plain, ran, comparison)
+        if blind is not None:
+            return blind
+        _note_others(run, others)
+        _note_dynamic(run, found)
+        return run.log.outcome(Status.SUPPORTED)
 
     def _unrounded(self, run: CellRun, found: Compiled, reference: Done | None) -> ReferenceOutputs | None:
         """The float64 reference of the unrounded model: of the file, or of a framework's own model by the framework."""
@@ -172,31 +179,17 @@ class Equivalence:
         return run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, found.original))
 
     def _mutation_sensitive(
-        self, run: CellRun, found: Compiled, plain: ReferenceOutputs, others: Mapping[Cell, Outcome]
-    ) -> Outcome:
-        """The outcome of a run that agrees: supported only where the same rule detects the mutants."""
-        precision = PRECISIONS[run.cell.precision]
-        mutants = run.mutants(found.file, found.inputs)
-        if mutants.failure and precision.computed:
-            reason = f"mutants could not be run: {mutants.failure.message}"
-            return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
-        if precision.computed:
-            expected = plain
-            if precision.reduced:
-                expected = run.judge.at_precision(plain, self._emulated(run, found), run.cell.precision)
-            discrimination = run.judge.discrimination(expected, mutants, run.cell.precision)
-            run.log.numbers["mutants"] = discrimination.table
-            if not precision.reduced and not discrimination.enough:
-                reason = f"not discriminating: {discrimination.reason}"
-                return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
-        elif not mutants.failure and precision.rounds_weights:  # the rule of fp32
-            run.log.numbers["mutants"] = run.judge.discrimination(plain, mutants).table
-        elif not mutants.failure and run.cell.graph == LAYERED:
-            scales = list(found.subject.meta["output_scales"])
-            run.log.numbers["mutants"] = run.judge.killed_in_steps(plain, mutants, scales)
-        _note_others(run, others)
-        _note_dynamic(run, found)
-        return run.log.outcome(Status.SUPPORTED)
+        self, run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done, comparison: Comparison
+    ) -> Outcome | None:
+        """The outcome of a run that agrees, but whose comparison would not notice the mutants; else None."""
+        reduced = PRECISIONS[run.cell.precision].reduced
+
+        def measured(mutants: Done) -> Strength:
+            if comparison.rule is not None:
+                return run.judge.strength(comparison, ran, mutants, plain.noise, reduced=reduced)
+            return run.judge.strength_in_steps(plain, mutants, list(found.subject.meta["output_scales"]))
+
+        return insensitive(run, found.file, found.inputs, measured)
 
 
 def checker(parts: Parts) -> Checker:

@@ -20,7 +20,7 @@ from bench_plugin.reach.processes.client import Limits
 from bench_plugin.reach.processes.given_files import GivenFile
 
 NOISE_SAMPLES = 4
-MUTANT_SAMPLES = 2  # a mutant differs by orders of magnitude on any input, or on none, so a few inputs are enough
+MUTANT_SAMPLES = 4  # a mutant differs by orders of magnitude on any input, or on none, so a few inputs are enough
 GIB = 2**30
 CHECKER = "onnx_check"
 
