@@ -16,7 +16,8 @@ ADAPTER = {
     "operations": [],
 }
 
-LAYERS = ("Conv", "Gemm", "MatMul", "ConvTranspose", "LSTM", "GRU", "RNN")
+RECURRENT = ("LSTM", "GRU", "RNN")
+LAYERS = ("Conv", "Gemm", "MatMul", "ConvTranspose", *RECURRENT)
 NORMS = ("LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization")
 FLOAT, HALF = 1, 10
 SMALL, LARGE = 5e-4, 1e-3  # an epsilon below the first is set to the second
@@ -152,7 +153,10 @@ def _swapped(graph: Graph, turn: int) -> Mutated:
         return weight
 
     middle = graph.middle()
-    return _on_middle(graph, swap) if middle is not None and min(middle[1].dims[-2:]) > 1 else None
+    if middle is None:
+        return None
+    channels = middle[1].dims[1:] if middle[0].op_type in RECURRENT else middle[1].dims[:2]
+    return _on_middle(graph, swap) if min(channels) > 1 else None
 
 
 def _classes_swapped(graph: Graph, turn: int) -> Mutated:
@@ -381,7 +385,7 @@ def _output_axis(graph: Graph, node: Any) -> int:
     """Which axis of the weight counts outputs."""
     if node.op_type == "Gemm":
         return 0 if graph.value(node, "transB", 0) else 1
-    return {"Conv": 0, "ConvTranspose": 1, "LSTM": 1, "GRU": 1, "RNN": 1}.get(node.op_type, -1)
+    return 1 if node.op_type in RECURRENT else {"Conv": 0, "ConvTranspose": 1}.get(node.op_type, -1)
 
 
 def _moved(values: Any, axis: int) -> Any:
