@@ -204,8 +204,11 @@ def _floating(truth: Array, actual: Array, limit: Tolerance, noise: Noise, preci
             reason = f"ill-conditioned: noise {noise.E:.1e} leaves no room below the cap"
             return _One(UNVERIFIED, reason, numbers, tuple(notes), Unverified.ILL_CONDITIONED)
         return _One(AGREE, "", numbers, tuple(notes))
-    if limit.ill_conditioned:
+    if limit.ill_conditioned and found.E <= limit.reach:  # what lies beyond the noise is wrong, however large it is
         reason = f"ill-conditioned: noise {noise.E:.1e}, E {found.E:.1e}"
         return _One(UNVERIFIED, reason, numbers, tuple(notes), Unverified.ILL_CONDITIONED)
+    if limit.ill_conditioned:
+        reason = f"E {found.E:.2e} is beyond the noise {noise.E:.1e} of this model (up to {limit.reach:.1e} is excused)"
+        return _One(MISMATCH, reason, numbers, tuple(notes))
     which = f"E {found.E:.2e} > {limit.E:.2e}" if found.E > limit.E else f"M {found.M:.2e} > {limit.M:.2e}"
     return _One(MISMATCH, f"{which} (noise {noise.E:.1e}, max abs {found.max_abs:.2e})", numbers, tuple(notes))
