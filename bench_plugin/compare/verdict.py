@@ -204,7 +204,7 @@ def _floating(truth: Array, actual: Array, limit: Tolerance, noise: Noise, preci
             reason = f"ill-conditioned: noise {noise.E:.1e} leaves no room below the cap"
             return _One(UNVERIFIED, reason, numbers, tuple(notes), Unverified.ILL_CONDITIONED)
         return _One(AGREE, "", numbers, tuple(notes))
-    if limit.ill_conditioned and found.E <= limit.reach:  # what lies beyond the noise is wrong, however large it is
+    if limit.ill_conditioned and limit.reach >= found.E:  # what lies beyond the noise is wrong, however large it is
         reason = f"ill-conditioned: noise {noise.E:.1e}, E {found.E:.1e}"
         return _One(UNVERIFIED, reason, numbers, tuple(notes), Unverified.ILL_CONDITIONED)
     if limit.ill_conditioned:

@@ -41,6 +41,11 @@ class OnnxFile:
     weights: Weights | None = None
 
     @property
+    def computes(self) -> str:
+        """The precision that the file's own types ask for: fp32, fp16 or bf16."""
+        return str(self.check.meta["check"].get("computes", "fp32"))
+
+    @property
     def path(self) -> Path:
         """Where the file is, which is not where an agent gets its copy of it."""
         return self.given.path

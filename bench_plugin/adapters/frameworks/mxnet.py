@@ -227,7 +227,7 @@ def _condition(mx: Any, net: Net, seed: int, shape: Sequence[int]) -> None:
     said = json.loads(net.graph.tojson())
     nodes = said["nodes"]
     norms = [node for node in nodes if node["op"] == "BatchNorm"]
-    drawn = {}
+    drawn: dict[str, Any] = {}
     for node in norms:
         scale, shift = (nodes[entry[0]]["name"] for entry in node["inputs"][1:3])
         drawn[shift] = weights.shift

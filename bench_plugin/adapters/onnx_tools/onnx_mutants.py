@@ -148,13 +148,13 @@ def _evaluated(graph: onnx_mutations.Graph, given: Outputs, batched: bool) -> Ou
     model = onnx.ModelProto()
     model.CopyFrom(graph.model)
     onnx.load_external_data_for_model(model, graph.folder)
-    model = onnx_float64.promoted(onnx, model)
+    model = onnx_float64.promoted(onnx, model, narrow=True)
     reference = importlib.import_module("onnx.reference")
     evaluator = reference.ReferenceEvaluator(model, new_ops=onnx_operators.fast_operators(onnx))
     order = [name for name in evaluator.input_names if name in given]
     results = samples.one_by_one(
         lambda xs: list(evaluator.run(None, dict(zip(order, xs)))),
-        [given[name].astype("float64") if given[name].dtype.name == "float32" else given[name] for name in order],
+        [onnx_float64.doubled(given[name]) for name in order],
         batched,
     )
     return samples.joined(results, samples.numbered(len(results[0])), batched)

@@ -79,7 +79,7 @@ class Equivalence:
         run.log.note_comparison(comparison)
         self._infer_precision(run, found, ran, exact)
         if comparison.status == MISMATCH:
-            comparison = replace(comparison, reason=_with_inferred(run, comparison.reason))
+            comparison = replace(comparison, reason=_with_inferred(run, found, comparison.reason))
         if comparison.status != AGREE:
             return run.log.compared(comparison)
         blind = self._mutation_sensitive(run, found, plain, ran, comparison)
@@ -117,7 +117,7 @@ class Equivalence:
 
     def _computed(self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs) -> Comparison:
         """For one floating-point type throughout: compare with the file in float64, with the noise of that type."""
-        precision, expected = run.cell.precision, plain
+        precision, expected = _computed_precision(run, found), plain
         if PRECISIONS[precision].reduced:
             emulated = self._emulated(run, found)
             if emulated.failure:
@@ -168,7 +168,7 @@ class Equivalence:
             return
         within = not precision.reduced and run.log.numbers.get("needed", 0.0) <= 1.0
         if within:
-            run.log.placement["effective_by_error"] = run.cell.precision
+            run.log.placement["effective_by_error"] = _computed_precision(run, found)
         elif not precision.quantised:
             emulated = self._emulated(run, found)
             if not emulated.failure:
@@ -182,7 +182,7 @@ class Equivalence:
         self, run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done, comparison: Comparison
     ) -> Outcome | None:
         """The outcome of a run that agrees, but whose comparison would not notice the mutants; else None."""
-        reduced = PRECISIONS[run.cell.precision].reduced
+        reduced = PRECISIONS[run.cell.precision].reduced or PRECISIONS[_computed_precision(run, found)].reduced
 
         def measured(mutants: Done) -> Strength:
             if comparison.rule is not None:
@@ -197,6 +197,12 @@ def checker(parts: Parts) -> Checker:
     return Equivalence(parts)
 
 
+def _computed_precision(run: CellRun, found: Compiled) -> str:
+    """The precision of a cell; a file whose own types are narrower than float32 sets that of a cell of float32."""
+    own = found.file.computes
+    return own if run.cell.precision == "fp32" and PRECISIONS[own].reduced else run.cell.precision
+
+
 def _note_others(run: CellRun, others: Mapping[Cell, Outcome]) -> None:
     """Flag the cell where the cell that should prove its structure did not."""
     for other, found in others.items():
@@ -205,10 +211,11 @@ def _note_others(run: CellRun, others: Mapping[Cell, Outcome]) -> None:
             run.log.flag(f"{run.cell.precision} only: {other.precision} is {found.status}")
 
 
-def _with_inferred(run: CellRun, reason: str) -> str:
+def _with_inferred(run: CellRun, found: Compiled, reason: str) -> str:
     """The reason of a mismatch in fp32, with the other precision that its error points to."""
     inferred = run.log.placement.get("effective_by_error", "")
-    swapped = not PRECISIONS[run.cell.precision].reduced and inferred not in ("", run.cell.precision)
+    asked = _computed_precision(run, found)
+    swapped = not PRECISIONS[asked].reduced and inferred not in ("", asked)
     return f"looks like {inferred}: {reason}" if swapped else reason
 
 

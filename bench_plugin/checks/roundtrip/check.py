@@ -17,14 +17,18 @@ from __future__ import annotations
 
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.checks.sensitivity import insensitive
+from bench_plugin.compare.strength import Strength
 from bench_plugin.compare.verdict import AGREE
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
+from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks import graph_tasks
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
+from bench_plugin.pipeline.tasks.subjects import of_file
 
 # onnxruntime refuses these, but computed nothing wrong, so another evaluator may decide.
 REFUSALS = frozenset({Symptom.VERSION_SKEW, Symptom.UNSUPPORTED})
@@ -141,14 +145,25 @@ def _judged(
     run: CellRun, expected: ReferenceOutputs, file: OnnxFile, inputs: GeneratedInputs, done: Done
 ) -> Outcome:  # fmt: skip
     """The outcome of a run: supported only where its numbers agree, and the comparison would notice the mutants."""
-    comparison = run.judge.compare(run.model, expected, done)
+    own = expected
+    if PRECISIONS[file.computes].reduced and not run.model.detections:  # the file's own types set noise and tolerance
+        subject = of_file(run.cell, run.model, file, inputs)
+        emulated = run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, subject))
+        if emulated.failure:
+            reason = f"{file.computes} could not be emulated: {emulated.failure.message}"
+            return run.log.unverified(Unverified.NO_REFERENCE, reason)
+        own = run.judge.at_precision(expected, emulated, file.computes)
+    comparison = run.judge.compare(run.model, own, done, precision=file.computes)
     run.log.note_comparison(comparison)
     if comparison.status != AGREE:
         return run.log.compared(comparison)
-    _dynamic(run, expected, file, done)
-    blind = insensitive(
-        run, file, inputs, lambda mutants: run.judge.strength(comparison, done, mutants, expected.noise)
-    )
+    _dynamic(run, own, file, done)
+
+    def measured(mutants: Done) -> Strength:
+        reduced = PRECISIONS[file.computes].reduced
+        return run.judge.strength(comparison, done, mutants, expected.noise, reduced=reduced)
+
+    blind = insensitive(run, file, inputs, measured)
     return blind or run.log.outcome(Status.SUPPORTED)
 
 
