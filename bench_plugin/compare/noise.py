@@ -32,8 +32,8 @@ class Tolerance:
     """The largest E and M that agree. Neither has a unit.
 
     ``ill_conditioned`` is true where k times the noise exceeds the cap, so that agreement proves nothing; an E beyond
-    ``reach``, which is k times the noise, is wrong all the same. ``unreachable`` is the reason why no run can pass a cap
-    that a user tightened; otherwise it is empty.
+    ``reach``, which is k times the noise, is wrong all the same. ``unreachable`` is the reason why no run can pass a
+    cap that a user tightened; otherwise it is empty.
     """
 
     E: float
