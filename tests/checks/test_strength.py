@@ -36,7 +36,8 @@ from onnx import helper as h
 path, scale, dtype = sys.argv[1], float(sys.argv[2]), sys.argv[3]
 rng = np.random.default_rng(3)
 shapes = {"a": (8, 16), "b": (16,), "e": (16, 16), "c": (16, 4), "d": (4,)}
-weights = {name: (rng.standard_normal(shape) / (shape[0] ** 0.5 if len(shape) > 1 else 4)) for name, shape in shapes.items()}
+weights = {name: rng.standard_normal(shape) / (shape[0] ** 0.5 if len(shape) > 1 else 4)
+           for name, shape in shapes.items()}
 weights["s"] = np.full(16, scale)
 nodes = [
     h.make_node("Gemm", ["x", "a", "b"], ["h"]), h.make_node("Relu", ["h"], ["r"]),
