@@ -240,11 +240,11 @@ STATIC = {"inputs": [{"name": "x", "shape": [1, 8]}]}
 
 
 def at_second(
-    values: Array | None, declared: Mapping[str, Any] = DYNAMIC, want: Array | None = None, **meta: Any
+    values: Array | None, declared: Mapping[str, Any] = DYNAMIC, want: Array | None = None, meta: Any = None
 ) -> str:
     truth, other = drawn(), drawn(2, (3, 12)) if want is None else want
     arrays = {} if values is None else {"alt:out0": values}
-    return JUDGE.dynamic(expected(truth, NOISE, second={"y": other}), declared, Done(arrays=arrays, meta=meta))
+    return JUDGE.dynamic(expected(truth, NOISE, second={"y": other}), declared, Done(arrays=arrays, meta=meta or {}))
 
 
 def test_a_model_without_a_second_binding_is_static() -> None:
@@ -264,8 +264,8 @@ def test_the_second_binding_is_preserved_within_the_tolerance() -> None:
 
 def test_what_fails_at_the_second_binding_is_frozen_or_an_error() -> None:
     failed = {"alt:run": {"failure": "shape [3, 8], the file has [1, 8]"}}
-    assert at_second(None, STATIC, **failed) == "frozen"
-    assert at_second(None, DYNAMIC, **failed) == "error: shape [3, 8], the file has [1, 8]"
+    assert at_second(None, STATIC, meta=failed) == "frozen"
+    assert at_second(None, DYNAMIC, meta=failed) == "error: shape [3, 8], the file has [1, 8]"
 
 
 def test_a_wrong_shape_a_missing_output_and_nan_at_the_second_binding_are_errors() -> None:
