@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.protocol import Checker, Parts, Request
-from bench_plugin.compare.quality import classification, paired_drop
+from bench_plugin.checks.sensitivity import noted
+from bench_plugin.compare.quality import MOST_DROP, classification, paired_drop, strength_of_answers
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.tasks import graph_tasks, subjects
-
-MOST_DROP = 0.02  # share of 1 by which top-1 may fall, at the lower bound of the paired confidence interval
 
 
 class Quality:
@@ -50,7 +49,8 @@ class Quality:
             reason = f"shape {list(scores.shape)}, expected {list(expected.shape)}"
             return run.log.outcome(Status.MISMATCH, reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
         classes = int(self._models.workspace.catalog[run.model.dataset].declaration["classes"])
-        drop = paired_drop(expected.argmax(axis=1), scores.argmax(axis=1), labels)
+        answers = expected.argmax(axis=1), scores.argmax(axis=1)
+        drop = paired_drop(*answers, labels)
         numbers = run.log.numbers
         numbers.update(classification(scores, labels, classes))
         numbers["reference_accuracy"] = float((expected.argmax(axis=1) == labels).mean())
@@ -61,7 +61,7 @@ class Quality:
         if drop.lower > MOST_DROP:
             reason = f"top-1 fell by {drop.drop:.1%} (at least {drop.lower:.1%}, McNemar p {drop.mcnemar_p:.1g})"
             return run.log.outcome(Status.MISMATCH, reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
-        return run.log.outcome(Status.SUPPORTED)
+        return noted(run, strength_of_answers(*answers, labels)) or run.log.outcome(Status.SUPPORTED)
 
 
 def checker(parts: Parts) -> Checker:
