@@ -147,7 +147,7 @@ class CellRun:
 
     def mutants(self, file: OnnxFile, inputs: GeneratedInputs) -> Done:
         """The outputs of the file's mutants (docs/numbers.md, "Could this model show an error?")."""
-        return self.obtain("mutants", self.tasks.mutants(file.given, file.origin, self.model, inputs))
+        return self.obtain("mutants", self.tasks.mutants(file.given, file.origin, file.check, self.model, inputs))
 
     def failed(self, failure: Failure) -> Outcome:
         """The outcome of a cell whose stage failed."""

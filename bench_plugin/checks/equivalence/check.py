@@ -176,7 +176,7 @@ class Equivalence:
 
     def _emulated(self, run: CellRun, found: Compiled) -> Done:
         """The stage that emulates every precision on the file."""
-        return run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, found.original))
+        return run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, found.original, found.file.check))
 
     def _mutation_sensitive(
         self, run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done, comparison: Comparison

@@ -148,7 +148,7 @@ def _judged(
     own = expected
     if PRECISIONS[file.computes].reduced and not run.model.detections:  # the file's own types set noise and tolerance
         subject = of_file(run.cell, run.model, file, inputs)
-        emulated = run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, subject))
+        emulated = run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, subject, file.check))
         if emulated.failure:
             reason = f"{file.computes} could not be emulated: {emulated.failure.message}"
             return run.log.unverified(Unverified.NO_REFERENCE, reason)
