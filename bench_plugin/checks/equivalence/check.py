@@ -187,7 +187,8 @@ class Equivalence:
         def measured(mutants: Done) -> Strength:
             if comparison.rule is not None:
                 return run.judge.strength(comparison, ran, mutants, plain.noise, reduced=reduced)
-            return run.judge.strength_in_steps(plain, mutants, list(found.subject.meta["output_scales"]))
+            scales = found.subject.meta.get("output_scales") or [None] * len(plain.outputs)
+            return run.judge.strength_in_steps(plain, mutants, list(scales))
 
         return insensitive(run, found.file, found.inputs, measured)
 
