@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.compare.operator_rules import FORMATS, Rule, Tensor, Truth, Verdict, rule_of, stock, strict, ulp
+from bench_plugin.compare.operators.bounds import Truth
+from bench_plugin.compare.operators.rules import Rule, rule_of
+from bench_plugin.compare.operators.stock import stock
+from bench_plugin.compare.operators.strict import Verdict, strict
+from bench_plugin.compare.operators.values import FORMATS, Tensor, ulp
 
 RNG = np.random.default_rng(0)
 EPSILON = np.finfo(np.float32).eps

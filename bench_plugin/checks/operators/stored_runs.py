@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.agent import packs
-from bench_plugin.compare.operator_rules import Value
+from bench_plugin.compare.operators.values import Value
 from bench_plugin.domain.outcome import Cause, Failure, Stage, Symptom
 from bench_plugin.pipeline.cache import Cache
 from bench_plugin.pipeline.retry import Attempted, confirmation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.compare.operator_rules import RULES_HASH
+from bench_plugin.compare.operators.rules import RULES_HASH
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Status
 from bench_plugin.domain.settings import Selection
