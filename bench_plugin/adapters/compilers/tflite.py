@@ -36,6 +36,8 @@ ADAPTER = {
     "rounds": "w16-all",  # what float16 weights mean here: biases are rounded too
     "backends": ["xnnpack", "builtin"],
     "uses": ["onnx2tf_conversion", "tensorflow"],
+    # As its importer (tensorflow.py): onnx2tf reads no `broadcast`, which opset 7 replaced. It states no newest.
+    "opsets": [7, 0],
     "errors": [
         {"package": "tensorflow"},
         {"package": "keras"},

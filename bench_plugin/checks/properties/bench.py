@@ -137,7 +137,7 @@ def _case(files: Mapping[str, Path], rule: Rule) -> CaseData:
         truths = tuple(
             Truth(
                 None if value is None else pack.reader.value(value),
-                None if total is None else pack.reader.value(total), reach,
+                None if total is None else pack.reader.value(total), reach, int(found.get("terms", 1)),
             )
             for value, total, reach in zip(found.get("outputs", ()), sums, spread, strict=True)
         )  # fmt: skip

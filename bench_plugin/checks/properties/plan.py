@@ -16,7 +16,7 @@ from bench_plugin.matrix.case_names import GENERATED as NAMES
 from bench_plugin.matrix.case_names import generated_names
 from bench_plugin.matrix.planner import ONNX, Declared, Planned, Planner, elsewhere, operator_compilers
 
-TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_truths")
+TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_terms", "onnx_truths")
 
 
 class PropertyPlanner:

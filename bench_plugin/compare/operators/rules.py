@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+
 @dataclass(frozen=True)
 class Rule:
     """``kind`` is movement, exact, ulp, sum, composite or random. Only kind ulp has a limit of its own, in ULP:
@@ -29,9 +30,10 @@ class Rule:
         return f"{self.ulps:g} ULP" if self.kind == "ulp" else names.get(self.kind, self.kind)
 
 
-
 # All files of this folder: a part of every row's key.
-RULES_HASH = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+RULES_HASH = hashlib.sha256(
+    b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
+).hexdigest()
 
 
 def _names(text: str) -> list[str]:

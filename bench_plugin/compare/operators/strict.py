@@ -22,7 +22,7 @@ class Verdict:
     """``ratio`` is the largest error over its tolerance, None where none was measured; ``notes`` do not decide.
 
     ``by_bound`` says that it failed, but in nothing other than the distance of floating-point numbers: type, shape, NaN
-    and Inf are right, and so is every whole number.
+    and Inf are right, and so is every whole number. ``outputs`` are the numbers of the outputs that failed.
     """
 
     passed: bool
@@ -30,6 +30,7 @@ class Verdict:
     ratio: float | None = None
     notes: tuple[str, ...] = ()
     by_bound: bool = False
+    outputs: tuple[int, ...] = ()
 
 
 def strict(
@@ -41,10 +42,11 @@ def strict(
     with instead. ``loose`` permits the limit of fast math.
     """
     if len(actual) != len(expected):
-        return Verdict(False, f"{len(actual)} outputs, expected {len(expected)}")
+        return Verdict(False, f"{len(actual)} outputs, expected {len(expected)}", outputs=tuple(range(len(expected))))
     given = list(truths) + [Truth()] * (len(expected) - len(truths))
     pairs = enumerate(zip(expected, actual, given, strict=False))
-    return _joined([_value(want, have, one, rule, loose, f"output {index}") for index, (want, have, one) in pairs])
+    found = [_value(want, have, one, rule, loose, f"output {index}") for index, (want, have, one) in pairs]
+    return replace(_joined(found), outputs=tuple(index for index, one in enumerate(found) if not one.passed))
 
 
 def _joined(found: Sequence[Verdict]) -> Verdict:

@@ -142,7 +142,7 @@ class Corpus:
         sums, spread = found.get("sums", [None] * count), found.get("spread", [None] * count)
         reader = pack.reader
         return tuple(
-            Truth(_array(reader, value), _array(reader, total), reach)
+            Truth(_array(reader, value), _array(reader, total), reach, int(found.get("terms", 1)))
             for value, total, reach in zip(found["outputs"], sums, spread, strict=True)
         ), ""
 
