@@ -121,7 +121,7 @@ def test_verdicts(finished: Finished, name: str) -> None:
 
 
 def test_pytest_agrees(finished: Finished) -> None:
-    assert "3 failed, 2 passed, 3 skipped" in finished.text, finished.text
+    assert "4 failed, 6 passed, 6 skipped" in finished.text, finished.text
     assert finished.code == 1
 
 
@@ -148,21 +148,53 @@ def test_strict_and_stock_stand_beside_each_other(finished: Finished) -> None:
     numbers = finished.cells()["test_tanh"]["numbers"]
     assert (numbers["strict"], numbers["stock"], numbers["rule"]) == ("fail", "pass", "5 ULP")
     assert numbers["needed"] > 1
+    numbers = finished.cells()["test_sin"]["numbers"]
+    assert (numbers["strict"], numbers["stock"]) == ("fail", "fail")
+
+
+def test_what_onnx_itself_takes_is_no_defect(finished: Finished) -> None:
+    row = finished.cells()["test_tanh"]
+    assert (row["result"], row["numbers"]["needed"] > 1) == ("passed", True)
+    assert "out of 5 ULP" in row["reason"]
+
+
+def test_a_case_outside_the_range_of_opsets_is_tried_all_the_same(finished: Finished) -> None:
+    reason = finished.cells()["test_old"]["reason"]
+    assert "opset 6; breaking takes opset 7 to 20, IR 10; it failed so: output 0: out of 4 ULP" in reason
+    assert finished.cells()["test_old"]["numbers"]["converted"] is None, "nothing converts it to a newer opset"
+
+
+def test_a_rule_that_was_changed_in_place_is_named(finished: Finished) -> None:
+    changed, added = (finished.cells()[name]["reason"] for name in ("test_changed", "test_added"))
+    assert "pull request 4711 (https://example.org/pull/4711): its result is that of Sinh; it failed so: " in changed
+    assert "pull request 4712" in added and "Unrecognized attribute" in added
+
+
+def test_what_differs_between_two_processes_says_so(finished: Finished) -> None:
+    rows = finished.cells()
+    assert {name: row["numbers"]["deterministic"] for name, row in rows.items() if row["verified"]} == {
+        "test_abs": True, "test_sqrt": True, "test_last_bit": False, "test_new_but_right": True,
+        "test_old_but_right": True,
+    }  # fmt: skip
+    assert rows["test_sin"]["numbers"]["deterministic"] is True
+    assert rows["test_memory"]["numbers"]["deterministic"] is False
+    said = re.search(r"two fresh processes gave two results: .* (\S+) for (\S+)$", rows["test_memory"]["reason"])
+    assert said and float(said[1]) != float(said[2])
 
 
 def test_the_page(finished: Finished, project: Project) -> None:
     data = json.loads((project.folder / "reports/onnx-operators.json").read_text())
     score = data["scores"]["breaking"]
-    assert score["statuses"]["supported"] == 2
-    assert score["score"] == pytest.approx(2 / 5)
-    assert score["score_with_skew"] == pytest.approx(3 / 7)
+    assert (score["statuses"]["supported"], score["statuses"]["outside our bound"]) == (5, 1)
+    assert score["score"] == pytest.approx(5 / 9)
+    assert score["score_with_skew"] == pytest.approx(6 / 11)  # of the skews those that have a converted form
     assert data["operators"]["Exp"]["breaking"]["worst"] == "ERROR"
     page = (project.folder / "reports/onnx-operators.md").read_text()
     assert "values of a type that our harness does not support there" in page and "1 unverified" in page
 
 
 def test_a_mismatch_is_repeated_in_fresh_processes(finished: Finished) -> None:
-    retry = finished.cells()["test_tanh"]["retry"]
+    retry = finished.cells()["test_sin"]["retry"]
     assert (retry["mismatch"], retry["fresh"], retry["symptom"]) == (True, "mismatch", "")
     assert finished.cells()["test_abs"]["retry"] == {}
 
@@ -229,11 +261,11 @@ def test_known_failures_are_written_and_hold(tmp_path: Path, tools_python: Path)
     run(project)
     made = project.bench("expect", "update")
     path = tmp_path / "suites/expectations/operators/breaking.toml"
-    assert "3 cases, 3 written anew" in made.stdout, made.stdout + made.stderr
-    assert path.read_text().count("[[expectation]]") == 3
-    assert counted(project) == before + 3
+    assert "4 cases, 4 written anew" in made.stdout, made.stdout + made.stderr
+    assert path.read_text().count("[[expectation]]") == 4
+    assert counted(project) == before + 4
     known = run(project)
-    assert "2 passed, 3 skipped, 3 xfailed" in known.text, known.text
+    assert "6 passed, 6 skipped, 4 xfailed" in known.text, known.text
     path.write_text(path.read_text().replace('"test_neg"', '"test_abs"'))
     progress = run(project)
     assert "progress" in progress.text and "2 failed" in progress.text, progress.text
@@ -266,8 +298,11 @@ def test_several_compilers_work_ahead(tmp_path: Path, tools_python: Path) -> Non
     statuses = Counter(
         row["status"] for row in both.rows if row["kind"] == "cell" and row["cell"]["compiler"] == "breaking"
     )
-    assert statuses == {"supported": 2, "ERROR": 1, "unsupported": 1, "version skew": 2, "unverified": 1, "mismatch": 1}
-    assert sum(row["kind"] == "cell" for row in both.rows) == 16
+    assert statuses == {
+        "supported": 5, "outside our bound": 1, "ERROR": 1, "unsupported": 1, "version skew": 5, "unverified": 1,
+        "mismatch": 2,
+    }  # fmt: skip
+    assert sum(row["kind"] == "cell" for row in both.rows) == 32
 
 
 def test_where_the_artefact_is_the_model_one_process_compiles_and_runs(tmp_path: Path, tools_python: Path) -> None:

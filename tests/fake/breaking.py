@@ -23,6 +23,7 @@ ADAPTER = {
     "precisions": {"fp32": ["original"]},
     "opsets": [7, 20],
     "ir": [3, 10],
+    "errors": [{"exception": "ValueError"}],
 }
 
 

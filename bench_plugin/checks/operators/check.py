@@ -160,12 +160,12 @@ class Operators:
 
     def _skewed(self, cell: Cell, backend: _Backend, case: CaseData, outcome: Outcome, reason: str) -> Outcome:
         """The outcome of a case that does not fit the tool's version, with what its converted form gave beside it."""
-        numbers = dict(outcome.numbers)
+        numbers, ran = dict(outcome.numbers), backend.stored.get(_place_of(case, cell.model))
         if outcome.symptom is Symptom.VERSION_SKEW or newer(case.row, backend.opset, backend.ir):
             numbers["converted"] = self._converted_verdict(cell, backend, case)
         return replace(
             outcome, status=Status.VERSION_SKEW, symptom=Symptom.VERSION_SKEW, stage=outcome.stage or Stage.COMPILE,
-            reason=reason, numbers=numbers, verified=False,
+            reason=reason, numbers=numbers, reusable=ran is None or lasting(ran.failure),
         )  # fmt: skip
 
     def _converted_verdict(self, cell: Cell, backend: _Backend, case: CaseData) -> dict[str, Any]:
@@ -201,22 +201,27 @@ class Operators:
         second = self._made(cell, backend, data)
         if same_bits(ran, second):
             counted = replace(ran, deterministic=True)
-            backend.stored.add(_place_of(data, name), counted)
         else:
-            counted = self._confirmed(cell, backend, data, name, ran)
+            counted = replace(self._two_fresh(cell, backend, data), deterministic=False)
+        backend.stored.add(_place_of(data, name), counted)
         return _outcome(backend, data, counted, log)
 
     def _confirmed(self, cell: Cell, backend: _Backend, data: CaseData, name: str, ran: CaseRun) -> CaseRun:
-        """The result of a fresh process, compared with a second one unless an earlier result says the same."""
+        """The result of a fresh process, which a second one has to repeat unless it is that of the used one too."""
         first = ran if ran.fresh else self._made(cell, backend, data, fresh=True)
         if not ran.fresh and same_bits(ran, first):
             counted = replace(first, deterministic=True)
-        elif first.failure is not None:
-            counted = first
         else:
-            counted = compared(data, first, self._made(cell, backend, data, fresh=True), loose=backend.fast_math)
+            counted = self._two_fresh(cell, backend, data, first)
         backend.stored.add(_place_of(data, name), counted)
         return counted
+
+    def _two_fresh(self, cell: Cell, backend: _Backend, data: CaseData, first: CaseRun | None = None) -> CaseRun:
+        """The result of a fresh process (``first`` if it was made already) compared with that of a second one."""
+        one = first or self._made(cell, backend, data, fresh=True)
+        if one.failure is not None:
+            return one
+        return compared(data, one, self._made(cell, backend, data, fresh=True), loose=backend.fast_math)
 
     def _converted(self, cell: Cell, backend: _Backend, data: CaseData) -> CaseData | str:
         """The case converted to an opset that the backend reads, or why it cannot be converted."""
