@@ -49,11 +49,8 @@ ADAPTER = {
     "unsupported": [
         # onnx2tf has one module per operator.
         {"operation": "compile", "exception": "ModuleNotFoundError", "pattern": r"No module named 'onnx2tf\.ops\."},
-        {"operation": "compile", "exception": "NotImplementedError", "pattern": ""},
-        {"operation": "compile", "exception": "RuntimeError", "pattern": r"supports only |is not (yet )?supported"},
+        {"operation": "compile", "exception": "RuntimeError", "pattern": r"supports only "},
         {"operation": "compile", "exception": "ValueError", "pattern": r"not supported in conjunction with"},
-        {"operation": "compile", "exception": "ConverterError", "pattern": r"neither a custom op nor a flex op"},
-        {"operation": "compile", "exception": "ConverterError", "pattern": r"is not supported|failed to legalize"},
     ],
 }
 

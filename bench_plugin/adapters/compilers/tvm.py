@@ -32,8 +32,6 @@ ADAPTER = {
     "errors": [{"package": "tvm"}, {"package": "tvm_ffi"}],
     "unsupported": [
         {"operation": "compile", "exception": "OpNotImplemented", "pattern": ""},
-        {"operation": "compile", "exception": "NotImplementedError", "pattern": ""},
-        {"operation": "compile", "exception": "ValueError", "pattern": "(?i)not (yet )?supported|unsupported"},
         {
             "operation": "compile", "exception": "ValueError",
             "pattern": "cannot handle ShapeExpr inputs|no value in Constant|must be a constant|^Only .* supported",
