@@ -186,7 +186,10 @@ def _corrected(base: Any) -> list[Any]:
 
 
 def _quantised(base: Any) -> list[Any]:
-    """Quantisation in float64 (float32 where that is defined), for every opset; scales and zero points per tensor or along ``axis``."""
+    """Quantisation in float64, or in float32 where that is defined, for every opset.
+
+    Scales and zero points are per tensor or along ``axis``.
+    """
     import numpy as np
 
     def along(values: Any, x: Any, axis: int | None) -> Any:

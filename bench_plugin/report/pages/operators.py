@@ -20,10 +20,10 @@ OPENING = (
 )
 SCORES = (
     "The score is supported of supported, mismatch, ERROR and unsupported. Outside are cases that the backend fails "
-    "and whose opset or IR it does not take, or whose rule ONNX changed in place; those that only our bound refuses and "
-    "ONNX's own runner takes; and values of a type that our harness does not support there. The score with skew counts "
-    "cases that are too new by what their form converted to an older opset gave, and those that cannot be converted as "
-    "lost."
+    "and whose opset or IR it does not take, or whose rule ONNX changed in place; those that only our bound refuses, "
+    "not ONNX's own runner; and values of a type that our harness does not support there. The score with skew counts "
+    "cases that are too new by what their form converted to an older opset gave, and those that cannot be converted "
+    "as lost."
 )
 NAME = "onnx-operators"
 CHECKS: tuple[str, ...] = (CHECK,)
