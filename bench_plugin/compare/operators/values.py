@@ -52,6 +52,7 @@ def ulp(values: Array, form: Format) -> Array:
     import numpy as np
 
     _, exponents = np.frexp(values)
+    exponents = np.where(np.equal(values, 0), form.lowest, exponents)  # frexp has 0 beside 0.5
     found: Array = np.ldexp(1.0, np.maximum(exponents - 1, form.lowest) - form.fraction)
     return found
 
