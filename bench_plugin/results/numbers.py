@@ -82,7 +82,6 @@ NUMBERS = (
     Number("rule", (OPERATOR,), "fp32", "the operator's rule, in words"),
     Number("strict", (OPERATOR,), "fp32", "`pass` or `fail` by that rule"),
     Number("stock", (OPERATOR,), "fp32", "`pass` or `fail` by the tolerance of ONNX's own runner"),
-    Number("deterministic", (OPERATOR,), "fp32", "whether a second run gave the same bits; None where there was none"),
     Number("converted", (OPERATOR,), "fp32", "of a case that is too new: what its form at an older opset gave"),
     Number("search", (PROPERTY,), "fp32", "`quick` or `nightly`"),
     Number("tried", (PROPERTY,), "fp32", "generated graphs that were tried"),
