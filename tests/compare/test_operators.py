@@ -258,3 +258,10 @@ def test_of_several_outputs_the_one_counts_that_no_bound_explains() -> None:
     assert (found.by_bound, found.outputs) == (False, (0, 1))
     assert found.reason.startswith("output 1: 1 of 1 elements differ")
     assert found.ratio is not None and found.ratio > 1
+
+
+def test_an_output_of_another_type_or_shape_is_none_whose_values_are_wrong() -> None:
+    want = [tensor([1.0]), tensor([1.0]), tensor([1.0])]
+    found = strict(want, [tensor([1.0], "float64"), tensor([[1.0]]), tensor([2.0])], [], rule_of(["Exp"], 1, 1))
+    assert (found.outputs, found.by_bound, found.of_values) == ((2,), False, False)
+    assert strict(want, want[:1], [], rule_of(["Exp"], 1, 1)).outputs == ()

@@ -64,7 +64,7 @@ class Erratum:
         return f"{said.operator} {said.opset} was {change}: {said.changed}"
 
     def explains(self, wrong_outputs: Sequence[int]) -> bool:
-        """Whether it is what a mismatch in these outputs, by position, may come from."""
+        """Whether it is what wrong values of these outputs, by position, may come from."""
         return any(number in self.said.outputs or not self.said.outputs for number in wrong_outputs)
 
     def refused(self, failure: Failure) -> bool:

@@ -22,7 +22,8 @@ class Verdict:
     """``ratio`` is the largest error over its tolerance, None where none was measured; ``notes`` do not decide.
 
     ``by_bound`` says that it failed, but in nothing other than the distance of floating-point numbers: type, shape, NaN
-    and Inf are right, and so is every whole number. ``outputs`` are the numbers of the outputs that failed.
+    and Inf are right, and so is every whole number. ``of_values`` is false where a type, a shape or a count is wrong.
+    ``outputs`` are the numbers of the outputs whose values are wrong.
     """
 
     passed: bool
@@ -30,6 +31,7 @@ class Verdict:
     ratio: float | None = None
     notes: tuple[str, ...] = ()
     by_bound: bool = False
+    of_values: bool = True
     outputs: tuple[int, ...] = ()
 
 
@@ -42,11 +44,15 @@ def strict(
     with instead. ``loose`` permits the limit of fast math.
     """
     if len(actual) != len(expected):
-        return Verdict(False, f"{len(actual)} outputs, expected {len(expected)}", outputs=tuple(range(len(expected))))
+        return Verdict(False, f"{len(actual)} outputs, expected {len(expected)}", of_values=False)
     given = list(truths) + [Truth()] * (len(expected) - len(truths))
     pairs = enumerate(zip(expected, actual, given, strict=False))
     found = [_value(want, have, one, rule, loose, f"output {index}") for index, (want, have, one) in pairs]
-    return replace(_joined(found), outputs=tuple(index for index, one in enumerate(found) if not one.passed))
+    return replace(_joined(found), outputs=_wrong_values(found))
+
+
+def _wrong_values(found: Sequence[Verdict]) -> tuple[int, ...]:
+    return tuple(index for index, one in enumerate(found) if not one.passed and one.of_values)
 
 
 def _joined(found: Sequence[Verdict]) -> Verdict:
@@ -62,21 +68,22 @@ def _value(want: Value, have: Value, truth: Truth, rule: Rule, loose: bool, wher
         return _tensor(want, have, truth, rule, loose, where)
     if isinstance(want, list) and isinstance(have, list):
         if len(want) != len(have):
-            return Verdict(False, f"{where}: a sequence of {len(have)}, expected {len(want)}")
+            return Verdict(False, f"{where}: a sequence of {len(have)}, expected {len(want)}", of_values=False)
         pairs = enumerate(zip(want, have, strict=True))
         return _joined([_value(one, other, Truth(), rule, loose, f"{where}[{place}]") for place, (one, other) in pairs])
     if want is None and have is None:
         return Verdict(True)
-    return Verdict(False, f"{where}: {kind_of(have)}, expected {kind_of(want)}")
+    return Verdict(False, f"{where}: {kind_of(have)}, expected {kind_of(want)}", of_values=False)
 
 
 def _tensor(want: Tensor, have: Tensor, truth: Truth, rule: Rule, loose: bool, where: str) -> Verdict:
     notes: tuple[str, ...] = ()
     if want.values.shape != have.values.shape:
-        return Verdict(False, f"{where}: shape {list(have.values.shape)}, expected {list(want.values.shape)}")
+        text = f"{where}: shape {list(have.values.shape)}, expected {list(want.values.shape)}"
+        return Verdict(False, text, of_values=False)
     if want.dtype != have.dtype:
         if not (whole(want.dtype) and whole(have.dtype)):
-            return Verdict(False, f"{where}: type {have.dtype}, expected {want.dtype}")
+            return Verdict(False, f"{where}: type {have.dtype}, expected {want.dtype}", of_values=False)
         notes = (f"dtype-changed: {want.dtype} to {have.dtype}",)
     if rule.kind == "random":
         return Verdict(True, notes=notes)
