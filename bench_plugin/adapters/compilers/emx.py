@@ -32,6 +32,8 @@ ADAPTER = {
     "targets": ["local", "aarch64", "armhf", "riscv64", "cortex-m3", "cortex-m55"],
     "options": {"optimisation": ["O2", "O3", "Os", "O0"]},
     "needs": ["gcc"],
+    # Its README: "full standard ONNX opset 26 support"; its importer reads the forms of older opsets too.
+    "opsets": [1, 26],
     "errors": [{"package": "emx_onnx_cgen"}, {"exception": "CompilerFailed"}],
     "unsupported": [
         {"operation": "compile", "exception": "UnsupportedOpError", "pattern": ""},

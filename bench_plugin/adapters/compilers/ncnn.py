@@ -54,6 +54,7 @@ CAUSES = (re.compile(r"ort \w+ failed"), re.compile(r"error|fail|not supported|u
 # The lines of the script that pnnx writes which say along which axis ncnn holds the batch, if it does.
 FEEDS = re.compile(r"""ex\.input\("in\d+", ncnn\.Mat\(\w+\.numpy\(\)(?:, batch_index=(\d+))?\)""")
 FETCHES = re.compile(r"torch\.from_numpy\(out\d+\.numpy\((?:batch_index=(\d+))?\)\)")
+LEFT = re.compile(r"^todo (\w+)$", re.MULTILINE)  # what pnnx prints of operators that it converts to none of ncnn's
 HALF_TAG = 0x01306B47  # before every weight that a .bin holds in float16
 
 
@@ -103,7 +104,7 @@ class Adapter:
         axes = call.path("axes.json")
         with open(axes, "w", encoding="utf-8") as file:
             json.dump(_batch_axes(call.path("model_ncnn.py"), call), file)
-        layers = list(self._opened(call, graph, weights).layers())
+        layers = list(self._opened_as_made(call, graph, weights, said).layers())
         halves = _half_weights(weights)
         if (precision == "w16") != bool(halves):
             raise Unsupported(f"asked {precision}, {halves} weights are stored in float16")
@@ -161,6 +162,18 @@ class Adapter:
                     raise RuntimeError(f"ncnn cannot load the {what}: status {status}")
             self._net, self._key = net, key
         return self._net
+
+    def _opened_as_made(self, call: CompileCall, graph: str, weights: str, said: str) -> Any:
+        """The network. Raises Unsupported where ncnn cannot open it and pnnx, which ``said`` so, left operators in it
+        as ONNX has them: some have the names of layers of ncnn, with other parameters.
+        """
+        try:
+            return self._opened(call, graph, weights)
+        except RuntimeError as error:
+            left = sorted(set(LEFT.findall(said)))
+            if not left:
+                raise
+            raise Unsupported(f"ncnn has no layer for ONNX's {', '.join(left)}, which pnnx leaves as it is") from error
 
     def _switches(self, call: CompilerCall) -> dict[str, bool]:
         """Options of a network. Half precision is ncnn's own default wherever the processor has it."""

@@ -33,7 +33,6 @@ ADAPTER = {
     "ir": [3, 13],
     "values": ["sequence", "optional", "str"],
     "errors": [{"package": "onnxruntime"}],
-    "unsupported": [{"exception": "NotImplemented", "pattern": ""}],
 }
 
 PROVIDERS = {"cpu": "CPUExecutionProvider", "xnnpack": "XnnpackExecutionProvider", "cuda": "CUDAExecutionProvider"}

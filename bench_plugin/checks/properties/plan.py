@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.compare.operator_rules import RULES_HASH
+from bench_plugin.compare.operators.rules import RULES_HASH
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Status
 from bench_plugin.domain.settings import Selection
@@ -16,7 +16,7 @@ from bench_plugin.matrix.case_names import GENERATED as NAMES
 from bench_plugin.matrix.case_names import generated_names
 from bench_plugin.matrix.planner import ONNX, Declared, Planned, Planner, elsewhere, operator_compilers
 
-TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_truths")
+TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_terms", "onnx_truths")
 
 
 class PropertyPlanner:
