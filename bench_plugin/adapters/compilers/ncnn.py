@@ -54,6 +54,13 @@ CAUSES = (re.compile(r"ort \w+ failed"), re.compile(r"error|fail|not supported|u
 # The lines of the script that pnnx writes which say along which axis ncnn holds the batch, if it does.
 FEEDS = re.compile(r"""ex\.input\("in\d+", ncnn\.Mat\(\w+\.numpy\(\)(?:, batch_index=(\d+))?\)""")
 FETCHES = re.compile(r"torch\.from_numpy\(out\d+\.numpy\((?:batch_index=(\d+))?\)\)")
+WHOLE = frozenset({*(name for name in TYPES if "int" in name), "bool"})
+# Layers that read the bits of 32-bit integers; all others take every number for a float32. Between the two are layers
+# that only move elements.
+READS_INTEGERS = frozenset({"Embed"})
+MOVES = frozenset(
+    {"Crop", "Dropout", "ExpandDims", "Flatten", "Noop", "Permute", "Reshape", "Slice", "Split", "Squeeze", "Tile"}
+)
 HALF_TAG = 0x01306B47  # before every weight that a .bin holds in float16
 
 
@@ -102,19 +109,23 @@ class Adapter:
             raise Unsupported(f"ncnn has no layer for {', '.join(unknown)}")
         axes = call.path("axes.json")
         with open(axes, "w", encoding="utf-8") as file:
-            json.dump(_batch_axes(call.path("model_ncnn.py"), call), file)
+            integers = _integer_inputs(graph, len(call.input_ports))
+            json.dump({**_batch_axes(call.path("model_ncnn.py"), call), "integers": integers}, file)
         layers = list(self._opened(call, graph, weights).layers())
         halves = _half_weights(weights)
         if (precision == "w16") != bool(halves):
             raise Unsupported(f"asked {precision}, {halves} weights are stored in float16")
         narrow = [layer.type for layer in layers if not layer.support_bf16_storage] if precision == "bf16" else []
+        notes = [f"{halves} weights in float16, subnormal ones as zero"] if halves else []
+        if any(port.dtype in WHOLE for port in (*call.input_ports, *call.output_ports)):
+            notes.append("ncnn's tensors have no types: integers are float32 but where a layer reads them as int32")
         meta: dict[str, object] = {
             "effective": precision if precision == "w16" else "", "integer": "", "portable": True,
             "switches": self._switches(call),
             "placement": {
                 "requested": 1 - len(narrow) / len(layers), "nodes": len(layers), "fallback": sorted(set(narrow)),
             },
-            "notes": [f"{halves} weights in float16, subnormal ones as zero"] if halves else [],
+            "notes": notes,
         }  # fmt: skip
         return Reply(meta, files={"model.param": graph, "model.bin": weights, "axes.json": axes})
 
@@ -132,7 +143,7 @@ class Adapter:
         def run(xs: Sequence[Any]) -> list[Any]:
             extractor = net.create_extractor()
             for index, (x, axis) in enumerate(zip(xs, axes["inputs"])):
-                narrow = np.ascontiguousarray(x, dtype=np.int32 if x.dtype.kind in "iu" else np.float32)
+                narrow = _carried(x, "int32" if index in axes["integers"] else "float32")
                 mat = ncnn.Mat(narrow) if axis is None else ncnn.Mat(narrow, batch_index=axis)
                 extractor.input(f"in{index}", mat.clone())  # a Mat of an array only refers to it
             ys = []
@@ -142,7 +153,7 @@ class Adapter:
                     raise RuntimeError(f"ncnn: extracting out{index} returned {status}")
                 found = np.array(y) if axis is None else y.numpy(batch_index=axis).copy()
                 scalar = not call.output_ports[index].shape and found.shape == (1,)  # ncnn has no rank 0
-                ys.append(found.reshape(()) if scalar else found)
+                ys.append(_declared(found.reshape(()) if scalar else found, call.output_ports[index].dtype))
             return ys
 
         return samples.answered(call, run, inputs, {"switches": self._switches(call)})
@@ -240,6 +251,39 @@ def _layer_types(graph: str) -> list[str]:
     """The types of a .param's layers: a magic number, the counts, then a line per layer."""
     with open(graph, encoding="utf-8") as file:
         return [line.split()[0] for line in file.read().splitlines()[2:] if line.strip()]
+
+
+def _integer_inputs(graph: str, count: int) -> list[int]:
+    """The places of those of ``count`` inputs whose elements a layer of a .param reads as 32-bit integers."""
+    with open(graph, encoding="utf-8") as file:
+        lines = [line.split() for line in file.read().splitlines()[2:] if line.strip()]
+    wanted: set[str] = set()
+    for kind, _, given, made, *names in reversed(lines):
+        reads, writes = names[: int(given)], names[int(given) : int(given) + int(made)]
+        if kind in READS_INTEGERS or (kind in MOVES and wanted.intersection(writes)):
+            wanted.update(reads)
+    return [index for index in range(count) if f"in{index}" in wanted]
+
+
+def _carried(x: Any, dtype: str) -> Any:
+    """An input as ncnn's tensors hold it, which have no types. Raises Unsupported for integers that do not fit."""
+    import numpy as np
+
+    carried = np.ascontiguousarray(x, dtype=dtype)
+    if x.dtype.kind in "iu" and not np.array_equal(carried.astype(np.float64), x.astype(np.float64)):
+        raise Unsupported(f"ncnn holds integers as {dtype}, which has not all of the input's values")
+    return carried
+
+
+def _declared(y: Any, dtype: str) -> Any:
+    """An output of ncnn, whose numbers have no types, as the integers that the file declares, if it holds such."""
+    import numpy as np
+
+    if dtype not in WHOLE or y.dtype.kind != "f":
+        return y
+    low, high = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    fits = np.isfinite(y) & (y == np.rint(y)) & (y >= low) & (y.astype(np.float64) < float(high) + 1)
+    return y.astype(dtype) if fits.all() else y
 
 
 def _half_weights(path: str) -> int:

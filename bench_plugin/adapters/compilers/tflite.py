@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.adapters.frameworks import onnx2tf_conversion, tensorflow
+from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx_simplifier, tensorflow
+from bench_plugin.agent import external
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import CompileCall, RunCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -35,7 +36,7 @@ ADAPTER = {
     "portable": True,
     "rounds": "w16-all",  # what float16 weights mean here: biases are rounded too
     "backends": ["xnnpack", "builtin"],
-    "uses": ["onnx2tf_conversion", "tensorflow"],
+    "uses": ["onnx2tf_conversion", "onnx_simplifier", "tensorflow"],
     "errors": [
         {"package": "tensorflow"},
         {"package": "keras"},
@@ -55,7 +56,7 @@ ADAPTER = {
     ],
 }
 
-DISTRIBUTIONS = ("ai-edge-litert", "tensorflow-cpu", "keras", "onnx2tf", "tf-keras", "onnx", "numpy")
+DISTRIBUTIONS = ("ai-edge-litert", "tensorflow-cpu", "keras", "onnx2tf", "onnxsim", "tf-keras", "onnx", "numpy")
 
 # Set before TensorFlow is imported, and named in the row.
 SWITCHES = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "KERAS_BACKEND": "tensorflow"}
@@ -78,6 +79,7 @@ class Adapter:
     def __init__(self) -> None:
         os.environ.update(SWITCHES)
         self._framework: Any = None
+        self._simplifier = onnx_simplifier.Simplifier()
         self._settled = False
 
     def versions(self) -> dict[str, str]:
@@ -103,7 +105,7 @@ class Adapter:
             importlib.import_module("onnx2tf")
             self._settle()
             call.stage("compile")
-            kept, apply, specs, notes = _from_onnx(tf, call)
+            kept, apply, specs, notes = _from_onnx(tf, self._simplifier, call)
         else:
             kept, apply, specs, notes = self._from_keras(tf, call)
             call.stage("compile")
@@ -125,6 +127,7 @@ class Adapter:
             "switches": SWITCHES, "notes": notes, "shims": [],
         }  # fmt: skip
         if "model.onnx" in call.files:
+            meta["switches"] = {**SWITCHES, **onnx2tf_conversion.SWITCHES}
             meta["shims"] = ["onnx2tf's dry run sees seeded images of the project's own instead of a download"]
         return Reply(meta, files={ARTEFACT: path})
 
@@ -171,12 +174,14 @@ class Adapter:
         return kept, lambda xs: net(xs[0] if len(xs) == 1 else xs, training=False), specs, []
 
 
-def _from_onnx(tf: Any, call: CompileCall) -> Any:
+def _from_onnx(tf: Any, simplifier: onnx_simplifier.Simplifier, call: CompileCall) -> Any:
     """What onnx2tf makes of ``model.onnx``, with its outputs put back to the layout that the file declares."""
     folder = call.path("onnx2tf")
     os.mkdir(folder)
     path = os.path.join(folder, "model.onnx")  # onnx2tf writes node names into the file that it is given
-    graph = _frozen(call.files["model.onnx"], path, call.binding)
+    declared_outputs = list(_frozen(external.placed(call.files, call.folder), path, call.binding).output)
+    remarks = onnx2tf_conversion.simplified(simplifier, path)
+    graph = importlib.import_module("onnx").load(path, load_external_data=False).graph
     first, as_is = _layouts(graph, {port.name: port.layout for port in call.input_ports})
     if any(len(_dims(value)) == 4 for value in _inputs(graph)):
         # Those of 3 channels are fed images in its dry run, which it looks for in the working directory.
@@ -192,12 +197,12 @@ def _from_onnx(tf: Any, call: CompileCall) -> Any:
     ]
     said: Mapping[str, bool] = getattr(net, "onnx_output_layouts", {})
     by_channels = _by_channels(graph)
-    declared = [(_dims(value), said.get(value.name) or value.name in by_channels) for value in graph.output]
+    declared = [(_dims(value), said.get(value.name) or value.name in by_channels) for value in declared_outputs]
     moved = bool(first or by_channels)  # where nothing is, an output with its axes in another order is a wrong one
     notes: list[str] = []
 
     def apply(xs: Sequence[Any]) -> list[Any]:
-        notes.clear()
+        notes[:] = remarks
         notes.extend(
             f"onnx2tf computes {x.dtype.name} as {y.dtype.name}" for x, y in zip(xs, net.inputs) if x.dtype != y.dtype
         )
