@@ -7,11 +7,11 @@ import importlib.util
 import json
 import os
 import re
-import shutil
 import signal
 from collections.abc import Sequence
 from typing import Any
 
+from bench_plugin.agent import external
 from bench_plugin.agent.adapter import NotProvided, Reply, Unsupported, VersionSkew
 from bench_plugin.agent.contract import CompileCall, CompilerCall, Port, RunCall
 from bench_plugin.agent.toolkit import programs, samples, versions
@@ -54,6 +54,8 @@ CAUSES = (re.compile(r"ort \w+ failed"), re.compile(r"error|fail|not supported|u
 # The lines of the script that pnnx writes which say along which axis ncnn holds the batch, if it does.
 FEEDS = re.compile(r"""ex\.input\("in\d+", ncnn\.Mat\(\w+\.numpy\(\)(?:, batch_index=(\d+))?\)""")
 FETCHES = re.compile(r"torch\.from_numpy\(out\d+\.numpy\((?:batch_index=(\d+))?\)\)")
+DATA = ".data"  # behind a file's name: that of its external weights
+WRITTEN = ("ncnnparam=model.ncnn.param", "ncnnbin=model.ncnn.bin", "ncnnpy=model_ncnn.py")
 WHOLE = frozenset({*(name for name in TYPES if "int" in name), "bool"})
 # Layers that read the bits of 32-bit integers; all others take every number for a float32. Between the two are layers
 # that only move elements.
@@ -96,10 +98,10 @@ class Adapter:
         than pnnx's onnxruntime, PnnxKilled or PnnxFailed where pnnx died or gave up.
         """
         ncnn = importlib.import_module("ncnn")
-        shutil.copyfile(call.files["model.onnx"], call.path("model.onnx"))  # pnnx writes beside what it reads
+        name, notes = _copied(call)
         precision = call.precision
         call.stage("compile")
-        said = _pnnx(call, ["model.onnx", _inputs(call), f"fp16={int(precision == 'w16')}"])
+        said = _pnnx(call, [name, _inputs(call), f"fp16={int(precision == 'w16')}", *WRITTEN])
         graph, weights = call.path("model.ncnn.param"), call.path("model.ncnn.bin")
         if not os.path.exists(graph):
             raise PnnxFailed(f"pnnx wrote no graph for ncnn: {_complaint(said)}")
@@ -116,7 +118,7 @@ class Adapter:
         if (precision == "w16") != bool(halves):
             raise Unsupported(f"asked {precision}, {halves} weights are stored in float16")
         narrow = [layer.type for layer in layers if not layer.support_bf16_storage] if precision == "bf16" else []
-        notes = [f"{halves} weights in float16, subnormal ones as zero"] if halves else []
+        notes += [f"{halves} weights in float16, subnormal ones as zero"] if halves else []
         if any(port.dtype in WHOLE for port in (*call.input_ports, *call.output_ports)):
             notes.append("ncnn's tensors have no types: integers are float32 but where a layer reads them as int32")
         meta: dict[str, object] = {
@@ -180,6 +182,23 @@ class Adapter:
         switches["use_vulkan_compute"] = False
         switches["use_winograd_convolution"] = call.option("winograd", "on") == "on"
         return switches
+
+
+def _copied(call: CompileCall) -> tuple[str, list[str]]:
+    """Copy the file and its external weights to the call's folder, where pnnx writes too: its name, and remarks.
+
+    pnnx looks for external weights in ``NAME.data`` beside a file NAME alone.
+    """
+    given = call.files["model.onnx"]
+    locations = external.locations(given)
+    copy = external.copied(given, call.folder)
+    if not locations:
+        return external.MODEL, []
+    if len(locations) > 1 or not locations[0].endswith(DATA):
+        return external.MODEL, [f"pnnx reads no external weights from {', '.join(locations)}, and does not say so"]
+    name = locations[0][: -len(DATA)]
+    os.replace(copy, call.path(name))
+    return name, []
 
 
 def _pnnx(call: CompileCall, arguments: list[str]) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx_simplifier, tensorflow
-from bench_plugin.agent import external
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import CompileCall, RunCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -179,7 +178,7 @@ def _from_onnx(tf: Any, simplifier: onnx_simplifier.Simplifier, call: CompileCal
     folder = call.path("onnx2tf")
     os.mkdir(folder)
     path = os.path.join(folder, "model.onnx")  # onnx2tf writes node names into the file that it is given
-    declared_outputs = list(_frozen(external.placed(call.files, call.folder), path, call.binding).output)
+    declared_outputs = list(_frozen(call.files["model.onnx"], path, call.binding).output)
     remarks = onnx2tf_conversion.simplified(simplifier, path)
     graph = importlib.import_module("onnx").load(path, load_external_data=False).graph
     first, as_is = _layouts(graph, {port.name: port.layout for port in call.input_ports})

@@ -7,12 +7,12 @@ import gc
 import importlib
 import logging
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx_simplifier
+from bench_plugin.agent import external
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import (
     WEIGHTS,
@@ -171,8 +171,7 @@ class Adapter:
         self._imported = None
         folder = call.path("onnx2tf")
         os.mkdir(folder)
-        path = os.path.join(folder, "model.onnx")
-        shutil.copyfile(call.files["model.onnx"], path)  # onnx2tf writes node names into the file that it is given
+        path = external.copied(call.files["model.onnx"], folder)  # onnx2tf writes node names into its file
         self._declared = onnx2tf_conversion.output_shapes(path)
         onnx2tf_conversion.save_dry_run_images(folder)
         options = onnx2tf_conversion.layout_options(call.input_ports)
