@@ -16,7 +16,7 @@ from typing import Any
 
 from bench_plugin.agent.adapter import NotProvided, Reply, Unsupported
 from bench_plugin.agent.contract import CompileCall, RunCall, Target
-from bench_plugin.agent.toolkit import programs, samples, versions
+from bench_plugin.agent.toolkit import contractions, programs, samples, versions
 from bench_plugin.agent.wire import Array
 
 ADAPTER = {
@@ -56,6 +56,12 @@ LATE_TYPE = re.compile(r"error: .*(_BitInt|__bf16|_Float16)")
 TENSOR = re.compile(r"(const )?(.+?) (\w+)\[restrict ([^\]]+)\]((?:\[[^\]]+\])*)")
 SIZE = re.compile(r"int (\w+)")
 PRESENT = re.compile(r"_Bool (\w+)_present")  # behind an optional input's tensor: whether it is there
+
+
+# emx's options that numbers depend on, which are as it has them.
+SWITCHES = ("fp32_accumulation_strategy", "fp16_accumulation_strategy", "replicate_ort_bugs", "truncate_weights_after")
+INTEGERS = frozenset({"QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger"})
+CONTRACTIONS = INTEGERS | {"Conv", "ConvTranspose", "DeformConv", "MatMul", "Gemm", "Einsum", "LSTM", "GRU", "RNN"}
 
 
 class CompilerFailed(Exception):
@@ -133,15 +139,19 @@ class Adapter:
             if late:
                 raise Unsupported("%s does not take %s: %s" % (_version(gcc), late[1], message))
             raise CompilerFailed("%s ended with status %d: %s" % (os.path.basename(gcc), said.status, message))
-        integer = "integer" if re.search(r"node\d+_(qlinear|matmulinteger|convinteger)", source) else "simulated"
+        counts = contractions.counted(
+            (node.op_type, node.op_type in INTEGERS) for node in model.graph.node if node.op_type in CONTRACTIONS
+        )  # it writes a function for every node, and fuses none
         meta: dict[str, object] = {
             "effective": "fp16" if call.precision == "fp16" and "_Float16" in source else "",
-            "integer": integer if call.precision.startswith("w8a8") else "",
+            "integer": contractions.integer(counts) if call.precision.startswith("w8a8") else "",
             "switches": {
                 "c_compiler": _version(gcc), "flags": [*flags, *kind], "weights": "file" if weights else "inline",
-                "accumulate": {"fp32": "fp32", "fp16": "fp32"}, "temporaries": "stack" if bare else "heap",
+                "temporaries": "stack" if bare else "heap", **{name: getattr(options, name) for name in SWITCHES},
             },
-            "placement": {"requested": 1.0, "nodes": len(model.graph.node), "fallback": []},
+            "placement": {
+                "requested": 1.0, "nodes": len(model.graph.node), "fallback": [], **contractions.placed(counts),
+            },
             "notes": ["one thread, whatever is asked for"],
         }  # fmt: skip
         return Reply(meta, files=files)

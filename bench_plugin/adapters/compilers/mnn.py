@@ -72,7 +72,13 @@ class Adapter:
         options, path = _options(call), call.path("model.mnn")
         # Weights that come rounded already are not rounded, which MNN would do in its own way, a second time.
         storage = STORAGE[call.precision] if call.graph == ORIGINAL else []
-        switches = [*storage, "--useGeluApproximation", "0" if options["gelu"] == "exact" else "1"]
+        switches = [
+            *storage,
+            "--alignDenormalizedValue",
+            "0",
+            "--useGeluApproximation",
+            "0" if options["gelu"] == "exact" else "1",
+        ]
         files = ["--modelFile", call.files["model.onnx"], "--MNNModel", path]
         call.stage("compile")
         with _heard(call) as said:

@@ -113,7 +113,8 @@ class Adapter:
         with open(axes, "w", encoding="utf-8") as file:
             integers = _integer_inputs(graph, len(call.input_ports))
             json.dump({**_batch_axes(call.path("model_ncnn.py"), call), "integers": integers}, file)
-        layers = list(self._opened(call, graph, weights).layers())
+        net = self._opened(call, graph, weights)
+        layers = list(net.layers())
         halves = _half_weights(weights)
         if (precision == "w16") != bool(halves):
             raise Unsupported(f"asked {precision}, {halves} weights are stored in float16")
@@ -123,7 +124,7 @@ class Adapter:
             notes.append("ncnn's tensors have no types: integers are float32 but where a layer reads them as int32")
         meta: dict[str, object] = {
             "effective": precision if precision == "w16" else "", "integer": "", "portable": True,
-            "switches": self._switches(call),
+            "switches": {**_read_back(net), "pnnx.fp16": precision == "w16"},
             "placement": {
                 "requested": 1 - len(narrow) / len(layers), "nodes": len(layers), "fallback": sorted(set(narrow)),
             },
@@ -158,7 +159,7 @@ class Adapter:
                 ys.append(_declared(found.reshape(()) if scalar else found, call.output_ports[index].dtype))
             return ys
 
-        return samples.answered(call, run, inputs, {"switches": self._switches(call)})
+        return samples.answered(call, run, inputs, {"switches": _read_back(net)})
 
     def _opened(self, call: CompilerCall, graph: str, weights: str) -> Any:
         switches = self._switches(call)
@@ -177,11 +178,17 @@ class Adapter:
 
     def _switches(self, call: CompilerCall) -> dict[str, bool]:
         """Options of a network. Half precision is ncnn's own default wherever the processor has it."""
-        switches = dict.fromkeys(("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic"), False)
+        narrow = ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_packed")
+        switches = dict.fromkeys(narrow, False)
         switches["use_bf16_storage"] = call.precision == "bf16"
         switches["use_vulkan_compute"] = False
         switches["use_winograd_convolution"] = call.option("winograd", "on") == "on"
         return switches
+
+
+def _read_back(net: Any) -> dict[str, bool]:
+    """All of a network's options that say what is used, such as packing, products of matrices and types."""
+    return {name: bool(getattr(net.opt, name)) for name in dir(net.opt) if name.startswith("use_")}
 
 
 def _copied(call: CompileCall) -> tuple[str, list[str]]:
