@@ -45,7 +45,7 @@ def _answer(adapter: Any, request: dict[str, Any]) -> dict[str, Any]:
         made = adapter.compile(CompileCall(batched=False, target=Target(), **fields).at(place))
         answer["compile"], answer["files"] = made.meta, sorted(made.files)
         place = Place(_folder(request["folder"], "run"), made.files, arrays, lambda stage: None)
-        ran = adapter.run(RunCall(once=True, **fields).at(place))
+        ran = adapter.run(RunCall(once=True, values=request["values"], **fields).at(place))
         answer["run"] = ran.meta
         answer["outputs"] = {name: [a.dtype, list(a.shape), to_numpy(a).tolist()] for name, a in ran.arrays.items()}
     except Exception as error:  # the test looks at it

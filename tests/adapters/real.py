@@ -55,22 +55,31 @@ def answered(
     inputs: Mapping[str, Any],
     outputs: Sequence[tuple[str, str, Sequence[int]]],
     folder: Path,
+    *,
+    values: Mapping[str, Any] | None = None,
+    blobs: Sequence[Array] = (),
     **fields: Any,
 ) -> Answer:
-    """Compile ``model`` with the adapter, and run it once on ``inputs`` [...] (numpy arrays, or blobs of the wire)."""
+    """Compile ``model`` with the adapter, and run it once on ``inputs`` [...].
+
+    ``values`` describes inputs of types that numpy lacks, whose bytes are ``blobs`` (:mod:`bench_plugin.agent.packs`).
+    """
     files = {path.stem: path for path in BUILT_IN.rglob("*.py")}
     path = files[adapter]
     toolchain = read_literal(path, path.read_bytes())["toolchain"]
     toolchains = Toolchains()
     if not toolchains.folder(toolchain).is_dir():
         pytest.skip(f"the toolchain {toolchain} is not made: bench env sync {toolchain}")
-    blobs = {name: x if isinstance(x, Array) else from_numpy(np.asarray(x)) for name, x in inputs.items()}
+    given = {name: from_numpy(np.asarray(x)) for name, x in inputs.items()}
+    described = [[name, row["d"], row["s"]] for name, row in (values or {}).items()]
+    sent = {**{f"in:{name}": x for name, x in given.items()}, **{f"value:{n}": x for n, x in enumerate(blobs)}}
     request = {
         "modules": _modules(adapter, files), "folder": str(folder), "files": {"model.onnx": str(model)},
-        "arrays": {f"in:{name}": [x.dtype, list(x.shape), bytes(x.data).hex()] for name, x in blobs.items()},
+        "arrays": {name: [x.dtype, list(x.shape), bytes(x.data).hex()] for name, x in sent.items()},
+        "values": dict(values or {}),
         "fields": {
             "precision": "fp32", "graph": "original", "threads": 1, **fields,
-            "input_ports": [[name, x.dtype, list(x.shape)] for name, x in blobs.items()],
+            "input_ports": [[name, x.dtype, list(x.shape)] for name, x in given.items()] + described,
             "output_ports": [[name, dtype, list(shape)] for name, dtype, shape in outputs],
         },
     }  # fmt: skip

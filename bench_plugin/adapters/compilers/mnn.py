@@ -32,6 +32,19 @@ ADAPTER = {
     # Winograd is what MNN does unasked. The exact GELU is not: unasked, one made of Erf becomes an approximate tanh.
     "options": {"winograd": ["on", "off"], "gelu": ["exact", "approximate"]},
     "loose": ["fp32", "w16", "w8"],
+    "values": [
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+        "float4_e2m1fn",
+        "int4",
+        "uint4",
+        "int2",
+        "uint2",
+    ],
     "errors": [{"package": "MNN"}, {"exception": "RuntimeError"}],
 }
 
@@ -81,6 +94,9 @@ class Adapter:
         ]
         files = ["--modelFile", call.files["model.onnx"], "--MNNModel", path]
         call.stage("compile")
+        lacks = sorted({port.dtype for port in (*call.input_ports, *call.output_ports)}.intersection(ADAPTER["values"]))
+        if lacks:
+            raise Unsupported(f"MNN has no tensors of type {', '.join(lacks)}")
         with _heard(call) as said:
             tools.mnnconvert(["mnnconvert", "-f", "ONNX", *files, "--bizCode", "bench", *switches])
         if not os.path.exists(path):  # it returns the same whether it succeeded or not
