@@ -153,7 +153,9 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
     opsets: Annotated[OpenRange | None, about("versions of the operator set that it takes")] = None
     ir: Annotated[OpenRange | None, about("versions of ONNX's file format that it takes")] = None
     values: Annotated[Texts, about("kinds of values that it cannot be given")] = ()
-    rounds: Annotated[Literal["w16", "w16-all"], about("how it rounds weights at w16: w16 or w16-all")] = "w16"
+    rounds: Annotated[
+        Literal["w16", "w16-all", "w16-cut"], about("how it rounds weights at w16: w16, w16-all or w16-cut")
+    ] = "w16"
 
     def __post_init__(self) -> None:
         """Raises ValueError for keys that do not go together."""

@@ -7,12 +7,12 @@ import gc
 import importlib
 import logging
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.adapters.frameworks import onnx2tf_conversion
+from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx_simplifier
+from bench_plugin.agent import external
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import (
     WEIGHTS,
@@ -43,7 +43,7 @@ ADAPTER = {
     },
     "importers": {"onnx2tf": {"opsets": [7, 28], "opset": 18, "distribution": "onnx2tf"}},
     "default_pairs": [["tf2onnx", "onnx2tf"]],
-    "uses": ["onnx2tf_conversion"],
+    "uses": ["onnx2tf_conversion", "onnx_simplifier"],
     "errors": [
         {"package": "tensorflow"},
         {"package": "keras"},
@@ -68,6 +68,7 @@ DISTRIBUTIONS = (
     "keras",
     "tf2onnx",
     "onnx2tf",
+    "onnxsim",
     "tf-keras",
     "onnx",
     "onnx-graphsurgeon",
@@ -99,6 +100,7 @@ class Adapter:
         self._net: Any = None
         self._build_seconds = 0.0
         self._imported: Any = None
+        self._simplifier = onnx_simplifier.Simplifier()
         self._declared: list[list[int | None]] = []
         self._configured = False
 
@@ -169,17 +171,16 @@ class Adapter:
         self._imported = None
         folder = call.path("onnx2tf")
         os.mkdir(folder)
-        path = os.path.join(folder, "model.onnx")
-        shutil.copyfile(call.files["model.onnx"], path)  # onnx2tf writes node names into the file that it is given
+        path = external.copied(call.files["model.onnx"], folder)  # onnx2tf writes node names into its file
         self._declared = onnx2tf_conversion.output_shapes(path)
         onnx2tf_conversion.save_dry_run_images(folder)
         options = onnx2tf_conversion.layout_options(call.input_ports)
+        notes = onnx2tf_conversion.simplified(self._simplifier, path)
         self._imported = onnx2tf_conversion.converted(path, options)
         shims = [onnx2tf_conversion.OUTPUT_LAYOUT] if any(len(shape) > 2 for shape in self._declared) else []
         shims += [f"{onnx2tf_conversion.DRY_RUN_IMAGES}: seeded images of the project's own instead of a download"]
-        return Reply(
-            {"shims": shims, "notes": [f"{key}={names}" for key, names in options.items()], "switches": SWITCHES}
-        )
+        notes += [f"{key}={names}" for key, names in options.items()]
+        return Reply({"shims": shims, "notes": notes, "switches": {**SWITCHES, **onnx2tf_conversion.SWITCHES}})
 
     def run_imported(self, call: RunImportedCall) -> Reply:
         """Outputs out0, out1 ... of the imported model.

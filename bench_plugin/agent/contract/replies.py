@@ -84,7 +84,7 @@ class CompileReply(AnyReply):
     """What the compiler says of the artefact.
 
     effective: the precision that was computed in; empty where it is not known.
-    integer: ``integer`` or ``simulated``; empty where nothing is quantised.
+    integer: ``integer``, ``partly`` or ``simulated``; empty where nothing is quantised.
     """
 
     effective: str = ""
