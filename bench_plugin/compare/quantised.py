@@ -10,7 +10,8 @@ import numpy as np
 
 from bench_plugin.compare.measures import scale_of
 from bench_plugin.compare.table import DEFAULTS, Table
-from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
+from bench_plugin.domain.outcome import Unverified
 
 Array = np.ndarray[Any, Any]
 
@@ -53,7 +54,7 @@ def compare_layers(truth: Mapping[str, Array], actual: Mapping[str, Array], tabl
                          f"{one.largest:.0f}")  # fmt: skip
     numbers = {"layers": len(rows), "layers_wrong": len(wrong), "worst_steps": _worst(rows), "per_layer": rows}
     if not rows:
-        return Comparison(UNVERIFIED, "no quantised layer to compare", numbers)
+        return unverified(Unverified.NO_REFERENCE, "no quantised layer to compare", numbers)
     return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
 
 
@@ -89,7 +90,7 @@ def compare_stable(
     if reasons:
         return Comparison(MISMATCH, "; ".join(reasons), numbers)
     if not rows:
-        return Comparison(UNVERIFIED, "no input whose rounding is stable", numbers)
+        return unverified(Unverified.ILL_CONDITIONED, "no input whose rounding is stable", numbers)
     return Comparison(AGREE, "", numbers)
 
 

@@ -24,7 +24,7 @@ from bench_plugin.checks.properties.bench import Bench
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import EnvironmentMissing
-from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.generation.catalogue import GRAPHS
 from bench_plugin.generation.graphs import Graph
 from bench_plugin.generation.search import (
@@ -112,7 +112,7 @@ class Properties:
             reason = report.first[REFUSED]
             return log.outcome(Status.UNSUPPORTED, reason, stage=Stage.COMPILE, symptom=Symptom.UNSUPPORTED)
         text = "; ".join(f"{count} {name}" for name, count in counts.items())
-        return log.outcome(Status.UNVERIFIED, f"nothing could be compared: {text or 'nothing was generated'}")
+        return log.unverified(Unverified.NO_REFERENCE, f"nothing could be compared: {text or 'nothing was generated'}")
 
     def _describe(self, log: CellLog, report: Report, bench: Bench) -> None:
         tried = sum(report.counts.values())
@@ -167,7 +167,7 @@ class Properties:
         log.numbers["found"] = rows
         if not failing:
             reason = f"{report.found[0][1].reason}: in a process that had done something before, never in a fresh one"
-            return log.outcome(Status.UNVERIFIED, reason)
+            return log.unverified(Unverified.HARNESS, reason)
         graph, tried, folder = failing[0]
         first = replace(tried, reason=f"{tried.reason}\nexample: {graph.text()}\nfiles: {folder}")
         if len(failing) > 1:
