@@ -229,7 +229,9 @@ class Run:
         selection = self.settings.selection
         asked = {axis.plural: list(getattr(selection, axis.plural)) for axis in OPTIONS}
         chosen = {plural: values for plural, values in asked.items() if values}
-        return {"profile": selection.profile, **chosen, "onnx_files": [str(path) for path in selection.onnx_files]}
+        for key in ("onnx_files", "onnx_inputs"):
+            chosen[key] = [str(path) for path in getattr(selection, key)]
+        return {"profile": selection.profile, **chosen}
 
     def _append(self, judged: Judged, expectation: Expectation | None, nodeid: str) -> None:
         expected = {"reason": expectation.reason, "link": expectation.link} if expectation else None

@@ -1,4 +1,4 @@
-"""Seeded inputs for the pass that conditions a model: as many inputs, of the types and ranges, that the model declares."""
+"""Seeded inputs for the pass that conditions a model, of the shapes, types and ranges that the model declares."""
 
 from __future__ import annotations
 
