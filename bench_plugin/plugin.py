@@ -231,6 +231,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 _noter(config)(f"{nodeid}: no cell in this selection: {why}")
         else:
             config.stash.setdefault(WRONG, []).append(_nothing_selected(empty))
+    if RUN in config.stash and not config.stash.get(WRONG, []):
+        for model, why in config.stash[RUN].without_cell().items():
+            _noter(config)(f"model {model} has no cell: {why}")
     if config.stash.get(WRONG, []) and hasattr(config, "workerinput"):
         items.clear()  # a worker reports the error to its controller, and has nothing to run
 

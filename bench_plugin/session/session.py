@@ -84,6 +84,7 @@ class Run:
         self._keys = RowKeys(self.workspace, self.matrix, threads=settings.runtime_threads())
         self.rows = RunRows(settings, note)
         self.declared: dict[Cell, Declared] = {}
+        self._planned: list[tuple[Check, Plan]] = []
         self.judged: list[Judged] = []
         self.started = False
         self.total = 0
@@ -104,6 +105,7 @@ class Run:
     def plan(self, check: Check, narrowed: Mapping[str, Sequence[str]]) -> Plan:
         """The cells of one marked test; the pruned ones are kept for the results. Raises UsageError."""
         plan = self.matrix.plan(check, narrowed)
+        self._planned.append((check, plan))
         self.declared.update({row.cell: row for row in plan.declared})
         return plan
 
@@ -175,6 +177,17 @@ class Run:
         if not self.worker:
             self.rows.keep()
         self.rows.close()
+
+    def without_cell(self) -> dict[str, str]:
+        """The models that were named and have no cell in any test, each with the reasons."""
+        have = {cell.model for _, plan in self._planned for cell in plan.cells}
+        found: dict[str, dict[str, None]] = {}
+        for check, plan in self._planned:
+            decided = {row.cell.model: f"{row.status}: {row.reason}" for row in reversed(plan.declared)}
+            for model, why in {**decided, **plan.without}.items():
+                if model in self.matrix.selection.models and model not in have:
+                    found.setdefault(model, {})[f"{check}: {why}"] = None
+        return {model: "; ".join(reasons) for model, reasons in found.items()}
 
     def _make_folders(self) -> None:
         """Make the folders of rows and stages. Raises UsageError for a path that cannot be made."""

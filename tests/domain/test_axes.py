@@ -56,7 +56,7 @@ def test_the_columns_of_csv_files() -> None:
 
 def test_the_table_holds_every_field_of_a_cell_and_of_a_selection() -> None:
     assert [axis.name for axis in AXES] == [field.name for field in fields(Cell)]
-    others = {"profile", "onnx_files", "include", "exclude"}
+    others = {"profile", "onnx_files", "onnx_inputs", "include", "exclude"}
     assert {axis.plural for axis in OPTIONS} == {field.name for field in fields(Selection)} - others
     assert {"models", "opsets", "targets"} < set(MARKER_AXES) and "checks" not in MARKER_AXES
 

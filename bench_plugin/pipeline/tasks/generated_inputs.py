@@ -77,9 +77,10 @@ def beyond(declared: Mapping[str, Any]) -> str:
     for row in declared["inputs"]:
         if row["dtype"] not in DTYPES:
             named = NAMED.get(row["dtype"], row["dtype"])
-            return f"input {row['name']!r} is {named}; inputs are handed over of {', '.join(DTYPES)}"
+            text = f"the harness does not support input {row['name']!r}, which is {named}"
+            return f"{text}; it supports tensors of {', '.join(DTYPES)}"
         if row.get("unranked"):
-            return f"input {row['name']!r} declares no number of dimensions, so nothing says what to hand over"
+            return f"the harness does not support input {row['name']!r}, which declares no number of dimensions"
     return ""
 
 
