@@ -79,10 +79,13 @@ class Properties:
         cell = request.cell
         replayed = [(failure, bench.attempt(failure.example)) for failure in request.known if failure.replayed]
         met: dict[str, Tried] = {}
+        seen = {failure.where: failure for failure, tried in replayed if _shows(tried, failure)}
 
         def known(tried: Tried) -> bool:
             found = tried.signature
             failure = next((one for one in request.known if found and one.signature.covers(found)), None)
+            if failure is not None:
+                seen.setdefault(failure.where, failure)
             if failure is not None and failure.own:
                 met.setdefault(failure.where, tried)
             return failure is not None
@@ -95,6 +98,7 @@ class Properties:
             database=self._database / f"{cell.compiler}-{cell.model}",
         )  # fmt: skip
         self._describe(log, report, bench)
+        log.numbers["seen"] = [{**failure.signature.plain(), "row": where} for where, failure in sorted(seen.items())]
         if report.found:
             return self._new(cell, log, report, bench)
         stale = next((failure for failure, tried in replayed if not _shows(tried, failure)), None)
