@@ -110,11 +110,13 @@ class Matrix:
     def _without(self, check: Check, selection: Selection, have: Container[str]) -> dict[str, str]:
         """Why models that were named have no cell of a check, by their names; nothing for checks of no models."""
         planner = self._by_check[check]
+        nothing = [axis for axis in MARKER_AXES if getattr(selection, axis) == NOTHING]
         found = {}
         for name in self.selection.models:
-            if name not in have and (why := planner.why_none(name, selection)):
-                other = name not in selection.models
-                found[name] = "the test's marker selects other models" if other else why
+            other = nothing or (["models"] if name not in selection.models else [])
+            why = "" if name in have else planner.why_none(name, self.selection if other else selection)
+            if why:
+                found[name] = f"the test's marker selects other {other[0]}" if other else why
         return found
 
     def complete(self) -> list[Cell]:

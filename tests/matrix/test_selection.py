@@ -192,7 +192,7 @@ def test_an_empty_part_of_a_selection_is_skipped_and_said_in_one_line(project: P
     project.write("test_models.py", tests + EQUIVALENCE)
     finished = project.run("--bench-exporters=otherout", "--compilers=tvm")
     assert finished.code == 0, finished.text
-    said = "bench: test_models.py::test_equivalence: no cell in this selection: a: the selected compilers take pytorch"
+    said = "bench: test_models.py::test_equivalence: no cell in this selection: a: the test's marker selects other compilers"
     assert finished.text.count(said) == 1
     collected = project.run("--compilers=tvm", "--collect-only", "-q")
     assert "NOTSET" not in collected.text
