@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,13 +33,13 @@ def read_inputs(path: Path) -> InputsFile:
 
     try:
         content = path.read_bytes()
-        with np.load(path, allow_pickle=False) as stored:
-            if not isinstance(stored, np.lib.npyio.NpzFile):
-                raise UsageError(f"{OPTION}: {path} holds a single array; numpy.savez writes arrays with names")
-            arrays = {name: stored[name] for name in stored.files}
+        stored = np.load(io.BytesIO(content), allow_pickle=False)
+        if isinstance(stored, np.ndarray):
+            raise UsageError(f"{OPTION}: {path} holds a single array; numpy.savez writes arrays with names")
+        arrays = {name: stored[name] for name in stored.files}
     except OSError as error:
         raise UsageError(f"{OPTION}: {path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
         text = "it holds Python objects, which are not read" if "pickle" in str(error) else str(error)
         raise UsageError(f"{OPTION}: {path} is not an .npz file of numbers: {text}") from error
     return InputsFile(path, hashlib.sha256(content).hexdigest(), arrays)

@@ -21,6 +21,9 @@ WRONG = {
     "--bench-jobs=0": "--bench-jobs: 0 is not a positive number",
     "--bench-onnx=nothing.onnx": "--bench-onnx: there is no file",
     "--bench-model=nothing.onnx": "--bench-onnx: there is no file",
+    "--bench-inputs=a.npz": "a.npz has no --bench-onnx FILE.onnx that it is for",
+    "--bench-onnx=bench.toml --bench-inputs=nothing.npz": "nothing.npz cannot be read: No such file or directory",
+    "--bench-onnx=bench.toml --bench-inputs=bench.toml": "bench.toml is not an .npz file of numbers",
     "--bench-seed=-1": "--bench-seed: -1 is not a number from 0 to 4294967295",
     "--bench-seed=4294967296": "--bench-seed: 4294967296 is not a number from 0 to",
     "--compilers=": "--bench-compilers: '' names none; leave the option out",
@@ -192,7 +195,7 @@ def test_an_empty_part_of_a_selection_is_skipped_and_said_in_one_line(project: P
     project.write("test_models.py", tests + EQUIVALENCE)
     finished = project.run("--bench-exporters=otherout", "--compilers=tvm")
     assert finished.code == 0, finished.text
-    said = "bench: test_models.py::test_equivalence: no cell in this selection: a: the test's marker selects other compilers"
+    said = "test_equivalence: no cell in this selection: a: the test's marker selects other compilers"
     assert finished.text.count(said) == 1
     collected = project.run("--compilers=tvm", "--collect-only", "-q")
     assert "NOTSET" not in collected.text
