@@ -14,6 +14,11 @@ from bench_plugin.inventory.inputs_file import read_inputs
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
+def single_array(path: Path) -> None:
+    with path.open("wb") as file:
+        np.save(file, X)
+
+
 def test_arrays_come_by_their_names_and_other_content_is_another_file(tmp_path: Path) -> None:
     first, second = tmp_path / "a.npz", tmp_path / "b.npz"
     np.savez(first, x=X)
