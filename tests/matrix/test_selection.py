@@ -212,6 +212,17 @@ def test_an_empty_whole_is_a_usage_error_that_says_why(project: Project, workers
     assert "INTERNALERROR" not in finished.text
 
 
+def test_a_named_model_without_a_cell_says_why_in_one_line(project: Project) -> None:
+    project.model("a")
+    path = project.model("other")
+    path.write_text(path.read_text().replace("[constructors.fake]", "[constructors.pytorch]"))
+    finished = project.run("--collect-only", "-q")
+    line = (
+        "model other has no cell: export: Not provided: other has no constructor for fake; import: Not provided: other"
+    )
+    assert finished.text.count(line) == 1 and "model a has no cell" not in finished.text
+
+
 def test_an_empty_selection_leaves_tests_of_other_plugins(project: Project) -> None:
     project.model("a")
     project.write("test_other.py", "def test_other():\n    pass\n")

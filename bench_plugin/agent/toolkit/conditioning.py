@@ -2,7 +2,7 @@
 
 Freshly initialised networks shrink their outputs to almost nothing or let them grow without bound, which hides errors.
 So BatchNorm scales are generated from N(1, 0.1) and shifts from N(0, 0.1), biases that are all equal from N(0, 0.05),
-and the statistics of every BatchNorm are those of one pass over seeded images.
+and the statistics of every BatchNorm are those of one pass over seeded inputs.
 """
 
 from __future__ import annotations
