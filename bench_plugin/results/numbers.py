@@ -72,6 +72,13 @@ NUMBERS = (
     Number("operators", (OPERATOR,), "fp32", "operators of the case's graph"),
     Number("opset", (OPERATOR,), "fp32", "opset of the case"),
     Number("ir", (OPERATOR,), "fp32", "IR version of the case"),
+    Number(
+        "deterministic",
+        ("equivalence", OPERATOR),
+        ALL,
+        "whether a second compilation and run gave the same bits; of a sample, of all cells in profile `full`",
+    ),
+    Number("artefact_same_twice", ("equivalence",), ALL, "of outputs that differ: whether the artefacts are the same"),
     Number("rule", (OPERATOR,), "fp32", "the operator's rule, in words"),
     Number("strict", (OPERATOR,), "fp32", "`pass` or `fail` by that rule"),
     Number("stock", (OPERATOR,), "fp32", "`pass` or `fail` by the tolerance of ONNX's own runner"),

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
+from bench_plugin.checks.compiled.twice import asked, nondeterministic
 from bench_plugin.checks.equivalence.layers import layer_results
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.compare.precision import WRONG
@@ -44,6 +45,7 @@ class Equivalence:
 
     def __init__(self, parts: Parts) -> None:
         self._models = CompiledModels(parts)
+        self._profile = parts.settings.selection.profile
 
     def need(self, cell: Cell) -> Need:
         """What the cell occupies. Where its precision cannot prove the structure, another cell comes first."""
@@ -75,6 +77,14 @@ class Equivalence:
             run.log.numbers["approximation"] = run.judge.approximation(exact, ran)
         comparison = self._conformance(run, found, ran, plain, reference)
         run.log.note_comparison(comparison)
+        settled = comparison.status == AGREE or not run.used  # otherwise fresh processes compute the cell again
+        if settled and asked(run.cell, self._profile):
+            varies = nondeterministic(
+                run, self._models, found, ran, comparison,
+                lambda again: self._conformance(run, found, again, plain, reference),
+            )  # fmt: skip
+            if varies is not None:
+                return varies
         self._infer_precision(run, found, ran, exact)
         if comparison.status == MISMATCH:
             comparison = replace(comparison, reason=_with_inferred(run, comparison.reason))
