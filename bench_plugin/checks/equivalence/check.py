@@ -66,7 +66,7 @@ class Equivalence:
     def _judged(self, run: CellRun, found: Compiled, others: Mapping[Cell, Outcome]) -> Outcome:
         ran = self._models.ran(run, found)
         if ran.failure:
-            return run.failed(ran.failure)
+            return run.failed_on_inputs(ran.failure, found.file, found.inputs)
         reference = None
         if run.model.onnx is None:
             reference = run.obtain("reference", run.reference(found.file))

@@ -33,6 +33,10 @@ class OperatorPlanner:
         catalog = self._workspace.catalog
         return [*catalog.used(catalog.compiler(cell.compiler)[0].name), *TOOLS]
 
+    def why_none(self, model: str, selection: Selection) -> str:
+        """Nothing: these cells are of no models."""
+        return ""
+
     def key_parts(self, cell: Cell) -> Mapping[str, Any]:
         """The rules of operators, the errata and the compiler's options. The lock of onnx already covers the cases."""
         workspace = self._workspace
