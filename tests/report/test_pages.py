@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +219,42 @@ def test_a_backend_has_a_name_that_files_can_have(tmp_path: Path) -> None:
 def operator(case: str, status: str = "ERROR", compiler: str = "iree", **more: Any) -> Row:
     axes = {"check": "operator", "model": case, "framework": "onnx", "compiler": compiler}
     return cell(axes, status, stage="compile", symptom="exception", **more)
+
+
+class Nesting(HTMLParser):
+    """Says where the tags of a page are not closed in their order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.seen.add(tag)
+        if tag != "meta":  # the only one of ours that is never closed
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_tags_of_a_page_are_nested(name: str) -> None:
+    [page] = build_pages([header(), ROWS[name]])
+    for document in (page.document, *page.details.values()):
+        nesting = Nesting()
+        nesting.feed(html.render(document))
+        assert (nesting.open, nesting.wrong) == ([], [])
+        assert {"html", "table", "td", "h2"} <= nesting.seen
+
+
+def test_text_from_outside_does_not_become_tags() -> None:
+    row = equivalence(status="ERROR", reason="<script>alert('x')</script> & \"quoted\"")
+    [page] = build_pages([header(), row])
+    text = html.render(page.details["onnxruntime"])
+    assert "<script" not in text and "&lt;script&gt;alert(" in text and "&amp; &quot;quoted&quot;" in text
 
 
 def test_the_causes_of_a_backend_are_in_our_words_with_cases_and_finding() -> None:
