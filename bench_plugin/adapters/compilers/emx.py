@@ -304,8 +304,8 @@ def _called(function: Any, parameters: list[dict[str, Any]], given: dict[str, An
     results: list[Any] = []
     for row in parameters:
         if row["kind"] == "input":
-            carrier, x = CARRIERS[row["type"]], np.ascontiguousarray(given[row["name"]])
-            x = x.view(carrier) if row["type"] in NAMED else np.ascontiguousarray(x, dtype=carrier)
+            numbers, x = CARRIERS[row["type"]], np.ascontiguousarray(given[row["name"]])
+            x = x.view(numbers) if row["type"] in NAMED else np.ascontiguousarray(x, dtype=numbers)
             held[row["name"]] = x.reshape(np.shape(given[row["name"]]))  # ascontiguousarray makes scalars [1]
             _check(row, x.shape, sizes)
     arguments: list[Any] = []
