@@ -128,3 +128,19 @@ def _from_package(package: str, error: BaseException) -> bool:
         below = [] if name.startswith(OURS) else [*below, name]
         trace = trace.tb_next
     return any(name == package or name.startswith(package + ".") for name in modules + below)
+
+
+# What tools write around the cause: places in MLIR, a layer of Keras, and a function of C++ with its signature.
+MLIR = re.compile(r"^.*?error: loc\(.*\): (?=')")
+LAYER = re.compile(r"^Exception encountered when calling layer .*\(type (\w+)\)\.\s+(\S.*)")
+NATIVE = re.compile(r"/\S+:\d+ [^(\n]*\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)(?: const)? ")
+
+
+def told(text: str) -> str:
+    """A message with what is wrong in its first line; where a tool wrote more around it, that comes behind it."""
+    first, _, _ = text.partition("\n")
+    layer = LAYER.match(text)
+    if layer:
+        return "%s (in a layer of type %s)\n%s" % (layer.group(2), layer.group(1), text)
+    useful = NATIVE.sub("", MLIR.sub("", first))
+    return text if useful == first else "%s\n%s" % (useful, text)

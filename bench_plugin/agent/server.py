@@ -207,7 +207,7 @@ def _message(error: BaseException) -> str:
         seen.add(id(error))
         error = error.__cause__
     text = ANSI.sub("", _text(error)).strip()
-    return text or type(error).__name__
+    return causes.told(text) or type(error).__name__
 
 
 def _text(error: BaseException) -> str:

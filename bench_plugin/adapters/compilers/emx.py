@@ -306,8 +306,8 @@ def _called(function: Any, parameters: list[dict[str, Any]], given: dict[str, An
     results: list[Any] = []
     for row in parameters:
         if row["kind"] == "input":
-            carrier, x = CARRIERS[row["type"]], np.ascontiguousarray(given[row["name"]])
-            x = x.view(carrier) if row["type"] in NAMED else np.ascontiguousarray(x, dtype=carrier)
+            numbers, x = CARRIERS[row["type"]], np.ascontiguousarray(given[row["name"]])
+            x = x.view(numbers) if row["type"] in NAMED else np.ascontiguousarray(x, dtype=numbers)
             held[row["name"]] = x.reshape(np.shape(given[row["name"]]))  # ascontiguousarray makes scalars [1]
             _check(row, x.shape, sizes)
     arguments: list[Any] = []
@@ -327,16 +327,16 @@ def _called(function: Any, parameters: list[dict[str, Any]], given: dict[str, An
             outer = declared[len(results)]
             known = all(isinstance(dim, int) for dim in outer)
             shape = outer if known and (int(np.prod(outer)) == int(np.prod(inner)) or 0 in outer) else inner
-            carrier = np.dtype(CARRIERS[row["type"]])
+            kind = np.dtype(CARRIERS[row["type"]])
             # Elements that it does not write read as NaN or -1, not as a zero that may happen to be right.
-            block = np.full(max(1, int(np.prod(inner))) * carrier.itemsize, 255, dtype=np.uint8)
-            results.append((block, carrier, shape))
+            block = np.full(max(1, int(np.prod(inner))) * kind.itemsize, 255, dtype=np.uint8)
+            results.append((block, kind, shape))
             arguments.append(ctypes.c_void_p(block.ctypes.data))
     function.restype = None
     function(*arguments)
     ys = []
-    for block, carrier, shape in results:
-        flat = block.astype(bool) if carrier == np.dtype(bool) else block.view(carrier)
+    for block, kind, shape in results:
+        flat = block.astype(bool) if kind == np.dtype(bool) else block.view(kind)
         ys.append(flat[: int(np.prod(shape))].reshape(shape))
     return ys
 
