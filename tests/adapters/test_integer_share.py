@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+
 from tests.adapters.real import answered, written
 
 # One product between quantisations, and one that has none.
