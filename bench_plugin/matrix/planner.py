@@ -44,7 +44,9 @@ class Planner(Protocol):
         """What else decides the outcome of a cell, beside its axes, tolerances, adapters and locks, as plain data."""
 
 
-FILE_TOOLS = ("onnx_check", "onnx_operators", "onnx_float64", "onnx_mutants", "onnxruntime")
+FILE_TOOLS = (
+    "onnx_check", "onnx_operators", "onnx_float64", "onnx_emulate", "onnx_mutations", "onnx_mutants", "onnxruntime",
+)  # fmt: skip
 
 
 def source_adapters(workspace: Workspace, cell: Cell) -> list[str]:

@@ -41,6 +41,11 @@ class OnnxFile:
     weights: Weights | None = None
 
     @property
+    def computes(self) -> str:
+        """The precision that the file's own types ask for: fp32, fp16 or bf16."""
+        return str(self.check.meta["check"].get("computes", "fp32"))
+
+    @property
     def path(self) -> Path:
         """Where the file is, which is not where an agent gets its copy of it."""
         return self.given.path
@@ -152,7 +157,7 @@ class CellRun:
 
     def mutants(self, file: OnnxFile, inputs: GeneratedInputs) -> Done:
         """The outputs of the file's mutants (docs/numbers.md, "Could this model show an error?")."""
-        return self.obtain("mutants", self.tasks.mutants(file.given, file.origin, self.model, inputs))
+        return self.obtain("mutants", self.tasks.mutants(file.given, file.origin, file.check, self.model, inputs))
 
     def failed(self, failure: Failure) -> Outcome:
         """The outcome of a cell whose stage failed."""

@@ -227,14 +227,13 @@ def _condition(mx: Any, net: Net, seed: int, shape: Sequence[int]) -> None:
     said = json.loads(net.graph.tojson())
     nodes = said["nodes"]
     norms = [node for node in nodes if node["op"] == "BatchNorm"]
-    drawn = {}
+    drawn: dict[str, Any] = {}
     for node in norms:
         scale, shift = (nodes[entry[0]]["name"] for entry in node["inputs"][1:3])
         drawn[shift] = weights.shift
-        if node["attrs"].get("fix_gamma", "True") != "True":
-            drawn[scale] = weights.scale
+        drawn[scale] = weights.scale if node["attrs"].get("fix_gamma", "True") != "True" else None
     for name in net.weights:
-        draw = drawn.get(name, weights.bias if name.endswith("bias") else None)
+        draw = drawn.get(name, weights.bias if name.endswith("bias") else weights.vector)
         if draw:
             net.values[name][:] = draw(name, net.values[name].asnumpy())
     if not norms:

@@ -297,10 +297,11 @@ def _condition(torch: Any, net: Any, call: ModelCall) -> None:
         for name, module in norms:
             module.weight.copy_(torch.from_numpy(weights.scale(name + ".weight", module.weight.numpy())))
             module.bias.copy_(torch.from_numpy(weights.shift(name + ".bias", module.bias.numpy())))
-        drawn = {id(module.bias) for _, module in norms}
+        drawn = {id(parameter) for _, module in norms for parameter in (module.weight, module.bias)}
         for name, parameter in net.named_parameters():
-            if name.endswith("bias") and id(parameter) not in drawn:
-                parameter.copy_(torch.from_numpy(weights.bias(name, parameter.numpy())))
+            if id(parameter) not in drawn:
+                draw = weights.bias if name.endswith("bias") else weights.vector
+                parameter.copy_(torch.from_numpy(draw(name, parameter.numpy())))
         if not norms:
             return
         for _, module in norms:

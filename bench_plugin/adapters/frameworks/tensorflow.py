@@ -362,7 +362,7 @@ def _draw_of(keras: Any, weights: conditioning.Weights, layer: Any, weight: Any)
         return weights.bias
     if isinstance(layer, (keras.layers.Conv2D, keras.layers.Dense)) and weight.name == "kernel":
         return weights.kernel
-    return None
+    return weights.vector if weight.trainable else None
 
 
 @contextlib.contextmanager

@@ -67,12 +67,34 @@ class Adapter:
             "outputs": [_described(onnx, value) for value in model.graph.output],
             "nodes": len(nodes),
             "operators": operators,
+            "computes": _computes(onnx, model),
             "bytes": sum(os.path.getsize(one) for one in (path, *beside)),
             "parameters": sum(
                 _elements(tensor) for tensor in model.graph.initializer if tensor.data_type in (1, 10, 11, 16)
             ),
         }
         return Reply(meta)
+
+
+def _computes(onnx: Any, model: Any) -> str:
+    """The narrowest floating-point type that the graph computes in: fp32, fp16 or bf16.
+
+    Weights that are stored in a narrow type and cast before use do not count: nothing is computed in it.
+    """
+    try:
+        graph = onnx.shape_inference.infer_shapes(model).graph
+    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError):  # the checker's objection says why
+        graph = model.graph
+    constant = {tensor.name for tensor in graph.initializer}
+    known = {value.name: value.type.tensor_type.elem_type for value in (*graph.value_info, *graph.output, *graph.input)}
+    found = {known.get(value.name) for value in graph.input if value.name not in constant}
+    for node in graph.node:
+        if all(name in constant for name in node.input if name):
+            constant.update(node.output)
+        else:
+            found.update(known.get(name) for name in node.output)
+    types = onnx.TensorProto
+    return "bf16" if types.BFLOAT16 in found else "fp16" if types.FLOAT16 in found else "fp32"
 
 
 def _load(onnx: Any, path: str) -> Any:

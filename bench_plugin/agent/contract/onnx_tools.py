@@ -52,7 +52,8 @@ class EvaluateCasesCall(Call):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MutateCall(Call):
-    """Outputs ``<mutant>:out0`` ... [n, ...] of every mutant of ``model.onnx`` for the first n samples.
+    """Outputs ``<mutant>:out0`` ... [n, ...] of every mutant of ``model.onnx``, and of the file itself as
+    ``original:out0`` ..., for the first n samples.
 
     samples: the number n of samples to run.
     batched: samples are rows of a batch.

@@ -16,13 +16,19 @@ numbers wrong                         mismatch               attempted
 from __future__ import annotations
 
 from bench_plugin.checks.protocol import Checker, Parts, Request
+from bench_plugin.checks.sensitivity import insensitive
+from bench_plugin.compare.strength import Strength
+from bench_plugin.compare.verdict import AGREE
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
+from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks import graph_tasks
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
+from bench_plugin.pipeline.tasks.subjects import of_file
 
 # onnxruntime refuses these, but computed nothing wrong, so another evaluator may decide.
 REFUSALS = frozenset({Symptom.VERSION_SKEW, Symptom.UNSUPPORTED})
@@ -76,11 +82,7 @@ def _export(run: CellRun) -> Outcome:
             reason = f"neither onnxruntime nor the evaluator runs it: {ran.failure.message}"
             return run.log.unverified(Unverified.NO_REFERENCE, reason)
     run.log.placement.update(ran.meta.get("run", {}).get("placement", {}))
-    outcome = _compared(run, expected, ran)
-    if outcome.status is not Status.SUPPORTED:
-        return outcome
-    _dynamic(run, expected, file, ran)
-    return _mutation_sensitive(run, expected, file, inputs) or run.log.outcome(Status.SUPPORTED)
+    return _judged(run, expected, file, inputs, ran)
 
 
 def _import(run: CellRun) -> Outcome:
@@ -102,11 +104,7 @@ def _import(run: CellRun) -> Outcome:
     if expected is None:
         reason = "nothing to compare with: neither the evaluator nor onnxruntime runs the file"
         return run.log.unverified(Unverified.NO_REFERENCE, reason)
-    outcome = _compared(run, expected, imported)
-    if outcome.status is not Status.SUPPORTED:
-        return outcome
-    _dynamic(run, expected, file, imported)
-    return run.log.outcome(Status.SUPPORTED)
+    return _judged(run, expected, file, inputs, imported)
 
 
 def _export_reference(
@@ -143,10 +141,30 @@ def _file_reference(run: CellRun, file: OnnxFile, inputs: GeneratedInputs) -> Re
     return None if ran.failure else run.judge.runtime_reference(run.model, ran, reference)
 
 
-def _compared(run: CellRun, expected: ReferenceOutputs, done: Done) -> Outcome:
-    comparison = run.judge.compare(run.model, expected, done)
+def _judged(
+    run: CellRun, expected: ReferenceOutputs, file: OnnxFile, inputs: GeneratedInputs, done: Done
+) -> Outcome:  # fmt: skip
+    """The outcome of a run: supported only where its numbers agree, and the comparison would notice the mutants."""
+    own = expected
+    if PRECISIONS[file.computes].reduced and not run.model.detections:  # the file's own types set noise and tolerance
+        subject = of_file(run.cell, run.model, file, inputs)
+        emulated = run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, subject, file.check))
+        if emulated.failure:
+            reason = f"{file.computes} could not be emulated: {emulated.failure.message}"
+            return run.log.unverified(Unverified.NO_REFERENCE, reason)
+        own = run.judge.at_precision(expected, emulated, file.computes)
+    comparison = run.judge.compare(run.model, own, done, precision=file.computes)
     run.log.note_comparison(comparison)
-    return run.log.compared(comparison)
+    if comparison.status != AGREE:
+        return run.log.compared(comparison)
+    _dynamic(run, own, file, done)
+
+    def measured(mutants: Done) -> Strength:
+        reduced = PRECISIONS[file.computes].reduced
+        return run.judge.strength(comparison, done, mutants, expected.noise, reduced=reduced)
+
+    blind = insensitive(run, file, inputs, measured)
+    return blind or run.log.outcome(Status.SUPPORTED)
 
 
 def _dynamic(run: CellRun, expected: ReferenceOutputs, file: OnnxFile, done: Done) -> None:
@@ -156,20 +174,3 @@ def _dynamic(run: CellRun, expected: ReferenceOutputs, file: OnnxFile, done: Don
         run.log.numbers["dynamic"] = text
         if not text.startswith("preserved"):
             run.log.flag(f"dynamic: {text}")
-
-
-def _mutation_sensitive(
-    run: CellRun, expected: ReferenceOutputs, file: OnnxFile, inputs: GeneratedInputs
-) -> Outcome | None:
-    """The outcome of a model that is not mutation-sensitive; None where it is."""
-    if run.model.detections:
-        return None
-    mutants = run.mutants(file, inputs)
-    if mutants.failure:
-        reason = f"mutants could not be run: {mutants.failure.message}"
-        return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
-    found = run.judge.discrimination(expected, mutants)
-    run.log.numbers["mutants"] = found.table
-    if found.enough:
-        return None
-    return run.log.unverified(Unverified.NOT_SENSITIVE, f"not discriminating: {found.reason}", stage=Stage.BUILD)
