@@ -12,7 +12,9 @@ import pytest
 from bench_plugin.adapters.compilers.ncnn import (
     HALF_TAG,
     LACKS,
+    LEFT,
     SKEW,
+    Adapter,
     _batch_axes,
     _complaint,
     _half_weights,
@@ -96,3 +98,27 @@ def test_float16_weights_are_counted_at_whole_words_only(tmp_path: Path) -> None
 def test_the_complaint_is_the_line_that_names_a_cause() -> None:
     assert _complaint("pass_level0\nFailed to open model\ndone\n") == "Failed to open model"
     assert _complaint("pass_level0\n\n") == "pass_level0"
+
+
+SAID = """############# pass_level5
+todo ArgMax
+############# pass_ncnn
+ignore ArgMax ArgMax_0 param axis=1
+ignore ArgMax ArgMax_0 param keepdims=1
+"""
+
+
+class Unopened(Adapter):
+    """ncnn, of a graph that it cannot load."""
+
+    def _opened(self, *_: object) -> object:
+        raise RuntimeError("ncnn cannot load the graph: status -1")
+
+
+def test_what_pnnx_leaves_as_onnx_has_it_is_no_layer_of_ncnn() -> None:
+    assert LEFT.findall(SAID) == ["ArgMax"]
+    call = CompileCall.__new__(CompileCall)
+    with pytest.raises(Unsupported, match="no layer for ONNX's ArgMax, which pnnx leaves as it is"):
+        Unopened()._opened_as_made(call, "model.param", "model.bin", SAID)
+    with pytest.raises(RuntimeError, match="cannot load the graph"):
+        Unopened()._opened_as_made(call, "model.param", "model.bin", "pass_ncnn")
