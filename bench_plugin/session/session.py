@@ -155,8 +155,7 @@ class Run:
 
     def _recorded(self, cell: Cell, key: str, outcome: Outcome, nodeid: str, *, reused: bool) -> Judged:
         """Judge an outcome by the expectations, and append its row unless the row is ``reused``."""
-        signature = outcome.numbers.get("signature")
-        expectation = self.expectations.match(cell.axes(), outcome.versions, signature)
+        expectation = self.expectations.match(cell.axes(), outcome)
         judgement = judge(outcome, expectation)
         silent = judgement.result is Result.PASSED
         text = "" if silent else readable(failure_text(cell, outcome, key=key, remark=judgement.reason))
@@ -232,7 +231,8 @@ class Run:
         return {"profile": selection.profile, **chosen, "onnx_files": [str(path) for path in selection.onnx_files]}
 
     def _append(self, judged: Judged, expectation: Expectation | None, nodeid: str) -> None:
-        expected = {"reason": expectation.reason, "link": expectation.link} if expectation else None
+        known = expectation is not None and judged.judgement.result is Result.XFAILED
+        expected = {"reason": expectation.reason, "link": expectation.link} if expectation and known else None
         self.rows.append(self._row(judged.cell, judged.outcome, judged.judgement.result, expected, nodeid))
 
     def _row_if_killed(self, cell: Cell, nodeid: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -199,11 +200,22 @@ def test_known_failures_are_written_and_hold(tmp_path: Path, tools_python: Path)
     run(project)
     made = project.bench("expect", "update")
     path = tmp_path / "suites/expectations/operators/breaking.toml"
-    assert "3 cases, 3 written anew" in made.stdout, made.stdout + made.stderr
-    assert path.read_text().count("[[expectation]]") == 3
+    assert "3 cases, 3 added" in made.stdout and "3 not analysed" in made.stdout, made.stdout + made.stderr
+    rows = {row["model"][0]: row for row in tomllib.loads(path.read_text())["expectation"]}
+    assert rows["test_neg"]["signature"] == "there is no Neg here"
+    assert rows["test_exp"]["signature"] == "SIGSEGV in breaking.py compile"
+    assert rows["test_tanh"]["needed"] > 1 and "signature" not in rows["test_tanh"]
+    assert {row["reason"] for row in rows.values()} == {"not analysed"}
     assert counted(project) == before + 3
     known = run(project)
     assert "2 passed, 3 skipped, 3 xfailed" in known.text, known.text
+    path.write_text(path.read_text().replace("no Neg here", "no Foo here"))
+    assert (
+        "a new failure, found compile: unsupported: 'there is no Neg here'"
+        in run(project, "--bench-cases=test_neg").text
+    )
+    changed = project.bench("expect", "update")
+    assert "3 cases, 0 added, 0 fail otherwise than before, 1 signed anew" in changed.stdout, "nobody had analysed it"
     path.write_text(path.read_text().replace('"test_neg"', '"test_abs"'))
     progress = run(project)
     assert "progress" in progress.text and "2 failed" in progress.text, progress.text

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench_plugin.agent import external
-from bench_plugin.agent.adapter import Reply, Unsupported, VersionSkew
+from bench_plugin.agent.adapter import NotProvided, Reply, Unsupported, VersionSkew
 from bench_plugin.agent.contract import QDQ, CompileCall, CompilerCall, RunCall
 from bench_plugin.agent.toolkit import samples, versions
 
@@ -43,6 +43,9 @@ SKEW = re.compile(
     r"[Uu]nsupported model IR version|max supported IR version|ValidateOpsetForDomain|under development and support"
 )
 
+# StringNormalizer asks the C library for a locale that a small machine does not have; with it the same file runs.
+LOCALE = re.compile(r"Failed to construct locale with name:([^:\s]+)")
+
 
 class Adapter:
     """Keeps the session that was made last."""
@@ -62,7 +65,8 @@ class Adapter:
     def compile(self, call: CompileCall) -> Reply:
         """``model.onnx`` as it is, with the weights that lie beside it, once a session could be made of it.
 
-        Raises VersionSkew for a file that is newer than the runtime, Unsupported for a backend that its build lacks.
+        Raises VersionSkew for a file that is newer than the runtime, Unsupported for a backend that its build lacks,
+        NotProvided for a locale that the machine lacks.
         """
         provider = PROVIDERS[call.backend or "cpu"]
         if provider not in importlib.import_module("onnxruntime").get_available_providers():
@@ -113,6 +117,9 @@ class Adapter:
             except Exception as error:
                 if SKEW.search(str(error)):
                     raise VersionSkew(str(error)) from error
+                locale = LOCALE.search(str(error))
+                if locale:
+                    raise NotProvided("this machine has no locale %s; Debian: package locales" % locale[1]) from error
                 raise
             self._key = key
         return self._session

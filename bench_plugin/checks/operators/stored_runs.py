@@ -18,7 +18,7 @@ from bench_plugin.pipeline.cache import Cache
 from bench_plugin.pipeline.retry import Attempted, confirmation
 from bench_plugin.pipeline.tasks.corpus import Pack, tensors
 
-DETAIL = 4000
+DETAIL = 8192  # characters; the end of a crashed agent's log with the frames of the crash fits
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,14 +12,16 @@ import numpy as np
 from bench_plugin.checks.protocol import Parts
 from bench_plugin.compare import operator_rules as rules
 from bench_plugin.domain.cell import Cell
-from bench_plugin.domain.outcome import Failure, Stage, Symptom
+from bench_plugin.domain.messages import normalised
+from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Failure, Outcome, Stage, Symptom
 from bench_plugin.generation.graphs import Graph
-from bench_plugin.generation.search import AGREED, FAILED, INVALID, REFUSED, SILENT, Signature, Tried, normalised
+from bench_plugin.generation.search import AGREED, FAILED, INVALID, REFUSED, SILENT, Signature, Tried
 from bench_plugin.pipeline.compile_run import CompiledRun, CompileRun
 from bench_plugin.pipeline.stages import failure_of
 from bench_plugin.pipeline.tasks.case_subjects import of_case, outputs_of
 from bench_plugin.pipeline.tasks.corpus import CaseData, Pack
 from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.results.signature import signature_of
 
 BUILDER = "onnx_build"
 BUILD_ROLE = "properties-build"
@@ -74,14 +76,14 @@ class Bench:
                 return Tried(SILENT, f"{failure.symptom}: {failure.message}")
             kind = failure.types[0].rpartition(".")[2] if failure.types else ""
             text = f"{kind}: {failure.message}" if kind else failure.message
-            return self._wrong(graph, str(failure.stage), str(failure.symptom), text, failure.log)
+            return self._wrong(graph, replace(failure, message=text))
         self.placement.update(ran.meta.get("placement", {}))
         case = built.case
         outputs = outputs_of(ran.ran) if ran.ran else []
         verdict = rules.strict(case.expected, outputs, case.truths, case.rule, loose=self._fast_math)
         if verdict.passed:
             return Tried(AGREED)
-        return self._wrong(graph, str(Stage.COMPARE), str(Symptom.MISMATCH), verdict.reason, "")
+        return self._wrong(graph, Failure(Stage.COMPARE, Symptom.MISMATCH, verdict.reason))
 
     def _ran(self, case: CaseData, *, fresh: bool) -> CompiledRun:
         return self._compile_run.run(self._cell, of_case(case), self._limits, fresh=fresh)
@@ -115,9 +117,12 @@ class Bench:
             return Built(None, model, Tried(SILENT, "NaN in between, of which not every operator's rule speaks"))
         return Built(case, model, None)
 
-    def _wrong(self, graph: Graph, stage: str, symptom: str, text: str, log: str) -> Tried:
-        message = normalised(text if symptom != Symptom.MISMATCH else _short(text))
-        return Tried(FAILED, text, Signature(stage, symptom, graph.operators, message), log)
+    def _wrong(self, graph: Graph, failure: Failure) -> Tried:
+        status, text = STATUS_OF_SYMPTOM[failure.symptom], failure.message
+        outcome = Outcome(status, failure.stage, failure.symptom, text, failure.detail)
+        message = signature_of(outcome, graph.names).text or normalised(text, graph.names)
+        signature = Signature(str(failure.stage), str(failure.symptom), graph.operators, message)
+        return Tried(FAILED, text, signature, failure.log)
 
 
 def _case(files: Mapping[str, Path], rule: rules.Rule) -> CaseData:
@@ -157,13 +162,3 @@ def _wider(truth: rules.Truth, expected: rules.Value) -> rules.Truth:
     with np.errstate(all="ignore"):
         errors = np.abs(expected.values.astype(np.float64) - truth.values)
     return replace(truth, spread=max(truth.spread, float(errors[np.isfinite(errors)].max(initial=0.0))))
-
-
-def _short(reason: str) -> str:
-    """The reason of a mismatch without its figures: ``out of 4 ULP``, ``shape [#], expected [#]``."""
-    rest = reason.partition(": ")[2]
-    if not rest:
-        return reason
-    if "elements differ" in rest:
-        return "elements differ"
-    return rest.split(":")[0] if not rest.startswith(("shape", "type")) else rest

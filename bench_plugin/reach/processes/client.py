@@ -20,6 +20,7 @@ from bench_plugin.agent.channel import Channel, Closed, TooLong
 from bench_plugin.agent.contract.records import Malformed
 from bench_plugin.agent.contract.replies import check_reply
 from bench_plugin.domain.errors import BenchError
+from bench_plugin.domain.messages import useful_line
 from bench_plugin.reach.processes import answers, result_files
 from bench_plugin.reach.processes.agent_log import bound_log, quoted
 from bench_plugin.reach.processes.deadline import Deadline
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 START_SECONDS = 60.0
 POLL_SECONDS = 0.2
-MESSAGE = 300
+MESSAGE = 1200  # characters: some tools name a long path or the whole node before they say what is wrong
 NOT_AS_STATED = (NotAsStated.__name__,)  # the types of a failure that no adapter caused
 SMALL_BYTES = wire.MAX_META + wire.MAX_BLOBS * wire.DESCRIPTOR.size  # a frame without the contents of blobs
 LARGE = (wire.CALL, wire.GET)  # the requests that are answered with blobs
@@ -81,7 +82,7 @@ class AgentFailure(BenchError):
     ) -> None:  # fmt: skip
         super().__init__(message)
         self.symptom = symptom
-        self.message = first_line(message)
+        self.message = bounded_line(message)
         self.stage = stage
         self.detail = detail or message
         self.log = log
@@ -410,9 +411,9 @@ class Agent:
         return AgentFailure(symptom, message, stage=stage or None, detail=detail, log=str(self.log), signal=number)
 
 
-def first_line(text: str) -> str:
-    """The first line that is not blank, cut to a bounded length."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+def bounded_line(text: str) -> str:
+    """The first useful line, cut to a bounded length."""
+    line = useful_line(text)
     return line if len(line) <= MESSAGE else line[: MESSAGE - 1] + "…"
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench_plugin.domain.outcome import normalised
+from bench_plugin.domain.messages import normalised
 from bench_plugin.report.earlier import NONE_EARLIER, EarlierRuns
 from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, partial
 from bench_plugin.report.parts import first_line, where
 from bench_plugin.report.statuses import SCORED, worst
+from bench_plugin.results.expectations import NOT_ANALYSED
 
 CHECK = "operator"
-NOT_ANALYSED = "not analysed"  # the reason of an expectation whose cause nobody has looked for
 BESIDE = "(beside others only)"
 GROUPS = {
     "node": "(functions expanded)", "simple": "(small graphs)", "light": "(networks)",

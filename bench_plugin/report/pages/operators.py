@@ -7,12 +7,13 @@ from typing import Any
 
 from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell
 from bench_plugin.report.earlier import EarlierRuns
-from bench_plugin.report.grids.operators import CHECK, NOT_ANALYSED, OperatorGrid, Tally, build_grid, data
+from bench_plugin.report.grids.operators import CHECK, OperatorGrid, Tally, build_grid, data
 from bench_plugin.report.pages.operators_details import details_page
 from bench_plugin.report.pages.page import Page, detail_name
 from bench_plugin.report.pages.scores import main_table, over_time
 from bench_plugin.report.parts import legend_table, made_with, remarks, run_line
 from bench_plugin.report.statuses import FAILED
+from bench_plugin.results.expectations import NOT_ANALYSED
 
 OPENING = (
     "ONNX's own backend tests, compiled and run in processes of their own. A case is supported when every output "
