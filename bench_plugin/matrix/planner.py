@@ -37,6 +37,9 @@ class Planner(Protocol):
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
         """Every cell of the selection; :class:`Declared` where it is decided before the run. Raises UsageError."""
 
+    def why_none(self, model: str, selection: Selection) -> str:
+        """Why a model that was named has no cell, in words that follow its name; empty where cells are of no models."""
+
     def adapters(self, cell: Cell) -> Sequence[str]:
         """The adapters that a cell uses. Their sources and locks are a part of its key, their versions of its row."""
 

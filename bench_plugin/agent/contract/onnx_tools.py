@@ -84,7 +84,8 @@ class EmulateCall(Call):
 class PrepareCall(Call):
     """Pre-quantise or pre-convert ``model.onnx``.
 
-    graph: ``qdq``, ``dynamic``, ``w16``, ``w16-all`` or ``fp16``.
+    graph: ``qdq``, ``dynamic``, ``fp16``, or weights in float16: ``w16``, ``w16-all`` or ``w16-cut``, with
+        ``+folded`` and ``+summed`` behind it for what is done before the rounding.
     batched: calibration samples are rows of a batch.
     calibration_method: minmax, entropy or percentile.
     """

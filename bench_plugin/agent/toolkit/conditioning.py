@@ -2,7 +2,7 @@
 
 Freshly initialised networks shrink their outputs to almost nothing or let them grow without bound, which hides errors.
 So BatchNorm scales are generated from N(1, 0.1) and shifts from N(0, 0.1), biases that are all equal from N(0, 0.05),
-and the statistics of every BatchNorm are those of one pass over seeded images. Every other vector that is still what it
+and the statistics of every BatchNorm are those of one pass over seeded inputs. Every other vector that is still what it
 was initialised to (all 1, all 0, or tiny, as LayerScale's 1e-6) is generated too: it hides its branch, or the swap of
 two channels.
 """

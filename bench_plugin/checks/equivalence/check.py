@@ -7,7 +7,7 @@ what was compiled             conformance: the status                        app
 ============================  =============================================  ====================================
 fp32                          the file's own function in float64             –
 fp16, bf16                    the same, with the noise of that precision     E and SQNR against the framework
-w16 (by us or by the tool)    the file with its weights rounded to float16   the same
+w16 (by us or by the tool)    the file with its weights rounded to float16   the same (the tool's own: rounding.py)
 a pre-quantised QDQ model     that graph in float64, in steps of its scales  the same
 quantised by the tool         nothing: unverified                            the same
 ============================  =============================================  ====================================
@@ -21,6 +21,7 @@ from dataclasses import replace
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.compiled.twice import asked, nondeterministic
 from bench_plugin.checks.equivalence.layers import layer_results
+from bench_plugin.checks.equivalence.rounding import fitting, roundings
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.checks.sensitivity import insensitive
 from bench_plugin.compare.precision import WRONG
@@ -65,7 +66,7 @@ class Equivalence:
     def _judged(self, run: CellRun, found: Compiled, others: Mapping[Cell, Outcome]) -> Outcome:
         ran = self._models.ran(run, found)
         if ran.failure:
-            return run.failed(ran.failure)
+            return run.failed_on_inputs(ran.failure, found.file, found.inputs)
         reference = None
         if run.model.onnx is None:
             reference = run.obtain("reference", run.reference(found.file))
@@ -142,10 +143,22 @@ class Equivalence:
         if not run.cell.exporter and run.model.onnx is None:
             reason = "the tool rounds weights of a graph of its own: nothing says which they are"
             return unverified(Unverified.NO_REFERENCE, reason)
-        graph: Subject | Failure = found.subject
-        if not run.cell.graph:
-            rounds = str(self._models.compile_tasks.adapter(run.cell).declaration.get("rounds", "w16"))
-            graph = self._models.prepared(run, found.original, found.original.inputs, rounds)
+        if run.cell.graph:
+            return self._as_rounded(run, found, ran, reference, found.subject)
+        base = str(self._models.compile_tasks.adapter(run.cell).declaration.get("rounds", "w16"))
+
+        def compared(graph: str) -> Comparison:
+            prepared = self._models.prepared(run, found.original, found.original.inputs, graph)
+            return self._as_rounded(run, found, ran, reference, prepared)
+
+        candidates = roundings(base, found.file.check.meta["check"]["operators"])
+        comparison, run.log.placement["rounded_as"] = fitting(candidates, compared)
+        return comparison
+
+    def _as_rounded(
+        self, run: CellRun, found: Compiled, ran: Done, reference: Done | None, graph: Subject | Failure
+    ) -> Comparison:
+        """Compare with one file whose weights are rounded."""
         if isinstance(graph, Failure):
             return unverified(Unverified.NO_REFERENCE, f"no file with rounded weights: {graph.message}")
         perturbed = int(reference is None)

@@ -67,8 +67,8 @@ def _export(run: CellRun) -> Outcome:
         if reference.failure:
             return run.failed(reference.failure)
     inputs = run.inputs(file)
-    if inputs.complaint:
-        return run.log.outcome(Status.ERROR, inputs.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
+    if (outcome := run.without_inputs(inputs)) is not None:
+        return outcome
     expected = _export_reference(run, reference, file, inputs)
     if isinstance(expected, Outcome):
         return expected
@@ -88,17 +88,16 @@ def _export(run: CellRun) -> Outcome:
 def _import(run: CellRun) -> Outcome:
     file = run.file()
     if isinstance(file, Failure):
-        reason = f"export failed: {file.symptom} at {file.stage}: {file.message}"
+        what = "the file is not valid" if run.model.onnx is not None else "export failed"
+        reason = f"{what}: {file.symptom} at {file.stage}: {file.message}"
         return run.log.unverified(Unverified.BLOCKED, reason)
     inputs = run.inputs(file)
-    if inputs.complaint and run.model.onnx is not None:
-        return run.log.outcome(Status.ERROR, inputs.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
-    if inputs.complaint:  # an export like this fails in its own cell
-        return run.log.unverified(Unverified.BLOCKED, f"export failed: {inputs.complaint}")
+    if (outcome := run.without_inputs(inputs)) is not None:
+        return outcome
     imported = run.obtain("import", run.tasks.import_run(file.given, file.origin, run.cell, run.model, inputs))
     if imported.failure:
         run.log.converted = imported.failure.stage is not Stage.IMPORT
-        return run.failed(imported.failure)
+        return run.failed_on_inputs(imported.failure, file, inputs)
     run.log.converted = True
     expected = _file_reference(run, file, inputs)
     if expected is None:
@@ -120,6 +119,8 @@ def _export_reference(
         return run.judge.file_reference(run.model, evaluated, reference)
     if reference is not None:
         return run.judge.single_precision_reference(run.model, reference)
+    if evaluated.failure.symptom is Symptom.EXCEPTION:
+        return run.log.unverified(Unverified.NO_REFERENCE, run.rejected(evaluated.failure))
     return run.log.unverified(Unverified.NO_REFERENCE, f"nothing to compare with: {evaluated.failure.message}")
 
 

@@ -16,6 +16,7 @@ from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
 from bench_plugin.pipeline.tasks import inputs as generated
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
+from bench_plugin.pipeline.tasks.given_inputs import GivenInputs
 from bench_plugin.reach.processes.client import Limits
 from bench_plugin.reach.processes.given_files import GivenFile
 
@@ -167,7 +168,11 @@ class Tasks:
         return Task(Stage.IMPORT, cell.importer_framework, tuple(calls), parts, limits, {"model.onnx": file})
 
     def inputs(self, model: Model, framework: str, check: Done) -> GeneratedInputs:
-        """The generated inputs of a file, under the file's own names and in the layout that it was exported with."""
+        """The inputs of a file, generated or the user's own, under the file's own names and in the layout that it was
+        exported with.
+        """
+        if model.given is not None:
+            return GivenInputs(model, model.given, self.seed, check.meta["check"])
         return GeneratedInputs(model, model.constructors.get(framework), self.seed, check.meta["check"])
 
     def _on_file(
