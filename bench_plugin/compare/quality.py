@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bench_plugin.compare.strength import Strength, rated
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
 
@@ -86,6 +87,23 @@ def classification(scores: Array, labels: Array, classes: int) -> dict[str, Any]
         "g_mean": float(np.exp(np.log(np.maximum(sensitivity, 1e-300)).mean())) if sensitivity.all() else 0.0,
         "confusion": confusion.tolist(),
     }
+
+
+def strength_of_answers(reference: Array, answers: Array, labels: Array) -> Strength:
+    """Whether the rule on the drop of top-1 would notice a broken classifier; the arguments of :func:`paired_drop`.
+
+    The mutants are one answer to every input and each input with its neighbour's answer. A smaller mistake that costs
+    no accuracy is none by this rule.
+    """
+    faults = {
+        "mean output": np.full_like(answers, np.bincount(answers).argmax()),
+        "rows permuted": np.roll(answers, 1),
+    }
+    rows = {}
+    for name, given in faults.items():
+        lower = paired_drop(reference, given, labels).lower
+        rows[name] = {"killed": lower > MOST_DROP, "ratio": max(lower / MOST_DROP, 0.0)}
+    return rated(rows, exact=False)
 
 
 def paired_drop(reference: Array, answers: Array, labels: Array) -> Drop:

@@ -105,14 +105,17 @@ def _stable(expected: Array, perturbed: Sequence[Array], unit: float) -> Array:
 def killed_in_steps(
     truth: Mapping[str, Array], mutant: Mapping[str, Array], scales: Sequence[float | None], table: Table = DEFAULTS
 ) -> dict[str, Any] | None:
-    """Whether the rule of :func:`compare_stable` would detect a mutant; None where no output has a step.
+    """Whether the rule of :func:`compare_stable` would detect a mutant; None where no output can be measured.
 
-    ``truth`` and ``mutant`` hold [N, ...] and are matched by position with ``scales``. ``killed`` is true where the
-    mutant is detected, ``ratio`` is its largest distance over the permitted one.
+    ``truth`` and ``mutant`` hold [N, ...] and are matched by position with ``scales``, as there. ``killed`` is true
+    where the mutant is detected, ``ratio`` is its largest distance over the permitted one.
     """
     worst, killed, judged = 0.0, False, False
-    for expected, found, scale in zip(truth.values(), mutant.values(), scales, strict=False):
-        if scale is None or not expected.size:
+    for expected, found, step in zip(truth.values(), mutant.values(), scales, strict=False):
+        if not expected.size or not np.isfinite(expected).all():
+            continue
+        scale = step if step is not None else table.row("fp32").cap * scale_of(expected).rms
+        if scale == 0:
             continue
         judged = True
         if found.shape != expected.shape or not np.isfinite(found).all():

@@ -13,17 +13,10 @@ import numpy as np
 
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
-from bench_plugin.compare.operator_rules import (
-    COMPOSITE_ULPS,
-    FORMATS,
-    SINGLE,
-    SPREADS,
-    Rule,
-    Tensor,
-    Truth,
-    strict,
-    ulp,
-)
+from bench_plugin.compare.operators.bounds import COMPOSITE_ULPS, SPREADS, Truth
+from bench_plugin.compare.operators.rules import Rule
+from bench_plugin.compare.operators.strict import strict
+from bench_plugin.compare.operators.values import FORMATS, SINGLE, Tensor, ulp
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, compare
 from bench_plugin.diagnosis.parts import Part, Ran

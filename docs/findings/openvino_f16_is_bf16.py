@@ -1,4 +1,4 @@
-"""OpenVINO 2026.4.1: arguable: without a hint a float32 model runs in bfloat16 on a CPU that has it.
+"""OpenVINO 2026.4.1 (arguable): without a hint a float32 model runs in bfloat16 on a CPU that has it.
 
 Rule: ONNX MatMul 13 computes in the type of its inputs, float32 here. OpenVINO documents INFERENCE_PRECISION_HINT as a hint
 whose default may be lower than the model's, so this is a trap and no breach; f32 asked for is f32.

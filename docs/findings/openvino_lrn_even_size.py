@@ -1,7 +1,8 @@
-"""OpenVINO 2026.4.1: LRN with an even size takes another window.
+"""OpenVINO 2026.4.1 (arguable): LRN with an even size takes another window.
 
 Rule: ONNX LRN 13: square_sum runs over max(0, c - floor((size - 1) / 2)) to min(C - 1, c + ceil((size - 1) / 2)).
-With size 2 that is the channel itself and the next one.
+With size 2 that is the channel itself and the next one. Arguable, because floor and ceil differ only for even sizes and
+several tools refuse those.
 Needs openvino==2026.4.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 

@@ -1,4 +1,4 @@
-"""XNNPACK in LiteRT 2.3.0: arguable: the logarithm loses most of its digits near 1.
+"""XNNPACK in LiteRT 2.3.0 (arguable): the logarithm loses most of its digits near 1.
 
 Rule: none states a bound; ONNX Log 13 'calculates the natural log', and this project wants 4 ULP of transcendentals (Tanh 5;
 docs/operators.md). Measured on 20,000 seeded floats on x86-64: thousands of ULP of the result close to 1, where the absolute

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import tomllib
@@ -40,6 +41,15 @@ TOOLCHAINS = {
     "tvm": "tvm",
     "xnnpack": "tensorflow",
 }
+
+
+WITHOUT_ONNX = ("mnn", "ncnn")  # toolchains whose adapters need no onnx; the scripts write their models with it
+
+
+def packages_of(python: Path) -> Path:
+    """The folder of the packages of an environment, by its interpreter."""
+    [found] = python.parent.parent.glob("lib/python*/site-packages")
+    return found
 
 
 def name_of(script: Path) -> str:
@@ -128,8 +138,12 @@ def test_the_defect_still_shows(script: Path, tmp_path: Path) -> None:
     toolchain = toolchain_of(script)
     if not toolchains.ready(toolchain):
         pytest.skip(f"the toolchain {toolchain} is not there: bench env sync {toolchain}")
+    python = toolchains.ensure(toolchain)
+    environment = {**kept_environment(), "PATH": f"{python.parent}:{os.environ['PATH']}"}  # onnx2tf starts onnxsim
+    if toolchain in WITHOUT_ONNX:
+        environment["PYTHONPATH"] = str(packages_of(toolchains.ensure("onnxruntime")))
     done = subprocess.run(
-        [str(toolchains.ensure(toolchain)), str(script)], cwd=tmp_path, env=kept_environment(), text=True, timeout=600,
+        [str(python), str(script)], cwd=tmp_path, env=environment, text=True, timeout=600,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     assert done.returncode == 1, f"status {done.returncode}; 0 says that the defect is gone\n{done.stdout[-3000:]}"

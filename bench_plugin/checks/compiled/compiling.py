@@ -122,8 +122,8 @@ class CompiledModels:
         if isinstance(file, Failure):
             return _without_file(run, file)
         inputs = run.inputs(file)
-        if inputs.complaint:
-            return run.log.outcome(Status.ERROR, inputs.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
+        if (outcome := run.without_inputs(inputs)) is not None:
+            return outcome
         dataset = run.uncredited(run.tasks.dataset(model)) if model.dataset else None
         if dataset is not None and dataset.failure:
             reason = f"no dataset to calibrate with: {dataset.failure.message}"

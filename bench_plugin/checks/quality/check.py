@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.protocol import Checker, Parts, Request
-from bench_plugin.compare.quality import judged
+from bench_plugin.checks.sensitivity import noted
+from bench_plugin.compare.quality import judged, strength_of_answers
+from bench_plugin.compare.verdict import AGREE
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Outcome, Unverified
 from bench_plugin.pipeline.cell_run import CellRun
@@ -44,9 +46,13 @@ class Quality:
             return run.log.unverified(Unverified.NO_REFERENCE, f"no reference: {reference.failure.message}")
         scores, expected = (done.arrays["out0"] for done in (ran, reference))
         classes = int(self._models.workspace.catalog[run.model.dataset].declaration["classes"])
-        comparison = judged(scores, expected, dataset.arrays["y_test"], classes)
+        labels = dataset.arrays["y_test"]
+        comparison = judged(scores, expected, labels, classes)
         run.log.note_comparison(comparison)
-        return run.log.compared(comparison)
+        blind = None
+        if comparison.status == AGREE:
+            blind = noted(run, strength_of_answers(expected.argmax(axis=1), scores.argmax(axis=1), labels))
+        return blind or run.log.compared(comparison)
 
 
 def checker(parts: Parts) -> Checker:

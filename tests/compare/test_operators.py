@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.compare.operator_rules import FORMATS, Rule, Tensor, Truth, Verdict, rule_of, stock, strict, ulp
+from bench_plugin.compare.operators.bounds import Truth, sum_units
+from bench_plugin.compare.operators.rules import Rule, rule_of
+from bench_plugin.compare.operators.stock import stock
+from bench_plugin.compare.operators.strict import Verdict, strict
+from bench_plugin.compare.operators.values import FORMATS, Tensor, ulp
 
 RNG = np.random.default_rng(0)
 EPSILON = np.finfo(np.float32).eps
@@ -158,3 +162,106 @@ def test_the_stock_tolerance() -> None:
     assert stock(want, [tensor([1.0009, np.nan])], rtol=1e-3, atol=1e-7).passed
     assert not stock(want, [tensor([1.002, np.nan])], rtol=1e-3, atol=1e-7).passed
     assert not stock(want, [tensor([1.0, 0.0])], rtol=1e-3, atol=1e-7).passed
+
+
+# One ULP at a value, written out: 2^(exponent - bits of the fraction), and below the smallest normal number its ULP.
+ULPS = {
+    "float32": {
+        1.0: 2.0**-23, 1.5: 2.0**-23, 2.0: 2.0**-22, -2.0: 2.0**-22, 0.75: 2.0**-24, 1e-40: 2.0**-149, 0.0: 2.0**-149,
+        2.0**-126: 2.0**-149, 2.0**-125: 2.0**-148, 3.4e38: 2.0**104, 1000.0: 2.0**-14,
+    },
+    "float16": {1.0: 2.0**-10, 2.0: 2.0**-9, 0.5: 2.0**-11, 2.0**-14: 2.0**-24, 1e-7: 2.0**-24, 65504.0: 32.0},
+    "bfloat16": {1.0: 2.0**-7, 3.0: 2.0**-6, 0.3: 2.0**-9, 0.0: 2.0**-133},
+    "float64": {1.0: 2.0**-52, 10.0: 2.0**-49, 0.0: 2.0**-1074},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ULPS)
+def test_the_table_of_ulps(dtype: str) -> None:
+    found = {value: float(ulp(np.float64(value), FORMATS[dtype])) for value in ULPS[dtype]}
+    assert found == ULPS[dtype]
+
+
+@pytest.mark.parametrize(
+    ("terms", "units"), [(1, 16), (64, 16), (65, 2 * 65**0.5), (100, 20), (6480, 2 * 6480**0.5), (10**6, 2000)]
+)
+def test_units_of_a_sum_grow_with_the_root_of_its_terms(terms: int, units: float) -> None:
+    assert sum_units(terms) == pytest.approx(units, rel=1e-12)
+
+
+@pytest.mark.parametrize("terms", [1, 64, 400, 10000])
+def test_a_sum_on_both_sides_of_its_limit(terms: int) -> None:
+    rule = rule_of(["ReduceMean"], 1, 1)
+    true, sums = np.array([1.0, 0.25]), np.array([4.0, 3.0])
+    truth = Truth(true, sums, terms=terms)
+    units = {1: 16, 64: 16, 400: 40, 10000: 200}[terms]
+    limit = units * 2.0**-24 * 4.0
+    steps = round(limit / 2.0**-23)  # ULP of 1: all of these are numbers of float32
+    inside = judged(rule, true, np.array([1 + steps * 2.0**-23, 0.25]), truth)
+    outside = judged(rule, true, np.array([1 + (steps + 1) * 2.0**-23, 0.25]), truth)
+    assert inside.passed and inside.ratio == pytest.approx(1.0)
+    assert not outside.passed and outside.ratio == pytest.approx(1 + 1 / steps)
+    assert outside.by_bound
+
+
+def test_the_terms_of_a_narrow_sum_count_too() -> None:
+    rule, true = rule_of(["MatMul"], 1, 2), np.array([1.0])
+    off = [1 + 2.0**-10 * 30]  # of float16: 1 ULP, and k u S of a sum that it accumulated itself
+    few, many = (judged(rule, true, off, Truth(true, np.array([1.0]), terms=n), "float16") for n in (1, 10000))
+    assert not few.passed
+    assert many.passed and many.notes == ("low-precision accumulate",)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_one_wrong_infinity_among_several(value: float) -> None:
+    want = [1.0, np.inf, -np.inf, np.nan, 2.0]
+    for place in range(len(want)):
+        have = list(want)
+        have[place] = value
+        right = np.array_equal(np.array(have), np.array(want), equal_nan=True)
+        for name in ("Exp", "MatMul", "Relu", "Transpose", "Softmax"):
+            found = judged(rule_of([name], 1, 1), want, have)
+            assert found.passed is right, (name, place)
+            assert not found.by_bound
+
+
+def test_an_integer_that_comes_as_a_float_is_wrong() -> None:
+    for name in ("ArgMax", "Transpose", "MatMulInteger"):
+        found = strict([tensor([1, 2], "int64")], [tensor([1, 2], "float32")], [], rule_of([name], 1, 1))
+        assert (found.passed, found.by_bound) == (False, False)
+        assert found.reason == "output 0: type float32, expected int64"
+    assert not strict([tensor([1.0])], [tensor([1], "int32")], [], Rule("composite")).passed
+
+
+def test_the_float64_result_counts_and_not_the_stored_output() -> None:
+    stored, true = np.float32([1.0]), np.array([1.0 + 2.0**-20])  # the test's output is 8 ULP off
+    rule = rule_of(["Exp"], 1, 1)
+    near = np.float32(true)
+    assert judged(rule, stored, near, Truth(true)).passed
+    assert not judged(rule, stored, stored, Truth(true)).passed
+    assert judged(rule, stored, stored).passed and not judged(rule, stored, near).passed, "without a float64 result"
+
+
+def test_only_a_bound_is_no_defect_where_onnx_takes_it() -> None:
+    off = judged(rule_of(["Exp"], 1, 1), [1.0, 2.0], [1.0, 2.0001])
+    assert (off.passed, off.by_bound, off.outputs) == (False, True, (0,))
+    counted = strict([tensor([1000], "int64")], [tensor([1001], "int64")], [], rule_of(["ArgMax"], 1, 1))
+    assert stock([tensor([1000], "int64")], [tensor([1001], "int64")], rtol=1e-3, atol=1e-7).passed
+    assert (counted.passed, counted.by_bound) == (False, False)
+    assert not judged(rule_of(["Exp"], 1, 1), [1.0], [[1.0]]).by_bound
+
+
+def test_of_several_outputs_the_one_counts_that_no_bound_explains() -> None:
+    want = [tensor([1.0]), tensor([3], "int64"), tensor([1.0])]
+    have = [tensor([1.01]), tensor([4], "int64"), tensor([1.0])]
+    found = strict(want, have, [], rule_of(["Exp"], 1, 1))
+    assert (found.by_bound, found.outputs) == (False, (0, 1))
+    assert found.reason.startswith("output 1: 1 of 1 elements differ")
+    assert found.ratio is not None and found.ratio > 1
+
+
+def test_an_output_of_another_type_or_shape_is_none_whose_values_are_wrong() -> None:
+    want = [tensor([1.0]), tensor([1.0]), tensor([1.0])]
+    found = strict(want, [tensor([1.0], "float64"), tensor([[1.0]]), tensor([2.0])], [], rule_of(["Exp"], 1, 1))
+    assert (found.outputs, found.by_bound, found.of_values) == ((2,), False, False)
+    assert strict(want, want[:1], [], rule_of(["Exp"], 1, 1)).outputs == ()
