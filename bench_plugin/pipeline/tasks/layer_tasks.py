@@ -1,0 +1,74 @@
+"""Tasks on the layers of quantised models: to run the same integers through the tool and through float64."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bench_plugin.domain.outcome import Stage
+from bench_plugin.inventory.models import Model
+from bench_plugin.pipeline.array_sets import ArraySet, identified
+from bench_plugin.pipeline.stages import CallSpec, Done, Task
+from bench_plugin.pipeline.tasks.model_tasks import Tasks
+from bench_plugin.pipeline.tasks.subjects import Arrays, InputSet
+from bench_plugin.reach.processes.given_files import GivenFile
+
+UNROUNDED = "unrounded.onnx"
+MUTANT_SAMPLES = 4
+LARGE, FEW = 20_000, 4  # from inputs of so many elements on, only so many samples go through every layer
+
+
+def few(inputs: InputSet) -> InputSet:
+    """The samples [N, ...] that go through the layers, each without a batch dimension of the call's."""
+    apart = inputs.one_by_one()
+    arrays = apart.arrays()
+    if all(values[0].size < LARGE for values in arrays.values() if len(values)):
+        return apart
+    own = apart.arrays
+    cut = ArraySet(
+        lambda: {name: values[:FEW] for name, values in own().items()},
+        lambda: {name: f"{digest} first {FEW}" for name, digest in own.digests().items()},
+    )
+    return InputSet(cut, {**apart.parts, "samples": FEW}, batched=False)
+
+
+def assembled(tasks: Tasks, model: Model, rebuilt: Done) -> Task:
+    """The file ``unrounded.onnx`` of the layers that were read back."""
+    said = rebuilt.meta["rebuild"]
+    meta = {
+        "nodes": said["nodes"], "given": [row["name"] for row in said["given"]],
+        "results": [row["name"] for row in said["results"]],
+    }  # fmt: skip
+
+    def constants() -> Arrays:
+        named = {name: values for name, values in rebuilt.arrays.items() if name.startswith("const:")}
+        return {f"fix:{name.partition(':')[2]}": values for name, values in named.items()}
+
+    call = CallSpec("assemble", meta, identified(("assemble", rebuilt.content), constants))
+    return Task(Stage.BUILD, "onnx_layers", (call,), {"rebuilt": rebuilt.key}, tasks.limits(model, "onnx_layers"))
+
+
+def exposed_inputs(rebuilt: Done, exposed: Done) -> InputSet:
+    """What the layers are given: the tensors [N, ...] of the exposed artefact's own run."""
+    rows = rebuilt.meta["rebuild"]["given"]
+
+    def arrays() -> Arrays:
+        return {f"in:{row['name']}": exposed.arrays[f"out{row['output']}"] for row in rows}
+
+    return InputSet(identified(("exposed", exposed.content), arrays), {"exposed": exposed.key}, batched=False)
+
+
+def unrounded(tasks: Tasks, model: Model, made: Done, inputs: InputSet) -> Task:
+    """The results of all layers in float64, before their rounding: [N, ...] over the N samples of ``inputs``."""
+    call = CallSpec("evaluate", {"batched": False, "ragged": False, "perturb": None}, inputs.arrays)
+    parts: Mapping[str, Any] = {"file": made.key, **inputs.parts}
+    files: Mapping[str, GivenFile] = {"model.onnx": made.given[UNROUNDED]}
+    return Task(Stage.REFERENCE, "onnx_float64", (call,), parts, tasks.limits(model, "onnx_float64"), files)
+
+
+def mutated(tasks: Tasks, model: Model, made: Done, inputs: InputSet) -> Task:
+    """The results of the layers' mutants for the first samples."""
+    call = CallSpec("mutate_layers", {"samples": MUTANT_SAMPLES}, inputs.arrays)
+    parts = {"file": made.key, **inputs.parts}
+    files = {UNROUNDED: made.given[UNROUNDED]}
+    return Task(Stage.BUILD, "onnx_layers", (call,), parts, tasks.limits(model, "onnx_layers"), files)
