@@ -14,6 +14,7 @@ import pytest
 
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.pipeline.retry import CARRIED
+from bench_plugin.report.earlier import beside
 from bench_plugin.report.entries import header_of
 from bench_plugin.report.formats.terminal import lines
 from bench_plugin.report.pages.page import Page
@@ -145,7 +146,7 @@ def _show(run: Run, config: pytest.Config, terminal: Any) -> None:
     try:
         rows = run.rows.read()
         run.rows.keep()
-        pages = build_pages(rows.rows, rows.notes)
+        pages = build_pages(rows.rows, rows.notes, beside(run.rows.path))
     except BenchError as error:
         terminal.write_line(f"bench: {error}", red=True)
         return

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from bench_plugin.compare.table import DEFAULTS, DetectionRow, Table
-from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
+from bench_plugin.domain.outcome import Unverified
 
 Array = np.ndarray[Any, Any]
 Outputs = Mapping[str, Array]
@@ -92,15 +93,14 @@ def compare_detections(
     stable when all of them find it. For the shapes of the outputs and for ``roles`` see :func:`images`.
     """
     if not perturbed:
-        return Comparison(UNVERIFIED, "no perturbed runs: which detections are stable is not known")
+        return unverified(Unverified.NO_REFERENCE, "no perturbed runs: which detections are stable is not known")
     try:
         wanted, others = images(truth, roles), [images(run, roles) for run in perturbed]
     except ValueError as error:
-        return Comparison(UNVERIFIED, f"the truth: {error}")
+        return unverified(Unverified.NO_REFERENCE, f"the truth: {error}")
     if any(len(run) != len(wanted) for run in others):
-        return Comparison(
-            UNVERIFIED, f"perturbed runs of {[len(run) for run in others]} images, expected {len(wanted)}"
-        )
+        reason = f"perturbed runs of {[len(run) for run in others]} images, expected {len(wanted)}"
+        return unverified(Unverified.NO_REFERENCE, reason)
     try:
         found = images(actual, roles)
     except ValueError as error:
@@ -118,7 +118,8 @@ def compare_detections(
         return Comparison(MISMATCH, f"{missed} of {stable} stable detections missed, {extra} extra", numbers)
     if totals["stable"] < table.stable_detections:
         few = int(totals["stable"])
-        return Comparison(UNVERIFIED, f"only {few} stable detections, {table.stable_detections} are needed", numbers)
+        reason = f"only {few} stable detections, {table.stable_detections} are needed"
+        return unverified(Unverified.NOT_SENSITIVE, reason, numbers)
     return Comparison(AGREE, "", numbers)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.table import DEFAULTS, Table
-from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
+from bench_plugin.domain.outcome import Unverified
 
 Array = np.ndarray[Any, Any]
 
@@ -70,7 +71,7 @@ def compare_layers(
         wrong += [objection] if objection else []
     numbers = {"layers": len(rows), "layers_wrong": len(wrong), "worst_steps": _worst(rows), "per_layer": rows}
     if not rows or not (dynamic or any("largest_steps" in row for row in rows)):
-        return Comparison(UNVERIFIED, "no quantised layer to compare", numbers)
+        return unverified(Unverified.NO_REFERENCE, "no quantised layer to compare", numbers)
     return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
 
 
@@ -129,7 +130,7 @@ def compare_stable(
     if reasons:
         return Comparison(MISMATCH, "; ".join(reasons), numbers)
     if not rows:
-        return Comparison(UNVERIFIED, "no input whose rounding is stable", numbers)
+        return unverified(Unverified.ILL_CONDITIONED, "no input whose rounding is stable", numbers)
     return Comparison(AGREE, "", numbers)
 
 
@@ -180,7 +181,7 @@ def compare_rebuilt(truth: Mapping[str, Array], actual: Mapping[str, Array], *, 
         if expected.dtype.kind == "f" and expected.size:
             errors.append((distance(found.astype(np.float64), expected, scale_of(expected)).E, name))
     if not errors:
-        return Comparison(UNVERIFIED, "no floating-point output to compare", {})
+        return unverified(Unverified.NO_REFERENCE, "no floating-point output to compare", {})
     worst, name = max(errors, key=lambda one: (not one[0] <= limit, one[0]))
     numbers = {"E": worst, "tolerance_E": limit, "needed": worst / limit}
     if worst <= limit:
@@ -197,14 +198,18 @@ def compare_by_approximation(
     noise. Outputs are matched by position. The output that falls shortest decides.
     """
     if not own or len(actual) < len(own):
-        return Comparison(UNVERIFIED, "no output whose noise could be compared with our own quantisation", {})
+        return unverified(
+            Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation", {}
+        )
     short = [
         (ours - theirs, name, ours, theirs)
         for (name, ours), theirs in zip(own.items(), actual.values(), strict=False)
         if ours is not None and theirs is not None
     ]
     if not short:
-        return Comparison(UNVERIFIED, "no output whose noise could be compared with our own quantisation", {})
+        return unverified(
+            Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation", {}
+        )
     worst, name, ours, theirs = max(short)
     numbers = {"own_sqnr_db": ours, "short_of_own_db": worst}
     if worst <= table.approximation_db:

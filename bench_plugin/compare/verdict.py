@@ -14,6 +14,7 @@ import numpy as np
 from bench_plugin.compare.measures import distance, scale_of, top_agreement
 from bench_plugin.compare.noise import Noise, Tolerance, tolerance
 from bench_plugin.compare.table import DEFAULTS, Table
+from bench_plugin.domain.outcome import Unverified
 
 Array = np.ndarray[Any, Any]
 
@@ -27,12 +28,21 @@ class Comparison:
     """``status`` is agree, mismatch or unverified, ``reason`` is one line, ``notes`` are remarks that do not decide.
 
     ``numbers`` is plain data for the row: the figures of the worst output and, under ``outputs``, those of each.
+    ``kind`` says why a comparison is unverified.
     """
 
     status: str
     reason: str = ""
     numbers: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    kind: Unverified | None = None
+
+
+def unverified(
+    kind: Unverified, reason: str, numbers: Mapping[str, Any] | None = None, notes: tuple[str, ...] = ()
+) -> Comparison:
+    """A comparison that proves nothing."""
+    return Comparison(UNVERIFIED, reason, numbers or {}, notes, kind)
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,7 @@ class _One:
     reason: str
     numbers: dict[str, Any]
     notes: tuple[str, ...]
+    kind: Unverified | None = None
 
 
 def compare(
@@ -92,7 +103,8 @@ def _summary(found: Sequence[tuple[str, _One]], notes: Sequence[str]) -> Compari
     for status in (MISMATCH, UNVERIFIED):
         reasons = [f"{name}: {one.reason}" for name, one in found if one.status == status]
         if reasons:
-            return Comparison(status, "; ".join(reasons[:3]), {**numbers, "outputs": outputs}, tuple(notes))
+            kind = next((one.kind for _, one in found if one.status == status), None)
+            return Comparison(status, "; ".join(reasons[:3]), {**numbers, "outputs": outputs}, tuple(notes), kind)
     return Comparison(AGREE, "", {**numbers, "outputs": outputs}, tuple(notes))
 
 
@@ -107,7 +119,7 @@ def _compare_one(truth: Array, actual: Array, limit: Tolerance, noise: Noise, pr
     if truth.shape != actual.shape:
         return _One(MISMATCH, f"shape {list(actual.shape)}, expected {list(truth.shape)}", {}, ())
     if truth.size == 0:
-        return _One(UNVERIFIED, "no element to compare", {}, ())
+        return _One(UNVERIFIED, "no element to compare", {}, (), Unverified.NOT_SENSITIVE)
     if truth.dtype.kind != "f":
         return _exact(truth, actual)
     if actual.dtype.kind not in "f":
@@ -132,17 +144,19 @@ def _floating(truth: Array, actual: Array, limit: Tolerance, noise: Noise, preci
     y = np.asarray(actual, dtype=np.float64)
     counts = {"nan": int(np.isnan(y).sum()), "inf": int(np.isinf(y).sum())}
     if not np.isfinite(t).all():
-        return _One(UNVERIFIED, "the truth is not finite", counts, ())
+        return _One(UNVERIFIED, "the truth is not finite", counts, (), Unverified.NO_REFERENCE)
     beyond = float(np.abs(t).max()) > LARGEST.get(precision, np.inf)
     if counts["nan"] or counts["inf"]:
         if beyond and not counts["nan"]:
-            return _One(UNVERIFIED, f"range: the truth exceeds {precision}", counts, ("range",))
+            reason = f"range: the truth exceeds {precision}"
+            return _One(UNVERIFIED, reason, counts, ("range",), Unverified.ILL_CONDITIONED)
         return _One(MISMATCH, f"{counts['nan']} NaN and {counts['inf']} Inf in {y.size} elements", counts, ())
     notes = []
     flushed = (y == 0) & (t != 0) & (np.abs(t) < SMALLEST_NORMAL[precision])
     if flushed.any():
         if not y.any() and (flushed | (t == 0)).all():
-            return _One(UNVERIFIED, "nothing but numbers flushed to zero", counts, ("ftz",))
+            reason = "nothing but numbers flushed to zero"
+            return _One(UNVERIFIED, reason, counts, ("ftz",), Unverified.NOT_SENSITIVE)
         notes.append("ftz")
         y = np.where(flushed, t, y)
     scale = scale_of(t)
@@ -154,9 +168,11 @@ def _floating(truth: Array, actual: Array, limit: Tolerance, noise: Noise, preci
     }  # fmt: skip
     if scale.norm == 0 or len(t) < 2:
         numbers = {key: value for key, value in numbers.items() if value == value and abs(value) != float("inf")}
-        return _One(UNVERIFIED, "the truth does not change over the inputs, so nothing would be proven", numbers, ())
+        reason = "the truth does not change over the inputs, so nothing would be proven"
+        return _One(UNVERIFIED, reason, numbers, (), Unverified.NOT_SENSITIVE)
     if noise.runs == 0:
-        return _One(UNVERIFIED, "the noise of this precision was not measured", numbers, ())
+        reason = "the noise of this precision was not measured"
+        return _One(UNVERIFIED, reason, numbers, (), Unverified.NO_REFERENCE)
     agreement, excluded = top_agreement(y, t, limit.M * scale.rms)
     said = agreement if excluded <= table.excluded_share else None
     numbers |= {"top_agreement": said, "top_excluded": excluded}
@@ -168,9 +184,10 @@ def _floating(truth: Array, actual: Array, limit: Tolerance, noise: Noise, preci
     if found.E <= limit.E and found.M <= limit.M:
         if limit.ill_conditioned:
             reason = f"ill-conditioned: noise {noise.E:.1e} leaves no room below the cap"
-            return _One(UNVERIFIED, reason, numbers, tuple(notes))
+            return _One(UNVERIFIED, reason, numbers, tuple(notes), Unverified.ILL_CONDITIONED)
         return _One(AGREE, "", numbers, tuple(notes))
     if limit.ill_conditioned:
-        return _One(UNVERIFIED, f"ill-conditioned: noise {noise.E:.1e}, E {found.E:.1e}", numbers, tuple(notes))
+        reason = f"ill-conditioned: noise {noise.E:.1e}, E {found.E:.1e}"
+        return _One(UNVERIFIED, reason, numbers, tuple(notes), Unverified.ILL_CONDITIONED)
     which = f"E {found.E:.2e} > {limit.E:.2e}" if found.E > limit.E else f"M {found.M:.2e} > {limit.M:.2e}"
     return _One(MISMATCH, f"{which} (noise {noise.E:.1e}, max abs {found.max_abs:.2e})", numbers, tuple(notes))

@@ -37,6 +37,7 @@ class Symptom(StrEnum):
     VERSION_SKEW = "version-skew"
     HARNESS = "harness"
     BOARD_LOST = "board-lost"
+    NONDETERMINISTIC = "nondeterministic"
 
 
 class Status(StrEnum):
@@ -49,7 +50,19 @@ class Status(StrEnum):
     VERSION_SKEW = "version skew"
     NOT_PROVIDED = "Not provided"
     UNVERIFIED = "unverified"
+    OUTSIDE_BOUND = "outside our bound"
     BOARD_LOST = "board-lost"
+
+
+class Unverified(StrEnum):
+    """Why nothing was proven about a cell: what a person would have to change so that it can be judged."""
+
+    NOT_RUN = "not run"  # compiled, but there is no hardware here that it could run on
+    BLOCKED = "blocked"  # an earlier stage failed, which has a cell of its own
+    NO_REFERENCE = "no reference"  # there is nothing that the outputs could be compared with
+    ILL_CONDITIONED = "ill-conditioned"  # the noise of the precision alone is beyond the cap of the tolerance
+    NOT_SENSITIVE = "not sensitive"  # the comparison would not have noticed a wrong model
+    HARNESS = "harness"  # the harness does not support the inputs or the outputs
 
 
 # The table of statuses in docs/vocabulary.md, for a failure: symptom -> status.
@@ -62,6 +75,7 @@ STATUS_OF_SYMPTOM: Mapping[Symptom, Status] = {
     Symptom.HARNESS: Status.ERROR,
     Symptom.UNSUPPORTED: Status.UNSUPPORTED,
     Symptom.MISMATCH: Status.MISMATCH,
+    Symptom.NONDETERMINISTIC: Status.MISMATCH,
     Symptom.VERSION_SKEW: Status.VERSION_SKEW,
     Symptom.BOARD_LOST: Status.BOARD_LOST,
 }
@@ -142,7 +156,7 @@ class Outcome:
     ``timings`` are seconds and ``peaks`` bytes of resident memory by stage; ``numbers`` are those of
     results/numbers.py. ``versions`` is by distribution, ``artefacts`` gives content hash and size in bytes by name, and
     ``placement`` says which part ran where. ``reusable`` says that a resumed run may use it: it depends on no failure
-    that may be gone in another run.
+    that may be gone in another run. ``unverified`` is the kind of an unverified cell, and None for every other one.
     """
 
     status: Status
@@ -163,9 +177,15 @@ class Outcome:
     retry: Mapping[str, Any] = field(default_factory=dict)
     log: str = ""
     reusable: bool = True
+    unverified: Unverified | None = None
 
     def __post_init__(self) -> None:
-        """An outcome that says what the machine lacked, or how the benchmark itself failed, is never reusable."""
+        """An outcome that says what the machine lacked, or how the benchmark itself failed, is never reusable.
+
+        Raises ValueError for an unverified outcome without a kind, and for a kind of another status.
+        """
+        if (self.status is Status.UNVERIFIED) != (self.unverified is not None):
+            raise ValueError(f"{self.status} has kind {self.unverified}; exactly the unverified have one")
         if self.status in OF_THE_MACHINE or self.symptom is Symptom.HARNESS:
             object.__setattr__(self, "reusable", False)
 
@@ -173,6 +193,11 @@ class Outcome:
     def failed(self) -> bool:
         """Whether the pytest item fails unless an expectation covers the outcome."""
         return self.status in {Status.MISMATCH, Status.ERROR, Status.UNSUPPORTED}
+
+    @property
+    def passed(self) -> bool:
+        """Whether the pytest item passes; a result outside nothing but our own bound is no defect of the tool."""
+        return self.status in {Status.SUPPORTED, Status.OUTSIDE_BOUND}
 
 
 def normalised(reason: str) -> str:

@@ -133,7 +133,8 @@ class Workspace:
                 "targets": list(adapter.targets), "backends": list(adapter.backends),
             }  # fmt: skip
         models = {name: model.title for name, model in self.models.items()}
-        return {"frameworks": frameworks, "compilers": compilers, "models": models}
+        families = {name: model.family for name, model in self.models.items() if model.family}
+        return {"frameworks": frameworks, "compilers": compilers, "models": models, "families": families}
 
 
 def _declared(catalog: Catalog, models: Iterable[Model]) -> list[str]:

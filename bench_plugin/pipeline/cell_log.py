@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison
-from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Failure, Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Failure, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.pipeline.retry import CARRIED
 from bench_plugin.pipeline.stages import Done
 
@@ -110,8 +110,12 @@ class CellLog:
         if comparison.status == AGREE:
             return self.outcome(Status.SUPPORTED)
         if comparison.status == UNVERIFIED:
-            return self.outcome(Status.UNVERIFIED, comparison.reason, stage=Stage.COMPARE)
+            return self.unverified(comparison.kind or Unverified.HARNESS, comparison.reason, stage=Stage.COMPARE)
         return self.outcome(Status.MISMATCH, comparison.reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
+
+    def unverified(self, kind: Unverified, reason: str, *, stage: Stage | None = None, log: str = "") -> Outcome:
+        """The outcome of a cell about which nothing was proven."""
+        return self.outcome(Status.UNVERIFIED, reason, stage=stage, log=log, kind=kind)
 
     def outcome(
         self,
@@ -122,12 +126,13 @@ class CellLog:
         symptom: Symptom | None = None,
         detail: str = "",
         log: str = "",
+        kind: Unverified | None = None,
     ) -> Outcome:
-        """The outcome with everything gathered so far."""
+        """The outcome with everything gathered so far; ``kind`` is that of an unverified cell."""
         return Outcome(
             status=status, stage=stage, symptom=symptom, reason=reason, detail=detail, converted=self.converted,
             verified=status is Status.SUPPORTED, numbers=self.numbers, timings=self.timings, peaks=self.peaks,
             versions=self.versions, artefacts=self.artefacts, stages_cached=tuple(self.cached), flags=tuple(self.flags),
             placement=self.placement, retry=self.retry, log=log or self.log,
-            reusable=self.reusable,
+            reusable=self.reusable, unverified=kind,
         )  # fmt: skip

@@ -64,8 +64,8 @@ def judge_prequantised(
 def mutants_of_layers(layers: LayerResults, mutated: Done, table: Table) -> dict[str, Any]:
     """For each mutant of a layer, whether the rule of quantised layers would detect it, and by how much.
 
-    ``mutated`` holds ``<mutant>:out<number of the layer>`` [n, ...] over the first n samples. A mutant that changes no element of the
-    layer is not applicable and left out.
+    ``mutated`` holds ``<mutant>:out<number of the layer>`` [n, ...] over the first n samples. A mutant that changes no
+    element of the layer is not applicable and left out.
     """
     found: dict[str, Any] = {}
     names = list(layers.unrounded)

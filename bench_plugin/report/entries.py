@@ -15,6 +15,7 @@ class Entry:
     """``error`` is E against the float64 reference; ``converted`` what older grids called supported.
 
     ``result`` is what pytest said: passed, failed, xfailed, skipped; empty where there was no item.
+    ``unverified`` is the kind of an unverified cell; ``expected`` and ``link`` are those of its expectation.
     """
 
     status: str
@@ -36,6 +37,8 @@ class Entry:
     cached: bool = False
     placement: Mapping[str, Any] | None = None
     artefacts: Mapping[str, Any] | None = None
+    unverified: str = ""
+    link: str = ""
 
     @property
     def unconfirmed(self) -> bool:
@@ -77,6 +80,8 @@ def entry(row: Mapping[str, Any]) -> Entry:
         cached=bool(row.get("stages_cached")),
         placement=row.get("placement") or {},
         artefacts=row.get("artefacts") or {},
+        unverified=row.get("unverified") or "",
+        link=expected.get("link", ""),
     )
 
 

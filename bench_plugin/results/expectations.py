@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 
 from bench_plugin.domain.axes import AXES, Check
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import Outcome, Stage, Symptom
 from bench_plugin.domain.records import read
 from bench_plugin.domain.selector import selector_of
 from bench_plugin.results.expectation_file import ExpectationFile, texts
@@ -189,10 +189,9 @@ def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
     a row, the cell was never reached               skipped
     ==============================================  ========
     """
-    passed = outcome.status is Status.SUPPORTED
     if expectation is None:
-        return Judgement(Result.FAILED if outcome.failed else Result.PASSED if passed else Result.SKIPPED)
-    if passed:
+        return Judgement(Result.FAILED if outcome.failed else Result.PASSED if outcome.passed else Result.SKIPPED)
+    if outcome.passed:
         return Judgement(Result.FAILED, f"progress: it passed, {expectation.where} expected a failure; remove the row")
     if outcome.stage is None:
         return Judgement(Result.SKIPPED)

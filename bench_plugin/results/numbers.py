@@ -89,6 +89,7 @@ NUMBERS = (
     Number("seed", (PROPERTY,), "fp32", "seed of a random search"),
     Number("database", (PROPERTY,), "fp32", "folder of a random search's examples"),
     Number("signature", (PROPERTY,), "fp32", "of a failure: stage, symptom, operators, message"),
+    Number("seen", (PROPERTY,), "fp32", "every known signature that came again, with the row of its expectation"),
     Number("found", (PROPERTY,), "fp32", "every new signature with its smallest example"),
 )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from bench_plugin import __version__
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.results.machine import commit, machine
 from bench_plugin.results.numbers import complete, measured
 
@@ -97,6 +97,7 @@ def cell_row(
         "result": result,
         "stage": _text(outcome.stage),
         "symptom": _text(outcome.symptom),
+        "unverified": _text(outcome.unverified),
         "expected": dict(expected) if expected else None,
         "reason": outcome.reason,
         "detail": outcome.detail,
@@ -141,6 +142,7 @@ def outcome_of(row: Mapping[str, Any]) -> Outcome:
         retry=row["retry"],
         log=row["log"],
         reusable=row.get("reusable", False),  # rows of older versions do not say it
+        unverified=_kind(row),
     )
 
 
@@ -189,6 +191,13 @@ def finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def _kind(row: Mapping[str, Any]) -> Unverified | None:
+    """The kind of an unverified row; those of older versions do not say it and read as ``harness``."""
+    if row["status"] != Status.UNVERIFIED:
+        return None
+    return Unverified(row.get("unverified") or Unverified.HARNESS)
 
 
 def _text(value: object) -> str | None:

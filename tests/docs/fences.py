@@ -18,6 +18,7 @@ GENERATED = (
     "onnx-support.md",
     "onnx-support-full.md",
 )
+DETAILS = ("equivalence-", "onnx-operators-")  # begin the names of pages of details, which are written like these
 LANGUAGES = ("sh", "python", "toml", "text")  # text is what a program prints
 OPENING = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?$")
 INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -58,7 +59,11 @@ class Command:
 
 def documents() -> list[str]:
     """README, CONTRIBUTING, CHANGELOG and the pages of docs that people write, relative to the checkout."""
-    pages = sorted(path for path in (ROOT / "docs").glob("*.md") if path.name not in GENERATED)
+    pages = sorted(
+        path
+        for path in (ROOT / "docs").glob("*.md")
+        if path.name not in GENERATED and not path.name.startswith(DETAILS)
+    )
     paths = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")), *pages]
     return [str(path.relative_to(ROOT)) for path in paths]
 

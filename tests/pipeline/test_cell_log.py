@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench_plugin.domain.outcome import Failure, Stage, Status, Symptom
+from bench_plugin.domain.outcome import Failure, Stage, Status, Symptom, Unverified
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.stages import Done
 
@@ -31,7 +31,7 @@ def test_a_conclusion_lasts_as_long_as_the_stages_that_it_depends_on(symptom: Sy
     log = CellLog({})
     log.credit("export", done(symptom))
     log.credit("check", done(None))
-    assert log.outcome(Status.UNVERIFIED, "export failed").reusable is reusable
+    assert log.unverified(Unverified.BLOCKED, "export failed").reusable is reusable
 
 
 def test_a_stage_that_failed_and_was_not_credited_counts_too() -> None:

@@ -57,7 +57,7 @@ def equivalence(precision: str = "fp32", compiler: str = "onnxruntime", status: 
 
 def generated(operator: str, compiler: str, status: str = "supported", tried: int = 10, **more: Any) -> Row:
     axes = {"check": "property", "model": operator, "framework": "onnx", "compiler": compiler}
-    return cell(axes, status, numbers={"tried": tried}, **more)
+    return cell(axes, status, **{"numbers": {"tried": tried}, **more})
 
 
 def declared(axes: Row, status: str, reason: str = "no such model") -> Row:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bench_plugin.report.blocks import anchor
+from bench_plugin.report.earlier import beside
 from bench_plugin.report.formats import html, markdown, restructured
 from bench_plugin.report.pages.registry import NAMES, build_pages, drop_stale
-from tests.report.made import Row, equivalence, export, generated, header, imported, plan
+from tests.report.made import TITLES, Row, cell, equivalence, export, generated, header, imported, plan
 
 ROWS: dict[str, Row] = {
     "onnx-support": export(),
@@ -116,3 +120,152 @@ def test_pages_of_the_same_run_stay(tmp_path: Path) -> None:
     written(tmp_path, "run-1", "onnx-properties")
     pages = build_pages([header(run="run-1"), ROWS["onnx-support"]])
     assert drop_stale(tmp_path, pages, "run-1") == ([], ["onnx-properties"])
+
+
+@pytest.mark.parametrize(
+    ("module", "linked"),
+    [(markdown, "- [ONNX Runtime 1.31](equivalence-onnxruntime.md)"),
+     (restructured, "* :doc:`ONNX Runtime 1.31 <equivalence-onnxruntime>`"),
+     (html, '<li><a href="equivalence-onnxruntime.html">ONNX Runtime 1.31</a></li>')],
+)  # fmt: skip
+def test_the_summary_of_compiled_models_links_to_a_page_for_every_compiler(module: Any, linked: str) -> None:
+    [page] = build_pages([header(), equivalence(), equivalence(compiler="iree", status="mismatch")])
+    assert set(page.details) == {"onnxruntime", "iree"}
+    assert linked in module.render(page.document)
+
+
+@pytest.mark.parametrize("module", [markdown, html])
+def test_the_contents_link_to_every_heading(module: Any) -> None:
+    [page] = build_pages([header(), equivalence()])
+    text = module.render(page.document)
+    assert len(page.document.headings) > 5
+    for heading in page.document.headings:
+        place = anchor(heading)
+        assert f"(#{place})" in text if module is markdown else f'href="#{place}"' in text and f'id="{place}"' in text
+
+
+def test_contents_of_restructured_text_are_those_of_sphinx() -> None:
+    [page] = build_pages([header(), equivalence()])
+    assert ".. contents::\n   :local:" in restructured.render(page.document)
+
+
+def test_models_stand_below_their_family_and_sources_are_joined() -> None:
+    families = {**TITLES, "families": {"lstm": "recurrent"}}
+    rows = [equivalence(opset=17), equivalence(opset=18, status="mismatch", reason="off")]
+    rows[1]["cell"]["exporter"] = "torchscript"
+    [page] = build_pages([header(titles=families), *rows])
+    text = markdown.render(page.document)
+    assert "## Family: recurrent" in text
+    assert "| LSTM | fp32 | mismatch 1/2 |" in text
+
+
+def test_unverified_cells_are_counted_by_their_kind() -> None:
+    rows = [equivalence("fp32", status="unverified", unverified="blocked")]
+    rows += [equivalence("bf16", status="unverified", unverified="not sensitive")]
+    text = text_of(*rows)
+    assert "| compiler | blocked | not sensitive |" in text
+    assert "| ONNX Runtime 1.31 | 1 | 1 |" in text
+
+
+def test_determinism_is_a_figure_of_a_compiler() -> None:
+    twice = [
+        equivalence("fp32", numbers={"deterministic": True}),
+        equivalence("bf16", numbers={"deterministic": False}),
+    ]
+    assert "| ONNX Runtime 1.31 | 1 of 2 | 50% |" in text_of(*twice, equivalence("w16"))
+
+
+def test_the_details_of_a_compiler_have_its_numbers_marks_and_what_it_would_miss() -> None:
+    numbers = {"E": 0.25, "tolerance_E": 0.5, "strength": 0.7, "mutants_missed": ["bias dropped"]}
+    placement = {"integer": "partly", "integer_share": 0.5, "effective": "int8"}
+    one = equivalence("w8a8", numbers=numbers, flags=["weak: 70%", "simulated"], placement=placement)
+    [page] = build_pages([header(), one])
+    text = markdown.render(page.details["onnxruntime"])
+    assert (
+        "| LSTM | pytorch (dynamo) | w8a8 (by the tool) | supported | 2.5e-01 | 5.0e-01 |  | 70% |  | weak, simulated |"
+        in text
+    )
+    assert "| int8 | partly (50%) |" in text
+    assert "| bias dropped | 1 | equivalence lstm pytorch (dynamo) onnxruntime w8a8 (by the tool) |" in text
+    assert "(equivalence.md)" in text
+
+
+def test_pages_of_details_go_with_their_page(tmp_path: Path) -> None:
+    [both] = build_pages([header(run="run-1"), equivalence(), equivalence(compiler="iree")])
+    both.write(tmp_path)
+    assert (tmp_path / "equivalence-iree.md").exists() and (tmp_path / "equivalence-iree.html").exists()
+    [one] = build_pages([header(run="run-2"), equivalence()])
+    one.write(tmp_path)
+    assert not (tmp_path / "equivalence-iree.md").exists() and (tmp_path / "equivalence-onnxruntime.md").exists()
+    drop_stale(tmp_path, build_pages([header(run="run-3"), ROWS["onnx-support"]]), "run-3")
+    assert not list(tmp_path.glob("equivalence*"))
+
+
+def test_a_list_of_details_cannot_name_other_files(tmp_path: Path) -> None:
+    (tmp_path / "mine.md").write_text("mine")
+    (tmp_path / "equivalence.json").write_text('{"details": ["mine", "equivalence-/../mine", 3]}')
+    [page] = build_pages([header(), equivalence()])
+    page.write(tmp_path)
+    assert (tmp_path / "mine.md").read_text() == "mine"
+
+
+def test_a_backend_has_a_name_that_files_can_have(tmp_path: Path) -> None:
+    [page] = build_pages([header(), equivalence(compiler="onnxruntime[xnnpack]")])
+    page.write(tmp_path, formats=["md"])
+    assert (tmp_path / "equivalence-onnxruntime-xnnpack.md").exists()
+
+
+def operator(case: str, status: str = "ERROR", compiler: str = "iree", **more: Any) -> Row:
+    axes = {"check": "operator", "model": case, "framework": "onnx", "compiler": compiler}
+    return cell(axes, status, stage="compile", symptom="exception", **more)
+
+
+def test_the_causes_of_a_backend_are_in_our_words_with_cases_and_finding() -> None:
+    known = {"reason": "axes must be constants", "link": "docs/findings/iree_axes.py"}
+    rows = [operator(f"test_sum_{one}", expected=known, reason=f"raw {one}", result="xfailed") for one in (1, 2)]
+    rows += [operator("test_cos", expected={"reason": "not analysed", "link": ""}, reason="no 'Cos' here")]
+    rows += [operator("test_sin", "version skew", reason="opset 28")]
+    [page] = build_pages([header(), *rows, operator("test_abs", "supported")])
+    text = markdown.render(page.details["iree"])
+    place = "compile: exception | axes must be constants | docs/findings/iree\\_axes.py"
+    assert f"| 2 | ERROR | {place} | test\\_sum\\_1, test\\_sum\\_2 |" in text
+    assert "raw 1" not in text
+    assert "no 'Cos' here |  | test\\_cos |" in text and "1 cases. Nobody has looked further" in text
+    assert text.index("## Causes") < text.index("## Not analysed") < text.index("## Outside the score")
+    assert "1 of 4 cases that it could be asked are supported: 25.0 %." in text
+    assert "| IREE 3.11 | 3 | 2 | 2 | 1 |" in markdown.render(page.document)
+
+
+def test_a_score_over_time_is_of_runs_with_the_same_selection(tmp_path: Path) -> None:
+    def run(name: str, status: str, selected: str) -> None:
+        path = tmp_path / "history" / f"{name}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        rows = [header(run=name, commit=f"commit-{name}"), {**plan(2, 2), "hash": selected}]
+        rows += [operator("test_abs", status), operator("test_cos", "supported")]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    run("1", "mismatch", "all")
+    run("2", "supported", "some")
+    (tmp_path / "history" / "0.jsonl").write_text("not a row\n")
+    now = [
+        header(),
+        {**plan(2, 2), "hash": "all"},
+        operator("test_abs", "supported"),
+        operator("test_cos", "supported"),
+    ]
+    [page] = build_pages(now, (), beside(tmp_path / "results.jsonl"))
+    text = markdown.render(page.document)
+    assert "| 2026-11-21 20:49:52 | abc123 | 100.0 % |\n| 2026-11-21 20:49:52 | commit-1 | 50.0 % |" in text
+    assert "commit-2" not in text
+    [alone] = build_pages(now)
+    assert "over time" not in markdown.render(alone.document)
+
+
+def test_signatures_of_generated_graphs_say_whether_they_are_known() -> None:
+    signature = {"stage": "compare", "symptom": "mismatch", "operators": ["Tanh"], "message": "out of # ULP"}
+    seen, new = {**signature, "row": "properties.toml row 2"}, {**signature, "message": "NaN", "reproduced": True}
+    rows = [generated("Tanh", "iree", numbers={"tried": 3, "seen": [seen]})]
+    rows += [generated("Sin", "iree", "mismatch", numbers={"tried": 3, "seen": [seen], "found": [new]})]
+    text = text_of(*rows)
+    assert "| IREE 3.11 | compare: mismatch | Tanh | out of # ULP | yes: properties.toml row 2 | Sin, Tanh |" in text
+    assert "| IREE 3.11 | compare: mismatch | Tanh | NaN | new | Sin |" in text

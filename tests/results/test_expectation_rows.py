@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.results.expectations import Expectation, Expectations, Result, judge, row_text
 
 EXPORT = {"check": "export", "model": "a", "framework": "fake", "opset": 17, "exporter": "out"}
@@ -89,8 +89,13 @@ FAILED = Outcome(Status.ERROR, Stage.EXPORT, Symptom.EXCEPTION, "why")
         (replace(FAILED, stage=Stage.RUN), Result.FAILED, "expected export: exception (it is known), found run: exc"),
         (replace(FAILED, symptom=Symptom.CRASH), Result.FAILED, "found export: crash"),
         (Outcome(Status.SUPPORTED), Result.FAILED, "progress: it passed, known.toml row 1 expected a failure; remove"),
-        (Outcome(Status.UNVERIFIED), Result.SKIPPED, ""),
-        (Outcome(Status.UNVERIFIED, Stage.EXPORT), Result.FAILED, "found export: unverified"),
+        (Outcome(Status.UNVERIFIED, unverified=Unverified.BLOCKED), Result.SKIPPED, ""),
+        (
+            Outcome(Status.UNVERIFIED, Stage.EXPORT, unverified=Unverified.BLOCKED),
+            Result.FAILED,
+            "found export: unverified",
+        ),
+        (Outcome(Status.OUTSIDE_BOUND), Result.FAILED, "progress: it passed"),
         (Outcome(Status.UNSUPPORTED, Stage.EXPORT, Symptom.UNSUPPORTED), Result.FAILED, "found export: unsupported"),
     ],
 )
@@ -111,10 +116,12 @@ def test_an_outcome_under_a_row(tmp_path: Path, outcome: Outcome, result: Result
         (Status.NOT_PROVIDED, Result.SKIPPED),
         (Status.UNVERIFIED, Result.SKIPPED),
         (Status.BOARD_LOST, Result.SKIPPED),
+        (Status.OUTSIDE_BOUND, Result.PASSED),
     ],
 )
 def test_an_outcome_without_a_row(status: Status, result: Result) -> None:
-    assert judge(Outcome(status), None).result is result
+    kind = Unverified.NO_REFERENCE if status is Status.UNVERIFIED else None
+    assert judge(Outcome(status, unverified=kind), None).result is result
 
 
 GRAPHS = (

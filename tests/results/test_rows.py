@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.results.rows import KINDS, SCHEMA, cell_row, finite, outcome_of, parse_rows, read_rows
 
 AXES = {"check": "export", "model": "a", "framework": "fake"}
@@ -99,7 +99,25 @@ def test_an_outcome_comes_back_from_its_row_with_every_field() -> None:
     ],
 )
 def test_what_the_machine_lacked_is_never_reusable(status: Status, symptom: Symptom | None, reusable: bool) -> None:
-    assert Outcome(status, Stage.RUN, symptom).reusable is reusable
+    kind = Unverified.BLOCKED if status is Status.UNVERIFIED else None
+    assert Outcome(status, Stage.RUN, symptom, unverified=kind).reusable is reusable
+
+
+@pytest.mark.parametrize("status", [status for status in Status if status is not Status.UNVERIFIED])
+def test_exactly_the_unverified_have_a_kind(status: Status) -> None:
+    with pytest.raises(ValueError, match="exactly the unverified have one"):
+        Outcome(status, unverified=Unverified.BLOCKED)
+    with pytest.raises(ValueError, match="exactly the unverified have one"):
+        Outcome(Status.UNVERIFIED)
+
+
+def test_the_kind_of_an_unverified_cell_is_in_its_row() -> None:
+    outcome = Outcome(Status.UNVERIFIED, reason="why", unverified=Unverified.NOT_SENSITIVE)
+    row = cell_row(AXES, outcome, key="k", nodeid="n", expected=None, repro=[], result="skipped", settings={}, host="h")
+    assert row["unverified"] == "not sensitive"
+    assert outcome_of(row).unverified is Unverified.NOT_SENSITIVE
+    del row["unverified"]  # as rows of older versions
+    assert outcome_of(row).unverified is Unverified.HARNESS
 
 
 def test_a_row_of_an_older_version_is_not_reusable() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from bench_plugin.checks.compiled import artefacts
 from bench_plugin.checks.protocol import Parts, Request
 from bench_plugin.domain.cell import Cell
-from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
 from bench_plugin.pipeline.schedule import Need
@@ -127,13 +127,13 @@ class CompiledModels:
         dataset = run.uncredited(run.tasks.dataset(model)) if model.dataset else None
         if dataset is not None and dataset.failure:
             reason = f"no dataset to calibrate with: {dataset.failure.message}"
-            return run.log.outcome(Status.UNVERIFIED, reason)
+            return run.log.unverified(Unverified.BLOCKED, reason)
         original = subject = subjects.of_file(cell, model, file, inputs)
         if cell.graph:
             graph = self.prepared(run, original, self._calibration(model, original, dataset), cell.graph)
             if isinstance(graph, Failure):
                 reason = f"no {cell.graph} graph: {graph.message}"
-                return run.log.outcome(Status.UNVERIFIED, reason, stage=graph.stage)
+                return run.log.unverified(Unverified.BLOCKED, reason, stage=graph.stage)
             subject = graph
         elif not self._by_file(cell, model):
             subject = subjects.of_framework(cell, model, file.weights, run.tasks)
@@ -201,11 +201,11 @@ class CompiledModels:
         portable = self.compile_tasks.adapter(run.cell).declaration.get("portable")
         if portable or compiled.meta["compile"].get("portable"):
             reason = "not run: compiled, the artefact is the same for every target"
-            return run.log.outcome(Status.UNVERIFIED, reason)
+            return run.log.unverified(Unverified.NOT_RUN, reason)
         wrong = artefacts.wrong_machine(compiled.files, self.compile_tasks.target(run.cell))
         if wrong:
             return run.log.outcome(Status.ERROR, wrong, stage=Stage.COMPILE, symptom=Symptom.INVALID_MODEL)
-        return run.log.outcome(Status.UNVERIFIED, f"not run: compiled, the artefact is for {run.cell.target}")
+        return run.log.unverified(Unverified.NOT_RUN, f"not run: compiled, the artefact is for {run.cell.target}")
 
 
 def keeps_symbols(compiled: Done) -> bool:
@@ -218,4 +218,4 @@ def _without_file(run: CellRun, failure: Failure) -> Outcome:
     if run.model.onnx is not None:
         return run.failed(failure)
     reason = f"export failed: {failure.symptom} at {failure.stage}: {failure.message}"
-    return run.log.outcome(Status.UNVERIFIED, reason)
+    return run.log.unverified(Unverified.BLOCKED, reason)

@@ -22,9 +22,9 @@ from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, kee
 from bench_plugin.checks.equivalence import quantised
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.compare.precision import WRONG
-from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status
+from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
@@ -63,10 +63,10 @@ class Equivalence:
         if run.model.onnx is None:
             reference = run.obtain("reference", run.reference(found.file))
             if reference.failure:
-                return run.log.outcome(Status.UNVERIFIED, f"no reference: {reference.failure.message}")
+                return run.log.unverified(Unverified.NO_REFERENCE, f"no reference: {reference.failure.message}")
         plain = self._unrounded(run, found, reference)
         if plain is None:
-            return run.log.outcome(Status.UNVERIFIED, f"nothing to compare with: {run.log.flags[-1]}")
+            return run.log.unverified(Unverified.NO_REFERENCE, f"nothing to compare with: {run.log.flags[-1]}")
         exact = (run.judge.framework_reference(run.model, reference) if reference else None) or plain
         if PRECISIONS[run.cell.precision].reduced:
             run.log.numbers["approximation"] = run.judge.approximation(exact, ran)
@@ -108,7 +108,8 @@ class Equivalence:
         if PRECISIONS[precision].reduced:
             emulated = self._emulated(run, found)
             if emulated.failure:
-                return Comparison(UNVERIFIED, f"{precision} could not be emulated: {emulated.failure.message}")
+                reason = f"{precision} could not be emulated: {emulated.failure.message}"
+                return unverified(Unverified.NO_REFERENCE, reason)
             expected = run.judge.at_precision(plain, emulated, precision)
         loose = self._models.compile_tasks.fast_math(run.cell)
         return run.judge.compare(run.model, expected, ran, precision=precision, loose=loose)
@@ -116,17 +117,19 @@ class Equivalence:
     def _rounded(self, run: CellRun, found: Compiled, ran: Done, reference: Done | None) -> Comparison:
         """For weights rounded to float16: compare with the rounded file in float64, by the row of fp32."""
         if not run.cell.exporter and run.model.onnx is None:
-            return Comparison(UNVERIFIED, "the tool rounds weights of a graph of its own: nothing says which they are")
+            reason = "the tool rounds weights of a graph of its own: nothing says which they are"
+            return unverified(Unverified.NO_REFERENCE, reason)
         graph: Subject | Failure = found.subject
         if not run.cell.graph:
             rounds = str(self._models.compile_tasks.adapter(run.cell).declaration.get("rounds", "w16"))
             graph = self._models.prepared(run, found.original, found.original.inputs, rounds)
         if isinstance(graph, Failure):
-            return Comparison(UNVERIFIED, f"no file with rounded weights: {graph.message}")
+            return unverified(Unverified.NO_REFERENCE, f"no file with rounded weights: {graph.message}")
         perturbed = int(reference is None)
         evaluated = run.evaluate(graph.files["model.onnx"], graph.origin, found.inputs, perturbed=perturbed)
         if evaluated.failure:
-            return Comparison(UNVERIFIED, f"the rounded file has no float64 reference: {evaluated.failure.message}")
+            reason = f"the rounded file has no float64 reference: {evaluated.failure.message}"
+            return unverified(Unverified.NO_REFERENCE, reason)
         expected = run.judge.file_reference(run.model, evaluated, reference)
         expected = replace(expected, origin="file with float16 weights in float64")
         return run.judge.compare(run.model, expected, ran, loose=self._models.compile_tasks.fast_math(run.cell))
@@ -159,7 +162,7 @@ class Equivalence:
         mutants = run.mutants(found.file, found.inputs)
         if mutants.failure and precision.computed:
             reason = f"mutants could not be run: {mutants.failure.message}"
-            return run.log.outcome(Status.UNVERIFIED, reason, stage=Stage.BUILD)
+            return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
         if precision.computed:
             expected = plain
             if precision.reduced:
@@ -168,7 +171,7 @@ class Equivalence:
             run.log.numbers["mutants"] = discrimination.table
             if not precision.reduced and not discrimination.enough:
                 reason = f"not discriminating: {discrimination.reason}"
-                return run.log.outcome(Status.UNVERIFIED, reason, stage=Stage.BUILD)
+                return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
         elif not mutants.failure and precision.rounds_weights:  # the rule of fp32
             run.log.numbers["mutants"] = run.judge.discrimination(plain, mutants).table
         _note_others(run, others)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers
-from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison
-from bench_plugin.domain.outcome import Failure
+from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison, unverified
+from bench_plugin.domain.outcome import Failure, Unverified
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import judge_prequantised, numbered, signal_to_noise
@@ -35,7 +35,7 @@ def _prequantised(run: CellRun, models: CompiledModels, found: Compiled, ran: Do
     reference = run.evaluate(path, graph.origin, found.inputs, perturbed=PERTURBED_RUNS)
     if reference.failure:
         text = f"the quantised graph has no float64 reference: {reference.failure.message}"
-        return Comparison(UNVERIFIED, text)
+        return unverified(Unverified.NO_REFERENCE, text)
     apart = layers.of_graph(run, models, graph) if run.cell.graph == LAYERED else None
     scales = list(graph.meta["output_scales"])
     comparison = judge_prequantised(reference, ran, scales, apart.results if apart else None, run.judge.table)
@@ -57,14 +57,14 @@ def _quantised_by_tool(
         results.unrounded, results.actual, results.exceptions, dynamic=results.dynamic, table=run.judge.table
     )
     comparison = replace(kernels, numbers={**kernels.numbers, "truth": "layers read back, in float64, unrounded"})
-    if comparison.status != AGREE:
-        return comparison
-    layers.note_mutants(run, read)
     unread = list(read.rebuilt.meta["rebuild"]["unread"]) if read.rebuilt else []
     if unread:
         run.log.flag(f"not read back: {'; '.join(unread[:3])}")
+    if comparison.status == AGREE:
+        layers.note_mutants(run, read)
+    if comparison.status == UNVERIFIED or (comparison.status == AGREE and unread):
         rest = _by_approximation(run, models, found, ran, plain)
-        return replace(rest, numbers={**rest.numbers, **comparison.numbers})
+        return replace(rest, numbers={**comparison.numbers, **rest.numbers})
     return comparison
 
 
@@ -75,10 +75,14 @@ def _by_approximation(
     run.log.flag(BY_APPROXIMATION)
     own = models.prepared(run, found.original, models.calibration(run, found.original), LAYERED)
     if isinstance(own, Failure):
-        return Comparison(UNVERIFIED, f"no quantisation of our own to compare the noise with: {own.message}")
+        return unverified(
+            Unverified.NO_REFERENCE, f"no quantisation of our own to compare the noise with: {own.message}"
+        )
     evaluated = run.evaluate(own.files["model.onnx"], own.origin, found.inputs)
     if evaluated.failure:
-        return Comparison(UNVERIFIED, f"our own quantisation has no float64 reference: {evaluated.failure.message}")
+        return unverified(
+            Unverified.NO_REFERENCE, f"our own quantisation has no float64 reference: {evaluated.failure.message}"
+        )
     ours = signal_to_noise(plain.outputs, numbered(evaluated.arrays))
     theirs = signal_to_noise(plain.outputs, numbered(ran.arrays))
     comparison = compare_by_approximation(ours, theirs, run.judge.table)

@@ -26,7 +26,7 @@ from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.compare import operator_rules as rules
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import EnvironmentMissing
-from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.pipeline.cell_log import CellLog
@@ -103,7 +103,7 @@ class Operators:
             return log.outcome(Status.NOT_PROVIDED, str(missing))
         except CorpusFailed as error:
             log.depends_on(error.failure)
-            return log.outcome(Status.UNVERIFIED, f"the corpus could not be made: {error}")
+            return log.unverified(Unverified.HARNESS, f"the corpus could not be made: {error}")
 
     def _end(self, compiler: str) -> None:
         """End the processes of a compiler whose cases are done, and store its results."""
@@ -157,7 +157,7 @@ class Operators:
             return log.outcome(Status.VERSION_SKEW, tried.skew, stage=Stage.COMPILE, symptom=Symptom.VERSION_SKEW)
         if tried.ran is None:
             limits = ", ".join(sorted(set(needed_kinds(tried.data)) - backend.values))
-            return log.outcome(Status.UNVERIFIED, f"harness: it does not support {limits} for {cell.compiler}")
+            return log.unverified(Unverified.HARNESS, f"harness: it does not support {limits} for {cell.compiler}")
         return self._settled(cell, backend, tried, tried.ran, log)
 
     def _converted_verdict(self, cell: Cell, backend: _Backend, tried: _Tried, ran: CaseRun) -> dict[str, Any]:
@@ -215,7 +215,7 @@ class Operators:
             log.cached.append("run")
         if ran.failure is not None:
             if ran.failure.symptom is Symptom.HARNESS:
-                return log.outcome(Status.UNVERIFIED, f"harness: {ran.failure.message}", log=ran.failure.log)
+                return log.unverified(Unverified.HARNESS, f"harness: {ran.failure.message}", log=ran.failure.log)
             return log.failed(ran.failure)
         log.converted = True
         expected = data.expected

@@ -24,7 +24,7 @@ from bench_plugin.checks.properties.bench import Bench
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import EnvironmentMissing
-from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.generation.catalogue import GRAPHS
 from bench_plugin.generation.graphs import Graph
 from bench_plugin.generation.search import (
@@ -79,10 +79,13 @@ class Properties:
         cell = request.cell
         replayed = [(failure, bench.attempt(failure.example)) for failure in request.known if failure.replayed]
         met: dict[str, Tried] = {}
+        seen = {failure.where: failure for failure, tried in replayed if _shows(tried, failure)}
 
         def known(tried: Tried) -> bool:
             found = tried.signature
             failure = next((one for one in request.known if found and one.signature.covers(found)), None)
+            if failure is not None:
+                seen.setdefault(failure.where, failure)
             if failure is not None and failure.own:
                 met.setdefault(failure.where, tried)
             return failure is not None
@@ -95,6 +98,7 @@ class Properties:
             database=self._database / f"{cell.compiler}-{cell.model}",
         )  # fmt: skip
         self._describe(log, report, bench)
+        log.numbers["seen"] = [{**failure.signature.plain(), "row": where} for where, failure in sorted(seen.items())]
         if report.found:
             return self._new(cell, log, report, bench)
         stale = next((failure for failure, tried in replayed if not _shows(tried, failure)), None)
@@ -112,7 +116,7 @@ class Properties:
             reason = report.first[REFUSED]
             return log.outcome(Status.UNSUPPORTED, reason, stage=Stage.COMPILE, symptom=Symptom.UNSUPPORTED)
         text = "; ".join(f"{count} {name}" for name, count in counts.items())
-        return log.outcome(Status.UNVERIFIED, f"nothing could be compared: {text or 'nothing was generated'}")
+        return log.unverified(Unverified.NO_REFERENCE, f"nothing could be compared: {text or 'nothing was generated'}")
 
     def _describe(self, log: CellLog, report: Report, bench: Bench) -> None:
         tried = sum(report.counts.values())
@@ -167,7 +171,7 @@ class Properties:
         log.numbers["found"] = rows
         if not failing:
             reason = f"{report.found[0][1].reason}: in a process that had done something before, never in a fresh one"
-            return log.outcome(Status.UNVERIFIED, reason)
+            return log.unverified(Unverified.HARNESS, reason)
         graph, tried, folder = failing[0]
         first = replace(tried, reason=f"{tried.reason}\nexample: {graph.text()}\nfiles: {folder}")
         if len(failing) > 1:

@@ -6,7 +6,7 @@ from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.compare.quality import classification, paired_drop
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.tasks import graph_tasks, subjects
@@ -33,7 +33,8 @@ class Quality:
     def _judged(self, run: CellRun, found: Compiled) -> Outcome:
         """Accuracy on the test set: a mismatch if top-1 fell, with 95 % confidence, by more than MOST_DROP."""
         if not run.model.training(run.cell.framework):
-            return run.log.outcome(Status.UNVERIFIED, f"{run.model.name} is not trained in {run.cell.framework}")
+            reason = f"{run.model.name} is not trained in {run.cell.framework}"
+            return run.log.unverified(Unverified.NO_REFERENCE, reason)
         ran = self._models.ran(run, found)
         if ran.failure:
             return run.failed(ran.failure)
@@ -42,7 +43,7 @@ class Quality:
         images = subjects.test_set(run.model, original, dataset)
         reference = run.obtain("reference", graph_tasks.predict(run.tasks, run.model, found.file, images))
         if reference.failure:
-            return run.log.outcome(Status.UNVERIFIED, f"no reference: {reference.failure.message}")
+            return run.log.unverified(Unverified.NO_REFERENCE, f"no reference: {reference.failure.message}")
         labels = dataset.arrays["y_test"]
         scores, expected = (done.arrays["out0"] for done in (ran, reference))
         if scores.shape != expected.shape:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
@@ -74,7 +74,7 @@ def _export(run: CellRun) -> Outcome:
         ran = run.evaluate(file.given, file.origin, inputs)
         if ran.failure:
             reason = f"neither onnxruntime nor the evaluator runs it: {ran.failure.message}"
-            return run.log.outcome(Status.UNVERIFIED, reason)
+            return run.log.unverified(Unverified.NO_REFERENCE, reason)
     run.log.placement.update(ran.meta.get("run", {}).get("placement", {}))
     outcome = _compared(run, expected, ran)
     if outcome.status is not Status.SUPPORTED:
@@ -87,12 +87,12 @@ def _import(run: CellRun) -> Outcome:
     file = run.file()
     if isinstance(file, Failure):
         reason = f"export failed: {file.symptom} at {file.stage}: {file.message}"
-        return run.log.outcome(Status.UNVERIFIED, reason)
+        return run.log.unverified(Unverified.BLOCKED, reason)
     inputs = run.inputs(file)
     if inputs.complaint and run.model.onnx is not None:
         return run.log.outcome(Status.ERROR, inputs.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
     if inputs.complaint:  # an export like this fails in its own cell
-        return run.log.outcome(Status.UNVERIFIED, f"export failed: {inputs.complaint}")
+        return run.log.unverified(Unverified.BLOCKED, f"export failed: {inputs.complaint}")
     imported = run.obtain("import", run.tasks.import_run(file.given, file.origin, run.cell, run.model, inputs))
     if imported.failure:
         run.log.converted = imported.failure.stage is not Stage.IMPORT
@@ -101,7 +101,7 @@ def _import(run: CellRun) -> Outcome:
     expected = _file_reference(run, file, inputs)
     if expected is None:
         reason = "nothing to compare with: neither the evaluator nor onnxruntime runs the file"
-        return run.log.outcome(Status.UNVERIFIED, reason)
+        return run.log.unverified(Unverified.NO_REFERENCE, reason)
     outcome = _compared(run, expected, imported)
     if outcome.status is not Status.SUPPORTED:
         return outcome
@@ -122,7 +122,7 @@ def _export_reference(
         return run.judge.file_reference(run.model, evaluated, reference)
     if reference is not None:
         return run.judge.single_precision_reference(run.model, reference)
-    return run.log.outcome(Status.UNVERIFIED, f"nothing to compare with: {evaluated.failure.message}")
+    return run.log.unverified(Unverified.NO_REFERENCE, f"nothing to compare with: {evaluated.failure.message}")
 
 
 def _file_reference(run: CellRun, file: OnnxFile, inputs: GeneratedInputs) -> ReferenceOutputs | None:
@@ -167,9 +167,9 @@ def _mutation_sensitive(
     mutants = run.mutants(file, inputs)
     if mutants.failure:
         reason = f"mutants could not be run: {mutants.failure.message}"
-        return run.log.outcome(Status.UNVERIFIED, reason, stage=Stage.BUILD)
+        return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
     found = run.judge.discrimination(expected, mutants)
     run.log.numbers["mutants"] = found.table
     if found.enough:
         return None
-    return run.log.outcome(Status.UNVERIFIED, f"not discriminating: {found.reason}", stage=Stage.BUILD)
+    return run.log.unverified(Unverified.NOT_SENSITIVE, f"not discriminating: {found.reason}", stage=Stage.BUILD)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
-from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell
+from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell, anchor
 from bench_plugin.report.statuses import STATUSES, css_class
 
 SUFFIX = "html"
@@ -29,7 +30,7 @@ def style() -> str:
 
 def render(document: Document) -> str:
     """The page's text; hints become tooltips, statuses become colours."""
-    body = "\n".join([f"<h1>{escape(document.title)}</h1>", *map(_block, document.blocks)])
+    body = "\n".join([f"<h1>{escape(document.title)}</h1>", *(_block(block, document) for block in document.blocks)])
     return (
         f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(document.title)}</title>\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{style()}</style></head>\n'
@@ -37,14 +38,23 @@ def render(document: Document) -> str:
     )
 
 
-def _block(block: Block) -> str:
+def _block(block: Block, document: Document) -> str:
     match block:
         case Heading(text):
-            return f"<h2>{escape(text)}</h2>"
+            return f'<h2 id="{anchor(text)}">{escape(text)}</h2>'
         case Paragraph(text):
             return f"<p>{escape(text)}</p>"
         case Table():
             return _table(block)
+        case Contents():
+            return _list([(text, f"#{anchor(text)}") for text in document.headings])
+        case Pages(links):
+            return _list([(text, f"{name}.{SUFFIX}") for text, name in links])
+
+
+def _list(links: Sequence[tuple[str, str]]) -> str:
+    items = "\n".join(f'<li><a href="{escape(place, quote=True)}">{escape(text)}</a></li>' for text, place in links)
+    return f"<ul>\n{items}\n</ul>"
 
 
 def _table(table: Table) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table
+from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, anchor
 
 SUFFIX = "md"
 
 
 def render(document: Document) -> str:
     """The page's text, with a newline at its end."""
-    return "\n\n".join([f"# {document.title}", *map(_block, document.blocks)]) + "\n"
+    blocks = (_block(block, document) for block in document.blocks)
+    return "\n\n".join([f"# {document.title}", *blocks]) + "\n"
 
 
-def _block(block: Block) -> str:
+def _block(block: Block, document: Document) -> str:
     match block:
         case Heading(text):
             return f"## {text}"
@@ -20,6 +21,10 @@ def _block(block: Block) -> str:
             return _escaped(text)
         case Table():
             return _table(block)
+        case Contents():
+            return "\n".join(f"- [{_escaped(text)}](#{anchor(text)})" for text in document.headings)
+        case Pages(links):
+            return "\n".join(f"- [{_escaped(text)}]({name}.{SUFFIX})" for text, name in links)
 
 
 def _table(table: Table) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table
+from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table
 
 SUFFIX = "rst"
 
@@ -20,6 +20,10 @@ def _block(block: Block) -> str:
             return _escaped(text)
         case Table():
             return _table(block)
+        case Contents():
+            return ".. contents::\n   :local:"
+        case Pages(links):
+            return "\n".join(f"* :doc:`{_escaped(text)} <{name}>`" for text, name in links)
 
 
 def _title(text: str, line: str) -> str:

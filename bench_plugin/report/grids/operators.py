@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench_plugin.domain.outcome import normalised
+from bench_plugin.report.earlier import NONE_EARLIER, EarlierRuns
 from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, partial
+from bench_plugin.report.parts import first_line, where
 from bench_plugin.report.statuses import SCORED, worst
 
 CHECK = "operator"
+NOT_ANALYSED = "not analysed"  # the reason of an expectation whose cause nobody has looked for
 BESIDE = "(beside others only)"
 GROUPS = {
     "node": "(functions expanded)", "simple": "(small graphs)", "light": "(networks)",
@@ -73,12 +76,32 @@ class Tally:
             self.low = min(self.low or opset, opset)
             self.high = max(self.high, opset)
         if one.status != "supported":
-            self.reasons[f"{one.status}: {normalised(one.reason)}"] += 1
+            known = one.expected not in ("", NOT_ANALYSED)
+            self.reasons[f"{one.status}: {one.expected if known else normalised(one.reason)}"] += 1
+
+
+@dataclass(frozen=True)
+class CauseGroup:
+    """Cases of one backend that ended alike and for one reason.
+
+    ``reason`` is that of their expectation, empty where none covers them; ``message`` is the first useful line of the
+    first case, as the tool wrote it.
+    """
+
+    status: str
+    where: str
+    reason: str
+    link: str
+    message: str
+    cases: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class OperatorGrid:
-    """Everything that the page shows; ``tallies`` is keyed by operator (or group) and compiler."""
+    """Everything that the page shows; ``tallies`` is keyed by operator (or group) and compiler.
+
+    ``earlier`` has the header and the scores by compiler of earlier runs, newest first.
+    """
 
     operators: tuple[str, ...]
     groups: tuple[str, ...]
@@ -90,10 +113,13 @@ class OperatorGrid:
     partial: str
     header: Mapping[str, Any]
     notes: tuple[str, ...]
+    earlier: tuple[tuple[Mapping[str, Any], Mapping[str, float | None]], ...] = ()
 
 
-def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> OperatorGrid:
-    """Count the operator rows of one or several results files."""
+def build_grid(
+    rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = (), earlier: EarlierRuns = NONE_EARLIER
+) -> OperatorGrid:
+    """Count the operator rows of one or several results files, and score those of earlier runs."""
     header = header_of(rows)
     entries = [entry(row) for row in latest(rows, (CHECK,))]
     tallies: dict[tuple[str, str], Tally] = {}
@@ -112,7 +138,39 @@ def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> 
         groups=tuple(sorted(place for place in places if place.startswith("("))), compilers=tuple(compilers),
         headings={name: heading(name, titles) for name in compilers}, tallies=tallies, totals=totals,
         entries=tuple(entries), partial=partial(rows), header=header, notes=tuple(notes),
+        earlier=tuple((header_of(before), scores(before)) for before in earlier.of_selection(rows)),
     )  # fmt: skip
+
+
+def scores(rows: Iterable[Mapping[str, Any]]) -> dict[str, float | None]:
+    """The score of every compiler in operator rows: supported of those that it could be asked."""
+    totals: dict[str, Tally] = {}
+    for row in latest(rows, (CHECK,)):
+        one = entry(row)
+        totals.setdefault(str(one.cell["compiler"]), Tally()).add(one)
+    return {name: tally.score for name, tally in totals.items()}
+
+
+def causes(entries: Iterable[Entry]) -> list[CauseGroup]:
+    """The cases that are not supported, grouped by how they ended and why; the largest groups first.
+
+    Cases without an analysed reason are grouped by their message, apart from what varies.
+    """
+    groups: dict[tuple[str, ...], list[Entry]] = {}
+    for one in entries:
+        if one.status != "supported":
+            analysed = one.expected not in ("", NOT_ANALYSED)
+            why = one.expected if analysed else normalised(one.reason)
+            groups.setdefault((one.status, where(one), one.expected, one.link, why), []).append(one)
+    found = [
+        CauseGroup(status, place, reason, link, first_line(ones[0]), _cases(ones))
+        for (status, place, reason, link, _), ones in groups.items()
+    ]
+    return sorted(found, key=lambda group: (-len(group.cases), group.status, group.cases))
+
+
+def _cases(ones: Iterable[Entry]) -> tuple[str, ...]:
+    return tuple(sorted(str(one.cell["model"]) for one in ones))
 
 
 def data(grid: OperatorGrid) -> dict[str, Any]:

@@ -1,17 +1,18 @@
-"""The page of single operators: scores, reasons, and every operator in every compiler."""
+"""The page of single operators: scores, every operator in every compiler, and a page of causes per backend."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell
-from bench_plugin.report.grids.operators import CHECK, OperatorGrid, Tally, build_grid, data
-from bench_plugin.report.pages.page import Page
+from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell
+from bench_plugin.report.earlier import EarlierRuns
+from bench_plugin.report.grids.operators import CHECK, NOT_ANALYSED, OperatorGrid, Tally, build_grid, data
+from bench_plugin.report.pages.operators_details import details_page
+from bench_plugin.report.pages.page import Page, detail_name
+from bench_plugin.report.pages.scores import main_table, over_time
 from bench_plugin.report.parts import legend_table, made_with, remarks, run_line
-from bench_plugin.report.statuses import SCORED
-
-REASONS = 25  # per compiler; the JSON page has all of them
+from bench_plugin.report.statuses import FAILED
 
 OPENING = (
     "ONNX's own backend tests, compiled and run in processes of their own. A case is supported when every output "
@@ -23,45 +24,47 @@ SCORES = (
     "opset or IR, and values of a type that our harness does not support there, are outside; the score with skew "
     "counts the former by what their form converted to an older opset gave, and those that cannot be converted as lost."
 )
+TIME = "The score in earlier runs that selected the same cells."
 NAME = "onnx-operators"
 CHECKS: tuple[str, ...] = (CHECK,)
-COLUMNS = (*SCORED, "version skew", "unverified")
+OUTSIDE = (("outside our bound", "outside bound"), ("version skew", "skew"), ("unverified", "unverified"))
 
 
-def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
+def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: EarlierRuns) -> Page:
     """The page of the operator rows."""
-    grid = build_grid(rows, notes)
+    grid = build_grid(rows, notes, earlier)
     grids = (("ONNX operators", main_table(grid)),)
-    return Page(NAME, operators_page(grid), grids, grid.entries, data(grid), (grid.partial, *grid.notes))
+    back = ("ONNX operators: the summary", NAME)
+    details = {name: details_page(grid, name, back) for name in grid.compilers}
+    remarks = (grid.partial, *grid.notes)
+    return Page(NAME, operators_page(grid), grids, grid.entries, data(grid), remarks, details)
 
 
 def operators_page(grid: OperatorGrid) -> Document:
-    """The whole page."""
-    blocks: list[Block] = [*run_line(grid.header), Paragraph(OPENING), *remarks(grid.partial, *grid.notes)]
-    blocks += [main_table(grid), Paragraph(SCORES), Heading("Legend"), legend_table(grid.entries)]
+    """The summary."""
+    blocks: list[Block] = [*run_line(grid.header), Paragraph(OPENING), *remarks(grid.partial, *grid.notes), Contents()]
+    blocks += [Heading("Scores"), main_table(grid), Paragraph(SCORES)]
+    if (past := over_time(grid)).rows:
+        blocks += [Heading("Scores over time"), Paragraph(TIME), past]
+    blocks += [Heading("Legend"), legend_table(grid.entries)]
+    links = tuple((grid.headings[name], detail_name(NAME, name)) for name in grid.compilers)
+    blocks += [Heading("Why not, by backend"), _analysed(grid), Pages(links)]
     blocks += [Heading("Operators"), _operators(grid, grid.operators)]
     if grid.groups:
         blocks += [Heading("Several operators at once"), _operators(grid, grid.groups)]
-    blocks += [*_reasons(grid), *made_with(grid.header)]
-    return Document("ONNX operators", tuple(blocks))
+    return Document("ONNX operators", (*blocks, *made_with(grid.header)))
 
 
-def main_table(grid: OperatorGrid) -> Table:
-    """A line per compiler: how many cases ended how, and the scores."""
+def _analysed(grid: OperatorGrid) -> Table:
+    """A line per compiler: how many failures have a cause in our words, a link, or were not analysed yet."""
     rows = []
     for name in grid.compilers:
-        tally = grid.totals[name]
-        counts = [TableCell(str(tally.statuses[status] or ""), status if tally.statuses[status] else "")
-                  for status in COLUMNS]  # fmt: skip
-        rows.append(
-            (
-                TableCell(grid.headings[name]), TableCell(str(tally.cases)), *counts,
-                TableCell(_percent(tally.score)), TableCell(_percent(tally.score_with_skew)),
-                TableCell(str(tally.stock)),
-            )
-        )  # fmt: skip
-    heads = ("compiler", "cases", *COLUMNS, "score", "with skew", "stock tolerance")
-    return Table(heads, tuple(rows))
+        failed = [one for one in grid.entries if one.status in FAILED and str(one.cell["compiler"]) == name]
+        unknown = sum(one.expected in ("", NOT_ANALYSED) for one in failed)
+        linked = sum(bool(one.link) for one in failed)
+        counts = (len(failed), len(failed) - unknown, linked, unknown)
+        rows.append((TableCell(grid.headings[name]), *(TableCell(str(count or "")) for count in counts)))
+    return Table(("compiler", "failures", "with a cause", "with a finding or thread", "not analysed"), tuple(rows))
 
 
 def _operators(grid: OperatorGrid, places: tuple[str, ...]) -> Table:
@@ -79,29 +82,9 @@ def _place(tally: Tally | None) -> TableCell:
         return TableCell("not run", "not run")
     text = f"{tally.statuses['supported']}/{tally.scored}" if tally.scored else "-"
     outside = ", ".join(
-        f"{tally.statuses[status]} {word}" for status, word in (("version skew", "skew"), ("unverified", "unverified"))
-        if tally.statuses[status]
+        f"{tally.statuses[status]} {word}" for status, word in OUTSIDE if tally.statuses[status]
     )  # fmt: skip
     worst = tally.worst if tally.worst != "supported" else ""
-    parts = [text, worst if worst not in ("version skew", "unverified") else "", outside]
+    parts = [text, worst if worst not in dict(OUTSIDE) else "", outside]
     hint = "; ".join(f"{count} {reason}" for reason, count in tally.reasons.most_common(3))
     return TableCell(" ".join(part for part in parts if part), tally.worst, hint)
-
-
-def _reasons(grid: OperatorGrid) -> Iterator[Block]:
-    for name in grid.compilers:
-        found = grid.totals[name].reasons
-        if not found:
-            continue
-        yield Heading(f"Why not, in {grid.headings[name]}")
-        rows = []
-        for reason, count in found.most_common(REASONS):
-            status, _, text = reason.partition(": ")
-            rows.append((TableCell(str(count)), TableCell(status, status), TableCell(text)))
-        yield Table(("cases", "status", "reason"), tuple(rows))
-        if len(found) > REASONS:
-            yield Paragraph(f"And {len(found) - REASONS} more kinds of reasons.")
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f} %"

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell
+from bench_plugin.report.blocks import Block, Contents, Document, Heading, Paragraph, Table, TableCell
+from bench_plugin.report.earlier import EarlierRuns
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.formats.tabular import flat
 from bench_plugin.report.grids.properties import CHECK, PropertyGrid, build_grid, tried
@@ -24,7 +25,13 @@ OPENING = (
 )
 
 
-def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
+SIGNATURES = (
+    "A signature is what failures with one cause have in common: stage, symptom, operators of the smallest graph and "
+    "message. A known one names the row of its expectation."
+)
+
+
+def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: EarlierRuns) -> Page:
     """The page of the property rows."""
     grid = build_grid(rows, notes)
     tables = {"Generated graphs": summary_table(grid), "Generated graphs, not supported": unsupported_table(grid)}
@@ -36,9 +43,12 @@ def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
 
 def properties_page(grid: PropertyGrid) -> Document:
     """The whole page."""
-    blocks: list[Block] = [*run_line(grid.header), Paragraph(OPENING), *remarks(grid.partial, *grid.notes)]
-    blocks += [summary_table(grid), Heading("Legend"), legend_table(grid.entries)]
-    blocks += [Heading("Operators"), operators_table(grid), *failures_table(grid.entries, describe)]
+    blocks: list[Block] = [*run_line(grid.header), Paragraph(OPENING), *remarks(grid.partial, *grid.notes), Contents()]
+    blocks += [Heading("Compilers"), summary_table(grid), Heading("Legend"), legend_table(grid.entries)]
+    blocks += [Heading("Operators"), operators_table(grid)]
+    if (found := signatures_table(grid)).rows:
+        blocks += [Heading("Signatures"), Paragraph(SIGNATURES), found]
+    blocks += failures_table(grid.entries, describe)
     return Document("Generated graphs", (*blocks, *made_with(grid.header)))
 
 
@@ -62,6 +72,28 @@ def operators_table(grid: PropertyGrid) -> Table:
         for operator in grid.operators
     ]
     return Table(("operator", *(grid.headings[name] for name in grid.compilers)), tuple(rows))
+
+
+def signatures_table(grid: PropertyGrid) -> Table:
+    """Every signature of a failure that a run met: compiler, cells, how it fails, message, and whether it is known."""
+    places: dict[tuple[str, ...], set[str]] = {}
+    for one in grid.entries:
+        for signature in one.numbers.get("seen") or ():
+            places.setdefault(_signature(one, signature, f"yes: {signature['row']}"), set()).add(str(one.cell["model"]))
+        for signature in one.numbers.get("found") or ():
+            again = "new" if signature.get("reproduced", True) else "new, and did not come again in a fresh process"
+            places.setdefault(_signature(one, signature, again), set()).add(str(one.cell["model"]))
+    rows = []
+    for (compiler, how, operators, message, known), cells in sorted(places.items()):
+        texts = (grid.headings[compiler], how, operators, message, known, ", ".join(sorted(cells)))
+        rows.append(tuple(TableCell(text) for text in texts))
+    return Table(("compiler", "stage: symptom", "operators", "message", "known", "met in"), tuple(rows))
+
+
+def _signature(one: Entry, signature: Mapping[str, Any], known: str) -> tuple[str, ...]:
+    operators = ", ".join(signature["operators"])
+    how = f"{signature['stage']}: {signature['symptom']}"
+    return str(one.cell["compiler"]), how, operators, str(signature["message"]), known
 
 
 def unsupported_table(grid: PropertyGrid) -> Table:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.report.earlier import NONE_EARLIER, EarlierRuns, beside
 from bench_plugin.report.pages import compiled, operators, others, properties, support
-from bench_plugin.report.pages.page import FORMATS, Page, PageModule
+from bench_plugin.report.pages.page import FORMATS, TEXTS, Page, PageModule, details_beside
 from bench_plugin.results.rows import read_rows
 
 PAGES: tuple[PageModule, ...] = (support, compiled, operators, properties)
@@ -18,13 +19,15 @@ NAMES = (*(module.NAME for module in PAGES), others.NAME)
 def read_pages(results: Path) -> list[Page]:
     """The pages of a results file. Raises UsageError when it is missing or not a results file."""
     rows = read_rows(results)
-    return build_pages(rows.rows, rows.notes)
+    return build_pages(rows.rows, rows.notes, beside(results))
 
 
-def build_pages(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> list[Page]:
+def build_pages(
+    rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = (), earlier: EarlierRuns = NONE_EARLIER
+) -> list[Page]:
     """Every page that has something to show; checks without a page of their own share one."""
     present = dict.fromkeys(row["cell"]["check"] for row in rows if row["kind"] in ("declared", "cell"))
-    found = [module.make(rows, notes) for module in PAGES if set(module.CHECKS) & set(present)]
+    found = [module.make(rows, notes, earlier) for module in PAGES if set(module.CHECKS) & set(present)]
     known = {check for module in PAGES for check in module.CHECKS}
     rest = [check for check in present if check not in known]
     return [*found, others.make(rows, notes, rest)] if rest else found
@@ -41,8 +44,9 @@ def drop_stale(folder: Path, pages: Sequence[Page], run: str) -> tuple[list[str]
         paths = [path for suffix in FORMATS if (path := folder / f"{name}.{suffix}").is_file()]
         maker = _run_of_page(folder / f"{name}.json")
         if paths and maker and maker != run:
-            for path in paths:
-                path.unlink()
+            more = [folder / f"{one}.{module.SUFFIX}" for one in details_beside(folder, name) for module in TEXTS]
+            for path in (*paths, *more):
+                path.unlink(missing_ok=True)
             removed.append(name)
         elif paths:
             left.append(name)

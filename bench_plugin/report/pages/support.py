@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell
+from bench_plugin.report.earlier import EarlierRuns
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.formats.tabular import flat
 from bench_plugin.report.grids.support import ROUND_TRIPS, Grid, Joined, Pair, build_grid
@@ -38,7 +39,7 @@ JOINED = (
 MUTANTS = "Each exported file with a mistake made on purpose: a verdict is worth what it detects."
 
 
-def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Page:
+def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: EarlierRuns) -> Page:
     """The page of the export and import rows."""
     grid = build_grid(rows, notes)
     grids = (("ONNX support: export / import", main_table(grid)),)

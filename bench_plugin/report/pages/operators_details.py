@@ -1,0 +1,61 @@
+"""The page of one backend's operator cases: why cases are not supported, with their names and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell
+from bench_plugin.report.entries import Entry
+from bench_plugin.report.grids.operators import NOT_ANALYSED, CauseGroup, OperatorGrid, causes
+from bench_plugin.report.pages.scores import percent
+from bench_plugin.report.parts import legend_table, made_with, remarks, run_line
+from bench_plugin.report.statuses import FAILED
+
+KNOWN = "What a person found by looking, in our words, with the cases that it holds for. Many cases first."
+UNKNOWN = (
+    "Nobody has looked further than the message yet. It is that of the first case; the others of its line have the "
+    "same message, apart from values, addresses, paths and counters."
+)
+OUTSIDE = "These cases say nothing of the tool and are outside its score."
+
+
+def details_page(grid: OperatorGrid, name: str, back: tuple[str, str]) -> Document:
+    """The whole page of backend ``name``; ``back`` is the link to the summary."""
+    mine = [one for one in grid.entries if str(one.cell["compiler"]) == name]
+    tally = grid.totals[name]
+    said = f"{tally.statuses['supported']} of {tally.scored} cases that it could be asked are supported"
+    blocks: list[Block] = [*run_line(grid.header), *remarks(grid.partial), Pages((back,))]
+    blocks += [Paragraph(f"{said}: {percent(tally.score)}."), Contents(), *_causes(mine)]
+    blocks += [Heading("Legend"), legend_table(mine)]
+    return Document(f"ONNX operators: {grid.headings[name]}", (*blocks, *made_with(grid.header)))
+
+
+def _causes(entries: Sequence[Entry]) -> Iterator[Block]:
+    groups = causes(entries)
+    failed = [group for group in groups if group.status in FAILED]
+    analysed = [group for group in failed if group.reason not in ("", NOT_ANALYSED)]
+    unknown = [group for group in failed if group.reason in ("", NOT_ANALYSED)]
+    outside = [group for group in groups if group.status not in FAILED]
+    if analysed:
+        yield Heading("Causes")
+        yield Paragraph(KNOWN)
+        yield _table(analysed, "cause", [group.reason for group in analysed])
+    if unknown:
+        yield Heading("Not analysed")
+        yield Paragraph(f"{sum(len(group.cases) for group in unknown)} cases. {UNKNOWN}")
+        yield _table(unknown, "message", [group.message for group in unknown])
+    if outside:
+        yield Heading("Outside the score")
+        yield Paragraph(OUTSIDE)
+        yield _table(outside, "reason", [group.message for group in outside])
+
+
+def _table(groups: Sequence[CauseGroup], head: str, texts: Sequence[str]) -> Table:
+    rows = tuple(
+        (
+            TableCell(str(len(group.cases))), TableCell(group.status, group.status), TableCell(group.where),
+            TableCell(text), TableCell(group.link), TableCell(", ".join(group.cases)),
+        )
+        for group, text in zip(groups, texts, strict=True)
+    )  # fmt: skip
+    return Table(("cases", "status", "stage: symptom", head, "finding or thread", "names of the cases"), rows, keys=2)

@@ -1,0 +1,39 @@
+"""The table of operator scores, and what they were in earlier runs of the same selection of cells."""
+
+from __future__ import annotations
+
+from bench_plugin.report.blocks import Table, TableCell
+from bench_plugin.report.grids.operators import OperatorGrid
+from bench_plugin.report.statuses import SCORED
+
+COLUMNS = (*SCORED, "outside our bound", "version skew", "unverified")
+
+
+def main_table(grid: OperatorGrid) -> Table:
+    """A line per compiler: how many cases ended how, and the scores."""
+    rows = []
+    for name in grid.compilers:
+        tally = grid.totals[name]
+        counts = [TableCell(str(tally.statuses[status] or ""), status if tally.statuses[status] else "")
+                  for status in COLUMNS]  # fmt: skip
+        further = (percent(tally.score), percent(tally.score_with_skew), str(tally.stock))
+        cells = (TableCell(grid.headings[name]), TableCell(str(tally.cases)), *counts, *map(TableCell, further))
+        rows.append(cells)
+    heads = ("compiler", "cases", *COLUMNS, "score", "with skew", "stock tolerance")
+    return Table(heads, tuple(rows))
+
+
+def over_time(grid: OperatorGrid) -> Table:
+    """Runs x compilers: the score, the newest run first; without rows where no earlier run had the same selection."""
+    runs = [(grid.header, {name: tally.score for name, tally in grid.totals.items()}), *grid.earlier]
+    rows = []
+    for header, scores in runs if grid.earlier else ():
+        about = (str(header.get("started", "")).replace("T", " ").replace("Z", ""), str(header.get("commit") or ""))
+        shown = (percent(scores.get(name)) for name in grid.compilers)
+        rows.append(tuple(TableCell(text) for text in (*about, *shown)))
+    return Table(("run of (UTC)", "commit", *(grid.headings[name] for name in grid.compilers)), tuple(rows), keys=2)
+
+
+def percent(share: float | None) -> str:
+    """A share of 1 in percent with one digit; empty for None."""
+    return "" if share is None else f"{100 * share:.1f} %"
