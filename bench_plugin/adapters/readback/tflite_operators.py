@@ -127,7 +127,10 @@ def _conv(reader: Any, node: Any, depthwise: bool) -> list[str]:
     operator = "DEPTHWISE_CONV_2D" if depthwise else "CONV_2D"
     sizes, kernel = reader.file.shape(inputs[0]), reader.file.shape(inputs[1])
     made = reader.file.shape(int(node.outputs[0]))
-    x = layers.node("Transpose", [_taken(reader, node, operator, [1, 2, 3])], perm=TO_FIRST)
+    # XNNPACK multiplies the pixels of a pointwise convolution as rows of a matrix, each with a scale of its own.
+    pointwise = not depthwise and kernel[1:3] == [1, 1] and options.strideH == options.strideW == 1
+    axes = [3] if pointwise and not reader.file.plain else [1, 2, 3]
+    x = layers.node("Transpose", [_taken(reader, node, operator, axes)], perm=TO_FIRST)
     if depthwise:
         group, change = sizes[3], lambda w: numpy.transpose(w, (3, 0, 1, 2))
     else:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         EvaluateCasesCall,
         ExtractCall,
         LayersCall,
+        MatchCall,
         MutateCall,
         MutateLayersCall,
         OpenCall,
@@ -97,6 +98,7 @@ _LATER = {
         "EvaluateCasesCall",
         "ExtractCall",
         "LayersCall",
+        "MatchCall",
         "MutateCall",
         "MutateLayersCall",
         "OpenCall",
@@ -126,7 +128,7 @@ OPERATIONS: Dict[str, str] = {  # the record of each operation
     "emulate": "EmulateCall", "prepare": "PrepareCall", "layers": "LayersCall", "open": "OpenCall",
     "extract": "ExtractCall", "shrink": "ShrinkCall", "collect": "CollectCall", "convert": "ConvertCall",
     "build": "BuildGraphCall", "rebuild": "RebuildCall", "assemble": "AssembleCall",
-    "mutate_layers": "MutateLayersCall",
+    "mutate_layers": "MutateLayersCall", "match": "MatchCall",
 }  # fmt: skip
 
 
@@ -175,6 +177,7 @@ __all__ = [
     "ImportCall",
     "LayersCall",
     "Malformed",
+    "MatchCall",
     "ModelCall",
     "ModelDescription",
     "MutateCall",

@@ -134,6 +134,24 @@ class AssembleCall(Call):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class MatchCall(Call):
+    """Find the constants that were read back, the fixed arrays ``const:<name>`` with their steps ``step:<name>``, among
+    those of ``model.onnx``; ``rebuilt.onnx`` is the same file with the real values of what was found.
+
+    names: the names of the constants.
+    """
+
+    operation = "match"
+
+    names: Tuple[str, ...]
+
+    @property
+    def fixed(self) -> Arrays:
+        """Values and steps by name."""
+        return self._given(FIXED)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class MutateLayersCall(Call):
     """Results ``<mutant>:out0`` ... [n, ...] of mutants of the layers in ``unrounded.onnx``: of each the result that
     changes, for the first n samples.

@@ -356,10 +356,38 @@ class AssembleReply(AnyReply):
     FILES = ("unrounded.onnx",)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class MatchedConstant(Record):
+    """A constant that was read back, beside that of the file that is most like it.
+
+    name: its name among those that were read back.
+    tensor: the name in the file; empty where none is like it.
+    folded: whether the file's BatchNormalization was multiplied into it.
+    steps: the largest distance from the file's values, in steps; what float32 cannot hold is not counted.
+    """
+
+    name: str
+    tensor: str
+    folded: bool
+    steps: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MatchReply(AnyReply):
+    """The constants that were read back, matched with those of the file.
+
+    matches: one row for each.
+    """
+
+    FILES = ("rebuilt.onnx",)
+
+    matches: Tuple[MatchedConstant, ...]
+
+
 REPLIES: Dict[str, Type[AnyReply]] = {  # by operation
     "reference": ReferenceReply, "export": ExportReply, "import_model": AnyReply, "run_imported": OutputsReply,
     "compile": CompileReply, "run": OutputsReply, "rebuild": RebuildReply, "assemble": AssembleReply,
-    "mutate_layers": SampledReply, "fetch": FetchReply, "train": TrainReply, "check": CheckReply,
+    "mutate_layers": SampledReply, "match": MatchReply, "fetch": FetchReply, "train": TrainReply, "check": CheckReply,
     "evaluate": OutputsReply, "mutate": SampledReply, "emulate": SampledReply, "prepare": PrepareReply,
     "layers": LayersReply, "open": OpenReply, "extract": PartReply, "shrink": PartReply, "collect": CasesReply,
     "convert": CasesReply, "build": BuildReply,

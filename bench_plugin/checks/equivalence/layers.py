@@ -19,14 +19,12 @@ from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 class Layers:
     """The layers of a model with their results.
 
-    ``made`` is the stage whose file ``unrounded.onnx`` has them in float64, ``inputs`` what they were given. Of an
-    artefact that was read back, ``rebuilt`` is the stage that did it; otherwise it is None.
+    ``made`` is the stage whose file ``unrounded.onnx`` has them in float64, ``inputs`` what they were given.
     """
 
     results: LayerResults
     made: Done
     inputs: InputSet
-    rebuilt: Done | None = None
 
 
 def of_graph(run: CellRun, models: CompiledModels, graph: Subject) -> Layers | None:
@@ -61,18 +59,22 @@ def of_graph(run: CellRun, models: CompiledModels, graph: Subject) -> Layers | N
     return Layers(LayerResults(unrounded, actual), apart, subject.inputs)
 
 
-def of_artefact(run: CellRun, models: CompiledModels, found: Compiled, ran: Done) -> Layers | str:
-    """The layers of an artefact that the tool quantised by itself, as they are read back from it.
-
-    Each gets what the tool itself fed it: the tensors of the same artefact with all of them as outputs. A text says
-    why nothing could be read back or run.
-    """
+def read_back(run: CellRun, models: CompiledModels, found: Compiled) -> Done | str:
+    """The stage that read back what the tool quantised by itself; a text says why nothing could be read."""
     if not models.compile_tasks.rebuilds(run.cell):
         return f"the adapter of {run.cell.compiler} cannot read its artefacts"
     limits = models.limits(run)
     rebuilt = run.obtain("rebuild", models.compile_tasks.rebuild(run.cell, found.subject, found.compiled, limits))
-    if rebuilt.failure:
-        return _why(rebuilt.failure)
+    return _why(rebuilt.failure) if rebuilt.failure else rebuilt
+
+
+def of_artefact(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, rebuilt: Done) -> Layers | str:
+    """The layers of an artefact that the tool quantised by itself, as they were read back from it.
+
+    Each gets what the tool itself fed it: the tensors of the same artefact with all of them as outputs. A text says
+    why they could not be run.
+    """
+    limits = models.limits(run)
     given = layer_tasks.few(found.subject.inputs)
     exposed = run.obtain("layers", models.compile_tasks.run(run.cell, found.subject, rebuilt, limits, inputs=given))
     if exposed.failure:
@@ -85,7 +87,7 @@ def of_artefact(run: CellRun, models: CompiledModels, found: Compiled, ran: Done
     exact = run.obtain("evaluate", layer_tasks.unrounded(run.tasks, run.model, made, inputs))
     if exact.failure:
         return f"the layers have no float64 reference: {_why(exact.failure)}"
-    return Layers(_results(rebuilt, exposed, exact), made, inputs, rebuilt)
+    return Layers(_results(rebuilt, exposed, exact), made, inputs)
 
 
 def note_mutants(run: CellRun, layers: Layers) -> None:

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers
+from bench_plugin.compare.converted import compare_constants
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers
-from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison, unverified
+from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
 from bench_plugin.domain.outcome import Failure, Unverified
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import judge_prequantised, numbered, signal_to_noise
 from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks import layer_tasks
 
 PERTURBED_RUNS = 2  # perturbed runs of a quantised graph, which find the inputs whose rounding is stable
 LAYERED = "qdq"  # the pre-quantised models that can be split at their quantisations
@@ -47,24 +49,89 @@ def _prequantised(run: CellRun, models: CompiledModels, found: Compiled, ran: Do
 def _quantised_by_tool(
     run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs
 ) -> Comparison:
-    """For a model that the tool quantised: its kernels layer by layer, then what its converter wrote."""
-    read = layers.of_artefact(run, models, found, ran)
-    if isinstance(read, str):
-        run.log.flag(f"nothing was read back from the artefact: {read}")
+    """For a model that the tool quantised: what its converter wrote, and its kernels on what was read back."""
+    rebuilt = layers.read_back(run, models, found)
+    if isinstance(rebuilt, str):
+        run.log.flag(f"nothing was read back from the artefact: {rebuilt}")
         return _by_approximation(run, models, found, ran, plain)
+    said = rebuilt.meta["rebuild"]
+    matched = _matched(run, found, rebuilt) if said["constants"] else None
+    if said["unread"]:
+        run.log.flag(f"not read back: {'; '.join(said['unread'][:3])}")
+    if said["results"]:
+        kernels = _kernels(run, models, found, ran, rebuilt)
+    else:
+        kernels = _weight_only(run, models, found, ran, matched, plain)
+    if kernels.status == MISMATCH:
+        return kernels
+    converter = _converter(run, rebuilt, matched)
+    numbers = {**kernels.numbers, **converter.numbers}
+    if converter.status == MISMATCH:
+        return replace(converter, numbers=numbers)
+    if kernels.status == UNVERIFIED or said["unread"]:
+        rest = _by_approximation(run, models, found, ran, plain)
+        return replace(rest, numbers={**numbers, **rest.numbers})
+    return replace(kernels, numbers=numbers)
+
+
+def _matched(run: CellRun, found: Compiled, rebuilt: Done) -> Done | None:
+    """The stage that found what was read back among the constants of the file; None where it failed."""
+    file = found.original.files["model.onnx"]
+    done = run.obtain("match", layer_tasks.matched(run.tasks, run.model, rebuilt, file, found.original.origin))
+    if done.failure:
+        run.log.flag(f"what the converter wrote was not compared with the file: {done.failure.message}")
+        return None
+    return done
+
+
+def _converter(run: CellRun, rebuilt: Done, matched: Done | None) -> Comparison:
+    """The verdict on what the converter wrote: constants within half a step of the file's."""
+    if matched is None:
+        return Comparison(AGREE)
+    constants, matches = rebuilt.meta["rebuild"]["constants"], matched.meta["match"]["matches"]
+    comparison = compare_constants(constants, matches, table=run.judge.table)
+    missing = len(constants) - comparison.numbers["converter"]["compared"]
+    if missing:
+        run.log.flag(f"{missing} of {len(constants)} quantised constants have no counterpart in the file")
+    return comparison
+
+
+def _kernels(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, rebuilt: Done) -> Comparison:
+    """The verdict on the kernels: every layer that was read back, on what the tool itself fed it."""
+    read = layers.of_artefact(run, models, found, ran, rebuilt)
+    if isinstance(read, str):
+        run.log.flag(f"the layers were not run: {read}")
+        return unverified(Unverified.NO_REFERENCE, read)
     results = read.results
-    kernels = compare_layers(
+    comparison = compare_layers(
         results.unrounded, results.actual, results.exceptions, dynamic=results.dynamic, table=run.judge.table
     )
-    comparison = replace(kernels, numbers={**kernels.numbers, "truth": "layers read back, in float64, unrounded"})
-    unread = list(read.rebuilt.meta["rebuild"]["unread"]) if read.rebuilt else []
-    if unread:
-        run.log.flag(f"not read back: {'; '.join(unread[:3])}")
     if comparison.status == AGREE:
         layers.note_mutants(run, read)
-    if comparison.status == UNVERIFIED or (comparison.status == AGREE and unread):
-        rest = _by_approximation(run, models, found, ran, plain)
-        return replace(rest, numbers={**comparison.numbers, **rest.numbers})
+    truth = {"truth": "layers read back from the artefact, in float64, unrounded"}
+    return replace(comparison, numbers={**comparison.numbers, **truth})
+
+
+def _weight_only(
+    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, matched: Done | None, plain: ReferenceOutputs
+) -> Comparison:
+    """The verdict where only weights are quantised: the file with the weights that were read back, by the row fp32."""
+    matches = matched.meta["match"]["matches"] if matched else []
+    if not matches or not all(row["tensor"] for row in matches):
+        return unverified(Unverified.NO_REFERENCE, "not every weight that was read back is one of the file")
+    assert matched is not None
+    evaluated = run.evaluate(matched.given["rebuilt.onnx"], matched.key, found.inputs, perturbed=1)
+    if evaluated.failure:
+        return unverified(
+            Unverified.NO_REFERENCE, f"the rebuilt file has no float64 reference: {evaluated.failure.message}"
+        )
+    expected = run.judge.file_reference(run.model, evaluated, None)
+    expected = replace(expected, origin="file with the weights that were read back, in float64")
+    comparison = run.judge.compare(run.model, expected, ran, loose=models.compile_tasks.fast_math(run.cell))
+    if comparison.status == AGREE:
+        mutants = run.mutants(found.file, found.inputs)
+        if not mutants.failure:
+            run.log.numbers["mutants"] = run.judge.discrimination(plain, mutants).table
     return comparison
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from bench_plugin.domain.outcome import Stage
@@ -72,3 +73,17 @@ def mutated(tasks: Tasks, model: Model, made: Done, inputs: InputSet) -> Task:
     parts = {"file": made.key, **inputs.parts}
     files = {UNROUNDED: made.given[UNROUNDED]}
     return Task(Stage.BUILD, "onnx_layers", (call,), parts, tasks.limits(model, "onnx_layers"), files)
+
+
+def matched(tasks: Tasks, model: Model, rebuilt: Done, file: GivenFile | Path, origin: str) -> Task:
+    """The constants that were read back, found among those of the file; and the file with their real values."""
+    names = [row["name"] for row in rebuilt.meta["rebuild"]["constants"]]
+
+    def constants() -> Arrays:
+        wanted = {f"{kind}:{name}" for kind in ("const", "step") for name in names}
+        return {f"fix:{name}": values for name, values in rebuilt.arrays.items() if name in wanted}
+
+    call = CallSpec("match", {"names": names}, identified(("match", rebuilt.content), constants))
+    parts = {"rebuilt": rebuilt.key, "file": origin}
+    limits = tasks.limits(model, "onnx_matching")
+    return Task(Stage.BUILD, "onnx_matching", (call,), parts, limits, {"model.onnx": file})
