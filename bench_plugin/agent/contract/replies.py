@@ -290,6 +290,7 @@ class RebuiltTensor(Record):
     dynamic: whether its layer rounds its inputs as it runs.
     exception: the allowance for a rounding that was measured to be coarser; empty for none.
     scale: the step of a result in integers; None where it is floating point.
+    zero: its zero point.
     low: the smallest real value that its integers stand for; None where it is floating point.
     high: the largest.
     """
@@ -300,6 +301,7 @@ class RebuiltTensor(Record):
     dynamic: bool = False
     exception: str = ""
     scale: Optional[float] = None
+    zero: int = 0
     low: Optional[float] = None
     high: Optional[float] = None
 

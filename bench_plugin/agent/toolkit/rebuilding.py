@@ -72,6 +72,13 @@ class Layers:
             self._real[name] = self.node("Mul", [centred, self.constant(scale)])
         return self._real[name]
 
+    def on_grid(self, name: str, output: int, scale: float, zero: int) -> str:
+        """The real values of a tensor of integers that the artefact gives in floating point, off by its rounding."""
+        self.given[name] = RebuiltTensor(name, output)
+        wide = self.node("Cast", [name], to=DOUBLE)
+        whole = self.node("Round", [self.node("Div", [wide, self.constant(scale)])])
+        return self.node("Mul", [whole, self.constant(scale)])
+
     def floats(self, name: str, output: int) -> str:
         """A tensor that the artefact has in floating point, or in integers that are not scaled."""
         if name not in self._real:
@@ -88,7 +95,7 @@ class Layers:
         moved = self.node("Add", [steps, self.constant(zero)]) if zero else steps
         made = self.node("Clip", [moved, self.constant(low), self.constant(high)])
         real = [(limit - zero) * scale for limit in (low, high)]
-        self.results.append(RebuiltTensor(made, output, layer, False, exception, scale, real[0], real[1]))
+        self.results.append(RebuiltTensor(made, output, layer, False, exception, scale, zero, real[0], real[1]))
 
     def made_floats(self, value: str, output: int, layer: str, dynamic: bool = False) -> None:
         """A result in floating point; ``dynamic`` where the layer rounds its inputs as it runs."""

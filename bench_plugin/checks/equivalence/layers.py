@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +22,13 @@ class Layers:
     """The layers of a model with their results.
 
     ``made`` is the stage whose file ``unrounded.onnx`` has them in float64, ``inputs`` what they were given.
+    They are not ``faithful`` where the artefact with its tensors as outputs gives another result than without.
     """
 
     results: LayerResults
     made: Done
     inputs: InputSet
+    faithful: bool = True
 
 
 def of_graph(run: CellRun, models: CompiledModels, graph: Subject) -> Layers | None:
@@ -79,7 +83,6 @@ def of_artefact(run: CellRun, models: CompiledModels, found: Compiled, ran: Done
     exposed = run.obtain("layers", models.compile_tasks.run(run.cell, found.subject, rebuilt, limits, inputs=given))
     if exposed.failure:
         return f"the artefact with all tensors as outputs does not run: {_why(exposed.failure)}"
-    _note_exposure(run, ran, exposed)
     made = run.obtain("layers", layer_tasks.assembled(run.tasks, run.model, rebuilt))
     if made.failure:
         return _why(made.failure)
@@ -87,7 +90,7 @@ def of_artefact(run: CellRun, models: CompiledModels, found: Compiled, ran: Done
     exact = run.obtain("evaluate", layer_tasks.unrounded(run.tasks, run.model, made, inputs))
     if exact.failure:
         return f"the layers have no float64 reference: {_why(exact.failure)}"
-    return Layers(_results(rebuilt, exposed, exact), made, inputs)
+    return Layers(_results(rebuilt, exposed, exact), made, inputs, _faithful(run, ran, exposed))
 
 
 def note_mutants(run: CellRun, layers: Layers) -> None:
@@ -105,7 +108,7 @@ def _results(rebuilt: Done, exposed: Done, exact: Done) -> LayerResults:
     for row, values in zip(rows, numbered(exact.arrays).values(), strict=True):
         name = f"{row['layer']} {row['output']}"
         unrounded[name] = values
-        actual[name] = exposed.arrays[f"out{row['output']}"]
+        actual[name] = _in_steps(exposed.arrays[f"out{row['output']}"], row)
         if row.get("exception"):
             exceptions[name] = row["exception"]
         if row.get("dynamic"):
@@ -113,15 +116,23 @@ def _results(rebuilt: Done, exposed: Done, exact: Done) -> LayerResults:
     return LayerResults(unrounded, actual, exceptions, frozenset(dynamic))
 
 
-def _note_exposure(run: CellRun, ran: Done, exposed: Done) -> None:
-    """Flag the cell where the artefact gives another result once its tensors are outputs."""
+def _in_steps(values: Any, row: Mapping[str, Any]) -> Any:
+    """A tensor of the artefact [N, ...] as integers, where it stands for integers and is given in floating point."""
+    if row.get("scale") is None or values.dtype.kind in "iu":
+        return values
+    steps = np.asarray(values, dtype=np.float64) / row["scale"] + row.get("zero", 0)
+    return np.rint(steps).astype(np.int64) if np.isfinite(steps).all() else steps
+
+
+def _faithful(run: CellRun, ran: Done, exposed: Done) -> bool:
+    """Whether the artefact gives the same result, bit by bit, once its tensors are outputs; else the cell is flagged."""
     for name, values in numbered(ran.arrays).items():
-        other = exposed.arrays.get(name)
-        if other is None:
-            continue
+        other = np.asarray(exposed.arrays[name])
         part = np.asarray(values)[: len(other)]
-        if part.size != other.size or part.tobytes() != np.asarray(other).tobytes():
+        if part.size != other.size or part.tobytes() != other.tobytes():
             run.log.flag("exposing the tensors of the artefact changes its result")
+            return False
+    return True
 
 
 def _why(failure: Failure) -> str:
