@@ -53,10 +53,19 @@ class Adapter:
         onnx = importlib.import_module("onnx")
         model = onnx.load(call.files["model.onnx"])
         candidates = list(_candidates(onnx, model.graph))
-        rows, replaced = [], {}
+        rows: list[dict[str, object]] = []
+        replaced: dict[str, Any] = {}
+        tensors: dict[str, str] = {}
         for name in call.names:
             values, step = call.fixed[f"const:{name}"], call.fixed[f"step:{name}"]
-            found = _nearest(values, candidates)
+            if name in call.weights and not values.any():  # dropped, or it was never there
+                said = _biases(model.graph, tensors.get(call.weights[name], ""))
+                found = next(((one, (0,)) for one in candidates if one.name in said and one.values.any()), None)
+                if found is None and tensors.get(call.weights[name]):
+                    rows.append({"name": name, "tensor": "no bias", "folded": False, "steps": 0.0})
+                    continue
+            else:
+                found = _nearest(values, candidates)
             if found is None:
                 rows.append({"name": name, "tensor": "", "folded": False, "steps": 0.0})
                 continue
@@ -66,6 +75,7 @@ class Adapter:
             off = (abs(values - written) - slack) / step
             steps = max(0.0, float(off.max(initial=0.0)))
             folded = candidate.factor is not None
+            tensors[name] = candidate.name
             rows.append({"name": name, "tensor": candidate.name, "folded": folded, "steps": steps})
             replaced[candidate.name] = _back(values, candidate, order)
         _replace(onnx, model.graph, replaced)
@@ -102,6 +112,19 @@ def _candidates(onnx: Any, graph: Any) -> Iterator[Candidate]:
         yield Candidate(maker.input[1], weights * along, along)
         bias = known.get(maker.input[2], 0 * mean) if len(maker.input) > 2 else 0 * mean
         yield Candidate(node.input[2], (bias - mean) * factor + shift, factor)
+
+
+def _biases(graph: Any, weight: str) -> set[str]:
+    """The constants that the file adds to what it computes with a weight."""
+    found: set[str] = set()
+    for node in graph.node:
+        if not weight or weight not in node.input:
+            continue
+        found.update(node.input[2:3])
+        for user in graph.node:
+            if user.op_type in ("Add", "BatchNormalization") and node.output[0] in user.input:
+                found.update(user.input)
+    return found
 
 
 def _nearest(values: Any, candidates: list[Candidate]) -> tuple[Candidate, tuple[int, ...]] | None:

@@ -139,11 +139,13 @@ class MatchCall(Call):
     those of ``model.onnx``; ``rebuilt.onnx`` is the same file with the real values of what was found.
 
     names: the names of the constants.
+    weights: for a bias, by its name, the name of the weight that it belongs to.
     """
 
     operation = "match"
 
     names: Tuple[str, ...]
+    weights: Mapping[str, str]
 
     @property
     def fixed(self) -> Arrays:

@@ -330,7 +330,7 @@ class RebuildReply(AnyReply):
     nodes: the nodes of all layers, in the order of their use.
     given: the tensors that layers take.
     results: the tensors that layers make.
-    constants: the quantised constants.
+    constants: the quantised constants, a bias behind the weight that it belongs to.
     unread: the operators that could not be read back, with the reason.
     """
 

@@ -125,7 +125,7 @@ def _in_steps(values: Any, row: Mapping[str, Any]) -> Any:
 
 
 def _faithful(run: CellRun, ran: Done, exposed: Done) -> bool:
-    """Whether the artefact gives the same result, bit by bit, once its tensors are outputs; else the cell is flagged."""
+    """Whether the artefact gives the same result bit by bit once its tensors are outputs; else the cell is flagged."""
     for name, values in numbered(ran.arrays).items():
         other = np.asarray(exposed.arrays[name])
         part = np.asarray(values)[: len(other)]

@@ -68,7 +68,7 @@ def _quantised_by_tool(
     numbers = {**kernels.numbers, **converter.numbers}
     if converter.status == MISMATCH:
         return replace(converter, numbers=numbers)
-    if kernels.status == UNVERIFIED or said["unread"]:
+    if kernels.status == UNVERIFIED or said["unread"] or not _complete(converter):
         rest = _by_approximation(run, models, found, ran, plain)
         return replace(rest, numbers={**numbers, **rest.numbers})
     return replace(kernels, numbers=numbers)
@@ -94,6 +94,12 @@ def _converter(run: CellRun, rebuilt: Done, matched: Done | None) -> Comparison:
     if missing:
         run.log.flag(f"{missing} of {len(constants)} quantised constants have no counterpart in the file")
     return comparison
+
+
+def _complete(converter: Comparison) -> bool:
+    """Whether every quantised constant of the artefact was compared with one of the file."""
+    said = converter.numbers.get("converter", {"constants": 1, "compared": 0})
+    return bool(said["compared"] == said["constants"])
 
 
 def _kernels(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, rebuilt: Done) -> Comparison:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -77,13 +78,16 @@ def mutated(tasks: Tasks, model: Model, made: Done, inputs: InputSet) -> Task:
 
 def matched(tasks: Tasks, model: Model, rebuilt: Done, file: GivenFile | Path, origin: str) -> Task:
     """The constants that were read back, found among those of the file; and the file with their real values."""
-    names = [row["name"] for row in rebuilt.meta["rebuild"]["constants"]]
+    rows = rebuilt.meta["rebuild"]["constants"]
+    names = [row["name"] for row in rows]
+    pairs = itertools.pairwise(rows)  # a bias follows its weight
+    weights = {bias["name"]: one["name"] for one, bias in pairs if (one["kind"], bias["kind"]) == ("weight", "bias")}
 
     def constants() -> Arrays:
         wanted = {f"{kind}:{name}" for kind in ("const", "step") for name in names}
         return {f"fix:{name}": values for name, values in rebuilt.arrays.items() if name in wanted}
 
-    call = CallSpec("match", {"names": names}, identified(("match", rebuilt.content), constants))
+    call = CallSpec("match", {"names": names, "weights": weights}, identified(("match", rebuilt.content), constants))
     parts = {"rebuilt": rebuilt.key, "file": origin}
     limits = tasks.limits(model, "onnx_matching")
     return Task(Stage.BUILD, "onnx_matching", (call,), parts, limits, {"model.onnx": file})
