@@ -70,9 +70,11 @@ def compare_layers(
         rows.append(row)
         wrong += [objection] if objection else []
     numbers = {"layers": len(rows), "layers_wrong": len(wrong), "worst_steps": _worst(rows), "per_layer": rows}
-    if not rows or not (dynamic or any("largest_steps" in row for row in rows)):
+    if wrong:
+        return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers)
+    if not dynamic and not any("largest_steps" in row for row in rows):
         return unverified(Unverified.NO_REFERENCE, "no quantised layer to compare", numbers)
-    return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+    return Comparison(AGREE, "", numbers)
 
 
 def _layer(name: str, expected: Array, found: Array, exception: str, table: Table) -> tuple[dict[str, Any], str]:

@@ -21,6 +21,7 @@ ADAPTER = {
 
 # Numbers of fields, in the order of MNN's schema/default/*.fbs.
 OPLISTS, MAIN_TYPE, MAIN, NAME = 3, 1, 2, 3
+SUBGRAPHS, NODES = 10, 4  # bodies of loops
 CONVOLUTION = 9  # the main table of this type is a Convolution2D, also that of a matrix product with weights
 BIAS, QUANTISED = 2, 3  # of Convolution2D
 BUFFER, ALPHA, TYPE, LEAST, ASYMMETRIC = 0, 1, 2, 8, 9  # of IDSTQuan
@@ -93,7 +94,9 @@ class Table:
 def rebuilt(content: bytes) -> Layers:
     """The quantised weights of a file. Raises Unsupported where there are none, or of a kind that is not known."""
     layers = Layers()
-    for node in Table(content, struct.unpack_from("<I", content)[0]).tables(OPLISTS):
+    net = Table(content, struct.unpack_from("<I", content)[0])
+    inner = [node for graph in net.tables(SUBGRAPHS) for node in graph.tables(NODES)]
+    for node in [*net.tables(OPLISTS), *inner]:
         main = node.table(MAIN) if node.number(MAIN_TYPE, "B") == CONVOLUTION else None
         quantised = main.table(QUANTISED) if main is not None else None
         if main is None or quantised is None or not len(quantised.vector(BUFFER, "i1")):

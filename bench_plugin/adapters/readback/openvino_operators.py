@@ -180,6 +180,23 @@ def _normalised(reader: Any, node: Any) -> list[str]:
     return [reader.layers.node("BatchNormalization", values, epsilon=float(node.get_attributes()["epsilon"]))]
 
 
+def _mean_and_variance(reader: Any, node: Any) -> list[str]:
+    """MVN: values less their mean, over their standard deviation where that is asked for."""
+    layers, said, value = reader.layers, node.get_attributes(), reader.real(node.input_value(0))
+    rank = node.output(0).get_partial_shape().rank.get_length()
+    axes = sorted(int(axis) % rank for axis in _constant(reader, node.input_value(1)).reshape(-1))
+    centred = layers.node("Sub", [value, layers.node("ReduceMean", [value], axes=axes, keepdims=1)])
+    if not said["normalize_variance"]:
+        return [centred]
+    variance = layers.node("ReduceMean", [layers.node("Mul", [centred, centred])], axes=axes, keepdims=1)
+    epsilon = layers.constant(float(said["eps"]))
+    if str(said["eps_mode"]).lower() == "inside_sqrt":
+        deviation = layers.node("Sqrt", [layers.node("Add", [variance, epsilon])])
+    else:
+        deviation = layers.node("Add", [layers.node("Sqrt", [variance]), epsilon])
+    return [layers.node("Div", [centred, deviation])]
+
+
 def _split(reader: Any, node: Any) -> list[str]:
     axis = int(_constant(reader, node.input_value(1)).reshape(-1)[0])
     sizes = [_shape(port)[axis] for port in node.outputs()]
@@ -206,6 +223,7 @@ TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "ReduceSum": _reduced("ReduceSum"), "ReduceMax": _reduced("ReduceMax"), "Reshape": _reshape,
     "Squeeze": _reshape, "Unsqueeze": _reshape, "Transpose": _transpose, "Concat": _concat, "Softmax": _softmax,
     "BatchNormInference": _normalised, "Clamp": _clamp, "Swish": _swish, "HSwish": _hard_swish, "Gelu": _gelu,
-    "Convert": _identity, "SquaredDifference": _squared_difference, "Split": _split, "VariadicSplit": _split,
+    "Convert": _identity, "MVN": _mean_and_variance,
+    "SquaredDifference": _squared_difference, "Split": _split, "VariadicSplit": _split,
     "Gather": _gather,
 }  # fmt: skip

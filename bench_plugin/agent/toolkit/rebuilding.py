@@ -48,7 +48,7 @@ class Layers:
         import numpy as np
 
         name = "c%d" % len(self.values)
-        self.values[name] = np.ascontiguousarray(np.asarray(values, dtype=dtype))
+        self.values[name] = np.array(values, dtype=dtype, order="C")
         return name
 
     def quantised(self, kind: str, layer: str, values: Values, step: Values) -> str:
