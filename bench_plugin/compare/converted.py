@@ -8,6 +8,7 @@ from typing import Any
 from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 
+SYMMETRIC = 1.5  # steps by which the two ends of a symmetric range may differ: one integer more lies below zero
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -41,14 +42,18 @@ def compare_ranges(
     """The verdict on the ranges of activations: those of ``results`` against what the calibration ``measured``.
 
     Of each result ``low`` and ``high`` are the ends of its range and ``scale`` its step; ``measured`` holds the
-    smallest and the largest value over the calibration inputs, by the result's name. A range always holds zero.
+    smallest and the largest real value over the calibration inputs, by the name of the result's real value. A range
+    always holds zero; a symmetric one reaches to the value that is furthest from it.
     """
     wrong, compared, worst = [], 0, 0.0
     for row in results:
-        if row.get("scale") is None or row["name"] not in measured:
+        if row.get("scale") is None or row["real"] not in measured:
             continue
-        low, high = measured[row["name"]]
-        off = max(abs(row["low"] - min(low, 0.0)), abs(row["high"] - max(high, 0.0))) / row["scale"]
+        low, high = measured[row["real"]]
+        off = max(abs(row["low"] - min(low, 0.0)), abs(row["high"] - max(high, 0.0)))
+        if abs(row["low"] + row["high"]) <= SYMMETRIC * row["scale"]:
+            off = min(off, abs(row["high"] - max(-low, high)))
+        off /= row["scale"]
         compared += 1
         worst = max(worst, off)
         if not off <= table.converter_ranges:

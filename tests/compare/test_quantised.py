@@ -191,14 +191,21 @@ def test_biases_that_a_tool_corrects_and_constants_without_a_counterpart_are_not
     (-1.0, 6.0, MISMATCH),
 ])  # fmt: skip
 def test_a_range_is_that_of_the_calibration_to_a_step(low: float, high: float, status: str) -> None:
-    row = {"name": "r", "layer": "ADD", "scale": 0.02, "low": low, "high": high}
-    found = compare_ranges([row, {"name": "float", "layer": "SOFTMAX"}], {"r": (-1.0, 3.0)})
+    row = {"real": "r", "layer": "ADD", "scale": 0.02, "low": low, "high": high}
+    found = compare_ranges([row, {"real": "float", "layer": "SOFTMAX"}], {"r": (-1.0, 3.0)})
     assert found.status == status and found.numbers["converter_ranges"]["compared"] == 1
 
 
 def test_a_range_always_holds_zero() -> None:
-    row = {"name": "r", "layer": "RELU", "scale": 0.02, "low": 0.0, "high": 3.0}
+    row = {"real": "r", "layer": "RELU", "scale": 0.02, "low": 0.0, "high": 3.0}
     assert compare_ranges([row], {"r": (0.5, 3.0)}).status == AGREE
+
+
+def test_a_symmetric_range_reaches_to_the_furthest_value() -> None:
+    row = {"real": "r", "layer": "ADD", "scale": 0.02, "low": -2.56, "high": 2.54}
+    assert compare_ranges([row], {"r": (-0.3, 2.53)}).status == AGREE
+    assert compare_ranges([row], {"r": (-2.55, 0.3)}).status == AGREE
+    assert compare_ranges([row], {"r": (-0.3, 2.3)}).status == MISMATCH
 
 
 def test_the_output_that_falls_shortest_decides_by_approximation() -> None:
@@ -225,6 +232,6 @@ def test_the_ratio_of_signal_to_noise() -> None:
 
 def test_the_worst_output_says_how_near_the_unrounded_model_is() -> None:
     truth = {"a": np.array([[3.0, 4.0], [0.0, 1.0]]), "b": np.array([[3.0, 4.0], [0.0, 1.0]])}
-    ran = Done(arrays={"out0": truth["a"] * 1.001, "out1": truth["b"] * 1.1, "other": truth["a"]})
+    ran = Done(failure=None, arrays={"out0": truth["a"] * 1.001, "out1": truth["b"] * 1.1, "other": truth["a"]})
     found = Judge({}).approximation(ReferenceOutputs(truth, "file", {}, {}, {}), ran)
     assert found["sqnr_db"] == pytest.approx(20.0) and found["E"] > 0.1

@@ -132,7 +132,7 @@ def _static(net: dict[str, Any], x: Any, fault: str) -> list[Any]:
         given = given + np.float32(5) * np.sin(100 * given)
     if PROBES not in net:
         return [given]
-    return [given + np.float32(0.01 * (fault == "exposed")), q, p + np.int8(3 * (fault == "exposed")), r]
+    return [given + np.float32(0.01 * (fault == "exposed")), q, p + np.int8(3 * (fault == "exposed")), r, x]
 
 
 def _dynamic(net: dict[str, Any], x: Any, fault: str) -> list[Any]:
@@ -153,12 +153,16 @@ def _rounded(x: Any) -> Any:
 def _static_layers(net: dict[str, Any]) -> Layers:
     layers = Layers()
     for (weights, bias), (source, target), output in zip(LAYERS, (("x", "h"), ("h", "y")), (1, 2), strict=True):
+        if source == "x":
+            layers.made_integers(
+                layers.floats("t_in", 4), 1, "QUANTIZE", *_parameters(net, "x"), LIMITS, calibrated=True
+            )
         x = layers.integers(f"t_{source}", output, *_parameters(net, source))
         w = layers.quantised("weight", "MATMUL", _real(net, weights), net[f"{weights}_step"])
         b = layers.quantised("bias", "MATMUL", _real(net, bias), net[f"{bias}_step"])
         y = layers.node("Add", [layers.node("MatMul", [x, w]), b])
         y = layers.node("Relu", [y]) if target == "h" else y
-        layers.made_integers(y, output + 1, "MATMUL", *_parameters(net, target), LIMITS)
+        layers.made_integers(y, output + 1, "MATMUL", *_parameters(net, target), LIMITS, calibrated=True)
     return layers
 
 

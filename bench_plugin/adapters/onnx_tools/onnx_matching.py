@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall
 from bench_plugin.agent.toolkit import versions
+from bench_plugin.agent.wire import Array
 
 ADAPTER = {
     "name": "onnx_matching",
@@ -37,6 +39,9 @@ class Candidate:
     factor: Any = None
 
 
+Found = tuple[Candidate, tuple[int, ...]]  # a constant of the file, and the order of its axes
+
+
 class Adapter:
     """Remembers nothing."""
 
@@ -56,11 +61,14 @@ class Adapter:
         rows: list[dict[str, object]] = []
         replaced: dict[str, Any] = {}
         tensors: dict[str, str] = {}
+        arrays: dict[str, Array] = {}
         for name in call.names:
             values, step = call.fixed[f"const:{name}"], call.fixed[f"step:{name}"]
             if name in call.weights and not values.any():  # dropped, or it was never there
                 said = _biases(model.graph, tensors.get(call.weights[name], ""))
-                found = next(((one, (0,)) for one in candidates if one.name in said and one.values.any()), None)
+                found: Found | None = next(
+                    ((one, (0,)) for one in candidates if one.name in said and one.values.any()), None
+                )
                 if found is None and tensors.get(call.weights[name]):
                     rows.append({"name": name, "tensor": "no bias", "folded": False, "steps": 0.0})
                     continue
@@ -77,11 +85,12 @@ class Adapter:
             folded = candidate.factor is not None
             tensors[name] = candidate.name
             rows.append({"name": name, "tensor": candidate.name, "folded": folded, "steps": steps})
+            arrays[f"file:{name}"] = from_numpy(written)
             replaced[candidate.name] = _back(values, candidate, order)
         _replace(onnx, model.graph, replaced)
         path = call.path("rebuilt.onnx")
         onnx.save(model, path)
-        return Reply({"matches": rows}, files={"rebuilt.onnx": path})
+        return Reply({"matches": rows}, arrays, files={"rebuilt.onnx": path})
 
 
 def _candidates(onnx: Any, graph: Any) -> Iterator[Candidate]:
@@ -127,7 +136,7 @@ def _biases(graph: Any, weight: str) -> set[str]:
     return found
 
 
-def _nearest(values: Any, candidates: list[Candidate]) -> tuple[Candidate, tuple[int, ...]] | None:
+def _nearest(values: Any, candidates: list[Candidate]) -> Found | None:
     """The constant of the file that is most like these values, and the order of its axes; None where none is alike."""
     numpy = importlib.import_module("numpy")
     norm = float(numpy.linalg.norm(values))

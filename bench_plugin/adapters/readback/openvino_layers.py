@@ -22,7 +22,7 @@ ADAPTER = {
 }
 
 WHOLE = 1e-3  # how far a zero point may be from a whole number, in steps
-CONTRACTIONS = ("Convolution", "GroupConvolution", "MatMul")
+CALIBRATED = ("Convolution", "GroupConvolution", "MatMul", "Add", "Relu", "Clamp")
 
 
 class Adapter:
@@ -169,7 +169,9 @@ class Reader:
         number = self._number(node.output(0))
         source = node.input_value(0)
         layer = self._makers.get((source.get_node().get_name(), source.get_index()), "FakeQuantize")
-        self.layers.made_integers(self.real(source), number, layer, scale, zero, (0, levels - 1))
+        self.layers.made_integers(
+            self.real(source), number, layer, scale, zero, (0, levels - 1), calibrated=layer in CALIBRATED
+        )
         self._real[node.get_name(), 0] = self.layers.on_grid(f"t{number}", number, scale, zero)
         return True
 

@@ -29,6 +29,9 @@ TYPES = {
 }  # fmt: skip
 PROBE = "probe%05d"  # sorted behind the outputs of the file, whose names begin with "out"
 DYNAMIC = ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D", "BATCH_MATMUL")
+# Nodes whose results have a range of their own, unless they are joined with others in one tensor.
+CALIBRATED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "ADD", "SUB", "MUL")
+JOINING = ("CONCATENATION", "PACK", "MAXIMUM", "MINIMUM")
 # Kernels that were measured to round more coarsely than to the nearest integer, without a delegate.
 TIES = ("AVERAGE_POOL_2D", "MEAN")
 
@@ -58,11 +61,11 @@ class File:
     def operator(self, node: Any) -> str:
         """The name of a node's operator."""
         code = self.model.operatorCodes[node.opcodeIndex]
-        return self._codes[max(code.builtinCode, code.deprecatedBuiltinCode)]
+        return str(self._codes[max(code.builtinCode, code.deprecatedBuiltinCode)])
 
     def type(self, index: int) -> str:
         """The name of a tensor's type."""
-        return self._types[self.graph.tensors[index].type]
+        return str(self._types[self.graph.tensors[index].type])
 
     def shape(self, index: int) -> list[int]:
         """The static shape of a tensor."""
@@ -209,6 +212,10 @@ class Reader:
             self.layers.made_floats(value, self.numbers[index], operator, dynamic)
             return
         exception = "ties" if self.file.plain and operator in TIES else ""
-        self.layers.made_integers(
-            value, self.numbers[index], operator, float(said[0][0]), int(said[1][0]), LIMITS[kind], exception
-        )
+        parameters = float(said[0][0]), int(said[1][0]), LIMITS[kind]
+        calibrated = operator in CALIBRATED and not self._shared(index)
+        self.layers.made_integers(value, self.numbers[index], operator, *parameters, exception, calibrated=calibrated)
+
+    def _shared(self, index: int) -> bool:
+        """Whether a tensor takes its range from what it is joined with."""
+        return any(index in node.inputs and self.file.operator(node) in JOINING for node in self.file.graph.operators)

@@ -286,6 +286,7 @@ class RebuiltTensor(Record):
     name: its name among the nodes. Of a result, the value before rounding: in steps, clamped; in its own unit where
         the artefact has it in floating point.
     output: the number of the output of the exposed artefact that has it.
+    real: the name of its real value: of one that is given, what the layers take; of a result, what is rounded.
     layer: the operators that make it, in the tool's words; empty for one that is only taken.
     dynamic: whether its layer rounds its inputs as it runs.
     exception: the allowance for a rounding that was measured to be coarser; empty for none.
@@ -293,10 +294,12 @@ class RebuiltTensor(Record):
     zero: its zero point.
     low: the smallest real value that its integers stand for; None where it is floating point.
     high: the largest.
+    calibrated: whether its range should be that of the values that the calibration inputs give.
     """
 
     name: str
     output: int
+    real: str = ""
     layer: str = ""
     dynamic: bool = False
     exception: str = ""
@@ -304,6 +307,7 @@ class RebuiltTensor(Record):
     zero: int = 0
     low: Optional[float] = None
     high: Optional[float] = None
+    calibrated: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -378,7 +382,7 @@ class MatchedConstant(Record):
 class MatchReply(AnyReply):
     """The constants that were read back, matched with those of the file.
 
-    matches: one row for each.
+    matches: one row for each. The values of the file, laid out alike, are arrays ``file:<name>``.
     """
 
     FILES = ("rebuilt.onnx",)

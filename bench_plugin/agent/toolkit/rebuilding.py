@@ -66,41 +66,46 @@ class Layers:
     def integers(self, name: str, output: int, scale: float, zero: int) -> str:
         """The real values of a tensor that the artefact has in integers."""
         if name not in self._real:
-            self.given[name] = RebuiltTensor(name, output)
             wide = self.node("Cast", [name], to=DOUBLE)
             centred = self.node("Sub", [wide, self.constant(zero)]) if zero else wide
             self._real[name] = self.node("Mul", [centred, self.constant(scale)])
+            self.given[name] = RebuiltTensor(name, output, self._real[name])
         return self._real[name]
 
     def on_grid(self, name: str, output: int, scale: float, zero: int) -> str:
         """The real values of a tensor of integers that the artefact gives in floating point, off by its rounding."""
-        self.given[name] = RebuiltTensor(name, output)
         wide = self.node("Cast", [name], to=DOUBLE)
         whole = self.node("Round", [self.node("Div", [wide, self.constant(scale)])])
-        return self.node("Mul", [whole, self.constant(scale)])
+        real = self.node("Mul", [whole, self.constant(scale)])
+        self.given[name] = RebuiltTensor(name, output, real)
+        return real
 
     def floats(self, name: str, output: int) -> str:
         """A tensor that the artefact has in floating point, or in integers that are not scaled."""
         if name not in self._real:
-            self.given[name] = RebuiltTensor(name, output)
             self._real[name] = self.node("Cast", [name], to=DOUBLE)
+            self.given[name] = RebuiltTensor(name, output, self._real[name])
         return self._real[name]
 
     def made_integers(
-        self, value: str, output: int, layer: str, scale: float, zero: int, limits: Sequence[int], exception: str = ""
-    ) -> None:
-        """A result in integers between two ``limits``; the real ``value`` is what is rounded to them."""
+        self, value: str, output: int, layer: str, scale: float, zero: int, limits: Sequence[int],
+        exception: str = "", *, calibrated: bool = False,
+    ) -> None:  # fmt: skip
+        """A result in integers between two ``limits``; the real ``value`` is what is rounded to them.
+
+        It is ``calibrated`` where its range is that of the values that the calibration inputs give.
+        """
         low, high = limits
         steps = self.node("Div", [value, self.constant(scale)])
         moved = self.node("Add", [steps, self.constant(zero)]) if zero else steps
         made = self.node("Clip", [moved, self.constant(low), self.constant(high)])
         real = [(limit - zero) * scale for limit in (low, high)]
-        self.results.append(RebuiltTensor(made, output, layer, False, exception, scale, zero, real[0], real[1]))
+        self.results.append(RebuiltTensor(made, output, value, layer, False, exception, scale, zero, *real, calibrated))
 
     def made_floats(self, value: str, output: int, layer: str, dynamic: bool = False) -> None:
         """A result in floating point; ``dynamic`` where the layer rounds its inputs as it runs."""
         made = self.node("Identity", [value])
-        self.results.append(RebuiltTensor(made, output, layer, dynamic))
+        self.results.append(RebuiltTensor(made, output, value, layer, dynamic))
 
     def rounded(self, value: str, axes: Sequence[int], limits: Sequence[int], away: bool, symmetric: bool) -> str:
         """A value as it is after its rounding to integers whose scale is that of the values over ``axes``.

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers
-from bench_plugin.compare.converted import compare_constants
+from bench_plugin.compare.converted import compare_constants, compare_ranges
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
 from bench_plugin.domain.outcome import Failure, Unverified
@@ -65,6 +65,8 @@ def _quantised_by_tool(
     if kernels.status == MISMATCH:
         return kernels
     converter = _converter(run, rebuilt, matched)
+    if converter.status == AGREE and matched is not None and said["results"]:
+        converter = _ranges(run, models, found, rebuilt, matched, converter)
     numbers = {**kernels.numbers, **converter.numbers}
     if converter.status == MISMATCH:
         return replace(converter, numbers=numbers)
@@ -94,6 +96,35 @@ def _converter(run: CellRun, rebuilt: Done, matched: Done | None) -> Comparison:
     if missing:
         run.log.flag(f"{missing} of {len(constants)} quantised constants have no counterpart in the file")
     return comparison
+
+
+def _ranges(
+    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, constants: Comparison
+) -> Comparison:
+    """The verdict on the ranges of activations: those that the calibration gives with the constants of the file."""
+    if not models.compile_tasks.quantises(run.cell) or not _complete(constants):
+        return constants
+    calibration = models.calibration(run, found.subject)
+    task = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, calibration)
+    if task is None or layer_tasks.few(found.subject.inputs).parts.get("first"):
+        run.log.flag("ranges of activations were not compared with the calibration")
+        return constants
+    made = run.obtain("layers", task)
+    inputs = layer_tasks.calibrated(rebuilt, calibration)
+    exact = made if made.failure else run.obtain(
+        "evaluate", layer_tasks.unrounded(run.tasks, run.model, made, inputs)
+    )  # fmt: skip
+    if exact.failure:
+        run.log.flag(f"ranges of activations were not compared with the calibration: {exact.failure.message}")
+        return constants
+    names = made.meta["assemble"]["layers"]
+    measured = {
+        name: (float(values.min()), float(values.max()))
+        for name, values in zip(names, numbered(exact.arrays).values(), strict=True)
+    }
+    results = [row for row in rebuilt.meta["rebuild"]["results"] if row.get("calibrated")]
+    ranges = compare_ranges(results, measured, table=run.judge.table)
+    return replace(ranges, numbers={**constants.numbers, **ranges.numbers})
 
 
 def _complete(converter: Comparison) -> bool:

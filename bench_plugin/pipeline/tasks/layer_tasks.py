@@ -9,7 +9,7 @@ from typing import Any
 
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.inventory.models import Model
-from bench_plugin.pipeline.array_sets import ArraySet, identified
+from bench_plugin.pipeline.array_sets import ArraySet, identified, renamed
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
 from bench_plugin.pipeline.tasks.model_tasks import Tasks
 from bench_plugin.pipeline.tasks.subjects import Arrays, InputSet
@@ -31,7 +31,7 @@ def few(inputs: InputSet) -> InputSet:
         lambda: {name: values[:FEW] for name, values in own().items()},
         lambda: {name: f"{digest} first {FEW}" for name, digest in own.digests().items()},
     )
-    return InputSet(cut, {**apart.parts, "samples": FEW}, batched=False)
+    return InputSet(cut, {**apart.parts, "first": FEW}, batched=False)
 
 
 def assembled(tasks: Tasks, model: Model, rebuilt: Done) -> Task:
@@ -48,6 +48,44 @@ def assembled(tasks: Tasks, model: Model, rebuilt: Done) -> Task:
 
     call = CallSpec("assemble", meta, identified(("assemble", rebuilt.content), constants))
     return Task(Stage.BUILD, "onnx_layers", (call,), {"rebuilt": rebuilt.key}, tasks.limits(model, "onnx_layers"))
+
+
+def joined(tasks: Tasks, model: Model, rebuilt: Done, matched: Done, inputs: InputSet) -> Task | None:
+    """The file ``unrounded.onnx`` of the layers that were read back as one whole, not quantised.
+
+    Its constants are those of the model's file, its outputs the real values of the results that are calibrated. None
+    where it is not whole: a tensor that is given is neither the input nor a result.
+    """
+    said = rebuilt.meta["rebuild"]
+    made = {row["output"]: row["real"] for row in said["results"]}
+    names = {row["real"]: made[row["output"]] for row in said["given"] if row["output"] in made}
+    free = [row["name"] for row in said["given"] if row["output"] not in made]
+    wanted = [row["real"] for row in said["results"] if row.get("calibrated")]
+    if len(free) != 1 or len(inputs.arrays()) != 1 or not wanted:
+        return None
+
+    def constants() -> Arrays:
+        own = {name.partition(":")[2]: x for name, x in rebuilt.arrays.items() if name.startswith("const:")}
+        own |= {name.partition(":")[2]: x for name, x in matched.arrays.items() if name.startswith("file:")}
+        return {f"fix:{name}": values for name, values in own.items()}
+
+    nodes = [{**row, "inputs": [names.get(name, name) for name in row["inputs"]]} for row in said["nodes"]]
+    call = CallSpec(
+        "assemble", {"nodes": nodes, "given": free, "results": list(dict.fromkeys(wanted))},
+        identified(("joined", rebuilt.content, matched.content), constants),
+    )  # fmt: skip
+    parts = {"rebuilt": rebuilt.key, "matched": matched.key}
+    return Task(Stage.BUILD, "onnx_layers", (call,), parts, tasks.limits(model, "onnx_layers"))
+
+
+def calibrated(rebuilt: Done, calibration: InputSet) -> InputSet:
+    """The calibration inputs as those of the layers as one whole."""
+    said = rebuilt.meta["rebuild"]
+    made = {row["output"] for row in said["results"]}
+    [free] = [row["name"] for row in said["given"] if row["output"] not in made]
+    apart = calibration.one_by_one()
+    arrays = renamed(apart.arrays, lambda found: {f"in:{free}": values for values in found.values()})
+    return InputSet(arrays, {**apart.parts, "input": free}, batched=False)
 
 
 def exposed_inputs(rebuilt: Done, exposed: Done) -> InputSet:
