@@ -47,16 +47,19 @@ class Adapter:
         call.stage("build")
         onnx = importlib.import_module("onnx")
         helper = onnx.helper
-        nodes = [
-            helper.make_node(row["operator"], row["inputs"], row["outputs"], **row.get("attributes", {}))
-            for row in call.nodes
-        ]
+        needed = set(call.results)
+        nodes: list[Any] = []
+        for row in reversed(call.nodes):
+            if needed.intersection(row["outputs"]):
+                needed.update(row["inputs"])
+                attributes = row.get("attributes", {})
+                nodes.insert(0, helper.make_node(row["operator"], row["inputs"], row["outputs"], **attributes))
         graph = helper.make_graph(
             nodes,
             "layers",
-            [helper.make_tensor_value_info(name, DOUBLE, None) for name in call.given],
+            [helper.make_tensor_value_info(name, DOUBLE, None) for name in call.given if name in needed],
             [helper.make_tensor_value_info(name, DOUBLE, None) for name in call.results],
-            [onnx.numpy_helper.from_array(values, name) for name, values in call.fixed.items()],
+            [onnx.numpy_helper.from_array(values, name) for name, values in call.fixed.items() if name in needed],
         )
         path = call.path("unrounded.onnx")
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR), path)
