@@ -99,8 +99,11 @@ class Layers:
         steps = self.node("Div", [value, self.constant(scale)])
         moved = self.node("Add", [steps, self.constant(zero)]) if zero else steps
         made = self.node("Clip", [moved, self.constant(low), self.constant(high)])
-        real = [(limit - zero) * scale for limit in (low, high)]
-        self.results.append(RebuiltTensor(made, output, value, layer, False, exception, scale, zero, *real, calibrated))
+        row = RebuiltTensor(
+            made, output, value, layer, exception=exception, scale=scale, zero=zero, low=(low - zero) * scale,
+            high=(high - zero) * scale, calibrated=calibrated,
+        )  # fmt: skip
+        self.results.append(row)
 
     def made_floats(self, value: str, output: int, layer: str, dynamic: bool = False) -> None:
         """A result in floating point; ``dynamic`` where the layer rounds its inputs as it runs."""
