@@ -70,12 +70,12 @@ class Adapter:
                     ((one, (0,)) for one in candidates if one.name in said and one.values.any()), None
                 )
                 if found is None and tensors.get(call.weights[name]):
-                    rows.append({"name": name, "tensor": "no bias", "folded": False, "steps": 0.0})
+                    rows.append({"name": name, "tensor": "no bias", "found": False, "folded": False, "steps": 0.0})
                     continue
             else:
                 found = _nearest(values, candidates)
             if found is None:
-                rows.append({"name": name, "tensor": "", "folded": False, "steps": 0.0})
+                rows.append({"name": name, "tensor": "", "found": False, "folded": False, "steps": 0.0})
                 continue
             candidate, order = found
             written = _placed(candidate.values, order, values.shape)
@@ -84,7 +84,7 @@ class Adapter:
             steps = max(0.0, float(off.max(initial=0.0)))
             folded = candidate.factor is not None
             tensors[name] = candidate.name
-            rows.append({"name": name, "tensor": candidate.name, "folded": folded, "steps": steps})
+            rows.append({"name": name, "tensor": candidate.name, "found": True, "folded": folded, "steps": steps})
             arrays[f"file:{name}"] = from_numpy(written)
             replaced[candidate.name] = _back(values, candidate, order)
         _replace(onnx, model.graph, replaced)

@@ -192,7 +192,7 @@ class Reader:
         return self.layers.floats(name, self.numbers[index])
 
     def along(self, index: int) -> tuple[Any, Any]:
-        """Scales and zero points of a tensor, shaped to broadcast over it."""
+        """Scales and zero points of a tensor, shaped to broadcast over it. Raises Unread for one without."""
         said = self.file.quantisation(index)
         if said is None:
             raise tflite_operators.Unread("a constant of integers without a scale")

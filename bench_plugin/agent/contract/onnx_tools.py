@@ -149,7 +149,7 @@ class MatchCall(Call):
 
     @property
     def fixed(self) -> Arrays:
-        """Values and steps by name."""
+        """Values and steps [...] by name."""
         return self._given(FIXED)
 
 

@@ -338,11 +338,11 @@ class RebuildReply(AnyReply):
     unread: the operators that could not be read back, with the reason.
     """
 
-    nodes: Tuple[RebuiltNode, ...] = ()
-    given: Tuple[RebuiltTensor, ...] = ()
-    results: Tuple[RebuiltTensor, ...] = ()
-    constants: Tuple[RebuiltConstant, ...] = ()
-    unread: Tuple[str, ...] = ()
+    nodes: Tuple[RebuiltNode, ...]
+    given: Tuple[RebuiltTensor, ...]
+    results: Tuple[RebuiltTensor, ...]
+    constants: Tuple[RebuiltConstant, ...]
+    unread: Tuple[str, ...]
 
     def check(self, arrays: Collection[str], files: Collection[str], where: str) -> None:
         """Check that quantised constants have values and steps. Raises Malformed."""
@@ -368,12 +368,14 @@ class MatchedConstant(Record):
 
     name: its name among those that were read back.
     tensor: the name in the file; empty where none is like it.
+    found: whether the file has values to compare with; a bias that both lack has none.
     folded: whether the file's BatchNormalization was multiplied into it.
     steps: the largest distance from the file's values, in steps; what float32 cannot hold is not counted.
     """
 
     name: str
     tensor: str
+    found: bool
     folded: bool
     steps: float
 
@@ -388,6 +390,15 @@ class MatchReply(AnyReply):
     FILES = ("rebuilt.onnx",)
 
     matches: Tuple[MatchedConstant, ...]
+
+    def check(self, arrays: Collection[str], files: Collection[str], where: str) -> None:
+        """Check that every constant that was found has the file's values. Raises Malformed."""
+        super().check(arrays, files, where)
+        for row in self.matches:
+            if row.found and "file:" + row.name not in arrays:
+                raise Malformed(
+                    "%s: array %r is missing; the reply has %s" % (where, "file:" + row.name, _named(arrays))
+                )
 
 
 REPLIES: Dict[str, Type[AnyReply]] = {  # by operation
