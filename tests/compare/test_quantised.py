@@ -175,6 +175,8 @@ def test_what_a_converter_wrote_is_within_half_a_step(weight: float, bias: float
     matches = [{"name": "w", "tensor": "conv.w", "steps": weight}, {"name": "b", "tensor": "conv.b", "steps": bias}]
     found = compare_constants(CONSTANTS, matches)
     assert found.status == status and found.numbers["converter"]["compared"] == 2
+    if weight == weight:
+        assert found.numbers["converter"]["worst_steps"] == max(weight, bias)
     if status == MISMATCH:
         assert "CONV_2D" in found.reason and "conv." in found.reason and found.reason.startswith("converter: ")
 
