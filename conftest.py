@@ -12,7 +12,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip, visibly, what is marked as nightly."""
-    if not config.getoption("--nightly"):
+    if not config.getoption("--nightly", False):  # unknown where pytest finds this file only while it collects
         for item in items:
             if item.get_closest_marker("nightly"):
                 item.add_marker(pytest.mark.skip(reason="takes minutes and gigabytes: pass --nightly"))

@@ -29,6 +29,11 @@ def add_options(parser: pytest.Parser) -> None:
         "--bench-onnx", dest="bench_onnx", action="append", default=[], metavar="FILE.onnx",
         help="a plain ONNX file: check it, run it, import it into every framework, compare; may be repeated",
     )  # fmt: skip
+    group.addoption(
+        "--bench-inputs", dest="bench_inputs", action="append", default=[], metavar="FILE.npz",
+        help="inputs for the file of --bench-onnx instead of generated ones: arrays by the names of its inputs, one "
+        "sample, or N samples with N as a first dimension; repeated, the n-th is for the n-th --bench-onnx",
+    )  # fmt: skip
     # The old spelling of --bench-onnx, one letter away from --bench-models; rows of earlier runs name it.
     group.addoption("--bench-model", dest="bench_onnx", action="append", help=argparse.SUPPRESS)
     group.addoption(
@@ -169,7 +174,11 @@ def _selection(config: pytest.Config, said: Any) -> Any:
     for path in files:
         if not path.is_file():
             raise UsageError(f"--bench-onnx: there is no file {path}")
-    return replace(said, profile=option.bench_profile or said.profile, onnx_files=files, **chosen)
+    inputs = tuple(_path(config, "--bench-inputs", name) for name in option.bench_inputs)
+    if len(inputs) > len(files):
+        raise UsageError(f"--bench-inputs: {inputs[len(files)]} has no --bench-onnx FILE.onnx that it is for")
+    profile = option.bench_profile or said.profile
+    return replace(said, profile=profile, onnx_files=files, onnx_inputs=inputs, **chosen)
 
 
 def _values(option: Any, axis: Axis) -> tuple[Any, ...]:

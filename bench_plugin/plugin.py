@@ -64,7 +64,15 @@ class BenchCell:
 
 
 def _nodeid(item: pytest.Item, root: Path) -> str:
-    """The node id of a test relative to the project's folder ``root``, from where its cell is repeated."""
+    """The node id of a test relative to the project's folder ``root``, from where its cell is repeated.
+
+    A test of the package's own suites has the same one wherever the package is installed.
+    """
+    from bench_plugin.domain.paths import suite_name
+
+    name = suite_name(item.path)
+    if name and not (root / name).exists():
+        return "::".join((name, *item.nodeid.split("::")[1:]))
     if root == item.config.rootpath or not item.path.is_relative_to(root):
         return item.nodeid
     _, separator, test = item.nodeid.partition("::")
@@ -127,6 +135,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.option.pyargs:
+        from bench_plugin.domain.paths import suite_argument
+
+        config.args[:] = [suite_argument(argument) for argument in config.args]
     imports = PlainImports()
     imports.install()
     config.add_cleanup(imports.remove)
@@ -231,6 +243,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 _noter(config)(f"{nodeid}: no cell in this selection: {why}")
         else:
             config.stash.setdefault(WRONG, []).append(_nothing_selected(empty))
+    if RUN in config.stash and not config.stash.get(WRONG, []):
+        for model, why in config.stash[RUN].without_cell().items():
+            _noter(config)(f"model {model} has no cell: {why}")
     if config.stash.get(WRONG, []) and hasattr(config, "workerinput"):
         items.clear()  # a worker reports the error to its controller, and has nothing to run
 

@@ -19,7 +19,7 @@ from bench_plugin.report.entries import header_of
 from bench_plugin.report.formats.terminal import lines
 from bench_plugin.report.pages.page import Page
 from bench_plugin.report.pages.registry import build_pages, drop_stale
-from bench_plugin.report.summary import known_failures, totals_table
+from bench_plugin.report.summary import known_failures, totals_table, unverified_kinds
 from bench_plugin.session.session import Run
 
 PLAIN_SECONDS = 10.0  # between two lines of a log
@@ -223,6 +223,8 @@ def _write_counts(terminal: Any, run: Run, pages: Sequence[Page]) -> None:
     )
     if known := known_failures(pages):
         terminal.write_line(f"known failures: {known} (-rx lists them)")
+    if unverified := unverified_kinds(pages):
+        terminal.write_line(unverified)
 
 
 def repeats_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:

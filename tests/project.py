@@ -155,9 +155,9 @@ class Project:
             command, cwd=self.folder, env=self.environment, text=True, capture_output=True, timeout=120
         )
 
-    def rows(self) -> list[dict[str, Any]]:
-        """The rows of the last run."""
-        path = self.folder / "reports/results.jsonl"
+    def rows(self, file: str = "reports/results.jsonl") -> list[dict[str, Any]]:
+        """The rows of the last run that wrote them to this file."""
+        path = self.folder / file
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 

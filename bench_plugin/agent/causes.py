@@ -63,7 +63,7 @@ def environment_of(text: str) -> str:
 
 def out_of_memory(error: BaseException) -> bool:
     """Whether the exception, or one that it comes from, is an allocation that was refused."""
-    return any(isinstance(one, MemoryError) or _row(RESOURCES, _text(one)) == "memory" for one in _chain(error))
+    return any(isinstance(one, MemoryError) or _row(RESOURCES, text_of(one)) == "memory" for one in chain(error))
 
 
 def cause_of(error: BaseException, declared: Iterable[Mapping[str, str]]) -> str:
@@ -71,23 +71,23 @@ def cause_of(error: BaseException, declared: Iterable[Mapping[str, str]]) -> str
 
     Unsupported, InvalidModel and VersionSkew are the tool's, unless they speak of the environment.
     """
-    chain = list(_chain(error))
-    if any(environment_of(_text(one)) for one in chain):
+    found = list(chain(error))
+    if any(environment_of(text_of(one)) for one in found):
         return ENVIRONMENT
     if isinstance(error, SAID):  # a tool may say by the absence of a module that it lacks an operator
-        outside = any(isinstance(one, (OSError, MemoryError)) for one in chain)
+        outside = any(isinstance(one, (OSError, MemoryError)) for one in found)
         return ENVIRONMENT if outside else TOOL
-    if any(isinstance(one, OUTSIDE) for one in chain):
+    if any(isinstance(one, OUTSIDE) for one in found):
         return ENVIRONMENT
     rows = list(declared)
-    return TOOL if any(_declares(row, one) for row in rows for one in chain) else UNKNOWN
+    return TOOL if any(_declares(row, one) for row in rows for one in found) else UNKNOWN
 
 
 def _row(table: Mapping[str, Pattern[str]], text: str) -> str:
     return next((name for name, pattern in table.items() if pattern.search(text)), "")
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def chain(error: BaseException) -> Iterator[BaseException]:
     """The exception and those that it was raised from, each once; not those that were only handled before."""
     seen: List[BaseException] = []
     one: Optional[BaseException] = error
@@ -97,10 +97,11 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         one = one.__cause__
 
 
-def _text(error: BaseException) -> str:
+def text_of(error: BaseException) -> str:
+    """The text of an exception; empty where it cannot say what it is."""
     try:
         return str(error)
-    except Exception:  # an exception that cannot say what it is
+    except Exception:  # whatever its __str__ raises
         return ""
 
 
@@ -111,7 +112,7 @@ def _declares(row: Mapping[str, str], error: BaseException) -> bool:
         return False
     if row.get("package") and not _from_package(row["package"], error):
         return False
-    return re.search(row.get("pattern", ""), _text(error)) is not None
+    return re.search(row.get("pattern", ""), text_of(error)) is not None
 
 
 def _from_package(package: str, error: BaseException) -> bool:
@@ -127,3 +128,19 @@ def _from_package(package: str, error: BaseException) -> bool:
         below = [] if name.startswith(OURS) else [*below, name]
         trace = trace.tb_next
     return any(name == package or name.startswith(package + ".") for name in modules + below)
+
+
+# What tools write around the cause: places in MLIR, a layer of Keras, and a function of C++ with its signature.
+MLIR = re.compile(r"^.*?error: loc\(.*\): (?=')")
+LAYER = re.compile(r"^Exception encountered when calling layer .*\(type (\w+)\)\.\s+(\S.*)")
+NATIVE = re.compile(r"/\S+:\d+ [^(\n]*\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)(?: const)? ")
+
+
+def told(text: str) -> str:
+    """A message with what is wrong in its first line; where a tool wrote more around it, that comes behind it."""
+    first, _, _ = text.partition("\n")
+    layer = LAYER.match(text)
+    if layer:
+        return "%s (in a layer of type %s)\n%s" % (layer.group(2), layer.group(1), text)
+    useful = NATIVE.sub("", MLIR.sub("", first))
+    return text if useful == first else "%s\n%s" % (useful, text)

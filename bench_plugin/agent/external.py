@@ -61,6 +61,18 @@ def artefact(path: str, folder: str) -> Dict[str, str]:
     return files
 
 
+def copied(path: str, folder: str) -> str:
+    """A copy of the file in ``folder``, for a tool that writes to it or beside it, with its external files beside it.
+
+    Returns its path. Raises as :func:`locations` does, and OSError for an external file that is not there.
+    """
+    for location in locations(path):
+        target = os.path.join(folder, location)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copyfile(os.path.join(os.path.dirname(path), location), target)
+    return str(shutil.copyfile(path, os.path.join(folder, MODEL)))
+
+
 def placed(files: Mapping[str, str], folder: str) -> str:
     """The path of ``model.onnx`` with its external files beside it; they are put below ``folder`` where needed."""
     beside = {name[len(PREFIX) :]: path for name, path in files.items() if name.startswith(PREFIX)}

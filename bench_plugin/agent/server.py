@@ -10,7 +10,7 @@ import sys
 import traceback
 from typing import Any, Dict, List, Optional, Type
 
-from bench_plugin.agent import causes, modules, wire
+from bench_plugin.agent import causes, modules, refusals, wire
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported, VersionSkew, symptom_of, type_names
 from bench_plugin.agent.channel import Channel, Closed
 from bench_plugin.agent.contract import OPERATIONS, Call, Malformed, Place, record_of
@@ -22,6 +22,7 @@ MESSAGE_CHARACTERS = 4096
 DETAIL_CHARACTERS = 64 * 1024
 NAME_CHARACTERS = 200  # of a stage, or of the class of an exception
 MOST_TYPES = 32
+TOOLS = ("framework", "compiler", "runtime")  # the kinds of adapters whose tools are under test
 
 
 class Loaded:
@@ -206,7 +207,7 @@ def _message(error: BaseException) -> str:
         seen.add(id(error))
         error = error.__cause__
     text = ANSI.sub("", _text(error)).strip()
-    return text or type(error).__name__
+    return causes.told(text) or type(error).__name__
 
 
 def _text(error: BaseException) -> str:
@@ -239,7 +240,10 @@ def bounded(text: str, most: int) -> str:
 
 
 def _raising(loaded: Loaded, operation: str, call: Call) -> Reply:
-    """Call the adapter; an exception that its declaration names as "not implemented" becomes Unsupported."""
+    """Call the adapter; an exception that says "not implemented" becomes Unsupported.
+
+    Which ones do is said by refusals.py for the tools of all adapters, and by the declaration for those of its own.
+    """
     try:
         reply = getattr(loaded.instance, operation)(call)
     except Exception as error:
@@ -248,6 +252,8 @@ def _raising(loaded: Loaded, operation: str, call: Call) -> Reply:
             where = row.get("operation", operation) == operation
             if named and where and re.search(row.get("pattern", ""), _text(error)):
                 raise Unsupported(_text(error)) from error
+        if loaded.declaration.get("kind") in TOOLS and refusals.refuses(error):
+            raise Unsupported(_message(error)) from error
         raise
     if not isinstance(reply, Reply):
         raise Refused("%s returned %s, not a Reply" % (operation, type(reply).__name__))

@@ -1,11 +1,10 @@
-"""``bench expect check | update``: known failures that are stale, and rows for those that are new."""
+"""``bench expect check | update``: known failures that are stale or too broad, and rows for those that are new."""
 
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,35 +13,45 @@ from bench_plugin.cli.shared.arguments import Actions, add_json, add_results
 from bench_plugin.cli.shared.output import note, print_json, shown
 from bench_plugin.domain.cell import Check
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.domain.outcome import Outcome, Status
+from bench_plugin.domain.outcome import Outcome
 from bench_plugin.domain.settings import Selection, Settings, settings_here
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix
-from bench_plugin.results.expectations import Expectation, Expectations
+from bench_plugin.results.expectations import NOT_ANALYSED, Expectation, Expectations
 from bench_plugin.results.known_operators import pinned, updated, write
 from bench_plugin.results.new_failures import NewFailure, by_kind, with_reasons
+from bench_plugin.results.review import Review, Seen, reviewed
+from bench_plugin.results.row_toml import drop, rewrite, sign
 from bench_plugin.results.rows import outcome_of, read_rows
 
-HELP = "check known failures for stale rows, or update them from a results file"
-HEADER = re.compile(r"^\s*\[\[expectation\]\]", re.MULTILINE)
+HELP = "check known failures for stale and too broad rows, or update them from a results file"
 FOLDER = Path("suites/expectations")
 
 
-@dataclass(frozen=True)
-class Reviewed:
-    """What a results file says of the rows: which passed, which cover passes and failures, and what has no row."""
+@dataclass
+class Edited:
+    """The rows that an update changed in their files, and sentences on those that a person must change."""
 
-    passed: tuple[Expectation, ...]
-    mixed: tuple[Expectation, ...]
-    new: tuple[NewFailure, ...]
+    signed: list[Expectation] = field(default_factory=list)
+    changed: list[Expectation] = field(default_factory=list)
+    dropped: list[Expectation] = field(default_factory=list)
+    by_hand: list[str] = field(default_factory=list)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The actions check and update."""
     actions = Actions(parser)
-    check = actions.add("check", _check, "list rows that match no cell, or that hold for no committed lock")
+    check = actions.add(
+        "check", _check, "list rows that match no cell, that hold for no committed lock, or that are too broad"
+    )
+    check.add_argument(
+        "--results", type=Path, metavar="FILE", help="also list rows that cover more than one failure of this run"
+    )
     add_json(check)
-    update = actions.add("update", _update, "drop rows whose cells passed, and add rows for failures that have none")
+    update = actions.add(
+        "update", _update,
+        "drop rows whose cells passed, write signatures, and add rows for failures that have none",
+    )  # fmt: skip
     add_results(update, "the run to learn from")
     update.add_argument(
         "--reason", action="append", default=[], metavar="[KEY=]TEXT",
@@ -67,67 +76,109 @@ def _check(args: argparse.Namespace, settings: Settings, workspace: Workspace) -
     matrix = Matrix(workspace.models, workspace.catalog, list(workspace.targets), Selection(), planners(workspace))
     cells = [cell.axes() for cell in matrix.complete()]
     stale = expectations.stale(cells, workspace.locked_versions())
-    operators = expectations.operators.count()
+    broad = reviewed(expectations, _cells(args.results)).too_broad if args.results else []
+    rows, operators = expectations.rows, expectations.operators.all()
+    unsigned = [sum(row.unsigned for row in some) for some in (rows, operators)]
+    unknown = [sum(row.reason == NOT_ANALYSED for row in some) for some in (rows, operators)]
+    code = 1 if stale or broad else 0
     if args.json:
-        print_json({"rows": len(expectations.rows), "operator_rows": operators, "stale": stale})
-        return 1 if stale else 0
-    for line in stale:
+        print_json({
+            "rows": len(rows), "operator_rows": len(operators), "stale": stale, "too_broad": broad,
+            "without_signature": sum(unsigned), "not_analysed": sum(unknown),
+        })  # fmt: skip
+        return code
+    for line in [*stale, *broad]:
         print(line)
-    print(f"{len(expectations.rows)} rows and {operators} of operator cases, {len(stale)} stale")
-    return 1 if stale else 0
+    said = f"{len(stale)} stale" + (f", {len(broad)} too broad" if args.results else "")
+    print(f"{len(rows)} rows and {len(operators)} of operator cases, {said}")
+    print(f"without a signature: {unsigned[0]} and {unsigned[1]}; {NOT_ANALYSED}: {unknown[0]} and {unknown[1]}")
+    return code
+
+
+def _cells(results: Path) -> list[Mapping[str, Any]]:
+    return [row for row in read_rows(results).rows if row["kind"] == "cell"]
 
 
 def _update(args: argparse.Namespace, settings: Settings, workspace: Workspace) -> int:
     file = _file_to_write(args.file, settings, workspace)
     expectations = Expectations.load(workspace.expectation_folders)
-    cells = [row for row in read_rows(args.results or settings.results).rows if row["kind"] == "cell"]
-    reviewed = _reviewed(expectations, [row for row in cells if row["check"] != Check.OPERATOR])
-    explained, rest = with_reasons(reviewed.new, args.reason)  # a reason that is refused must leave every file alone
+    cells = _cells(args.results or settings.results)
+    review = reviewed(expectations, [row for row in cells if row["check"] != Check.OPERATOR])
+    explained, rest = with_reasons(review.new, args.reason)  # a reason that is refused must leave every file alone
     operators = _update_operators(workspace, expectations, file.parent, cells)
-    for expectation in sorted(reviewed.passed, key=lambda one: (one.path, one.number), reverse=True):
-        _drop(expectation)
+    edited = _edited(review.rows, [settings.root, *settings.expectations, file.parent])
     if explained:
         _append(file, [one.row_text(reason) for one, reason in explained], args.link)
     if args.json:
         print_json({
-            "file": file, "added": [one.key for one, _ in explained], "dropped": [one.where for one in reviewed.passed],
-            "mixed": [one.where for one in reviewed.mixed], "without_reason": _plain(rest), "operators": operators,
+            "file": file, "added": [one.key for one, _ in explained], "dropped": _names(edited.dropped),
+            "signed": _names(edited.signed), "changed": _names(edited.changed),
+            "mixed": _names(one.row for one in review.rows if one.mixed), "too_broad": review.too_broad,
+            "by_hand": edited.by_hand, "without_reason": _plain(rest), "operators": operators,
         })  # fmt: skip
     else:
-        _print(reviewed, operators, rest)
+        _print(review, edited, operators, rest)
         print(f"{len(explained)} rows added to {shown(file)}")
     return 1 if rest else 0
 
 
-def _reviewed(expectations: Expectations, rows: Sequence[Mapping[str, Any]]) -> Reviewed:
-    passed: dict[str, Expectation] = {}
-    failing: dict[str, Expectation] = {}
-    new = []
-    for row in rows:
-        outcome = outcome_of(row)
-        found = expectations.match(row["cell"], outcome.versions, outcome.numbers.get("signature"))
-        if found is None:
-            new += [NewFailure(row["key"], row["cell"], outcome)] if outcome.failed else []
-        elif outcome.status is Status.SUPPORTED:
-            passed[f"{found.path}:{found.number}"] = found
-        else:
-            failing[f"{found.path}:{found.number}"] = found
-    mixed = tuple(one for place, one in passed.items() if place in failing)
-    return Reviewed(tuple(one for place, one in passed.items() if place not in failing), mixed, tuple(new))
+def _edited(seen: Sequence[Seen], own: Sequence[Path]) -> Edited:
+    """Change the rows in files below the folders ``own`` as the results say; those that cannot be are left alone.
+
+    Rows are removed last, and from the end of each file, because their numbers name them.
+    """
+    edited = Edited()
+    for one in sorted(seen, key=lambda one: (one.row.path, one.row.number), reverse=True):
+        changed, missing = one.changed, one.missing
+        if not (one.gone or changed or missing):
+            continue
+        if not any(one.row.path.resolve().is_relative_to(folder.resolve()) for folder in own):
+            edited.by_hand.append(f"{one.row.where}: belongs to no folder of this project and is left alone")
+            continue
+        try:
+            if one.gone:
+                drop(one.row)
+                edited.dropped.append(one.row)
+            elif changed is not None:
+                rewrite(one.row, changed)
+                edited.changed.append(one.row)
+            else:
+                sign(one.row, missing)
+                edited.signed.append(one.row)
+        except UsageError as error:
+            edited.by_hand.append(str(error))
+    return edited
 
 
-def _print(reviewed: Reviewed, operators: Sequence[Mapping[str, Any]], rest: Sequence[NewFailure]) -> None:
-    for row in operators:
+def _names(rows: Iterable[Expectation]) -> list[str]:
+    return [row.where for row in rows]
+
+
+def _print(
+    review: Review, edited: Edited, operators: Sequence[Mapping[str, Any]], rest: Sequence[NewFailure]
+) -> None:  # fmt: skip
+    for one in operators:
+        gone = ", ".join(f"{count} {status}" for status, count in one["dropped"].items())
         print(
-            f"{shown(row['file'])}: {row['cases']} cases, {row['written']} written anew, "
-            f"{row['dropped']} dropped, they passed"
+            f"{shown(one['file'])}: {one['cases']} cases, {one['added']} added, {one['changed']} fail otherwise than "
+            f"before, {one['signed']} signed anew, {sum(one['dropped'].values())} dropped"
+            f"{f' ({gone})' if gone else ''}, {one['not_analysed']} {NOT_ANALYSED}"
         )
-    for expectation in reviewed.mixed:
-        print(f"{expectation.where}: covers cells that passed and cells that failed; narrow it by hand")
-    for expectation in reviewed.passed:
-        print(f"{expectation.where}: dropped, its cells passed")
-    for one in rest:
-        print(f"\n# key {one.key}\n{one.row_text('')}")
+    mixed = [one.row for one in review.rows if one.mixed]
+    otherwise = [one.row for one in review.rows if one.otherwise]
+    for rows, said in (
+        (mixed, "covers cells that passed and cells that did not; narrow it by hand"),
+        (otherwise, "its cells fail otherwise than it says; correct it by hand"),
+        (edited.signed, "its signature was written"),
+        (edited.changed, f"its cells fail otherwise now: written anew, {NOT_ANALYSED}"),
+        (edited.dropped, "dropped, its cells passed"),
+    ):
+        for row in rows:
+            print(f"{row.where}: {said}")
+    for line in [*review.too_broad, *edited.by_hand]:
+        print(line)
+    for failure in rest:
+        print(f"\n# key {failure.key}\n{failure.row_text('')}")
     if rest:
         kinds = by_kind(rest)
         note(f"{len(rest)} failures of {len(kinds)} kinds have no row; say why, or write the rows by hand:")
@@ -166,22 +217,14 @@ def _update_operators(
     for compiler, results in found.items():
         distribution = workspace.catalog.compiler(compiler)[0].distribution
         when = pinned(distribution, results[0][1].versions)
-        known, added, dropped = updated(expectations.operators, compiler, when, results)
+        result = updated(expectations.operators, compiler, when, results)
         path = expectations.operators.paths.get(compiler)
-        path = write(path.parent.parent if path else folder, compiler, known)
-        written.append({"file": path, "cases": len(known), "written": added, "dropped": dropped})
+        path = write(path.parent.parent if path else folder, compiler, result.known)
+        written.append({
+            "file": path, "cases": len(result.known), "added": result.added, "changed": result.changed,
+            "signed": result.signed, "dropped": dict(result.dropped), "not_analysed": result.not_analysed,
+        })  # fmt: skip
     return written
-
-
-def _drop(expectation: Expectation) -> None:
-    text = expectation.path.read_text("utf-8")
-    starts = [match.start() for match in HEADER.finditer(text)]
-    if expectation.number > len(starts):
-        raise UsageError(
-            f"{expectation.path}: rows are not written as [[expectation]]; drop row {expectation.number} by hand"
-        )
-    end = starts[expectation.number] if expectation.number < len(starts) else len(text)
-    expectation.path.write_text(text[: starts[expectation.number - 1]] + text[end:], "utf-8")
 
 
 def _append(path: Path, rows: Sequence[str], link: str) -> None:

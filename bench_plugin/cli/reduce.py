@@ -17,7 +17,6 @@ from bench_plugin.diagnosis.trials import Trials
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Symptom
-from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.domain.settings import Settings, settings_here
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.results.history import find_row
@@ -65,8 +64,6 @@ def run(args: argparse.Namespace) -> int:
     symptom = str(row.get("symptom") or "")
     if row and not symptom:
         raise UsageError(f"{cell.id} is {row.get('status')}: there is no failure to reduce")
-    if symptom == Symptom.MISMATCH and PRECISIONS[cell.precision].quantised:
-        raise UsageError(f"{cell.id}: a mismatch in integers is judged layer by layer; use bench localise")
     trials = Trials(settings, workspace, cell, note, seconds=args.timeout)
     try:
         reducer = Reducer(trials, note, most=args.most, budget=args.budget)

@@ -13,12 +13,11 @@ from bench_plugin.cli.shared.arguments import add_results, completed_by
 from bench_plugin.cli.shared.names import keys
 from bench_plugin.cli.shared.output import print_json
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.domain.paths import PACKAGE
+from bench_plugin.domain.paths import suite_module
 from bench_plugin.domain.settings import settings_here
 from bench_plugin.results.history import find_row
 
 HELP = "run one cell of a results file again, alone"
-DATA = PACKAGE / "data"  # the suites of an installed package
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,12 +63,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _arguments(repro: Sequence[str], root: Path) -> list[str]:
-    """A row's arguments for pytest; a suite of the installed package is named as a module, for it lies outside of the
-    project, whose configuration pytest would not look for beside it.
+    """A row's arguments for pytest; a suite of the package is named as a module where it lies outside of the project,
+    whose configuration pytest would not look for beside it.
     """
     nodeid, *options = repro
     file, separator, test = nodeid.partition("::")
-    if (root / file).is_file() or not (DATA / file).is_file():
-        return [*repro]
-    module = ".".join(Path(file).with_suffix("").parts)
-    return ["--pyargs", f"bench_plugin.data.{module}{separator}{test}", *options]
+    module = "" if (root / file).is_file() else suite_module(file)
+    return ["--pyargs", f"{module}{separator}{test}", *options] if module else [*repro]

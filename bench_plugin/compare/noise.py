@@ -5,6 +5,7 @@ The formulas are those of docs/numbers.md, "Noise" and "The table".
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -30,14 +31,16 @@ class Noise:
 class Tolerance:
     """The largest E and M that agree. Neither has a unit.
 
-    ``ill_conditioned`` is true where k times the noise exceeds the cap, so that a comparison proves nothing.
-    ``unreachable`` is the reason why no run can pass a cap that a user tightened; otherwise it is empty.
+    ``ill_conditioned`` is true where k times the noise exceeds the cap, so that agreement proves nothing; an E beyond
+    ``reach``, which is k times the noise, is wrong all the same. ``unreachable`` is the reason why no run can pass a
+    cap that a user tightened; otherwise it is empty.
     """
 
     E: float
     M: float
     ill_conditioned: bool
     unreachable: str = ""
+    reach: float = math.inf
 
 
 def measure_noise(truth: Array, runs: Iterable[Array]) -> Noise:
@@ -83,4 +86,5 @@ def tolerance(noise: Noise, row: Row, strict: Row | None = None, usual: Row | No
         M=max(2 * row.k * noise.M, 8 * row.floor),
         ill_conditioned=ill_conditioned,
         unreachable=unreachable,
+        reach=row.k * noise.E,
     )

@@ -8,9 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from bench_plugin.compare.strength import Strength, rated
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
+from bench_plugin.domain.outcome import Unverified
+
 Array = np.ndarray[Any, Any]
 
 CONFIDENCE = 0.95
+MOST_DROP = 0.02  # share of 1 by which top-1 may fall, at the lower bound of the paired confidence interval
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,34 @@ class Drop:
     upper: float
     agreement: float
     mcnemar_p: float
+
+
+def judged(scores: Array, expected: Array, labels: Array, classes: int) -> Comparison:
+    """The verdict on ``scores`` [N, classes] of a compiled model, by its task.
+
+    ``expected`` [N, classes] are the scores of the framework's own model on the same inputs, ``labels`` [N] the right
+    classes. It is a mismatch where top-1 fell, with 95 % confidence, by more than MOST_DROP.
+    """
+    if scores.shape != expected.shape:
+        return Comparison(MISMATCH, f"shape {list(scores.shape)}, expected {list(expected.shape)}")
+    if not len(labels):
+        return unverified(Unverified.NO_REFERENCE, "the test set has no input")
+    if not np.isfinite(scores).all():
+        return Comparison(MISMATCH, f"{int((~np.isfinite(scores)).sum())} of {scores.size} scores are NaN or Inf")
+    answers = expected.argmax(axis=1)
+    drop = paired_drop(answers, scores.argmax(axis=1), labels)
+    numbers = {
+        **classification(scores, labels, classes),
+        "reference_accuracy": float((answers == labels).mean()),
+        "drop": {
+            "top1": drop.drop, "lower": drop.lower, "upper": drop.upper, "agreement": drop.agreement,
+            "mcnemar_p": drop.mcnemar_p,
+        },
+    }  # fmt: skip
+    if drop.lower > MOST_DROP:
+        reason = f"top-1 fell by {drop.drop:.1%} (at least {drop.lower:.1%}, McNemar p {drop.mcnemar_p:.1g})"
+        return Comparison(MISMATCH, reason, numbers)
+    return Comparison(AGREE, "", numbers)
 
 
 def classification(scores: Array, labels: Array, classes: int) -> dict[str, Any]:
@@ -54,6 +87,23 @@ def classification(scores: Array, labels: Array, classes: int) -> dict[str, Any]
         "g_mean": float(np.exp(np.log(np.maximum(sensitivity, 1e-300)).mean())) if sensitivity.all() else 0.0,
         "confusion": confusion.tolist(),
     }
+
+
+def strength_of_answers(reference: Array, answers: Array, labels: Array) -> Strength:
+    """Whether the rule on the drop of top-1 would notice a broken classifier; the arguments of :func:`paired_drop`.
+
+    The mutants are one answer to every input and each input with its neighbour's answer. A smaller mistake that costs
+    no accuracy is none by this rule.
+    """
+    faults = {
+        "mean output": np.full_like(answers, np.bincount(answers).argmax()),
+        "rows permuted": np.roll(answers, 1),
+    }
+    rows = {}
+    for name, given in faults.items():
+        lower = paired_drop(reference, given, labels).lower
+        rows[name] = {"killed": lower > MOST_DROP, "ratio": max(lower / MOST_DROP, 0.0)}
+    return rated(rows, exact=False)
 
 
 def paired_drop(reference: Array, answers: Array, labels: Array) -> Drop:

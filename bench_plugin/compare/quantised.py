@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.compare.measures import distance, scale_of
+from bench_plugin.compare.measures import scale_of
 from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
@@ -169,28 +169,6 @@ def killed_in_layer(
     return {"killed": bool(objection), "ratio": row["largest_steps"] / table.quantised_far}
 
 
-def compare_rebuilt(truth: Mapping[str, Array], actual: Mapping[str, Array], *, limit: float, what: str) -> Comparison:
-    """The verdict on a model with quantised weights: every output [N, ...] against the ``truth`` from those weights.
-
-    Outputs are matched by position; each may have an E of at most ``limit``. ``what`` names the truth in the reason.
-    """
-    if len(actual) < len(truth) or not truth:
-        return Comparison(MISMATCH, f"{len(actual)} outputs where {len(truth)} are needed", {})
-    errors = []
-    for (name, expected), found in zip(truth.items(), actual.values(), strict=False):
-        if found.shape != expected.shape:
-            return Comparison(MISMATCH, f"{name}: shape {list(found.shape)}, expected {list(expected.shape)}", {})
-        if expected.dtype.kind == "f" and expected.size:
-            errors.append((distance(found.astype(np.float64), expected, scale_of(expected)).E, name))
-    if not errors:
-        return unverified(Unverified.NO_REFERENCE, "no floating-point output to compare", {})
-    worst, name = max(errors, key=lambda one: (not one[0] <= limit, one[0]))
-    numbers = {"E": worst, "tolerance_E": limit, "needed": worst / limit}
-    if worst <= limit:
-        return Comparison(AGREE, "", numbers)
-    return Comparison(MISMATCH, f"{name}: E {worst:.2e} > {limit:.0e} against {what}", numbers)
-
-
 def compare_by_approximation(
     own: Mapping[str, float | None], actual: Mapping[str, float | None], table: Table = DEFAULTS
 ) -> Comparison:
@@ -218,6 +196,30 @@ def compare_by_approximation(
         return Comparison(AGREE, "", numbers)
     reason = f"{name}: {theirs:.1f} dB, {worst:.1f} dB under our own quantisation of the same model ({ours:.1f} dB)"
     return Comparison(MISMATCH, reason, numbers)
+
+
+def killed_in_steps(
+    truth: Mapping[str, Array], mutant: Mapping[str, Array], scales: Sequence[float | None], table: Table = DEFAULTS
+) -> dict[str, Any] | None:
+    """Whether the rule of :func:`compare_stable` would detect a mutant; None where no output can be measured.
+
+    ``truth`` and ``mutant`` hold [N, ...] and are matched by position with ``scales``, as there. ``killed`` is true
+    where the mutant is detected, ``ratio`` is its largest distance over the permitted one.
+    """
+    worst, killed, judged = 0.0, False, False
+    for expected, found, step in zip(truth.values(), mutant.values(), scales, strict=False):
+        if not expected.size or not np.isfinite(expected).all():
+            continue
+        scale = step if step is not None else table.row("fp32").cap * scale_of(expected).rms
+        if scale == 0:
+            continue
+        judged = True
+        if found.shape != expected.shape or not np.isfinite(found).all():
+            return {"killed": True, "ratio": 1e9}
+        one = steps(found, expected, scale)
+        killed |= one.within < table.quantised_share or one.largest > table.quantised_steps
+        worst = max(worst, one.largest / table.quantised_steps)
+    return {"killed": killed, "ratio": worst} if judged else None
 
 
 def sqnr(actual: Array, truth: Array) -> float | None:

@@ -7,6 +7,36 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a mutant makes wrong, and so what a comparison has to notice (docs/numbers.md)."""
+
+    STRUCTURE = "structure"  # a part of the model is gone, or its inputs are misread
+    LAYER = "layer"  # one layer computes something else
+    DETAIL = "detail"  # a constant or a formula of an operator is another one
+    ROUNDING = "rounding"  # one tensor has a narrower type
+
+
+# The kinds of mutants by name; one that is not named here makes a layer wrong (adapters/onnx_tools/onnx_mutations.py).
+MUTANT_KINDS: Mapping[str, Kind] = {
+    "mean output": Kind.STRUCTURE,
+    "rows permuted": Kind.STRUCTURE,
+    "nhwc read as nchw": Kind.STRUCTURE,
+    "residual branch zeroed": Kind.STRUCTURE,
+    "batchnorm eps 1e-3": Kind.DETAIL,
+    "layernorm eps 1e-3": Kind.DETAIL,
+    "gelu erf or tanh": Kind.DETAIL,
+    "argmax ties": Kind.DETAIL,
+    "bias in float16": Kind.ROUNDING,
+    "last layer in float16": Kind.ROUNDING,
+}
+
+
+def kind_of(mutant: str) -> Kind:
+    """The kind of a mutant."""
+    return MUTANT_KINDS.get(mutant, Kind.LAYER)
 
 
 @dataclass(frozen=True)
@@ -33,9 +63,10 @@ class DetectionRow:
 class Table:
     """All tolerances and thresholds, by precision where they depend on it.
 
-    ``discrimination`` is the least distance of a mutant, in tolerances on E. ``stable_detections`` is the least number
-    of stable detections over all inputs. Where more than ``excluded_share`` (share of 1) of the rows is excluded, no
-    top agreement is given. Of a quantised layer the share ``quantised_share`` of the integers must lie within
+    Of the applicable mutants a verdict has to notice the share ``strong``, else it is weak; below float32 it proves
+    nothing under the share ``sensitive``. ``stable_detections`` is the least number of stable detections over all
+    inputs. Where more than ``excluded_share`` (share of 1) of the rows is excluded, no top agreement is given.
+    Of a quantised layer the share ``quantised_share`` of the integers must lie within
     ``quantised_near`` steps of the unrounded float64 result, and none further than ``quantised_far``; ``allowances``
     has other shares of a step than ``quantised_near`` for kinds of layers that were measured to round more coarsely.
     A layer of a quantised model that ends in floating point may have an E of ``quantised_float``, or of
@@ -61,7 +92,8 @@ class Table:
             "bf16": DetectionRow(0.90, 5e-2),
         }
     )
-    discrimination: float = 10.0
+    strong: float = 0.8
+    sensitive: float = 0.5
     stable_detections: int = 10
     excluded_share: float = 0.5
     quantised_share: float = 0.99
@@ -84,7 +116,7 @@ class Table:
 
 
 DEFAULTS = Table()
-TABLE_HASH = hashlib.sha256(json.dumps(asdict(DEFAULTS), sort_keys=True).encode()).hexdigest()
+TABLE_HASH = hashlib.sha256(json.dumps([asdict(DEFAULTS), MUTANT_KINDS], sort_keys=True).encode()).hexdigest()
 
 
 def with_overrides(**overrides: float) -> Table:

@@ -6,7 +6,7 @@ A run with nothing to compare, or with an output that is missing or has the wron
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ class Comparison:
     """``status`` is agree, mismatch or unverified, ``reason`` is one line, ``notes`` are remarks that do not decide.
 
     ``numbers`` is plain data for the row: the figures of the worst output and, under ``outputs``, those of each.
-    ``kind`` says why a comparison is unverified.
+    ``kind`` says why a comparison is unverified. ``rule`` judges other outputs as this comparison did, where it can.
     """
 
     status: str
@@ -36,6 +36,24 @@ class Comparison:
     numbers: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     kind: Unverified | None = None
+    rule: Rule | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """By what outputs were judged: the arguments of :func:`compare`, without the outputs themselves."""
+
+    truth: Mapping[str, Array]
+    noise: Mapping[str, Noise]
+    precision: str
+    loose: bool
+    table: Table
+
+    def judge(self, actual: Mapping[str, Array]) -> Comparison:
+        """The verdict on other outputs: [n, ...] for the first n inputs, 2 <= n <= N."""
+        count = min((len(values) for values in actual.values() if values.ndim), default=0)
+        part = {name: values[:count] for name, values in self.truth.items()}
+        return compare(part, actual, self.noise, precision=self.precision, loose=self.loose, table=self.table)
 
 
 def unverified(
@@ -69,10 +87,10 @@ def compare(
     tolerance, integers, booleans and strings exactly; ``noise`` is by the truth's names. ``precision`` is fp32, fp16
     or bf16. ``loose`` permits the fast-math tolerance; it is used, and noted, only where the run fails without it.
     """
-    if loose:
-        found = compare(truth, actual, noise, precision=precision, table=table)
-        return found if found.status == AGREE else _compare(truth, actual, noise, precision, True, table)
-    return _compare(truth, actual, noise, precision, False, table)
+    found = _compare(truth, actual, noise, precision, False, table)
+    if loose and found.status != AGREE:
+        found = _compare(truth, actual, noise, precision, True, table)
+    return replace(found, rule=Rule(truth, noise, precision, loose, table))
 
 
 def _compare(
@@ -186,8 +204,11 @@ def _floating(truth: Array, actual: Array, limit: Tolerance, noise: Noise, preci
             reason = f"ill-conditioned: noise {noise.E:.1e} leaves no room below the cap"
             return _One(UNVERIFIED, reason, numbers, tuple(notes), Unverified.ILL_CONDITIONED)
         return _One(AGREE, "", numbers, tuple(notes))
-    if limit.ill_conditioned:
+    if limit.ill_conditioned and limit.reach >= found.E:  # what lies beyond the noise is wrong, however large it is
         reason = f"ill-conditioned: noise {noise.E:.1e}, E {found.E:.1e}"
         return _One(UNVERIFIED, reason, numbers, tuple(notes), Unverified.ILL_CONDITIONED)
+    if limit.ill_conditioned:
+        reason = f"E {found.E:.2e} is beyond the noise {noise.E:.1e} of this model (up to {limit.reach:.1e} is excused)"
+        return _One(MISMATCH, reason, numbers, tuple(notes))
     which = f"E {found.E:.2e} > {limit.E:.2e}" if found.E > limit.E else f"M {found.M:.2e} > {limit.M:.2e}"
     return _One(MISMATCH, f"{which} (noise {noise.E:.1e}, max abs {found.max_abs:.2e})", numbers, tuple(notes))

@@ -1,35 +1,55 @@
-"""The verdict on a part of a graph: by the rules of whole models, or for one sample by those of operators."""
+"""The verdict on a part of a graph: by the rules of whole models, or for one sample by those of operators.
+
+Parts of a quantised graph are judged in steps: two right kernels may round one tie differently, and so differ by one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
-from bench_plugin.compare.operator_rules import (
-    COMPOSITE_ULPS,
-    FORMATS,
-    SINGLE,
-    SPREADS,
-    Rule,
-    Tensor,
-    Truth,
-    strict,
-    ulp,
-)
+from bench_plugin.compare.operators.bounds import COMPOSITE_ULPS, SPREADS, Truth
+from bench_plugin.compare.operators.rules import Rule
+from bench_plugin.compare.operators.strict import strict
+from bench_plugin.compare.operators.values import FORMATS, SINGLE, Tensor, ulp
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, compare
 from bench_plugin.diagnosis.parts import Part, Ran
-from bench_plugin.diagnosis.trials import Trials
+from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.precision import PRECISIONS
 
 Array = np.ndarray[Any, Any]
 
 NOISE_RUNS = 2
+MOST_STEPS = 1.25  # of a quantised output: one step for a tie, and what a dequantisation in float32 adds
+MOST_LEVELS = 256  # of an output of eight bits
+ON_THE_GRID = 1e-3  # share of a step by which a value may lie beside its level
+
+
+class References(Protocol):
+    """What a part is compared with: its float64 outputs [N, ...] by name, and the same under an emulation.
+
+    ``loose`` says that the tool declares fast math.
+    """
+
+    @property
+    def cell(self) -> Cell:
+        """The cell whose part it is."""
+
+    @property
+    def loose(self) -> bool:
+        """Whether the tool declares fast math at the cell's precision."""
+
+    def truth(self, part: Part, perturb: int | None = None) -> Mapping[str, Array]:
+        """The float64 outputs, with inputs and weights perturbed by that seed if it is given."""
+
+    def emulated(self, part: Part) -> Mapping[str, Array]:
+        """The outputs under the emulation of the cell's precision."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +67,7 @@ class OutputVerdict:
     rms: float
 
 
-def judged(trials: Trials, part: Part, ran: Ran) -> list[OutputVerdict]:
+def judged(trials: References, part: Part, ran: Ran) -> list[OutputVerdict]:
     """The verdict on every output [N, ...] of a part, compared with its float64 reference on the same inputs."""
     truth = trials.truth(part)
     actual = dict(zip(truth, ran.outputs, strict=False))
@@ -66,19 +86,49 @@ def judged(trials: Trials, part: Part, ran: Ran) -> list[OutputVerdict]:
 
 
 def _verdicts(
-    trials: Trials, truth: Mapping[str, Array], actual: Mapping[str, Array], runs: Sequence[Mapping[str, Array]] | None,
-    precision: str,
+    trials: References, truth: Mapping[str, Array], actual: Mapping[str, Array],
+    runs: Sequence[Mapping[str, Array]] | None, precision: str,
 ) -> list[OutputVerdict]:  # fmt: skip
     few = all(len(values) < 2 for values in truth.values())
     found = []
     for name, want in truth.items():
         others = [run[name] for run in runs or ()]
-        if few:
+        step = step_of(want) if PRECISIONS[trials.cell.precision].quantised else None
+        if step is not None:
+            found.append(_in_steps(name, want, actual[name], step))
+        elif few:
             found.append(_single(name, want, actual[name], others))
         else:
             noise = Noise(0.0, 0.0, 1) if runs is None else measure_noise(want, others)
             found.append(_several(name, want, actual[name], noise, precision, trials.loose))
     return found
+
+
+def step_of(values: Array) -> float | None:
+    """The step between the levels of a quantised tensor [...]; None for one that is not quantised.
+
+    Integers of eight bits have a step of 1. Floating-point values have one where they are few and evenly spaced.
+    """
+    if values.dtype.kind in "iu":
+        return 1.0 if values.dtype.itemsize == 1 else None
+    if values.dtype.kind != "f" or not values.size or not np.isfinite(values).all():
+        return None
+    levels = np.unique(values.astype(np.float64))
+    if not 2 < len(levels) <= MOST_LEVELS:
+        return None
+    step = float(np.diff(levels).min())
+    places = (levels - levels[0]) / step
+    return step if np.abs(places - np.rint(places)).max() < ON_THE_GRID else None
+
+
+def _in_steps(name: str, want: Array, have: Array, step: float) -> OutputVerdict:
+    wrong, reason, worst = _kind(want, have), "", float("inf")
+    if wrong == "values":  # they may differ
+        worst = float(np.abs(have.astype(np.float64) - want).max(initial=0.0)) / step
+        wrong = "values" if not worst <= MOST_STEPS else ""
+        reason = f"{worst:.3g} steps of {step:.3g} off" if wrong else ""
+    reach = MOST_STEPS * step
+    return OutputVerdict(name, wrong, reason or wrong, None, worst / MOST_STEPS, reach, reach)
 
 
 def _several(name: str, want: Array, have: Array, noise: Noise, precision: str, loose: bool) -> OutputVerdict:

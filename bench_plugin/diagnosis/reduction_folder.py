@@ -68,6 +68,7 @@ def _script(
             "TOOL": trials.tool, "SAYS": _says(defect), "HOW": trials.options(), "INPUTS": inputs, "OUTPUTS": outputs,
             "SECONDS": int(trials.seconds),
         },
+        short=found.nodes == 1,
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """The script ``repro.py``, which shows a defect with only the tool and numpy, made from the files in ``templates``.
 
 There is one template per tool, with its function ``run``. ``templates/shared`` has the code that several of them need,
-``templates/endings`` the code that judges the outcome. None of these is ever imported.
+``templates/endings`` the code that judges the outcome; the two ``short`` ones are for a single node, whose script fits
+on a screen. None of these is ever imported.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from bench_plugin.domain.outcome import Symptom
 
 TEMPLATES = Path(__file__).parent / "templates"
-ALWAYS = "versions"  # the shared code of every script
+ALWAYS = "versions"  # the shared code of every script that is not short
 WIDTH = 110
 NOTES = {"OUTPUTS": "largest, rms: the error against float64 that one element and all together may have; None: any"}
 
@@ -33,13 +34,16 @@ class Needs:
     versions: Mapping[str, str]
     overrides: Sequence[str] = ()
 
-    def header(self) -> str:
-        """The script's metadata (PEP 723), which ``uv run`` and ``pipx run`` read; it names no index."""
+    def header(self, *, one_line: bool = False) -> str:
+        """The script's metadata (PEP 723), which ``uv run`` and ``pipx run`` read; it names no index.
+
+        ``one_line`` writes every list on a line of its own.
+        """
         # A local version such as +cpu exists in one index only; the public version is the same release.
         pins = [f"{name}=={version.partition('+')[0]}" for name, version in self.versions.items()]
-        lines = [f'requires-python = "{self.python}"', f"dependencies = {_list(pins)}"]
+        lines = [f'requires-python = "{self.python}"', f"dependencies = {_list(pins, one_line)}"]
         if self.overrides:
-            lines += ["", "[tool.uv]", f"override-dependencies = {_list(self.overrides)}"]
+            lines += ["", "[tool.uv]", f"override-dependencies = {_list(self.overrides, one_line)}"]
         commented = [f"# {line}".rstrip() for line in "\n".join(lines).splitlines()]
         return "\n".join(["# /// script", *commented, "# ///"])
 
@@ -66,24 +70,39 @@ def packages(tool: str) -> tuple[str, ...]:
 
 
 def script(
-    tool: str, symptom: Symptom, *, title: str, said: str, graph: str, needs: Needs, facts: Mapping[str, Any]
-) -> str:
-    """The text of the script. ``said`` describes the defect; it defines those of ``facts`` that it uses."""
+    tool: str, symptom: Symptom, *, title: str, said: str, graph: str, needs: Needs, facts: Mapping[str, Any],
+    short: bool = False,
+) -> str:  # fmt: skip
+    """The text of the script. ``said`` describes the defect; it defines those of ``facts`` that it uses.
+
+    ``short`` is for a graph of a single node: no versions are printed, and of the outputs only the first values.
+    """
     template = _read(f"{tool}.py")
-    ending = _read(f"endings/{'mismatch' if symptom is Symptom.MISMATCH else 'process'}.py")
-    parts = [_read(f"shared/{name}.py") for name in (*template.shared, ALWAYS)]
-    bodies = [_titled(part) for part in (template, *parts)] + [ending.body]
+    kind = "mismatch" if symptom is Symptom.MISMATCH else "process"
+    ending = _read(f"endings/{'short_' if short else ''}{kind}.py")
+    parts = [_read(f"shared/{name}.py") for name in (*template.shared, *(() if short else (ALWAYS,)))]
+    bodies = [part.body if short else _titled(part) for part in (template, *parts)] + [ending.body]
     how = {name: value for name, value in facts["HOW"].items() if f'HOW["{name}"]' in template.body}
     known = {**facts, "HOW": how, "SEEN_WITH": dict(needs.versions), "SYMPTOM": str(symptom)}
     quoted = "\n".join(textwrap.fill(line, WIDTH) for line in said.splitlines())
     run = "Run: uv run repro.py, or python repro.py where the packages are installed (1: the defect shows, 0: not)."
-    head = f"{title}\n\n{quoted}\n\n{graph.rstrip()}\n\n{run}"
-    lines = [needs.header(), f'"""{_plain(head)}\n"""', "", ending.imports, ""]
+    gap = "\n" if short else "\n\n"
+    head = f"{title}{gap}{quoted}{gap}{_node_of(graph) if short else graph.rstrip()}{gap}{run}"
+    header = needs.header(one_line=short)
+    blank, end = ([], "") if short else ([""], "\n")
+    lines = [header, f'"""{_plain(head)}{end}"""', *blank, ending.imports, *blank]
     lines += ["HERE = os.path.dirname(os.path.abspath(__file__))"]
     for name in _used("\n".join(bodies), known):
-        lines += [f"# {NOTES[name]}"] if name in NOTES else []
+        lines += [f"# {NOTES[name]}"] if name in NOTES and not short else []
         lines.append(f"{name} = {_value(known[name])}")
-    return "\n".join(lines) + "\n\n\n" + "\n\n\n".join(bodies) + "\n"
+    between = "\n\n" if short else "\n\n\n"
+    return between.join(["\n".join(lines), *bodies]) + "\n"
+
+
+def _node_of(graph: str) -> str:
+    """The line of the node in a graph of one, as onnx.printer writes it."""
+    _, _, inside = graph.partition("{")
+    return " ".join(inside.rpartition("}")[0].split()) or graph.strip()
 
 
 def _read(name: str) -> Template:
@@ -95,7 +114,7 @@ def _read(name: str) -> Template:
     imports: list[str] = []
     start = title.end_lineno
     for node in nodes:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
             said[node.targets[0].id] = ast.literal_eval(node.value)
         elif not isinstance(node, ast.Import | ast.ImportFrom):
             break
@@ -123,7 +142,9 @@ def _value(value: Any) -> str:
     return pformat(value, width=WIDTH, sort_dicts=False)
 
 
-def _list(texts: Sequence[str]) -> str:
+def _list(texts: Sequence[str], one_line: bool = False) -> str:
+    if one_line:
+        return "[" + ", ".join(f'"{text}"' for text in texts) + "]"
     return "[\n" + "".join(f'    "{text}",\n' for text in texts) + "]"
 
 

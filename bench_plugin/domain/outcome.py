@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from bench_plugin.domain.messages import normalised
 
 
 class Stage(StrEnum):
@@ -139,8 +140,7 @@ class Failure:
     @property
     def signature(self) -> tuple[str, str, int | None, str]:
         """What two attempts that fail alike have in common: stage, symptom, signal, and message without what varies."""
-        text = re.sub(r"0x[0-9a-fA-F]+|(?<![\w.])/[^\s'\":]+", "PLACE", self.message)  # addresses, and files of a call
-        return str(self.stage), str(self.symptom), self.signal, normalised(text)
+        return str(self.stage), str(self.symptom), self.signal, normalised(self.message)
 
     @property
     def not_provided(self) -> bool:
@@ -198,13 +198,3 @@ class Outcome:
     def passed(self) -> bool:
         """Whether the pytest item passes; a result outside nothing but our own bound is no defect of the tool."""
         return self.status in {Status.SUPPORTED, Status.OUTSIDE_BOUND}
-
-
-def normalised(reason: str) -> str:
-    """The first line of a reason, cut to a bounded length, without paths, quoted names and numbers."""
-    line = reason.strip().splitlines()[0] if reason.strip() else "no reason was given"
-    line = re.sub(r"/\S+\.onnx", "FILE", line)
-    line = re.sub(r"'[^']*'|\"[^\"]*\"", "'...'", line)
-    line = re.sub(r"\[[-\d, ]*\]|\([-\d, ]+\)|\{[-\d, ]*\}", "[...]", line)
-    line = re.sub(r"test_\w+", "CASE", line)
-    return re.sub(r"-?\d[\d.]*(e[-+]?\d+)?", "N", line)[:160]

@@ -10,6 +10,7 @@ from bench_plugin.domain.errors import UsageError
 
 PACKAGE = Path(__file__).resolve().parents[1]
 CHECKOUT = PACKAGE.parent
+DATA_MODULE = "bench_plugin.data"
 LOGS = "logs"  # the folder of what tools printed, beside the results file
 
 
@@ -21,6 +22,37 @@ def folders(kind: str, root: Path) -> list[Path]:
     checkout = [CHECKOUT] if (CHECKOUT / "pyproject.toml").is_file() else []
     candidates = [base / kind for base in (root, *checkout, PACKAGE / "data")]
     return list({path.resolve(): path for path in reversed(candidates) if path.is_dir()}.values())[::-1]
+
+
+def suites_root() -> Path:
+    """The folder above the package's own suites: the package's data in a wheel, the checkout in an editable install."""
+    return CHECKOUT if (CHECKOUT / "pyproject.toml").is_file() else PACKAGE / "data"
+
+
+def suite_name(path: Path) -> str:
+    """How rows name a file of the package's own suites, such as suites/quality/test_quality.py; empty for any other."""
+    own = suites_root()
+    return path.relative_to(own).as_posix() if path.is_relative_to(own / "suites") else ""
+
+
+def suite_module(name: str) -> str:
+    """The module by which ``pytest --pyargs`` takes a file that rows name so; empty where the package has none."""
+    found = name.startswith("suites/") and (suites_root() / name).is_file()
+    return ".".join((DATA_MODULE, *Path(name).with_suffix("").parts)) if found else ""
+
+
+def suite_argument(argument: str) -> str:
+    """An argument of ``pytest --pyargs`` that names suites of the package, as a path where they are in a checkout.
+
+    There the package's data has no files, so that pytest would find nothing. Every other argument is left as it is.
+    """
+    module, separator, test = argument.partition("::")
+    if not f"{module}.".startswith(f"{DATA_MODULE}.") or suites_root() != CHECKOUT:
+        return argument
+    inner = module.removeprefix(DATA_MODULE).strip(".") or "suites"
+    place = CHECKOUT.joinpath(*inner.split("."))
+    path = place if place.is_dir() else place.with_suffix(".py")
+    return f"{path}{separator}{test}" if path.exists() else argument
 
 
 def make_folder(folder: Path, option: str) -> None:

@@ -34,7 +34,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Selection:
-    """The selected values of each axis; an empty tuple stands for those of the profile."""
+    """The selected values of each axis; an empty tuple stands for those of the profile.
+
+    ``onnx_inputs`` are the files with the inputs of ``onnx_files``, in their order; those of later ones are generated.
+    """
 
     profile: str = "quick"
     frameworks: tuple[str, ...] = ()
@@ -48,6 +51,7 @@ class Selection:
     cases: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     onnx_files: tuple[Path, ...] = ()
+    onnx_inputs: tuple[Path, ...] = ()
     include: tuple[Rule, ...] = ()
     exclude: tuple[Rule, ...] = ()
 
@@ -84,8 +88,8 @@ class Settings:
     def of_cells(self) -> dict[str, Any]:
         """The settings that decide how a cell is computed, as plain data for its row."""
         options = {compiler: dict(chosen) for compiler, chosen in self.options.items()}
-        files = [str(path) for path in self.selection.onnx_files]
-        return {**{name: getattr(self, name) for name in OF_CELLS}, "options": options, "onnx_files": files}
+        files = {key: [str(path) for path in getattr(self.selection, key)] for key in ("onnx_files", "onnx_inputs")}
+        return {**{name: getattr(self, name) for name in OF_CELLS}, "options": options, **files}
 
     def as_computed(self, row: Mapping[str, Any]) -> Settings:
         """These settings, changed to those of a row's cell. Raises UsageError for a row without them."""
@@ -94,9 +98,9 @@ class Settings:
             raise UsageError(
                 f"{row.get('key')}: the row is of an older version and does not say its settings; run again"
             )
-        files = tuple(Path(name) for name in said["onnx_files"])
+        files, inputs = (tuple(map(Path, said.get(key, ()))) for key in ("onnx_files", "onnx_inputs"))
         return replace(
-            self, selection=replace(self.selection, onnx_files=files), options=said["options"],
+            self, selection=replace(self.selection, onnx_files=files, onnx_inputs=inputs), options=said["options"],
             **{name: said[name] for name in OF_CELLS},
         )  # fmt: skip
 

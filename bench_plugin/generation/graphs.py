@@ -65,6 +65,12 @@ class Graph:
         return tuple(sorted({node.operator for node in self.nodes}))
 
     @property
+    def names(self) -> frozenset[str]:
+        """The names of its values: of sources, and of what the nodes give."""
+        made = (name for node in self.nodes for name in node.outputs)
+        return frozenset([*(one.port.name for one in self.sources), *made])
+
+    @property
     def digest(self) -> str:
         """SHA-256 of the graph and its values."""
         return hashlib.sha256(json.dumps(self.plain(), sort_keys=True).encode()).hexdigest()

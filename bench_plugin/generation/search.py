@@ -8,19 +8,19 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import random
-import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench_plugin.domain.messages import matches
+
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from bench_plugin.generation.graphs import Graph
 
-MESSAGE = 160
 ROUNDS = 8
 ANY = "*"  # stands for the operators of a signature: the tool fails so with any operator
 
@@ -43,7 +43,10 @@ EFFORTS: Mapping[str, Effort] = {
 
 @dataclass(frozen=True)
 class Signature:
-    """What identifies a failure of a compiler: stage, symptom, operators and normalised message."""
+    """What identifies a failure of a compiler: stage, symptom, operators and message (results/signature.py).
+
+    Mismatches have no band here: how far off they are says more of the values that were generated than of the defect.
+    """
 
     stage: str
     symptom: str
@@ -68,8 +71,9 @@ class Signature:
 
     def covers(self, other: Signature) -> bool:
         """Whether ``other`` is this failure among further operators; ``*`` stands for any operator."""
-        known = ANY in self.operators or set(self.operators) <= set(other.operators)
-        return self.kind == other.kind and known
+        if (self.stage, self.symptom) != (other.stage, other.symptom) or not matches(self.message, other.message):
+            return False
+        return ANY in self.operators or set(self.operators) <= set(other.operators)
 
 
 @dataclass(frozen=True)
@@ -85,17 +89,6 @@ class KnownFailure:
     where: str
     own: bool
     replayed: bool
-
-
-def normalised(text: str) -> str:
-    """The first line of a message without the numbers, names and places that differ from graph to graph."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    line = re.sub(r"(/[\w.+-]+){2,}", "PATH", line)
-    line = re.sub(r"0x[0-9a-fA-F]+", "#", line)
-    line = re.sub(r"\b[xcr]\d+(_\w+)?\b", "NAME", line)
-    line = re.sub(r"[-+]?(\d+\.?\d*([eE][-+]?\d+)?|\bnan\b|\binf\b)", "#", line)
-    line = re.sub(r"(\[|\(|\{)\s*(#|NAME|,|\s)*(\]|\)|\})", "[#]", line)
-    return line[:MESSAGE].strip()
 
 
 AGREED, REFUSED, SILENT, INVALID, FAILED = "agreed", "refused", "silent", "invalid", "failed"

@@ -15,6 +15,8 @@ from bench_plugin.domain.records import NOT_BLANK, Record, about
 Texts = tuple[str, ...]
 Version = Annotated[int, about("a version", ge=1, le=2**31)]
 Range = Annotated[tuple[Version, Version], about("[low, high], both included")]
+End = Annotated[int, about("a version, 0 for none", ge=0, le=2**31)]
+OpenRange = Annotated[tuple[Version, End], about("[low, high], both included; 0 where its tool states no highest")]
 Values = Annotated[Texts, about("values, the default first", min_length=1)]
 NAME = r"^[^\s,\[\]]+$"  # options list names with commas, brackets hold a backend
 OF_KIND: Mapping[str, Texts] = {  # the operations that every adapter of a kind has
@@ -148,10 +150,12 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
     )
     needs: Annotated[Texts, about("executables that it needs from the system; results depend on them")] = ()
     loose: Annotated[tuple[PrecisionName, ...], about("precisions with fast arithmetic: a wider tolerance")] = ()
-    opsets: Annotated[Range | None, about("versions of the operator set that it takes")] = None
-    ir: Annotated[Range | None, about("versions of ONNX's file format that it takes")] = None
+    opsets: Annotated[OpenRange | None, about("versions of the operator set that it takes")] = None
+    ir: Annotated[OpenRange | None, about("versions of ONNX's file format that it takes")] = None
     values: Annotated[Texts, about("kinds of values that it cannot be given")] = ()
-    rounds: Annotated[Literal["w16", "w16-all"], about("how it rounds weights at w16: w16 or w16-all")] = "w16"
+    rounds: Annotated[
+        Literal["w16", "w16-all", "w16-cut"], about("how it rounds weights at w16: w16, w16-all or w16-cut")
+    ] = "w16"
 
     def __post_init__(self) -> None:
         """Raises ValueError for keys that do not go together."""
@@ -159,7 +163,7 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
         _all_in("jit_backends", self.jit_backends, self.backends, "one of its backends")
         _all_in("loose", self.loose, self.precisions, "one of its precisions")
         for key, found in (("opsets", self.opsets), ("ir", self.ir)):
-            if found is not None:
+            if found is not None and found[1] != 0:
                 _ascending(key, found)
 
 

@@ -13,6 +13,7 @@ from bench_plugin.domain.recipes import recipe
 from bench_plugin.domain.records import convert, load, wrong
 from bench_plugin.inventory.declared_parts import content_of, declared_files, declared_variables
 from bench_plugin.inventory.imports_beside import imports_beside
+from bench_plugin.inventory.inputs_file import InputsFile
 from bench_plugin.inventory.model_file import InputSpec, ModelFile
 from bench_plugin.reach.processes.given_files import GivenFile
 
@@ -39,7 +40,8 @@ class Model:
     """An architecture with its inputs and one constructor per framework, or a user's ONNX file.
 
     ``samples`` is the number N of inputs, ``seconds`` the limit of one stage, ``memory_gb`` the peak memory in GiB,
-    ``environment`` the names of the environment variables that it declares.
+    ``environment`` the names of the environment variables that it declares, ``given`` the user's own inputs of a user's
+    file.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Model:
     onnx: GivenFile | None = None
     notes: str = ""
     environment: tuple[str, ...] = ()
+    given: InputsFile | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -12,10 +12,12 @@ from bench_plugin.domain import paths as places
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.choices import hint
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.recipes import recipe
 from bench_plugin.domain.settings import Settings
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.inventory.cases import Case, find_index, read_cases
 from bench_plugin.inventory.fingerprints import Fingerprints
+from bench_plugin.inventory.inputs_file import InputsFile, read_inputs
 from bench_plugin.inventory.models import Model, load_models
 from bench_plugin.inventory.target_file import read_target
 from bench_plugin.reach.environments.toolchains import Toolchains
@@ -46,9 +48,10 @@ class Workspace:
         """Read every file that the settings point to. Raises UsageError for the first that is not valid."""
         notes: list[str] = []
         models = load_models([*settings.models, *places.folders("fixtures/models", settings.root)], notes.append)
+        inputs = dict(zip(settings.selection.onnx_files, settings.selection.onnx_inputs, strict=False))
         for path in settings.selection.onnx_files:
             try:
-                model = plain_model(path)
+                model = plain_model(path, read_inputs(inputs[path]) if path in inputs else None)
             except OSError as error:
                 raise UsageError(f"--bench-onnx: {path} cannot be read: {error.strerror}") from error
             if model.name in models:
@@ -161,8 +164,9 @@ def _check_options(catalog: Catalog, options: Mapping[str, Mapping[str, str]]) -
                 )
 
 
-def plain_model(path: Path) -> Model:
-    """The model of a user's ONNX file; an agent reads its inputs later. Its content is hashed now.
+def plain_model(path: Path, given: InputsFile | None = None) -> Model:
+    """The model of a user's ONNX file, with the user's own inputs if there are any; an agent reads later which inputs
+    it has. Its content is hashed now.
 
     Raises OSError for an unreadable file.
     """
@@ -186,6 +190,7 @@ def plain_model(path: Path) -> Model:
         samples=16,
         seconds=300.0,
         memory_gb=2.0 + COPIES * size / 2**30,
-        digest=file.content,
+        digest=recipe(stage="model", file=file.content, inputs=given.digest) if given else file.content,
         onnx=file,
+        given=given,
     )

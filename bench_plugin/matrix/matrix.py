@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench_plugin.domain.axes import BY_NAME, MARKER_AXES, SELECTABLE
@@ -24,17 +24,23 @@ NOTHING = ("",)  # the value of an axis on which two selections have nothing in 
 
 @dataclass(frozen=True)
 class Plan:
-    """The cells of one check, and ``declared`` those that were decided before the run."""
+    """The cells of one check, and ``declared`` those that were decided before the run.
+
+    ``without`` says why a model that was named has neither, by its name.
+    """
 
     cells: tuple[Cell, ...]
     declared: tuple[Declared, ...]
     not_asked: str = ""  # why the selection has none of its cells
+    without: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def why_empty(self) -> str:
         """One line on why there is no cell: all were decided before the run, or the selection has none."""
         if self.not_asked:
             return self.not_asked
+        if not self.declared and self.without:
+            return "; ".join(f"{model}: {why}" for model, why in self.without.items())
         if not self.declared:
             return "the axes that were selected leave nothing of this check"
         first, more = self.declared[0], len(self.declared) - 1
@@ -87,7 +93,8 @@ class Matrix:
         if asked and check not in asked:
             return Plan((), (), f"--bench-checks asks for {', '.join(asked)}, this is {check}")
         found: dict[Cell, Declared | None] = {}
-        for selection in (self._narrow(narrowed or {}), *self._included(check)):
+        asked_for = self._narrow(narrowed or {})
+        for selection in (asked_for, *self._included(check)):
             if any(getattr(selection, axis) == NOTHING for axis in MARKER_AXES):
                 continue
             for cell, declared in self._planned(check, selection):
@@ -97,7 +104,20 @@ class Matrix:
             if declared is None and rule:
                 found[cell] = Declared(cell, Status.UNVERIFIED, f"excluded: {rule.reason}")
         cells = tuple(cell for cell, declared in found.items() if declared is None)
-        return Plan(cells, tuple(declared for declared in found.values() if declared))
+        without = self._without(check, asked_for, {cell.model for cell in found})
+        return Plan(cells, tuple(declared for declared in found.values() if declared), without=without)
+
+    def _without(self, check: Check, selection: Selection, have: Container[str]) -> dict[str, str]:
+        """Why models that were named have no cell of a check, by their names; nothing for checks of no models."""
+        planner = self._by_check[check]
+        nothing = [axis for axis in MARKER_AXES if getattr(selection, axis) == NOTHING]
+        found = {}
+        for name in self.selection.models:
+            other = nothing or (["models"] if name not in selection.models else [])
+            why = "" if name in have else planner.why_none(name, self.selection if other else selection)
+            if why:
+                found[name] = f"the test's marker selects other {other[0]}" if other else why
+        return found
 
     def complete(self) -> list[Cell]:
         """Every cell of every profile, pruned or not: those that expectations may select."""

@@ -37,6 +37,9 @@ class Planner(Protocol):
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
         """Every cell of the selection; :class:`Declared` where it is decided before the run. Raises UsageError."""
 
+    def why_none(self, model: str, selection: Selection) -> str:
+        """Why a model that was named has no cell, in words that follow its name; empty where cells are of no models."""
+
     def adapters(self, cell: Cell) -> Sequence[str]:
         """The adapters that a cell uses. Their sources and locks are a part of its key, their versions of its row."""
 
@@ -44,7 +47,9 @@ class Planner(Protocol):
         """What else decides the outcome of a cell, beside its axes, tolerances, adapters and locks, as plain data."""
 
 
-FILE_TOOLS = ("onnx_check", "onnx_operators", "onnx_float64", "onnx_mutants", "onnxruntime")
+FILE_TOOLS = (
+    "onnx_check", "onnx_operators", "onnx_float64", "onnx_emulate", "onnx_mutations", "onnx_mutants", "onnxruntime",
+)  # fmt: skip
 
 
 def source_adapters(workspace: Workspace, cell: Cell) -> list[str]:

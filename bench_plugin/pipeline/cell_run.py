@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.outcome import Failure, Outcome
+from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.judge import Judge
@@ -39,6 +39,11 @@ class OnnxFile:
     origin: str
     check: Done
     weights: Weights | None = None
+
+    @property
+    def computes(self) -> str:
+        """The precision that the file's own types ask for: fp32, fp16 or bf16."""
+        return str(self.check.meta["check"].get("computes", "fp32"))
 
     @property
     def path(self) -> Path:
@@ -83,6 +88,16 @@ class CellRun:
             raise InputChanged(done.failure)
         return done
 
+    def again(self, task: Task) -> Done:
+        """The same stage once more, by a process that had done nothing before, and stored beside the first.
+
+        It is not credited: the row's seconds are those of the first.
+        """
+        second = replace(task, parts={**task.parts, "repetition": 2})
+        done = self.recorder.obtain(self.cell, "again", second, fresh=True)
+        self.log.depends_on(done.failure)
+        return done
+
     @property
     def used(self) -> bool:
         """Whether a stage that was compared came from a process that had done something before."""
@@ -116,7 +131,7 @@ class CellRun:
         if isinstance(weights, Failure):
             return weights
         if self.model.onnx is not None:
-            given, origin = self.model.onnx, self.model.digest
+            given, origin = self.model.onnx, self.model.onnx.content
         else:
             export = self.obtain("export", self.tasks.export(self.model, source or self.cell, weights))
             if export.failure:
@@ -132,6 +147,21 @@ class CellRun:
         """The generated inputs of the cell's file, under the file's own names."""
         return self.tasks.inputs(self.model, self.cell.framework, file.check)
 
+    def without_inputs(self, inputs: GeneratedInputs) -> Outcome | None:
+        """The outcome of a cell whose file cannot be given inputs; None where it can.
+
+        An exported file with other inputs than the model's fails in the cell of its export.
+        """
+        if inputs.refused:
+            return self.log.outcome(Status.ERROR, inputs.refused, stage=Stage.CHECK, symptom=Symptom.HARNESS)
+        if inputs.beyond:
+            return self.log.unverified(Unverified.HARNESS, inputs.beyond, stage=Stage.CHECK)
+        if inputs.complaint and self.cell.check is not Check.EXPORT:
+            return self.log.unverified(Unverified.BLOCKED, f"export failed: {inputs.complaint}")
+        if inputs.complaint:
+            return self.log.outcome(Status.ERROR, inputs.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
+        return None
+
     def reference(self, file: OnnxFile) -> Task:
         """The task of the framework's own float64 reference."""
         return self.tasks.reference(self.model, self.cell.framework, file.weights)
@@ -142,7 +172,26 @@ class CellRun:
 
     def mutants(self, file: OnnxFile, inputs: GeneratedInputs) -> Done:
         """The outputs of the file's mutants (docs/numbers.md, "Could this model show an error?")."""
-        return self.obtain("mutants", self.tasks.mutants(file.given, file.origin, self.model, inputs))
+        return self.obtain("mutants", self.tasks.mutants(file.given, file.origin, file.check, self.model, inputs))
+
+    def failed_on_inputs(self, failure: Failure, file: OnnxFile, inputs: GeneratedInputs) -> Outcome:
+        """The outcome of a tool that failed, perhaps at running a user's file on inputs that nothing can run it on.
+
+        It is no error of the tool where both the reference evaluator and onnxruntime reject the same inputs.
+        """
+        if self.model.onnx is None or (failure.stage, failure.symptom) != (Stage.RUN, Symptom.EXCEPTION):
+            return self.failed(failure)
+        evaluated = self.evaluate(file.given, file.origin, inputs, perturbed=1).failure
+        if evaluated is None or evaluated.symptom is not Symptom.EXCEPTION:
+            return self.failed(failure)
+        if self.uncredited(self.tasks.run(file.given, file.origin, self.model, inputs)).failure is None:
+            return self.failed(failure)
+        return self.log.unverified(Unverified.NO_REFERENCE, self.rejected(evaluated), stage=Stage.REFERENCE)
+
+    def rejected(self, evaluated: Failure) -> str:
+        """Why there is no reference: what the evaluator says of a user's file, and what the user can do."""
+        hint = "" if self.model.given or self.model.onnx is None else " (--bench-inputs FILE.npz gives others)"
+        return f"nothing to compare with: the reference evaluator rejects these inputs{hint}: {evaluated.message}"
 
     def failed(self, failure: Failure) -> Outcome:
         """The outcome of a cell whose stage failed."""

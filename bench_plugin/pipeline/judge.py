@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from bench_plugin.compare.detections import compare_detections
-from bench_plugin.compare.discriminate import Discrimination, discriminate
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
 from bench_plugin.compare.precision import effective_by_error, emulated_errors
-from bench_plugin.compare.quantised import sqnr
-from bench_plugin.compare.table import DEFAULTS, Table, with_overrides
+from bench_plugin.compare.quantised import killed_in_steps, sqnr
+from bench_plugin.compare.strength import Strength, rated, strength, with_faults
+from bench_plugin.compare.table import DEFAULTS, Kind, Table, kind_of, with_overrides
 from bench_plugin.compare.verdict import Comparison, compare
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.stages import Done
@@ -23,6 +23,7 @@ from bench_plugin.pipeline.tasks.inputs import stack_names
 Array = np.ndarray[Any, Any]
 
 NOISE_KINDS = ("default", "variant", "perturbed")
+ORIGINAL = "original"  # among the mutants: the outputs of the file as it is, from the same runtime
 
 
 @dataclass(frozen=True)
@@ -161,21 +162,41 @@ class Judge:
             else "error: outputs are missing at the second binding"
         )
 
-    def discrimination(self, expected: ReferenceOutputs, mutants: Done, precision: str = "fp32") -> Discrimination:
-        """Whether the model is mutation-sensitive at ``precision``; mutants ran on its first inputs."""
-        outputs, part = _mutants(expected, mutants)
-        limits = {name: tolerance(noise, self._table.row(precision)) for name, noise in expected.noise.items()}
-        return discriminate(part, outputs, limits, self._table)
+    def strength_in_steps(self, expected: ReferenceOutputs, mutants: Done, scales: Sequence[float | None]) -> Strength:
+        """What the rule of quantised graphs would notice at the outputs, whose steps are ``scales``."""
+        outputs, unchanged = _mutants(mutants, reduced=True)
+        count = int(mutants.meta["mutate"]["samples"])
+        part = {name: values[:count] for name, values in expected.outputs.items()}
+        original = outputs.pop(ORIGINAL)
+        faults = with_faults(part, part, original, outputs)
+        found = {name: killed_in_steps(part, one, scales, self._table) for name, one in faults.items()}
+        rows = {name: row for name, row in found.items() if row is not None}
+        return rated(rows, unchanged=unchanged, exact=False, table=self._table)
+
+    def strength(
+        self, comparison: Comparison, ran: Done, mutants: Done, single: Mapping[str, Noise], *, reduced: bool = False
+    ) -> Strength:
+        """What the rule of a comparison would notice in the run that it judged; ``single`` is the noise of float32.
+
+        The mistakes that round to float16 are none where the precision is ``reduced`` anyway. Raises ValueError for a
+        comparison without a rule.
+        """
+        if comparison.rule is None:
+            raise ValueError("this comparison has no rule that could judge mutants")
+        outputs, unchanged = _mutants(mutants, reduced=reduced)
+        return strength(
+            comparison.rule, _numbered(ran.arrays), outputs.pop(ORIGINAL), outputs, single, unchanged=unchanged
+        )
 
 
-def _mutants(expected: ReferenceOutputs, mutants: Done) -> tuple[dict[str, dict[str, Array]], dict[str, Array]]:
-    """The outputs by mutant, and the expected outputs for the inputs that the mutants ran on."""
+def _mutants(mutants: Done, *, reduced: bool) -> tuple[dict[str, dict[str, Array]], list[str]]:
+    """The outputs of the file and of each mutant, by its name, and the names of the mutants that change nothing."""
     outputs: dict[str, dict[str, Array]] = {}
     for name, values in mutants.arrays.items():
         mutant, _, output = name.rpartition(":")
-        outputs.setdefault(mutant, {})[output] = values
-    count = int(mutants.meta["mutate"]["samples"])
-    return outputs, {name: values[:count] for name, values in expected.outputs.items()}
+        if not (reduced and kind_of(mutant) is Kind.ROUNDING):
+            outputs.setdefault(mutant, {})[output] = values
+    return outputs, [str(row["name"]) for row in mutants.meta["mutate"]["unchanged"]]
 
 
 def _end_to_end(own: Mapping[str, Array], actual: Mapping[str, Array]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from bench_plugin.compare.quantised import compare_layers, compare_stable, killed_in_layer, sqnr
 from bench_plugin.compare.table import Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
+from bench_plugin.pipeline.judge import ORIGINAL
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.inputs import stack_names
 
@@ -92,6 +93,30 @@ def signal_to_noise(expected: Mapping[str, Array], actual: Mapping[str, Array]) 
         for (name, truth), values in zip(expected.items(), actual.values(), strict=False)
         if truth.dtype.kind == "f"
     }
+
+
+def noisy(expected: Mapping[str, Array], mutants: Done, least: float) -> dict[str, dict[str, Any]]:
+    """For each mutant of the file, whether the signal to noise of an output is under the ``least`` one, in dB.
+
+    ``expected`` holds [N, ...] over the inputs of which the mutants ran on the first. ``ratio`` is by what factor the
+    noise exceeds what is permitted.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    names = list(expected)
+    for key, values in mutants.arrays.items():
+        mutant, _, output = key.rpartition(":out")
+        truth = expected[names[int(output)]][: len(values)]
+        if (
+            mutant == ORIGINAL
+            or truth.dtype.kind != "f"
+            or truth.shape != values.shape
+            or np.array_equal(truth, values)
+        ):
+            continue
+        ratio = 10 ** ((least - (sqnr(values, truth) or np.inf)) / 20)
+        before = found.get(mutant, {"ratio": 0.0})
+        found[mutant] = max(before, {"killed": ratio > 1, "ratio": ratio}, key=lambda row: row["ratio"])
+    return found
 
 
 def numbered(arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -144,7 +144,7 @@ class Stages:
         the rest of this run and in the cache. Raises EnvironmentMissing when its toolchain cannot be installed.
         """
         key = self.key(task)
-        done = self._once(key, lambda: self._find_or_make(key, task))
+        done = self._once(key, lambda: self._find_or_make(key, task, fresh=fresh))
         if not fresh or done.fresh or done.failure is not None:
             return done
         again = self._once(f"{key} fresh", lambda: self._make_again(key, task, done))
@@ -171,12 +171,13 @@ class Stages:
         future.set_result(done)
         return done
 
-    def _find_or_make(self, key: str, task: Task) -> Done:
+    def _find_or_make(self, key: str, task: Task, *, fresh: bool) -> Done:
         with self._cache.lock(key, f"the stage {task.stage} of {task.adapter}"):
             found = None if self._refresh and task.refreshed else self._found(key)
             if found is not None:
                 return found if found.fresh else self._found_again(found) or found
-            return self._stored(key, task, settled(lambda fresh: self._attempt(key, task, fresh=fresh)))
+            made = settled(lambda anew: self._attempt(key, task, fresh=anew), fresh=fresh)
+            return self._stored(key, task, made)
 
     def _make_again(self, key: str, task: Task, done: Done) -> Done:
         """The same task in a fresh process, stored as what replaces ``done``.

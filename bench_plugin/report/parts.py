@@ -112,6 +112,15 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{value:.1e}"
 
 
+def strength_of(one: Entry) -> tuple[int, int]:
+    """How many mutants the comparison of a cell notices, of how many that apply."""
+    table = one.numbers.get("mutants") or {}
+    applicable = one.numbers.get("mutants_applicable")
+    if applicable is None:  # a row of an older version
+        return sum(bool(row["killed"]) for row in table.values()), len(table)
+    return int(applicable) - len(one.numbers.get("mutants_missed") or ()), int(applicable)
+
+
 def mark(one: Entry) -> str:
     """``!`` beside the status of a cell that pytest failed although the status alone would not."""
     return "!" if one.shown != one.status else ""

@@ -49,7 +49,9 @@ STATUSES: tuple[StatusStyle, ...] = (
         "yellow", "#fff8c5",
     ),
     StatusStyle(
-        Status.VERSION_SKEW, "newer than the opset or IR version that the tool takes; outside every score",
+        Status.VERSION_SKEW,
+        "it fails outside the opsets and IR versions that the tool takes, or where ONNX changed a rule in place; "
+        "outside every score",
         "cyan", "#ddf4ff",
     ),
     StatusStyle(NOT_RUN, "planned or possible, but this run has no row of it", "", ""),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from bench_plugin.domain.outcome import Status, Unverified
 from bench_plugin.report.blocks import Table, TableCell
 from bench_plugin.report.pages.page import Page
 
@@ -26,6 +27,18 @@ def totals_table(pages: Sequence[Page]) -> Table:
         shown = [TableCell(str(count[name] or ""), colour if count[name] else "") for name, _, colour in RESULTS]
         rows.append((TableCell(check), TableCell(str(count.total())), *shown))
     return Table(("check", "cells", *(title for _, title, _ in RESULTS)), tuple(rows))
+
+
+def unverified_kinds(pages: Sequence[Page]) -> str:
+    """How many cells are unverified for each reason, and how many verdicts are weak; empty where there are none."""
+    entries = [one for page in pages for one in page.entries if one.key]
+    kinds = Counter(one.unverified or "of an older version" for one in entries if one.status == Status.UNVERIFIED)
+    order = [*map(str, Unverified), "of an older version"]
+    texts = [f"{kinds[kind]} {kind}" for kind in order if kinds[kind]]
+    weak = sum(any(flag.startswith("weak: ") for flag in one.flags) for one in entries)
+    lines = [f"unverified: {', '.join(texts)}"] if texts else []
+    lines += [f"weak (would notice less than four fifths of the mutants): {weak}"] if weak else []
+    return "; ".join(lines)
 
 
 def known_failures(pages: Sequence[Page]) -> int:

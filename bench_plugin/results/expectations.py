@@ -1,13 +1,13 @@
 """Expectations: known failures, as typed rows in ``suites/expectations/*.toml``, and how they judge an outcome.
 
-A row selects cells and names the stage and symptom that they fail with, the reason, and the versions that it holds for.
-Rows are strict: a cell that fails at another stage, in another way, or passes, fails the run until the row is
-corrected.
+A row selects cells and names the stage, symptom and signature that they fail with, the reason, and the versions that it
+holds for. Rows are strict: a cell that fails at another stage, in another way, or passes, fails the run until the row
+is corrected. A row without a signature, as earlier versions wrote them, covers every failure of its stage and symptom.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -16,14 +16,17 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from bench_plugin.domain.axes import AXES, Check
+from bench_plugin.domain.axes import Check
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.messages import matches, normalised
 from bench_plugin.domain.outcome import Outcome, Stage, Symptom
 from bench_plugin.domain.records import read
 from bench_plugin.domain.selector import selector_of
 from bench_plugin.results.expectation_file import ExpectationFile, texts
+from bench_plugin.results.signature import BAND, WITHOUT, Signature, signature_of, three_digits
 
 OPERATORS = "operators"  # the folder with one file per compiler
+NOT_ANALYSED = "not analysed"  # the reason of a row whose cause nobody has looked for
 
 
 class Result(StrEnum):
@@ -47,8 +50,8 @@ class Judgement:
 class Expectation:
     """One row; ``when`` are version requirements that must all hold.
 
-    A row of generated graphs (check = "property") also has ``operators`` and ``message``, which with stage and symptom
-    are the signature of the failure, and an ``example`` that shows it, a file beside that of the row.
+    A row of generated graphs (check = "property") also has ``operators``, and an ``example`` that shows the failure, a
+    file beside that of the row.
     """
 
     selector: Mapping[str, tuple[str, ...]]
@@ -59,8 +62,8 @@ class Expectation:
     when: tuple[Requirement, ...]
     path: Path
     number: int
+    signature: Signature = field(default_factory=Signature)
     operators: tuple[str, ...] = ()
-    message: str = ""
     example: Path | None = None
 
     @property
@@ -76,6 +79,27 @@ class Expectation:
         """Whether the versions satisfy every requirement of the row."""
         return all(_satisfied(requirement, versions) for requirement in self.when)
 
+    @property
+    def unsigned(self) -> bool:
+        """Whether it covers every failure of its stage and symptom, although such failures have a signature."""
+        return not self.signature and self.symptom not in WITHOUT
+
+    def alike(self, outcome: Outcome) -> bool:
+        """Whether the outcome has the row's stage and symptom."""
+        return (outcome.stage, outcome.symptom) == (self.stage, self.symptom)
+
+    def covers(self, outcome: Outcome) -> bool:
+        """Whether the outcome is the failure of this row: stage, symptom and signature agree."""
+        if not self.alike(outcome):
+            return False
+        return self.example is not None or self.signature.covers(signature_of(outcome))
+
+    @property
+    def text(self) -> str:
+        """The failure in one line: ``compile: crash: 'SIGSEGV in mnn.py run'``."""
+        up_to = f", so up to {three_digits(BAND * self.signature.needed)}" if self.signature.needed is not None else ""
+        return f"{self.stage}: {self.symptom}" + (f": {self.signature}{up_to}" if self.signature else "")
+
 
 class OperatorRows:
     """The thousands of rows of operator cases, in a file per compiler that is read when one of its cells is judged."""
@@ -87,10 +111,10 @@ class OperatorRows:
                 self.paths.setdefault(path.stem, path)
         self._by_case: dict[str, dict[str, list[Expectation]]] = {}
 
-    def match(self, axes: Mapping[str, Any], versions: Mapping[str, str]) -> Expectation | None:
-        """The first row of the cell's compiler for its case and these versions. Raises UsageError as :meth:`of`."""
+    def selecting(self, axes: Mapping[str, Any], versions: Mapping[str, str]) -> Iterator[Expectation]:
+        """The rows of the cell's compiler for its case and these versions. Raises UsageError as :meth:`of`."""
         found = self.of(str(axes.get("compiler", ""))).get(str(axes["model"]), ())
-        return next((row for row in found if row.selects(axes) and row.holds(versions)), None)
+        return (row for row in found if row.selects(axes) and row.holds(versions))
 
     def of(self, compiler: str) -> Mapping[str, list[Expectation]]:
         """The rows of a compiler by case. Raises UsageError for a row that names no case."""
@@ -113,17 +137,17 @@ class OperatorRows:
         cells = set(known)
         found = []
         for compiler in self.paths:
-            rows = self._rows(compiler)
+            rows = self.rows(compiler)
             absent = sorted(case for case in self.of(compiler) if (case, compiler) not in cells)
             found += [f"{self.paths[compiler].name}: there is no case {case}" for case in absent]
             found += [f"{row.where}: when holds for no committed lock" for row in rows if _never(row, locked)]
         return found
 
-    def count(self) -> int:
-        """The number of rows of all compilers."""
-        return sum(len(self._rows(compiler)) for compiler in self.paths)
+    def all(self) -> list[Expectation]:
+        """The rows of all compilers."""
+        return [row for compiler in self.paths for row in self.rows(compiler)]
 
-    def _rows(self, compiler: str) -> list[Expectation]:
+    def rows(self, compiler: str) -> list[Expectation]:
         """Every row of a compiler once, even if it names several cases."""
         return list({row.number: row for named in self.of(compiler).values() for row in named}.values())
 
@@ -145,15 +169,21 @@ class Expectations:
         rows = tuple(row for folder in places for path in sorted(folder.glob("*.toml")) for row in _read(path))
         return Expectations(rows, OperatorRows(places))
 
-    def match(
-        self, axes: Mapping[str, Any], versions: Mapping[str, str], signature: Mapping[str, Any] | None = None
-    ) -> Expectation | None:
-        """The first row that selects the cell, holds for these versions and has the ``signature``, if one is given."""
-        if axes.get("check") == Check.OPERATOR and (found := self.operators.match(axes, versions)):
-            return found
-        named = self._by_check.get(str(axes.get("check", "")), self.rows)
-        rows = (row for row in named if row.selects(axes) and row.holds(versions))
-        return next((row for row in rows if row.example is None or _signed(row, signature)), None)
+    def match(self, axes: Mapping[str, Any], outcome: Outcome) -> Expectation | None:
+        """The row that covers the outcome of the cell, else the first one that selects it for these versions.
+
+        Rows of generated graphs select by their signature too, so that a cell may have several of them.
+        """
+        found = list(self._selecting(axes, outcome))
+        return next((row for row in found if row.covers(outcome)), found[0] if found else None)
+
+    def _selecting(self, axes: Mapping[str, Any], outcome: Outcome) -> Iterator[Expectation]:
+        if axes.get("check") == Check.OPERATOR:
+            yield from self.operators.selecting(axes, outcome.versions)
+        signature = outcome.numbers.get("signature")
+        for row in self._by_check.get(str(axes.get("check", "")), self.rows):
+            if row.selects(axes) and row.holds(outcome.versions) and (row.example is None or _signed(row, signature)):
+                yield row
 
     @cached_property
     def _by_check(self) -> Mapping[str, Sequence[Expectation]]:
@@ -183,8 +213,8 @@ def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
     ==============================================  ========
     no row, the outcome failed                      failed
     no row, the outcome says nothing                skipped
-    a row, same stage and symptom                   xfailed
-    a row, another stage or symptom                 failed
+    a row, same stage, symptom and signature        xfailed
+    a row, another stage, symptom or signature      failed (a new failure)
     a row, it passed                                failed (progress)
     a row, the cell was never reached               skipped
     ==============================================  ========
@@ -195,26 +225,12 @@ def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
         return Judgement(Result.FAILED, f"progress: it passed, {expectation.where} expected a failure; remove the row")
     if outcome.stage is None:
         return Judgement(Result.SKIPPED)
-    if (outcome.stage, outcome.symptom) == (expectation.stage, expectation.symptom):
+    if expectation.covers(outcome):
         return Judgement(Result.XFAILED, expectation.reason)
-    wanted = f"{expectation.stage}: {expectation.symptom}"
     found = f"{outcome.stage}: {outcome.symptom or outcome.status}"
-    return Judgement(Result.FAILED, f"{expectation.where} expected {wanted} ({expectation.reason}), found {found}")
-
-
-def row_text(axes: Mapping[str, Any], outcome: Outcome, reason: str) -> str:
-    """The row that would cover a failed cell, as TOML, with the observed message as a comment."""
-    seen = outcome.reason.strip().splitlines()
-    lines = ["[[expectation]]"]
-    given = {axis.name: axes[axis.name] for axis in AXES if axes.get(axis.name) not in (None, "", 0, axis.usual)}
-    lines += [f"{key} = {_toml(value)}" for key, value in given.items()]
-    lines += [f'stage = "{outcome.stage}"', f'symptom = "{outcome.symptom}"', f"reason = {_toml(reason)}"]
-    signature = outcome.numbers.get("signature")
-    if signature:
-        listed = ", ".join(_toml(name) for name in signature["operators"])
-        lines += [f"operators = [{listed}]", f"message = {_toml(signature['message'])}"]
-    lines += [f"# seen: {seen[0][:120]}"] if seen else []
-    return "\n".join(lines) + "\n"
+    signature = signature_of(outcome)
+    found = f"{found}: {signature}" if signature and expectation.signature else found
+    return Judgement(Result.FAILED, f"a new failure, found {found}\n{expectation.where} expected {expectation.text}")
 
 
 def _read(path: Path) -> list[Expectation]:
@@ -223,9 +239,13 @@ def _read(path: Path) -> list[Expectation]:
 
 
 def _row(path: Path, number: int, row: Any) -> Expectation:
+    said = row.signature or row.message
+    if row.symptom != Symptom.CRASH:  # whose exit code is no number that varies; a person may paste any other message
+        said = normalised(said) if said else ""
     return Expectation(
         selector_of(row), row.stage, row.symptom, row.reason.strip(), row.link,
-        tuple(Requirement(text) for text in texts(row.when)), path, number, tuple(sorted(row.operators)), row.message,
+        tuple(Requirement(text) for text in texts(row.when)), path, number,
+        Signature(said, row.needed), tuple(sorted(row.operators)),
         path.parent / row.example if row.example else None,
     )  # fmt: skip
 
@@ -235,12 +255,15 @@ def _never(row: Expectation, locked: Mapping[str, Mapping[str, str]]) -> bool:
 
 
 def _signed(row: Expectation, signature: Mapping[str, Any] | None) -> bool:
+    """Whether a row of generated graphs has the signature, as numbers of a row hold it."""
     if signature is None:
         return False
-    kind = (str(row.stage), str(row.symptom), row.message)
+    alike = (str(row.stage), str(row.symptom)) == (signature["stage"], signature["symptom"])
     any_operator = row.operators == ("*",)  # the tool fails so with any operator
-    return kind == (signature["stage"], signature["symptom"], signature["message"]) and (
-        any_operator or set(row.operators) <= set(signature["operators"])
+    return (
+        alike
+        and matches(row.signature.text, signature["message"])
+        and (any_operator or set(row.operators) <= set(signature["operators"]))
     )
 
 
@@ -255,10 +278,3 @@ def _merged(locked: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
 
 def _selector_text(selector: Mapping[str, tuple[str, ...]]) -> str:
     return ", ".join(f"{key} = {' or '.join(values)}" for key, values in selector.items())
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, int):
-        return str(value)
-    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-    return f'"{escaped}"'

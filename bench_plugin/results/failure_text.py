@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import wrap
 from typing import Any
 
 from bench_plugin.domain.cell import Cell
@@ -10,14 +11,15 @@ from bench_plugin.domain.outcome import Outcome
 
 DETAIL_LINES = 14
 WIDTH = 160
+REASON_LINES = 8
+REMARK_LINES = 8
 
 
 def failure_text(cell: Cell, outcome: Outcome, *, key: str, remark: str = "") -> str:
     """The text of a failed pytest item; ``remark`` is the sentence that an expectation adds."""
     lines = [f"{cell.check} {cell.id}", headline(outcome)]
-    if remark:
-        lines.append(remark)
-    lines += ["", *_bounded(outcome.reason, 4)]
+    lines += _wrapped(remark, REMARK_LINES)
+    lines += ["", *_wrapped(outcome.reason, REASON_LINES)]
     if outcome.detail and outcome.detail.strip() != outcome.reason.strip():
         lines += ["", *("  | " + line for line in _tail(outcome.detail))]
     if outcome.numbers:
@@ -52,8 +54,10 @@ def numbers_line(numbers: Mapping[str, Any]) -> str:
     return "numbers: " + (", ".join(parts) if parts else "nothing was compared")
 
 
-def _bounded(text: str, most: int) -> list[str]:
-    return text.strip().splitlines()[:most]
+def _wrapped(text: str, most: int) -> list[str]:
+    """The lines of a text, of which none is cut before it says what is wrong; at most ``most`` of them."""
+    lines = [part for line in text.strip().splitlines() for part in wrap(line, WIDTH, break_on_hyphens=False) or [""]]
+    return lines[:most]
 
 
 def _tail(text: str) -> list[str]:

@@ -1,69 +1,161 @@
-"""Files of known failures of operator cases, written from a run: one row per stage, symptom and normalised reason."""
+"""Files of known failures of operator cases, written from a run: one row for all cases of one failure and reason."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.domain.outcome import Outcome, Status, normalised
-from bench_plugin.results.expectations import OPERATORS, OperatorRows
+from bench_plugin.domain.outcome import Outcome, Status
+from bench_plugin.results.expectations import NOT_ANALYSED, OPERATORS, Expectation, OperatorRows
+from bench_plugin.results.row_toml import signature_lines, toml_value
+from bench_plugin.results.signature import BAND, Signature, signature_of
 
 WIDTH = 118
 NOTE = (
-    "# Reasons that read like messages are messages: the tool says no, and nobody looked further. "
-    "Those of mismatches are ours."
+    '# A reason is in our words, and says "not analysed" where nobody has looked for the cause; what the tool says is '
+    "the signature."
 )
-Known = tuple[str, str, str, str]  # stage, symptom, reason, when
+GONE = (Status.SUPPORTED, Status.VERSION_SKEW, Status.OUTSIDE_BOUND)  # of a case that needs no row any more
 
 
-def updated(
-    rows: OperatorRows, compiler: str, when: str, results: Iterable[tuple[str, Outcome]]
-) -> tuple[dict[str, Known], int, int]:
-    """The known failures of a compiler after a run, and the numbers of added and dropped ones.
+@dataclass(frozen=True, order=True)
+class Known:
+    """The known failure of one case; ``needed`` is 0 where it was not measured."""
 
-    Cases that were not in the run stay as they are; a case that failed in another way than its row says is rewritten.
+    stage: str
+    symptom: str
+    text: str
+    reason: str
+    link: str
+    when: str
+    needed: float = 0.0
+
+    @property
+    def signature(self) -> Signature:
+        """The signature in the form of results/signature.py."""
+        return Signature(self.text, self.needed or None)
+
+
+@dataclass
+class Updated:
+    """The known failures of a compiler by case after a run.
+
+    ``added`` cases had no row, ``changed`` ones fail otherwise than their row says and are ``not analysed`` again,
+    ``signed`` ones got a signature or the versions of this run, and ``dropped`` counts by status those that are gone.
     """
-    known: dict[str, Known] = {}
-    for case, found in rows.of(compiler).items():
-        row = found[0]
-        known[case] = (str(row.stage), str(row.symptom), row.reason, ", ".join(map(str, row.when)))
-    added = dropped = 0
-    for case, outcome in results:
-        before = known.get(case)
+
+    known: dict[str, Known] = field(default_factory=dict)
+    added: int = 0
+    changed: int = 0
+    signed: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def not_analysed(self) -> int:
+        """Cases whose reason nobody has looked for."""
+        return sum(one.reason == NOT_ANALYSED for one in self.known.values())
+
+
+def updated(rows: OperatorRows, compiler: str, when: str, results: Iterable[tuple[str, Outcome]]) -> Updated:
+    """The known failures of a compiler after a run; cases that were not in the run stay as they are.
+
+    Reason and link are kept where the failure is the row's, or the row has no signature yet and stage and symptom are
+    the row's. A band is never widened by an update: the smaller number of tolerances stays.
+    """
+    old = rows.of(compiler)
+    found = Updated({case: _known(listed[0]) for case, listed in old.items()})
+    for case, outcome in dict(results).items():
+        listed = old.get(case, [])
+        held = [row for row in listed if row.holds(outcome.versions)] or listed
+        before = next((row for row in held if row.covers(outcome)), held[0] if held else None)
         if outcome.failed:
-            after = (str(outcome.stage), str(outcome.symptom), normalised(outcome.reason), when)
-            if before is None or before[:2] != after[:2]:
-                known[case] = after
-                added += 1
-        elif before is not None and outcome.status in (Status.SUPPORTED, Status.VERSION_SKEW):
-            del known[case]
-            dropped += 1
-    return known, added, dropped
+            after = _after(before, outcome, when)
+            if before is None:
+                found.added += 1
+            elif after.reason == NOT_ANALYSED != before.reason:
+                found.changed += 1
+            elif after != found.known[case]:
+                found.signed += 1
+            found.known[case] = after
+        elif before is not None and outcome.status in GONE:
+            del found.known[case]
+            found.dropped[str(outcome.status)] += 1
+    return found
+
+
+def _known(row: Expectation) -> Known:
+    when = ", ".join(map(str, row.when))
+    signature = row.signature
+    return Known(
+        str(row.stage), str(row.symptom), signature.text, row.reason, row.link, when, signature.needed or 0.0
+    )  # fmt: skip
+
+
+def _after(before: Expectation | None, outcome: Outcome, when: str) -> Known:
+    """The known failure of a case that failed, whose row was ``before``."""
+    signature = signature_of(outcome)
+    new = Known(
+        str(outcome.stage), str(outcome.symptom), signature.text, NOT_ANALYSED, "", when, signature.needed or 0.0
+    )  # fmt: skip
+    if before is None or not before.covers(outcome):
+        return new
+    kept = replace(new, reason=before.reason, link=before.link)
+    if before.holds(outcome.versions):
+        kept = replace(kept, when=_known(before).when)
+    if before.signature.text:  # a person may have written it with ... for what varies
+        return replace(kept, text=before.signature.text)
+    return replace(kept, needed=min(kept.needed, before.signature.needed or kept.needed))
 
 
 def write(folder: Path, compiler: str, known: Mapping[str, Known]) -> Path:
-    """Write ``operators/<compiler>.toml`` below ``folder``, with the most frequent reasons first; returns its path."""
-    groups: dict[Known, list[str]] = {}
-    for case in sorted(known):
-        groups.setdefault(known[case], []).append(case)
+    """Write ``operators/<compiler>.toml`` below ``folder``, with the most frequent failures first; returns its path."""
     path = folder / OPERATORS / f"{compiler}.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     first = f"# {len(known)} of ONNX's tests that are known to fail in {compiler}; written by: bench expect update"
     lines = [first, NOTE]
-    for (stage, symptom, reason, when), cases in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+    for one, cases in sorted(_grouped(known), key=lambda group: (-len(group[1]), group[0])):
         lines += ["", "[[expectation]]", 'check = "operator"', f"compiler = {json.dumps(compiler)}"]
-        lines += [f'stage = "{stage}"', f'symptom = "{symptom}"', f"reason = {json.dumps(reason, ensure_ascii=False)}"]
-        lines += [f"when = {json.dumps(when)}"] if when else []
+        lines += [f'stage = "{one.stage}"', f'symptom = "{one.symptom}"', f"reason = {toml_value(one.reason)}"]
+        lines += signature_lines(one.signature)
+        lines += [f"link = {toml_value(one.link)}"] if one.link else []
+        lines += [f"when = {_requirements(one.when)}"] if one.when else []
         lines += ["model = [", *_wrapped(cases), "]"]
     path.write_text("\n".join(lines) + "\n", "utf-8")
     return path
 
 
+def _grouped(known: Mapping[str, Known]) -> Iterator[tuple[Known, list[str]]]:
+    """The cases of every row: of one failure, reason and link.
+
+    Mismatches of one row are at most BAND times as far off as its mildest, and the row records the largest. So a row
+    that is written so is never too broad.
+    """
+    groups: dict[Known, list[str]] = {}
+    for case in known:
+        groups.setdefault(replace(known[case], needed=0.0), []).append(case)
+    for one, cases in groups.items():
+        row: list[str] = []
+        for case in sorted(cases, key=lambda case: (known[case].needed, case)):
+            if row and known[case].needed > BAND * known[row[0]].needed:
+                yield replace(one, needed=known[row[-1]].needed), sorted(row)
+                row = []
+            row.append(case)
+        yield replace(one, needed=known[row[-1]].needed), sorted(row)
+
+
 def pinned(distribution: str, versions: Mapping[str, Any]) -> str:
     """The version requirement of a row: the distribution at the version that the run had."""
     return f"{distribution}=={versions[distribution]}" if distribution in versions else ""
+
+
+def _requirements(when: str) -> str:
+    """Requirements that are joined by commas as TOML: one text, or a list of them."""
+    listed = when.split(", ")
+    return toml_value(when) if len(listed) == 1 else f"[{', '.join(map(toml_value, listed))}]"
 
 
 def _wrapped(cases: Sequence[str]) -> list[str]:

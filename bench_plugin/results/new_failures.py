@@ -9,8 +9,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.domain.outcome import Outcome, normalised
-from bench_plugin.results.expectations import row_text
+from bench_plugin.domain.messages import normalised
+from bench_plugin.domain.outcome import Outcome
+from bench_plugin.results.row_toml import row_text
+from bench_plugin.results.signature import signature_of
 
 KEYED = re.compile(r"([0-9a-f]{4,12})=(.+)", re.DOTALL)
 SHOWN = 100
@@ -38,7 +40,8 @@ class NewFailure:
     @cached_property
     def kind(self) -> Kind:
         """The kind that it belongs to."""
-        return Kind(str(self.outcome.stage), str(self.outcome.symptom), normalised(self.outcome.reason))
+        message = signature_of(self.outcome).text or normalised(self.outcome.reason)
+        return Kind(str(self.outcome.stage), str(self.outcome.symptom), message)
 
     def row_text(self, reason: str) -> str:
         """The expectation row that covers it, as TOML."""

@@ -10,6 +10,7 @@ EXPORT, IMPORT, EQUIVALENCE, QUALITY = "export", "import", "equivalence", "quali
 OPERATOR, PROPERTY = "operator", "property"
 ROUND_TRIPS = (EXPORT, IMPORT)
 BY_ERROR = (*ROUND_TRIPS, EQUIVALENCE)
+VERDICTS = (*BY_ERROR, QUALITY)
 ALL = "all"
 COMPUTED = "fp32 fp16 bf16 w16"  # judged by E and M against a float64 reference
 QUANTISED = "w8a8 w8a8-dyn w8"  # judged in steps of their scales
@@ -33,7 +34,7 @@ NUMBERS = (
     Number("tolerance_M", BY_ERROR, COMPUTED, "what M may reach"),
     Number("noise_E", BY_ERROR, COMPUTED, "E of runs that are right by construction at this precision"),
     Number("noise_M", BY_ERROR, COMPUTED, "M of those runs"),
-    Number("needed", BY_ERROR, COMPUTED, "share of the tolerance that was used; above 1 is a mismatch"),
+    Number("needed", (*BY_ERROR, OPERATOR), COMPUTED, "share of the tolerance that was used; above 1 is a mismatch"),
     Number("max_abs", BY_ERROR, COMPUTED, "largest absolute difference, in units of the output"),
     Number("max_rel", BY_ERROR, COMPUTED, "largest relative difference"),
     Number("cosine", BY_ERROR, COMPUTED, "cosine between output and reference"),
@@ -41,7 +42,12 @@ NUMBERS = (
     Number("truth", (*BY_ERROR, OPERATOR), ALL, "which reference the numbers were compared with, in words"),
     Number("end_to_end_E", BY_ERROR, COMPUTED, "E against the framework's own model: export and import together"),
     Number("dynamic", BY_ERROR, ALL, "symbolic dimensions: `preserved`, `frozen` or `error: ...`"),
-    Number("mutants", BY_ERROR, ALL, "mistakes made on purpose: `killed` (detected), `ratio` (tolerances off)"),
+    Number("mutants", VERDICTS, ALL, "mistakes made on purpose: `kind`, `killed` (detected), `ratio` (tolerances off)"),
+    Number("strength", VERDICTS, ALL, "share of the applicable mutants that this comparison would call a mismatch"),
+    Number("mutants_applicable", VERDICTS, ALL, "how many mutants a comparison could notice"),
+    Number("mutants_missed", VERDICTS, ALL, "names of those that would pass"),
+    Number("mutants_not_noticeable", VERDICTS, ALL, "names of those whose effect is below the noise of float32"),
+    Number("mutants_unchanged", VERDICTS, ALL, "names of those that change nothing, even in float64"),
     Number("detections", BY_ERROR, "fp32", "of detection models: objects in the reference"),
     Number("stable", BY_ERROR, "fp32", "of detection models: objects that small perturbations do not change"),
     Number("missed", BY_ERROR, "fp32", "of detection models: stable objects that were not found"),
@@ -78,10 +84,16 @@ NUMBERS = (
     Number("operators", (OPERATOR,), "fp32", "operators of the case's graph"),
     Number("opset", (OPERATOR,), "fp32", "opset of the case"),
     Number("ir", (OPERATOR,), "fp32", "IR version of the case"),
+    Number(
+        "deterministic",
+        ("equivalence", OPERATOR),
+        ALL,
+        "whether a second compilation and run gave the same bits; of a sample, of all cells in profile `full`",
+    ),
+    Number("artefact_same_twice", ("equivalence",), ALL, "of outputs that differ: whether the artefacts are the same"),
     Number("rule", (OPERATOR,), "fp32", "the operator's rule, in words"),
     Number("strict", (OPERATOR,), "fp32", "`pass` or `fail` by that rule"),
     Number("stock", (OPERATOR,), "fp32", "`pass` or `fail` by the tolerance of ONNX's own runner"),
-    Number("ratio", (OPERATOR,), "fp32", "share of the rule's tolerance that was used"),
     Number("converted", (OPERATOR,), "fp32", "of a case that is too new: what its form at an older opset gave"),
     Number("search", (PROPERTY,), "fp32", "`quick` or `nightly`"),
     Number("tried", (PROPERTY,), "fp32", "generated graphs that were tried"),

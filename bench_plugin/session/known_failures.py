@@ -24,7 +24,7 @@ def known_failures(expectations: Expectations, cell: Cell, versions: Mapping[str
         own = row.selects(cell.axes())
         if not own and cell.compiler not in row.selector.get("compiler", ()):
             continue
-        signature = Signature(str(row.stage), str(row.symptom), row.operators, row.message)
+        signature = Signature(str(row.stage), str(row.symptom), row.operators, row.signature.text)
         example = _example(row.where, row.example)
         # A failure with any operator is tried again only in the cell of its example's operator.
         replayed = own and (ANY not in row.operators or cell.model in example.operators)

@@ -84,6 +84,7 @@ class Run:
         self._keys = RowKeys(self.workspace, self.matrix, threads=settings.runtime_threads())
         self.rows = RunRows(settings, note)
         self.declared: dict[Cell, Declared] = {}
+        self._planned: list[tuple[Check, Plan]] = []
         self.judged: list[Judged] = []
         self.started = False
         self.total = 0
@@ -104,6 +105,7 @@ class Run:
     def plan(self, check: Check, narrowed: Mapping[str, Sequence[str]]) -> Plan:
         """The cells of one marked test; the pruned ones are kept for the results. Raises UsageError."""
         plan = self.matrix.plan(check, narrowed)
+        self._planned.append((check, plan))
         self.declared.update({row.cell: row for row in plan.declared})
         return plan
 
@@ -155,8 +157,7 @@ class Run:
 
     def _recorded(self, cell: Cell, key: str, outcome: Outcome, nodeid: str, *, reused: bool) -> Judged:
         """Judge an outcome by the expectations, and append its row unless the row is ``reused``."""
-        signature = outcome.numbers.get("signature")
-        expectation = self.expectations.match(cell.axes(), outcome.versions, signature)
+        expectation = self.expectations.match(cell.axes(), outcome)
         judgement = judge(outcome, expectation)
         silent = judgement.result is Result.PASSED
         text = "" if silent else readable(failure_text(cell, outcome, key=key, remark=judgement.reason))
@@ -175,6 +176,17 @@ class Run:
         if not self.worker:
             self.rows.keep()
         self.rows.close()
+
+    def without_cell(self) -> dict[str, str]:
+        """The models that were named and have no cell in any test, each with the reasons."""
+        have = {cell.model for _, plan in self._planned for cell in plan.cells}
+        found: dict[str, dict[str, None]] = {}
+        for check, plan in self._planned:
+            decided = {row.cell.model: f"{row.status}: {row.reason}" for row in reversed(plan.declared)}
+            for model, why in {**decided, **plan.without}.items():
+                if model in self.matrix.selection.models and model not in have:
+                    found.setdefault(model, {})[f"{check}: {why}"] = None
+        return {model: "; ".join(reasons) for model, reasons in found.items()}
 
     def _make_folders(self) -> None:
         """Make the folders of rows and stages. Raises UsageError for a path that cannot be made."""
@@ -229,10 +241,13 @@ class Run:
         selection = self.settings.selection
         asked = {axis.plural: list(getattr(selection, axis.plural)) for axis in OPTIONS}
         chosen = {plural: values for plural, values in asked.items() if values}
-        return {"profile": selection.profile, **chosen, "onnx_files": [str(path) for path in selection.onnx_files]}
+        for key in ("onnx_files", "onnx_inputs"):
+            chosen[key] = [str(path) for path in getattr(selection, key)]
+        return {"profile": selection.profile, **chosen}
 
     def _append(self, judged: Judged, expectation: Expectation | None, nodeid: str) -> None:
-        expected = {"reason": expectation.reason, "link": expectation.link} if expectation else None
+        known = expectation is not None and judged.judgement.result is Result.XFAILED
+        expected = {"reason": expectation.reason, "link": expectation.link} if expectation and known else None
         self.rows.append(self._row(judged.cell, judged.outcome, judged.judgement.result, expected, nodeid))
 
     def _row_if_killed(self, cell: Cell, nodeid: str) -> dict[str, Any]:

@@ -1,40 +1,42 @@
-"""Apache TVM 0.27.0.post1 (relax ONNX frontend, llvm): Tanh and Atanh lose all digits near 0.
+"""apache-tvm 0.27.0.post1 (arguable): Tanh and Atanh lose all digits near 0; tanh(1e-7) is 11 % off.
 
-ONNX's Tanh 13 and Atanh 9 are the hyperbolic tangent and its inverse, for which tanh(x) and atanh(x) are x to the last
-bit of float32 below 1e-4. TVM computes tanh as (1 - exp(-2x)) / (1 + exp(-2x)) and atanh as log((1 + x) / (1 - x)) / 2 in
-float32: both subtract nearly equal numbers. Measured: tanh(1e-7) is 8.94e-08 (11 % off), tanh(1.2e-8) is 0; atanh(1e-7)
-is 1.19e-07 (19 % off). Over [-0.1, 0.1] a quarter of all elements is more than 4 ULP off. Sinh, Asinh, Atan and Erf of
-the same module are within 2 ULP there. Nothing fails, and the absolute error stays below 1e-7, so only small activations
-(and what divides by them) notice.
-Versions: apache-tvm 0.27.0.post1, onnx 1.23.2. Prints a table; ends with 1 when the defect shows.
+Rule: none binds: Tanh 13 and Atanh 22 name the functions and no specification states a bound. Measured against the rule
+of docs/operators.md for transcendental functions in float32 (4 units in the last place; Tanh 5), as xnnpack_log.py is.
+TVM computes tanh as (1 - exp(-2x)) / (1 + exp(-2x)) and atanh as log((1 + x) / (1 - x)) / 2: both subtract nearly equal
+numbers.
+Upstream: https://github.com/apache/tvm/issues/19562 tells the same of Erf.
+Needs: pip install apache-tvm==0.27.0.post1 onnx numpy. Exits with 1 while the defect shows.
 """
+
 import sys
 
 import numpy as np
 import onnx
 import tvm
-from onnx import TensorProto as T, helper as h
+from onnx import helper
 from tvm import relax
 from tvm.relax.frontend.onnx import from_onnx
 
 
-def run(operator, x):
-    ports = [h.make_tensor_value_info(name, T.FLOAT, x.shape) for name in "xy"]
-    graph = h.make_graph([h.make_node(operator, ["x"], ["y"])], "g", ports[:1], ports[1:])
-    model = h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8)
+def run(model, *inputs):
     onnx.checker.check_model(model, full_check=True)
     machine = relax.VirtualMachine(relax.build(from_onnx(model), tvm.target.Target("llvm")), tvm.cpu())
-    return machine["main"](tvm.runtime.tensor(x)).numpy()
+    found = machine["main"](*[tvm.runtime.tensor(x) for x in inputs])
+    return [y.numpy() for y in ([found] if hasattr(found, "numpy") else found)]
 
 
-x = np.array([1.2e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1], np.float32)
-worst = 0.0
-for operator, exact in (("Tanh", np.tanh), ("Atanh", np.arctanh), ("Sinh", np.sinh), ("Asinh", np.arcsinh)):
-    got, want = run(operator, x), exact(x.astype(np.float64))
-    ulps = np.abs(got - want) / np.spacing(want.astype(np.float32))
-    for row in zip(x, got, want, ulps):
-        print("%-5s of %.3g is %.9g, right is %.9g: %.3g ULP" % (operator, *row))
-    if "Tanh" in operator or "Atanh" in operator:
-        worst = max(worst, ulps.max())
-print("worst: %.3g ULP" % worst)
-sys.exit(int(worst > 100))
+def port(name, x):
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+
+
+x = np.array([1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1], np.float32)
+worst = {}
+for operator, exact, limit in (("Tanh", np.tanh, 5), ("Atanh", np.arctanh, 4)):
+    graph = helper.make_graph([helper.make_node(operator, ["x"], ["y"])], "g", [port("x", x)], [port("y", x)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    got, want = run(model, x)[0], exact(x.astype(np.float64))
+    units = np.abs(got - want) / np.spacing(want.astype(np.float32))
+    print(operator, "of 1e-07: expected %.9g" % want[1], "within %d units" % limit)
+    print(operator, "of 1e-07: got      %.9g" % got[1], "; worst of all: %.3g units" % units.max())
+    worst[operator] = units.max() > limit
+sys.exit(1 if any(worst.values()) else 0)

@@ -14,13 +14,17 @@ from bench_plugin.adapters.compilers.ncnn import (
     LACKS,
     SKEW,
     _batch_axes,
+    _carried,
     _complaint,
+    _declared,
     _half_weights,
     _inputs,
+    _integer_inputs,
     _shapes,
 )
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.contract import CompileCall, Place, Port, Target
+from tests.adapters.real import answered, written
 
 SCRIPT = """
             ex.input("in0", ncnn.Mat(in0.numpy(), batch_index=0).clone())
@@ -96,3 +100,64 @@ def test_float16_weights_are_counted_at_whole_words_only(tmp_path: Path) -> None
 def test_the_complaint_is_the_line_that_names_a_cause() -> None:
     assert _complaint("pass_level0\nFailed to open model\ndone\n") == "Failed to open model"
     assert _complaint("pass_level0\n\n") == "pass_level0"
+
+
+def test_integers_are_float32_but_where_a_layer_reads_integers(tmp_path: Path) -> None:
+    path = tmp_path / "model.param"
+    path.write_text(
+        "7767517\n6 6\nInput in0 0 1 in0\nInput in1 0 1 in1\nInput in2 0 1 in2\nReshape r 1 1 in1 t 0=4\n"
+        "Embed e 1 1 t u 0=2 1=20 2=0 3=40\nBinaryOp add 2 1 in0 in2 out0 0=0\n",
+        "utf-8",
+    )
+    assert _integer_inputs(str(path), 3) == [1]
+
+
+def test_an_integer_that_float32_lacks_is_unsupported() -> None:
+    assert _carried(np.array([1, 2**24], np.int64), "float32").tolist() == [1.0, 2.0**24]
+    with pytest.raises(Unsupported, match="float32, which has not all of the input's values"):
+        _carried(np.array([2**24 + 1], np.int64), "float32")
+    with pytest.raises(Unsupported, match="int32"):
+        _carried(np.array([2**40], np.int64), "int32")
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "found"),
+    [
+        ([3.0, 255.0], "uint8", "uint8"),
+        ([3.0, 256.0], "uint8", "float32"),
+        ([0.5], "int64", "float32"),
+        ([float("nan")], "int32", "float32"),
+        ([0.0, 1.0], "bool", "bool"),
+        ([2.0], "bool", "float32"),
+        ([9.3e18], "int64", "float32"),
+        ([1.0], "float32", "float32"),
+    ],
+)
+def test_whole_numbers_come_back_as_the_integers_that_the_file_declares(
+    values: list[float], dtype: str, found: str
+) -> None:
+    given = np.array(values, np.float32)
+    assert _declared(given, dtype).dtype.name == found
+    assert np.array_equal(_declared(given, dtype).astype(np.float32), given, equal_nan=True)
+
+
+def test_integers_are_added_as_numbers(tmp_path: Path) -> None:
+    model = written(
+        '<ir_version: 8, opset_import: ["": 17]> g (uint8[2,3] x, uint8[2,3] y) => (uint8[2,3] z) { z = Add(x, y) }',
+        tmp_path / "add.onnx",
+    )
+    x, y = np.arange(6, dtype=np.uint8).reshape(2, 3), np.full((2, 3), 7, np.uint8)
+    answer = answered("ncnn", model, {"x": x, "y": y}, [("z", "uint8", (2, 3))], tmp_path / "ncnn")
+    assert answer.outputs["out0"] == ["uint8", [2, 3], (x + y).tolist()], answer.error
+    assert "integers are float32" in answer.compile["notes"][0]
+
+
+def test_places_in_a_table_are_handed_over_as_integers(tmp_path: Path) -> None:
+    table = ",".join(str(number) for number in range(40))
+    model = written(
+        f'<ir_version: 8, opset_import: ["": 17]> g (int64[1,4] x) => (float[1,4,2] z) '
+        f"<float[20,2] w = {{{table}}}> {{ z = Gather(w, x) }}",
+        tmp_path / "embed.onnx",
+    )
+    answer = answered("ncnn", model, {"x": np.array([[1, 2, 3, 19]])}, [("z", "float32", (1, 4, 2))], tmp_path / "ncnn")
+    assert answer.outputs["out0"][2] == [[[2.0, 3.0], [4.0, 5.0], [6.0, 7.0], [38.0, 39.0]]], answer.error

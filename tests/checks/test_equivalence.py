@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from bench_plugin.checks.compiled.twice import asked
+from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.project import Finished, Project
 
@@ -110,6 +112,48 @@ def test_a_mismatch_of_a_used_process_alone_does_not_count(compiled: Project) ->
     assert sorted(bool(row["retry"].get("mismatch")) for row in rows) == [False, True]
 
 
+def twice(project: Project, fault: str) -> Mapping[str, Any]:
+    """The row of a cell of profile full, in which every cell is computed twice."""
+    project.write("bench.toml", (project.folder / "bench.toml").read_text() + 'environment = ["FAKE_*"]\n')
+    project.environment["FAKE_COUNTER"] = str(project.folder / "counter")
+    finished = run(project, "--precisions=fp32", "--bench-profile=full", "--targets=local", fault=fault)
+    return the_row(finished)
+
+
+def test_the_same_bits_twice_are_deterministic(compiled: Project) -> None:
+    row = twice(compiled, "none")
+    assert (row["status"], row["numbers"]["deterministic"]) == ("supported", True)
+    assert row["numbers"]["artefact_same_twice"] is None
+
+
+def test_other_bits_within_the_tolerance_are_noted_and_supported(compiled: Project) -> None:
+    row = twice(compiled, "run-jitters")
+    assert (row["status"], row["numbers"]["deterministic"]) == ("supported", False)
+    assert row["numbers"]["artefact_same_twice"] is True
+
+
+def test_results_that_leave_the_tolerance_now_and_then_are_nondeterministic(compiled: Project) -> None:
+    row = twice(compiled, "run-varies")
+    assert (row["status"], row["stage"], row["symptom"]) == ("mismatch", "compare", "nondeterministic")
+    assert "the first agrees (E " in row["reason"] and "the second is wrong (E " in row["reason"]
+    assert row["numbers"]["deterministic"] is False
+
+
+def test_an_expectation_can_name_what_is_nondeterministic(compiled: Project) -> None:
+    expected = 'check = "equivalence"\nmodel = "net"\ncompiler = "fakec"\nstage = "compare"\n'
+    expected += 'symptom = "nondeterministic"\nreason = "it reads memory that nobody wrote"\n'
+    compiled.write("expectations/known.toml", f"[[expectation]]\n{expected}")
+    compiled.write("bench.toml", (compiled.folder / "bench.toml").read_text() + 'expectations = ["expectations"]\n')
+    assert twice(compiled, "run-varies")["result"] == "xfailed"
+
+
+def test_a_sample_of_cells_is_computed_twice_and_is_always_the_same() -> None:
+    cells = [Cell(Check.EQUIVALENCE, f"model{number}", "pytorch", compiler="tvm") for number in range(400)]
+    chosen = [cell for cell in cells if asked(cell, "quick")]
+    assert 20 <= len(chosen) <= 100 and chosen == [cell for cell in cells if asked(cell, "quick")]
+    assert all(asked(cell, "full") for cell in cells)
+
+
 def test_a_compiler_that_hangs_is_ended(compiled: Project) -> None:
     compiled.model("net", seconds=2)
     finished = run(compiled, "--precisions=fp32", fault="compile-hang")
@@ -140,8 +184,8 @@ def test_quantised_layers_are_judged_one_by_one(compiled: Project) -> None:
 
 
 def test_what_only_simulates_integers_says_so(compiled: Project) -> None:
-    rows = run(compiled, "--precisions=int8", fault="simulated").rows
-    assert all("simulated" in row["flags"] for row in rows if row["kind"] == "cell")
+    rows = [row for row in run(compiled, "--precisions=int8", fault="simulated").rows if row["kind"] == "cell"]
+    assert len(rows) == 2 and all("simulated" in row["flags"] for row in rows)
 
 
 def test_an_artefact_for_another_target_is_checked_and_not_run(compiled: Project) -> None:

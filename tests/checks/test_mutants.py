@@ -50,7 +50,7 @@ onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], 
 APPLICABLE = {
     "batchnorm eps 1e-3", "bias dropped", "channel zeroed", "channels swapped", "classes swapped", "weights x 1.01",
     "count_include_pad", "same upper or lower", "gelu erf or tanh", "resize alignment", "nhwc read as nchw",
-    "mean output", "rows permuted",
+    "mean output", "rows permuted", "bias in float16", "last layer in float16",
 }  # fmt: skip
 
 

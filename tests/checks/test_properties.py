@@ -115,7 +115,7 @@ def test_a_row_without_a_signature_is_refused(project: Project) -> None:
         '[[expectation]]\ncheck = "property"\nmodel = "Elu"\nstage = "compare"\nsymptom = "mismatch"\nreason = "x"\n',
     )
     code, text, _ = run(project, "Elu")
-    assert code == 4 and "operators, message, example" in text, text
+    assert code == 4 and "operators, signature, example" in text, text
 
 
 def test_without_hypothesis_the_missing_extra_is_named_at_collection(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""The commands where the package is installed, not checked out: suites, fixtures and boards are the package's data."""
+"""The commands where the package is installed, from a wheel or from its checkout: its suites, models and boards."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,19 +16,56 @@ from tests.project import FRAMEWORK, Project
 REPOSITORY = Path(__file__).parents[2]
 
 
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the package's wheel is unpacked into, made by its build backend."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    built = subprocess.run(command, cwd=REPOSITORY, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert built.returncode == 0, built.stdout
+    (path,) = folder.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
 @pytest.fixture
-def installed(project: Project) -> Project:
-    """A project that uses a copy of the package as its wheel lays it out, and has no suites of its own."""
-    site = project.folder.parent / f"{project.folder.name}-site"
-    shutil.copytree(REPOSITORY / "bench_plugin", site / "bench_plugin", ignore=shutil.ignore_patterns("__pycache__"))
-    for data in ("suites", "fixtures", "boards"):
-        shutil.copytree(REPOSITORY / data, site / "bench_plugin/data" / data)
+def installed(project: Project, wheel: Path) -> Project:
+    """A project that uses the package from its wheel, and has no suites of its own."""
     (project.folder / "test_models.py").unlink()
-    project.environment["PYTHONPATH"] = str(site)
+    project.environment["PYTHONPATH"] = str(wheel)
     return project
 
 
-def test_repro_runs_a_cell_of_the_packages_own_suites(installed: Project) -> None:
+@pytest.fixture
+def editable(project: Project) -> Project:
+    """A project that uses the package from its checkout, and has no suites of its own."""
+    (project.folder / "test_models.py").unlink()
+    project.environment["PYTHONPATH"] = str(REPOSITORY)
+    return project
+
+
+@pytest.fixture(params=["wheel", "wheel in the project", "editable"])
+def anyhow(request: pytest.FixtureRequest, project: Project) -> Project:
+    """The project, for each way in which the package is installed."""
+    if request.param == "editable":
+        found: Project = request.getfixturevalue("editable")
+        return found
+    found = request.getfixturevalue("installed")
+    if request.param == "wheel in the project":  # a virtual environment in the project's folder
+        site = found.folder / ".venv/lib/site-packages"
+        shutil.copytree(found.environment["PYTHONPATH"], site)
+        found.environment["PYTHONPATH"] = str(site)
+    return found
+
+
+def test_the_package_is_the_one_of_its_wheel(installed: Project) -> None:
+    command = [sys.executable, "-c", "import bench_plugin; print(bench_plugin.__file__)"]
+    assert installed.finish(command).stdout.strip().startswith(installed.environment["PYTHONPATH"])
+
+
+def test_repro_runs_a_cell_of_the_packages_own_suites(anyhow: Project) -> None:
+    installed = anyhow
     installed.model("a")
     command = [sys.executable, "-m", "pytest", "--pyargs", "bench_plugin.data", "-p", "no:cacheprovider", "-rA"]
     chosen = ["--frameworks=fake", "--models=a", "-k", "test_export", "--bench-cache=cache"]
@@ -41,6 +79,7 @@ def test_repro_runs_a_cell_of_the_packages_own_suites(installed: Project) -> Non
     )
     assert "1 passed" in done.stdout, done.stdout + done.stderr
     (row,) = [row for row in installed.rows() if row["kind"] == "cell"]
+    assert row["nodeid"].partition("[")[0] == "suites/roundtrip/test_roundtrip.py::test_export"
     again = installed.bench("repro", row["key"])
     assert again.returncode == 0, again.stdout
     assert "PASSED" in again.stdout and "1 passed" in again.stdout
@@ -49,7 +88,18 @@ def test_repro_runs_a_cell_of_the_packages_own_suites(installed: Project) -> Non
     assert "bench_plugin.data.suites.roundtrip.test_roundtrip::test_export" in printed[4]
 
 
-def test_a_suite_of_the_project_comes_before_the_packages(installed: Project) -> None:
+def test_one_suite_of_a_checkout_is_named_as_a_module(editable: Project) -> None:
+    editable.model("a")
+    command = [sys.executable, "-m", "pytest", "--frameworks=fake", "--models=a", "--collect-only", "-q", "--pyargs"]
+    for name in ("bench_plugin.data.suites.roundtrip", "bench_plugin.data.suites.roundtrip.test_roundtrip"):
+        assert "2 tests collected" in editable.finish([*command, name]).stdout
+    assert "2 passed" in editable.finish([*command[:5], "--pyargs", "bench_plugin.data.suites.roundtrip", "-n2"]).stdout
+    unknown = editable.finish([*command, "bench_plugin.data.suites.swimming"])
+    assert unknown.returncode == 4 and "bench_plugin.data.suites.swimming" in unknown.stdout
+
+
+def test_a_suite_of_the_project_comes_before_the_packages(anyhow: Project) -> None:
+    installed = anyhow
     row = {
         "schema": 1, "kind": "cell", "key": "0123456789ab",
         "nodeid": "suites/roundtrip/test_roundtrip.py::test_export[a]",

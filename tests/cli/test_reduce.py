@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench_plugin.diagnosis.failure_signature import normalised
+from bench_plugin.domain.messages import normalised
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.project import Project, make_project
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
 from bench_plugin.compare.table import DEFAULTS, with_overrides
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, compare
+from bench_plugin.domain.outcome import Unverified
 from tests.compare.drawing import LAW, SEEDS, Array, drawn
 
 NOISE = Noise(E=1e-6, M=5e-6, runs=3)
@@ -176,15 +177,37 @@ def test_without_measured_noise_nothing_is_proven(noise: dict[str, Noise], actua
     assert (found.status, found.reason) == (UNVERIFIED, "y: the noise of this precision was not measured")
 
 
-@pytest.mark.parametrize("precision, level", [("fp32", 1.1e-4), ("fp16", 1.7e-2), ("bf16", 0.11)])
-@pytest.mark.parametrize("error", [0.0, 1e-3, 0.5])
-def test_where_noise_reaches_the_cap_nothing_is_proven(precision: str, level: float, error: float) -> None:
+ILL = [("fp32", 1.1e-4, 10), ("fp16", 1.7e-2, 3), ("bf16", 0.11, 2)]  # the noise that exceeds the cap, and k
+
+
+@pytest.mark.parametrize("precision, level, k", ILL)
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_where_noise_reaches_the_cap_nothing_is_proven(precision: str, level: float, k: int, share: float) -> None:
     truth = drawn(1)
-    found = judged(truth, off_by(truth, error), Noise(level, level, 3), precision=precision)
-    assert found.status == UNVERIFIED
+    actual = off_by(truth, share * k * level)
+    found = judged(truth, actual, Noise(level, level, 3), precision=precision)
+    assert (found.status, found.kind) == (UNVERIFIED, Unverified.ILL_CONDITIONED)
     assert found.reason.startswith("y: ill-conditioned: noise ")
-    well = judged(truth, off_by(truth, error), Noise(level / 2, level / 2, 3), precision=precision)
+    well = judged(truth, actual, Noise(level / 2, level / 2, 3), precision=precision)
     assert well.status != UNVERIFIED
+
+
+@pytest.mark.parametrize("precision, level, k", ILL)
+@pytest.mark.parametrize("times", [1.01, 30, 1e6])
+def test_what_is_far_beyond_the_noise_is_wrong_however_large_the_noise(
+    precision: str, level: float, k: int, times: float
+) -> None:
+    truth = drawn(1)
+    found = judged(truth, off_by(truth, times * k * level), Noise(level, level, 3), precision=precision)
+    assert found.status == MISMATCH
+    assert "is beyond the noise" in found.reason
+
+
+def test_fast_math_is_excused_further_but_not_for_ever() -> None:
+    truth, noise = drawn(1), Noise(2e-4, 2e-4, 3)
+    assert judged(truth, off_by(truth, 5e-3), noise).status == MISMATCH
+    assert judged(truth, off_by(truth, 5e-3), noise, loose=True).status == UNVERIFIED
+    assert judged(truth, off_by(truth, 0.1), noise, loose=True).status == MISMATCH
 
 
 def test_declared_fast_math_loosens_and_only_where_asked() -> None:

@@ -37,6 +37,19 @@ def written(tool: str, symptom: Symptom = Symptom.MISMATCH, *, needs: Needs = NE
     )  # fmt: skip
 
 
+GRAPH = "<ir_version: 8>\ng (float[2,3] x) => (float[2,3] y)\n{\n   y = Neg (x)\n}"
+
+
+def short(tool: str, symptom: Symptom = Symptom.MISMATCH, *, needs: Needs = NEEDS) -> str:
+    """A script for a graph of a single node."""
+    outputs = {"y": {"dtype": "float32", "shape": [2, 3], "largest": 1e-3, "rms": 5e-4}}
+    facts = {"TOOL": tool, "SAYS": "", "HOW": HOW, "INPUTS": ["x"], "OUTPUTS": outputs, "SECONDS": 60}
+    said = "compare: mismatch: y: off\nReduced from a cell: one node of 7."
+    return script(
+        tool, symptom, title=f"{tool}: wrong", said=said, graph=GRAPH, needs=needs, facts=facts, short=True
+    )  # fmt: skip
+
+
 def metadata_of(text: str) -> Mapping[str, Any]:
     """The script's metadata, found as PEP 723 says."""
     found = re.search(r"(?m)^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$", text)
@@ -168,3 +181,52 @@ def test_crashes_and_hangs_happen_in_a_process_of_their_own(
     code, said = run(folder, tools_python, broken.replace("SECONDS = 60", "SECONDS = 2"))
     assert (fine, code) == (0, 1)
     assert said.splitlines()[-2:] == [f"happened: {symptom}", message]
+
+
+@pytest.mark.parametrize("symptom", [Symptom.MISMATCH, Symptom.EXCEPTION])
+@pytest.mark.parametrize("tool", ["onnxruntime", "openvino", "onnx2mx"])
+def test_a_single_node_has_a_script_of_one_screen(tool: str, symptom: Symptom) -> None:
+    lines = short(tool, symptom).splitlines()
+    assert len(lines) <= 40 and "y = Neg (x)" in lines
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_script_of_a_single_node_is_half_as_long(tool: str) -> None:
+    compile(short(tool), "repro.py", "exec")
+    assert len(short(tool).splitlines()) <= 72
+    assert len(short(tool).splitlines()) < len(written(tool).splitlines()) - 35
+
+
+def test_the_script_of_a_single_node_says_what_was_expected_and_what_came(folder: Path, tools_python: Path) -> None:
+    code, said = run(folder, tools_python, short("onnxruntime"))
+    assert code == 0 and "happened: no defect" in said.splitlines()
+    expected = -X.astype("float64")
+    expected[1, 2] += 0.01
+    np.savez(folder / "expected.npz", out0=expected)
+    code, said = run(folder, tools_python, short("onnxruntime"))
+    assert code == 1 and "happened: mismatch" in said.splitlines()
+    assert "y: expected [" in said and "y: got      [" in said
+    np.savez(folder / "expected.npz", out0=expected[:1])
+    assert run(folder, tools_python, short("onnxruntime"))[0] == 1
+    np.savez(folder / "expected.npz", out0=-X.astype("int64") - np.eye(2, 3, dtype="int64"))
+    assert run(folder, tools_python, short("onnxruntime"))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("symptom", "fault", "code"),
+    [
+        (Symptom.EXCEPTION, "", 0),
+        (Symptom.EXCEPTION, "raise ValueError", 1),
+        (Symptom.CRASH, "os.kill(os.getpid(), 11)", 1),
+        (Symptom.TIMEOUT, "import time; time.sleep(60)", 1),
+        (Symptom.CRASH, "raise ValueError", 3),
+    ],
+)
+def test_failures_of_a_single_node(folder: Path, tools_python: Path, symptom: Symptom, fault: str, code: int) -> None:
+    text = short("onnxruntime", symptom).replace("SECONDS = 60", "SECONDS = 2")
+    found, said = run(
+        folder, tools_python, text.replace("    import onnxruntime\n", f"    {fault}\n    import onnxruntime\n")
+    )
+    assert found == code
+    happened = {0: "no defect", 1: str(symptom), 3: "another failure"}[code]
+    assert f"happened: {happened}" in said.splitlines()

@@ -30,6 +30,7 @@ graph = helper.make_graph(
     [helper.make_tensor_value_info("x", 1, ["n", 8])], [helper.make_tensor_value_info("y", 1, ["n", 4])], [weights],
 )
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "my.onnx")
+np.savez("my.npz", x=np.random.default_rng(1).standard_normal((16, 8)).astype("float32"))
 """
 PROGRAMS = {"pytest": ("-m", "pytest", "-p", "no:cacheprovider"), "bench": ("-m", "bench_plugin.cli.main")}
 

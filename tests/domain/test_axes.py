@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -56,7 +56,7 @@ def test_the_columns_of_csv_files() -> None:
 
 def test_the_table_holds_every_field_of_a_cell_and_of_a_selection() -> None:
     assert [axis.name for axis in AXES] == [field.name for field in fields(Cell)]
-    others = {"profile", "onnx_files", "include", "exclude"}
+    others = {"profile", "onnx_files", "onnx_inputs", "include", "exclude"}
     assert {axis.plural for axis in OPTIONS} == {field.name for field in fields(Selection)} - others
     assert {"models", "opsets", "targets"} < set(MARKER_AXES) and "checks" not in MARKER_AXES
 
@@ -81,3 +81,8 @@ def test_a_repro_command_of_a_plain_file_names_the_file() -> None:
     cell = Cell(Check.EXPORT, "mine", "onnx")
     settings = Settings(Path("."), Selection(onnx_files=(Path("/a/mine.onnx"), Path("/a/other.onnx"))))
     assert repro_arguments(cell, "t", settings) == ["t", "--bench-onnx=/a/mine.onnx"]
+    given = Selection(onnx_files=settings.selection.onnx_files, onnx_inputs=(Path("/a/x.npz"), Path("/a/other.npz")))
+    again = repro_arguments(cell, "t", replace(settings, selection=given))
+    assert again == ["t", "--bench-onnx=/a/mine.onnx", "--bench-inputs=/a/x.npz"]
+    row = {"settings": replace(settings, selection=given).of_cells()}
+    assert settings.as_computed(row).selection.onnx_inputs == given.onnx_inputs

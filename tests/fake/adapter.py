@@ -132,6 +132,17 @@ def sleep(call: GoCall) -> None:
     time.sleep(FOREVER)
 
 
+def spin(call: GoCall) -> None:
+    """Compute without end."""
+    while True:
+        pass
+
+
+def spin_below(call: GoCall) -> None:
+    """Wait for a program that computes without end."""
+    subprocess.run([sys.executable, "-c", "while True: pass"])
+
+
 def segfault(call: GoCall) -> None:
     """Read address zero."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -298,7 +309,8 @@ def used_only(call: GoCall) -> None:
 
 
 FAULTS: dict[str, Callable[[GoCall], Reply | None]] = {
-    "none": lambda call: None, "sleep": sleep, "segfault": segfault, "kill": kill, "exit": leave, "allocate": allocate,
+    "none": lambda call: None, "sleep": sleep, "spin": spin, "spin_below": spin_below, "segfault": segfault,
+    "kill": kill, "exit": leave, "allocate": allocate,
     "peak": peak, "exception": exception, "unsupported": unsupported, "declared": declared, "no_memory": no_memory,
     "invalid": invalid, "skew": skew, "not_json": not_json, "escape": escape, "noise": noise,
     "garbage": garbage, "truncated": truncated, "stalled": stalled, "wrong_call": wrong_call, "wrong_kind": wrong_kind,

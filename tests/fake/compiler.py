@@ -36,6 +36,7 @@ ADAPTER = {
             "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
+            "run-varies", "run-jitters", "leaves-out",
         ]
     },
     "on_request": True,
@@ -86,6 +87,9 @@ class Adapter:
         if fault == "run-crash":
             os.abort()
         self._runs += 1
+        if fault in ("run-varies", "run-jitters"):
+            kind = "run-wrong" if fault == "run-varies" else fault
+            fault = kind if _even(os.environ["FAKE_COUNTER"]) else "none"
         if fault == "run-leaks" and self._runs > 1:
             fault = "run-wrong"
         model = onnx.load(call.files["model.onnx"])
@@ -95,6 +99,8 @@ class Adapter:
                     raw = onnx.numpy_helper.to_array(tensor).copy().view(np.uint32)
                     rounded = ((raw + 0x8000) & np.uint32(0xFFFF0000)).view(np.float32)
                     tensor.CopyFrom(onnx.numpy_helper.from_array(rounded, tensor.name))
+        if fault == "leaves-out":
+            _leave_out(model.graph)
         for opset in model.opset_import:
             opset.version = max(opset.version, 21)  # the evaluator's quantisation begins there
         evaluator = ReferenceEvaluator(model)
@@ -105,6 +111,22 @@ class Adapter:
 
         results = samples.one_by_one(run, list(given.values()), call.batched)
         return samples.reply(call, results, {"placement": {"run_by": os.getpid()}})
+
+
+def _leave_out(graph: Any) -> None:
+    """Give the sum named ``residual`` what its block began with, and nothing of what the block made."""
+    import onnx
+
+    for node in graph.node:
+        if node.name == "residual":
+            node.CopyFrom(onnx.helper.make_node("Identity", node.input[:1], node.output))
+
+
+def _even(counter: str) -> bool:
+    """Whether this is the second, fourth … call that asks; the file ``counter`` grows by a byte with each."""
+    with open(counter, "ab") as file:
+        file.write(b"x")
+        return file.tell() % 2 == 0
 
 
 def _fault(call: CompilerCall) -> str:
@@ -149,6 +171,8 @@ def _changed(fault: str, y: Any) -> Any:
         return np.full_like(y, np.nan)
     if fault == "run-shape":
         return y[..., :-1]
+    if fault == "run-jitters":
+        return np.nextafter(y, np.asarray(np.inf, dtype=y.dtype))
     if fault == "run-steps" and y.dtype == np.uint8:
         return np.where(y > 200, y - 7, y + 7).astype(np.uint8)
     return y

@@ -24,6 +24,9 @@ ADAPTER = {
 CASES = {
     "test_abs": ("Abs", 13), "test_exp": ("Exp", 13), "test_neg": ("Neg", 13), "test_sqrt": ("Sqrt", 13),
     "test_relu": ("Relu", 14), "test_tanh": ("Tanh", 13), "test_new": ("Abs", 99), "test_string": ("Identity", 16),
+    "test_sin": ("Sin", 13), "test_new_but_right": ("Atan", 99), "test_old": ("Cos", 6),
+    "test_old_but_right": ("Abs", 6), "test_changed": ("Sinh", 13), "test_added": ("Cosh", 13),
+    "test_memory": ("Ceil", 13), "test_last_bit": ("Log", 13),
 }  # fmt: skip
 
 
@@ -70,9 +73,11 @@ def _case(writer: packs.Writer, operator: str, opset: int) -> dict[str, Any]:
     element = onnx.TensorProto.STRING if string else onnx.TensorProto.FLOAT
     ports = [onnx.helper.make_tensor_value_info(name, element, [4]) for name in "xy"]
     graph = onnx.helper.make_graph([onnx.helper.make_node(operator, ["x"], ["y"])], "g", ports[:1], ports[1:])
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", min(opset, 20))], ir_version=8)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", min(opset, 21))], ir_version=8)
     x = np.array(["a", "b", "c", "d"], dtype=object) if string else np.array([0.5, 1.0, 2.0, 3.0], dtype=np.float32)
-    functions = {"Abs": abs, "Exp": np.exp, "Neg": np.negative, "Sqrt": np.sqrt, "Relu": abs, "Tanh": np.tanh}
+    functions = {"Abs": abs, "Exp": np.exp, "Neg": np.negative, "Sqrt": np.sqrt, "Relu": abs, "Tanh": np.tanh,
+                 "Sin": np.sin, "Atan": np.arctan, "Cos": np.cos, "Sinh": np.sinh, "Cosh": np.cosh, "Ceil": np.ceil,
+                 "Log": np.log}  # fmt: skip
     y = x if string else functions[operator](x)
     port = {"type": "tensor", "dtype": "str" if string else "float32", "shape": [4]}
     return {

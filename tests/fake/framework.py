@@ -179,6 +179,10 @@ def _exception(calls: int) -> None:
     raise ValueError("this is the first line\n" + "x" * 2**20)
 
 
+def _other(calls: int) -> None:
+    raise RuntimeError("node_7 is of another kind")
+
+
 def _unsupported(calls: int) -> None:
     raise Unsupported("operator Frobnicate is not implemented")
 
@@ -258,6 +262,7 @@ FAULTS = {
     "exception": _exception,
     "unsupported": _unsupported,
     "declared": _declared,
+    "other": _other,
     "invalid": _invalid,
     "noise": _noise,
     "garbage": _garbage,

@@ -32,7 +32,8 @@ def test_an_operator_is_the_cases_that_hold_it_alone() -> None:
         operator for case in CORPUS.values() for operator in case.operators
         if not any(other.nodes == 1 and operator in other.operators for other in CORPUS.values())
     )  # fmt: skip
-    assert all(scattered in case.operators for case in named(scattered))
+    found = named(scattered)
+    assert found and all(scattered in case.operators for case in found)
 
 
 def test_names_of_the_property_suite_are_no_errors_in_the_other() -> None:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bench_plugin.checks.equivalence import plan as equivalence_plan
+from bench_plugin.checks.operators.plan import OperatorPlanner
+from bench_plugin.checks.quality import plan as quality_plan
 from bench_plugin.checks.roundtrip.plan import RoundTripPlanner
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
@@ -49,7 +52,12 @@ def models(tmp_path: Path) -> Path:
 def matrix(folder: Path, catalog: Catalog, **selection: object) -> Matrix:
     models = load_models([folder])
     workspace = replace(Workspace.load(Settings(root=folder)), models=models, catalog=catalog)
-    planners = [RoundTripPlanner(workspace)]
+    planners = [
+        RoundTripPlanner(workspace),
+        equivalence_plan.planner(workspace),
+        quality_plan.planner(workspace),
+        OperatorPlanner(workspace),
+    ]
     return Matrix(models, catalog, ["local"], replace(Selection(), **selection), planners)  # ty: matching fields
 
 
@@ -142,3 +150,41 @@ def test_the_plan_hash_does_not_depend_on_the_order(models: Path, catalog: Catal
     cells = matrix(models, catalog, profile="full").plan(Check.IMPORT).cells
     assert plan_hash(cells) == plan_hash(cells[::-1])
     assert plan_hash(cells) != plan_hash(cells[1:])
+
+
+def of_one_framework(folder: Path, name: str, framework: str, more: str = "") -> None:
+    """Write a model that this framework alone has."""
+    text = MODEL.replace("[constructors.pytorch]", f"[constructors.{framework}]").replace("missing = {{", "# {{")
+    task = ('task = "classification"', f'task = "{more}"') if more else ("", "")
+    (folder / f"{name}.toml").write_text(text.format(name=name, profiles='["full"]', more="").replace(*task))
+
+
+@pytest.mark.parametrize("framework", ["mxnet", "tensorflow"])
+def test_small_profiles_compile_what_the_first_framework_exports_that_has_the_model(
+    models: Path, catalog: Catalog, framework: str
+) -> None:
+    of_one_framework(models, "other", framework)
+    made = matrix(models, catalog, models=("other", "a"))
+    plan = made.plan(Check.EQUIVALENCE)
+    assert {(cell.model, cell.framework) for cell in plan.cells} == {("other", framework), ("a", "pytorch")}
+    assert not plan.declared and not plan.without
+
+
+def test_a_named_model_without_a_cell_says_why(models: Path, catalog: Catalog) -> None:
+    of_one_framework(models, "boxes", "pytorch", "detection")
+    of_one_framework(models, "keras", "tensorflow")
+    made = matrix(models, catalog, models=("a", "boxes", "keras"))
+    assert made.plan(Check.EQUIVALENCE).without == {
+        "boxes": "its outputs are detections, which only round trips compare"
+    }
+    quality = made.plan(Check.QUALITY).without
+    assert quality["keras"] == "it has no dataset on which its task could be judged"
+    assert made.plan(Check.OPERATOR).without == {} == made.plan(Check.EXPORT).without
+    other = made.plan(Check.EQUIVALENCE, {"models": ["a"]}).without
+    assert other == dict.fromkeys(("boxes", "keras"), "the test's marker selects other models")
+    apart = matrix(models, catalog, models=("keras",), frameworks=("tensorflow",), compilers=("inductor",))
+    why = "the selected compilers take pytorch, and the model of tensorflow does not come as that"
+    assert apart.plan(Check.EQUIVALENCE).without == {"keras": why}
+    apart = matrix(models, catalog, models=("keras",), exporters=("mx2onnx",), frameworks=("tensorflow",))
+    assert apart.plan(Check.EXPORT).without == {"keras": "no selected framework has both the model and mx2onnx"}
+    assert apart.plan(Check.EXPORT).why_empty == "keras: no selected framework has both the model and mx2onnx"

@@ -21,6 +21,9 @@ WRONG = {
     "--bench-jobs=0": "--bench-jobs: 0 is not a positive number",
     "--bench-onnx=nothing.onnx": "--bench-onnx: there is no file",
     "--bench-model=nothing.onnx": "--bench-onnx: there is no file",
+    "--bench-inputs=a.npz": "a.npz has no --bench-onnx FILE.onnx that it is for",
+    "--bench-onnx=bench.toml --bench-inputs=nothing.npz": "nothing.npz cannot be read: No such file or directory",
+    "--bench-onnx=bench.toml --bench-inputs=bench.toml": "bench.toml is not an .npz file of numbers",
     "--bench-seed=-1": "--bench-seed: -1 is not a number from 0 to 4294967295",
     "--bench-seed=4294967296": "--bench-seed: 4294967296 is not a number from 0 to",
     "--compilers=": "--bench-compilers: '' names none; leave the option out",
@@ -192,7 +195,7 @@ def test_an_empty_part_of_a_selection_is_skipped_and_said_in_one_line(project: P
     project.write("test_models.py", tests + EQUIVALENCE)
     finished = project.run("--bench-exporters=otherout", "--compilers=tvm")
     assert finished.code == 0, finished.text
-    said = "bench: test_models.py::test_equivalence: no cell in this selection: the axes that were selected leave"
+    said = "test_equivalence: no cell in this selection: a: the test's marker selects other compilers"
     assert finished.text.count(said) == 1
     collected = project.run("--compilers=tvm", "--collect-only", "-q")
     assert "NOTSET" not in collected.text
@@ -207,6 +210,17 @@ def test_an_empty_whole_is_a_usage_error_that_says_why(project: Project, workers
     assert "ERROR: bench: no cell matches this selection" in finished.text
     assert "round trips are checked at fp32, asked for bf16" in finished.text
     assert "INTERNALERROR" not in finished.text
+
+
+def test_a_named_model_without_a_cell_says_why_in_one_line(project: Project) -> None:
+    project.model("a")
+    path = project.model("other")
+    path.write_text(path.read_text().replace("[constructors.fake]", "[constructors.pytorch]"))
+    finished = project.run("--collect-only", "-q")
+    line = (
+        "model other has no cell: export: Not provided: other has no constructor for fake; import: Not provided: other"
+    )
+    assert finished.text.count(line) == 1 and "model a has no cell" not in finished.text
 
 
 def test_an_empty_selection_leaves_tests_of_other_plugins(project: Project) -> None:

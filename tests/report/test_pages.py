@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,17 @@ def test_a_known_failure_is_listed_with_its_cause_and_key() -> None:
 def test_a_cell_that_made_progress_is_listed_with_what_is_not_supported() -> None:
     row = export(result="failed", expected={"reason": "bug 17"})
     text = text_of(row)
-    assert f"| bug 17 | {row['key']} |" in text
+    assert f"|  | {row['key']} |" in text and "bug 17" not in text, "the cause is none of this cell"
     assert "| ! | a known failure passed" in text
+
+
+@pytest.mark.parametrize("result", ["failed", "skipped", "passed", None])
+def test_a_cause_is_shown_only_where_its_row_was_matched(result: str | None) -> None:
+    failed = {"status": "ERROR", "stage": "export", "symptom": "exception", "reason": "no rule for Foo"}
+    known = {"expected": {"reason": "bug 17"}}
+    other = export(**failed, **known) if result is None else export(**failed, **known, result=result)
+    assert ("bug 17" in text_of(other)) is (result is None), "rows of the first version have no result"
+    assert "bug 17" in text_of(export(**failed, **known, result="xfailed"))
 
 
 def test_no_page_uses_words_of_the_workshop() -> None:
@@ -218,6 +228,42 @@ def test_a_backend_has_a_name_that_files_can_have(tmp_path: Path) -> None:
 def operator(case: str, status: str = "ERROR", compiler: str = "iree", **more: Any) -> Row:
     axes = {"check": "operator", "model": case, "framework": "onnx", "compiler": compiler}
     return cell(axes, status, stage="compile", symptom="exception", **more)
+
+
+class Nesting(HTMLParser):
+    """Says where the tags of a page are not closed in their order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.seen.add(tag)
+        if tag != "meta":  # the only one of ours that is never closed
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_tags_of_a_page_are_nested(name: str) -> None:
+    [page] = build_pages([header(), ROWS[name]])
+    for document in (page.document, *page.details.values()):
+        nesting = Nesting()
+        nesting.feed(html.render(document))
+        assert (nesting.open, nesting.wrong) == ([], [])
+        assert {"html", "table", "td", "h2"} <= nesting.seen
+
+
+def test_text_from_outside_does_not_become_tags() -> None:
+    row = equivalence(status="ERROR", reason="<script>alert('x')</script> & \"quoted\"")
+    [page] = build_pages([header(), row])
+    text = html.render(page.details["onnxruntime"])
+    assert "<script" not in text and "&lt;script&gt;alert(" in text and "&amp; &quot;quoted&quot;" in text
 
 
 def test_the_causes_of_a_backend_are_in_our_words_with_cases_and_finding() -> None:

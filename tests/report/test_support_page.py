@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +128,7 @@ def test_every_format_is_written_and_can_be_read_back(tmp_path: Path) -> None:
     assert len(lines) == 7 and lines[1]["error"] == "2.1"
     assert json.loads(paths[".json"].read_text())["funnel"]["supported"] == 3
     assert ".. list-table::" in paths[".rst"].read_text()
-    HTMLParser().feed(paths[".html"].read_text())
+    assert "<table>" in paths[".html"].read_text()
 
 
 def test_text_from_outside_is_escaped_in_every_format() -> None:
@@ -151,4 +150,4 @@ def test_the_kill_rate_of_mutants_is_published(tmp_path: Path) -> None:
     page = build_pages([*rows(), *more])[0].write(tmp_path, name="own", formats=["md"])
     text = page[0].read_text()
     assert page == [tmp_path / "own.md"]
-    assert "| export vgg16 mxnet mxnet2onnx | 1 of 2 | gelu: 0 tolerances off | gelu |" in text
+    assert "| export vgg16 mxnet mxnet2onnx | 1 of 2 | gelu: 0.4 tolerances off | gelu |" in text

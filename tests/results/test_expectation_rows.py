@@ -11,7 +11,9 @@ import pytest
 
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
-from bench_plugin.results.expectations import Expectation, Expectations, Result, judge, row_text
+from bench_plugin.results.expectations import Expectation, Expectations, Result, judge
+from bench_plugin.results.row_toml import row_text
+from bench_plugin.results.signature import Signature
 
 EXPORT = {"check": "export", "model": "a", "framework": "fake", "opset": 17, "exporter": "out"}
 CASE = {"check": "operator", "model": "test_abs", "framework": "onnx", "compiler": "tvm"}
@@ -32,8 +34,12 @@ def rows(*texts: str) -> str:
     return "".join(f"[[expectation]]\n{text}" for text in texts)
 
 
+def of_versions(**versions: str) -> Outcome:
+    return Outcome(Status.SUPPORTED, versions=versions)
+
+
 def matched(folder: Path, text: str, axes: dict[str, Any], **versions: str) -> Expectation | None:
-    return loaded(folder, known=rows(text)).match(axes, versions)
+    return loaded(folder, known=rows(text)).match(axes, of_versions(**versions))
 
 
 @pytest.mark.parametrize(
@@ -74,35 +80,97 @@ def test_a_row_covers_the_cells_of_all_its_axes(tmp_path: Path, selector: str, c
 
 def test_the_first_row_in_the_order_of_files_and_rows_has_the_word(tmp_path: Path) -> None:
     row = f'check = "export"\nmodel = "a"\n{ROW}'
-    found = loaded(tmp_path, b=rows(row), a=rows(row.replace('"a"', '"z"'), row, row)).match(EXPORT, {})
+    found = loaded(tmp_path, b=rows(row), a=rows(row.replace('"a"', '"z"'), row, row)).match(
+        EXPORT, Outcome(Status.SUPPORTED)
+    )
     assert found is not None and found.where == "a.toml row 2"
     assert (found.stage, found.symptom, found.reason) == (Stage.EXPORT, Symptom.EXCEPTION, "it is known")
 
 
 FAILED = Outcome(Status.ERROR, Stage.EXPORT, Symptom.EXCEPTION, "why")
+WRONG = Outcome(Status.MISMATCH, Stage.COMPARE, Symptom.MISMATCH, "out0: E 2 > 1", numbers={"needed": 12.5})
+BLOCKED = Outcome(Status.UNVERIFIED, unverified=Unverified.BLOCKED)
+MISMATCH = 'stage = "compare"\nsymptom = "mismatch"\nreason = "it rounds"\n'
+UNSIGNED = "a new failure, found run: exception\nknown.toml row 1 expected export: exception"
 
 
 @pytest.mark.parametrize(
-    ("outcome", "result", "says"),
+    ("row", "outcome", "result", "says"),
     [
-        (FAILED, Result.XFAILED, "it is known"),
-        (replace(FAILED, stage=Stage.RUN), Result.FAILED, "expected export: exception (it is known), found run: exc"),
-        (replace(FAILED, symptom=Symptom.CRASH), Result.FAILED, "found export: crash"),
-        (Outcome(Status.SUPPORTED), Result.FAILED, "progress: it passed, known.toml row 1 expected a failure; remove"),
-        (Outcome(Status.UNVERIFIED, unverified=Unverified.BLOCKED), Result.SKIPPED, ""),
-        (
-            Outcome(Status.UNVERIFIED, Stage.EXPORT, unverified=Unverified.BLOCKED),
-            Result.FAILED,
-            "found export: unverified",
-        ),
-        (Outcome(Status.OUTSIDE_BOUND), Result.FAILED, "progress: it passed"),
-        (Outcome(Status.UNSUPPORTED, Stage.EXPORT, Symptom.UNSUPPORTED), Result.FAILED, "found export: unsupported"),
+        # without a signature: stage and symptom
+        (ROW, FAILED, Result.XFAILED, "it is known"),
+        (ROW, replace(FAILED, reason="another"), Result.XFAILED, "it is known"),
+        (ROW, replace(FAILED, stage=Stage.RUN), Result.FAILED, UNSIGNED),
+        (ROW, replace(FAILED, symptom=Symptom.CRASH), Result.FAILED,
+         "a new failure, found export: crash\nknown.toml row 1 expected export: exception"),
+        (ROW, Outcome(Status.UNSUPPORTED, Stage.EXPORT, Symptom.UNSUPPORTED), Result.FAILED,
+         "a new failure, found export: unsupported\nknown.toml row 1 expected export: exception"),
+        (ROW, replace(BLOCKED, stage=Stage.EXPORT), Result.FAILED,
+         "a new failure, found export: unverified\nknown.toml row 1 expected export: exception"),
+        (ROW, BLOCKED, Result.SKIPPED, ""),
+        (ROW, Outcome(Status.SUPPORTED), Result.FAILED,
+         "progress: it passed, known.toml row 1 expected a failure; remove the row"),
+        (ROW, Outcome(Status.OUTSIDE_BOUND), Result.FAILED,
+         "progress: it passed, known.toml row 1 expected a failure; remove the row"),
+        # with the text of a signature
+        (f'{ROW}signature = "why"\n', FAILED, Result.XFAILED, "it is known"),
+        (f'{ROW}signature = "why of node_3"\n', replace(FAILED, reason="why of node_5"), Result.XFAILED, "it is known"),
+        (f'{ROW}signature = "why ..."\n', replace(FAILED, reason="why not"), Result.XFAILED, "it is known"),
+        (f'{ROW}signature = "why"\n', replace(FAILED, reason="why not"), Result.FAILED,
+         "a new failure, found export: exception: 'why not'\nknown.toml row 1 expected export: exception: 'why'"),
+        (f'{ROW}signature = "why"\n', replace(FAILED, stage=Stage.RUN), Result.FAILED,
+         "a new failure, found run: exception: 'why'\nknown.toml row 1 expected export: exception: 'why'"),
+        (f'{ROW}signature = "why"\n', replace(FAILED, symptom=Symptom.TIMEOUT), Result.FAILED,
+         "a new failure, found export: timeout\nknown.toml row 1 expected export: exception: 'why'"),
+        (f'{ROW}signature = "why"\n', Outcome(Status.SUPPORTED), Result.FAILED,
+         "progress: it passed, known.toml row 1 expected a failure; remove the row"),
+        # with a band
+        (f"{MISMATCH}needed = 12.5\n", WRONG, Result.XFAILED, "it rounds"),
+        (f"{MISMATCH}needed = 5\n", WRONG, Result.XFAILED, "it rounds"),
+        (f"{MISMATCH}needed = 4.16\n", WRONG, Result.FAILED,
+         "a new failure, found compare: mismatch: needed = 12.5\n"
+         "known.toml row 1 expected compare: mismatch: needed = 4.16, so up to 12.5"),
+        (f"{MISMATCH}needed = 500.0\n", WRONG, Result.XFAILED, "it rounds"),
+        (f"{MISMATCH}needed = 500.0\n", replace(WRONG, reason="out0: shape [2], expected [3]", numbers={}),
+         Result.FAILED,
+         "a new failure, found compare: mismatch: 'shape [#], expected [#]'\n"
+         "known.toml row 1 expected compare: mismatch: needed = 500, so up to 1500"),
+        (f'{MISMATCH}signature = "elements differ"\n', WRONG, Result.FAILED,
+         "a new failure, found compare: mismatch: needed = 12.5\n"
+         "known.toml row 1 expected compare: mismatch: 'elements differ'"),
+        (MISMATCH, WRONG, Result.XFAILED, "it rounds"),
+        # what differs from run to run
+        (MISMATCH.replace('"mismatch"', '"nondeterministic"'), replace(WRONG, symptom=Symptom.NONDETERMINISTIC),
+         Result.XFAILED, "it rounds"),
+        (MISMATCH.replace('"mismatch"', '"nondeterministic"'), WRONG, Result.FAILED,
+         "a new failure, found compare: mismatch\nknown.toml row 1 expected compare: nondeterministic"),
+        (f"{MISMATCH}needed = 12.5\n", replace(WRONG, symptom=Symptom.NONDETERMINISTIC), Result.FAILED,
+         "a new failure, found compare: nondeterministic\n"
+         "known.toml row 1 expected compare: mismatch: needed = 12.5, so up to 37.5"),
+        (ROW.replace("exception", "timeout"), replace(FAILED, symptom=Symptom.TIMEOUT), Result.XFAILED, "it is known"),
     ],
-)
-def test_an_outcome_under_a_row(tmp_path: Path, outcome: Outcome, result: Result, says: str) -> None:
-    found = judge(outcome, matched(tmp_path, f'check = "export"\nmodel = "a"\n{ROW}', EXPORT))
-    assert found.result is result
-    assert says in found.reason if says else found.reason == ""
+)  # fmt: skip
+def test_an_outcome_under_a_row(tmp_path: Path, row: str, outcome: Outcome, result: Result, says: str) -> None:
+    found = judge(outcome, loaded(tmp_path, known=rows(f'check = "export"\nmodel = "a"\n{row}')).match(EXPORT, outcome))
+    assert (found.result, found.reason) == (result, says)
+
+
+def test_of_several_rows_that_select_a_cell_the_one_that_covers_its_failure_has_the_word(tmp_path: Path) -> None:
+    row = f'check = "export"\nmodel = "a"\n{ROW}'
+    known = loaded(tmp_path, known=rows(f'{row}signature = "other"\n', f'{row}signature = "why"\n'))
+    for outcome, number in ((FAILED, 2), (replace(FAILED, reason="other"), 1), (replace(FAILED, reason="third"), 1)):
+        found = known.match(EXPORT, outcome)
+        assert found is not None and found.number == number
+
+
+@pytest.mark.parametrize(
+    ("row", "unsigned"),
+    [(ROW, True), (f'{ROW}signature = "x"\n', False), (f"{MISMATCH}needed = 2\n", False), (MISMATCH, True),
+     (ROW.replace("exception", "timeout"), False), (ROW.replace("exception", "out-of-memory"), False)],
+)  # fmt: skip
+def test_rows_that_could_have_a_signature_and_have_none(tmp_path: Path, row: str, unsigned: bool) -> None:
+    (found,) = loaded(tmp_path, known=rows(f'check = "export"\nmodel = "a"\n{row}')).rows
+    assert found.unsigned is unsigned
 
 
 @pytest.mark.parametrize(
@@ -126,7 +194,7 @@ def test_an_outcome_without_a_row(status: Status, result: Result) -> None:
 
 GRAPHS = (
     'check = "property"\ncompiler = "tvm"\nmodel = "graphs"\nstage = "run"\nsymptom = "exception"\nreason = "known"\n'
-    'operators = {operators}\nmessage = "bad #"\nexample = "examples/a.json"\n'
+    'operators = {operators}\nsignature = "bad #"\nexample = "examples/a.json"\n'
 )
 GRAPH = {"check": "property", "model": "graphs", "framework": "onnx", "compiler": "tvm"}
 
@@ -149,10 +217,18 @@ def test_a_row_of_generated_graphs_covers_its_signature_alone(
     tmp_path: Path, operators: str, signature: dict[str, Any] | None, covered: bool
 ) -> None:
     known = loaded(tmp_path, known=rows(GRAPHS.format(operators=operators)))
-    found = known.match(GRAPH, {}, signature)
+    outcome = replace(FAILED, stage=Stage.RUN, numbers={"signature": signature} if signature else {})
+    found = known.match(GRAPH, outcome)
     assert (found is not None) is covered
     if found is not None:
         assert found.example == tmp_path / "examples/a.json"
+        assert judge(outcome, found).result is Result.XFAILED
+
+
+def test_rows_of_generated_graphs_by_earlier_versions_have_their_signature_as_message(tmp_path: Path) -> None:
+    text = GRAPHS.format(operators='["Abs"]').replace("signature =", "message =")
+    found = loaded(tmp_path, known=rows(text)).match(GRAPH, replace(FAILED, numbers={"signature": SIGNED}))
+    assert found is not None and found.signature == Signature("bad #")
 
 
 OPERATORS = (
@@ -171,19 +247,19 @@ def test_rows_of_operators_are_found_by_compiler_case_and_version(tmp_path: Path
     )
     known = loaded(tmp_path, operators__tvm=text)
     assert known.rows == ()
-    found = known.match(CASE, {"onnx": "2.0"})
+    found = known.match(CASE, of_versions(onnx="2.0"))
     assert found is not None and (found.reason, found.number) == ("new", 2)
-    found = known.match(CASE, {"onnx": "0.9"})
+    found = known.match(CASE, of_versions(onnx="0.9"))
     assert found is not None and found.reason == "old"
-    assert known.match({**CASE, "model": "test_exp"}, {}) is None
-    assert known.match({**CASE, "compiler": "iree"}, {}) is None
-    assert known.operators.count() == 2, "a row with several cases counts once"
+    assert known.match({**CASE, "model": "test_exp"}, of_versions()) is None
+    assert known.match({**CASE, "compiler": "iree"}, of_versions()) is None
+    assert len(known.operators.all()) == 2, "a row with several cases counts once"
 
 
 def test_a_folder_that_is_nearer_to_the_user_has_the_word_on_a_compiler(tmp_path: Path) -> None:
     loaded(tmp_path / "own", operators__tvm=rows(operator_row("test_abs", reason="own")))
     loaded(tmp_path / "ours", operators__tvm=rows(operator_row("test_abs", reason="ours")))
-    found = Expectations.load([tmp_path / "own", tmp_path / "ours"]).match(CASE, {})
+    found = Expectations.load([tmp_path / "own", tmp_path / "ours"]).match(CASE, of_versions())
     assert found is not None and found.reason == "own"
 
 
@@ -197,7 +273,7 @@ def test_a_folder_that_is_nearer_to_the_user_has_the_word_on_a_compiler(tmp_path
 )
 def test_a_row_in_a_compilers_file_is_one_of_its_cases(tmp_path: Path, row: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        loaded(tmp_path, operators__tvm=rows(row)).match(CASE, {})
+        loaded(tmp_path, operators__tvm=rows(row)).match(CASE, of_versions())
 
 
 def test_stale_rows_match_no_cell_or_no_lock(tmp_path: Path) -> None:
@@ -231,20 +307,51 @@ def test_the_row_of_a_failure_covers_it(tmp_path: Path) -> None:
     read = tomllib.loads(text)["expectation"][0]
     assert read["reason"] == 'because of "that" and this'
     assert {key: read[key] for key in EXPORT} == EXPORT
-    found = loaded(tmp_path, known=text).match(EXPORT, {})
+    assert read["signature"] == 'it said "no\\yes"'
+    found = loaded(tmp_path, known=text).match(EXPORT, outcome)
     assert found is not None and judge(outcome, found).result is Result.XFAILED
+
+
+def test_the_row_of_a_mismatch_has_its_band(tmp_path: Path) -> None:
+    text = row_text(EXPORT, WRONG, "why")
+    read = tomllib.loads(text)["expectation"][0]
+    assert read["needed"] == 12.5 and "signature" not in read
+    found = loaded(tmp_path, known=text).match(EXPORT, WRONG)
+    assert found is not None and found.signature == Signature(needed=12.5)
 
 
 def test_the_row_of_a_generated_graph_has_its_signature() -> None:
     outcome = replace(FAILED, numbers={"signature": SIGNED})
     read = tomllib.loads(row_text(GRAPH, outcome, "why"))["expectation"][0]
-    assert (read["operators"], read["message"]) == (["Abs", "Exp"], "bad #")
+    assert (read["operators"], read["signature"]) == (["Abs", "Exp"], "bad #")
+
+
+EQUAL = f'check = "equivalence"\nmodel = "a"\n{MISMATCH}'
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (GRAPHS.format(operators="[]"), "a signature has operators, message, example; there is only message, example"),
+        (GRAPHS.format(operators="[]"), "name operators, signature, example; there is only signature, example"),
+        (
+            GRAPHS.format(operators='["Abs"]')
+            .replace('signature = "bad #"', "needed = 2.0")
+            .replace("exception", "mismatch"),
+            "needed: generated graphs have no band",
+        ),
+        (f'{EQUAL}signature = "x"\nneeded = 2.0\n', "signature and needed: a row has one of them"),
+        (f'{EQUAL}signature = "x"\nmessage = "y"\n', "signature and message: a row has one of them"),
+        (f"{EQUAL}needed = 0\n", "needed"),
+        (f'check = "export"\nmodel = "a"\n{ROW}needed = 2.0\n', "needed: only a mismatch has it"),
+        (
+            f'{EQUAL.replace("mismatch", "timeout")}signature = "x"\n',
+            "signature: failures with symptom timeout have none",
+        ),
+        (
+            f"{EQUAL.replace('mismatch', 'nondeterministic')}needed = 2.0\n",
+            "failures with symptom nondeterministic have",
+        ),
+        (f'{EQUAL}signature = "..."\n', "signature: '...' would cover every failure"),
         (f'check = "property"\nmodel = "graphs"\n{ROW}', "of generated graphs, name the failure by operators"),
         (f'check = "export"\n{ROW}', "would cover every cell"),
         (f'check = "export"\nmodel = "a"\nwhen = "onnx <"\n{ROW}', "when must be like 'onnx2pytorch<0.7'"),
@@ -257,4 +364,4 @@ def test_a_row_that_says_too_little_is_refused(tmp_path: Path, text: str, messag
 
 def test_an_operator_that_the_tool_lacks_needs_no_signature(tmp_path: Path) -> None:
     text = f'check = "property"\ncompiler = "tvm"\n{ROW}'.replace("exception", "unsupported")
-    assert loaded(tmp_path, known=rows(text)).match(GRAPH, {}) is not None
+    assert loaded(tmp_path, known=rows(text)).match(GRAPH, of_versions()) is not None

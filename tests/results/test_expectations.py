@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,6 +57,59 @@ def test_another_stage_fails(project: Project) -> None:
     assert "found reference: exception" in project.run().text
 
 
+def test_another_message_fails_and_the_cause_of_the_row_is_printed_nowhere(project: Project) -> None:
+    project.model("broken", "export:other")
+    project.write(FILE, row(more='signature = "ValueError: this is the first line"'))
+    finished = project.run("-rxs", "-k", "export")
+    assert finished.code == 1
+    assert "a new failure, found export: exception: 'RuntimeError: node_# is of another kind'" in finished.text
+    assert "known.toml row 1 expected export: exception: 'ValueError: this is the first line'" in finished.text
+    assert finished.cells("export")["broken"]["expected"] is None
+    pages = {path.suffix: path.read_text() for path in (project.folder / "reports").glob("onnx-support.*")}
+    assert {".md", ".html", ".csv", ".json", ".rst"} == set(pages)
+    assert not [name for name, text in [*pages.items(), ("", finished.text)] if "the converter loses the model" in text]
+    project.model("broken", "export:exception")
+    matched = project.run("-rxs", "-k", "export")
+    assert matched.code == 0 and "the converter loses the model" in matched.text
+    assert "the converter loses the model" in (project.folder / "reports/onnx-support.md").read_text()
+
+
+def test_a_cell_that_was_not_reached_has_no_cause(project: Project) -> None:
+    project.model("broken", "export:exception")
+    text = row().replace('"export"', '"import"').replace('"exception"', '"mismatch"')
+    project.write(FILE, text)
+    finished = project.run("-k", "import")
+    assert finished.cells("import")["broken"]["status"] == "unverified"
+    assert finished.cells("import")["broken"]["expected"] is None
+    assert "the converter loses the model" not in finished.text
+
+
+def test_a_mismatch_may_be_three_times_as_far_off_as_its_row_says(project: Project) -> None:
+    project.model("broken", "export:wrong-weights")
+    known = row(stage="compare", symptom="mismatch", more="needed = {}")
+    project.write(FILE, known.format(1e9))
+    finished = project.run("-k", "export")
+    assert finished.code == 0, finished.text
+    needed = finished.cells("export")["broken"]["numbers"]["needed"]
+    project.write(FILE, known.format(needed / 2.9))
+    assert project.run("-k", "export").code == 0
+    project.write(FILE, known.format(needed / 3.1))
+    worse = project.run("-k", "export")
+    assert worse.code == 1
+    assert "a new failure, found compare: mismatch: needed = " in worse.text
+    assert "known.toml row 1 expected compare: mismatch: needed = " in worse.text and "so up to" in worse.text
+
+
+def test_a_crash_is_known_by_its_frame(project: Project) -> None:
+    project.model("broken", "export:segfault")
+    project.write(FILE, row(symptom="crash", more='signature = "SIGSEGV in ctypes/__init__.py string_at"'))
+    assert project.run("-k", "export").code == 0
+    project.write(FILE, row(symptom="crash", more='signature = "SIGSEGV in other.py call"'))
+    finished = project.run("-k", "export")
+    assert finished.code == 1
+    assert "a new failure, found export: crash: 'SIGSEGV in ctypes/__init__.py string_at'" in finished.text
+
+
 def test_a_pass_is_progress_and_fails(project: Project) -> None:
     project.model("broken")
     project.write(FILE, row())
@@ -101,6 +155,93 @@ def test_check_finds_stale_rows(project: Project) -> None:
     assert "known.toml row 1: its selector matches no cell of the matrix" in done.stdout
     assert "known.toml row 2: when = 'onnx<1' holds for no committed lock" in done.stdout
     assert "2 stale" in done.stdout
+
+
+def test_check_counts_rows_without_a_signature_and_those_that_nobody_analysed(project: Project) -> None:
+    project.model("broken")
+    unknown = row(more='signature = "x"').replace("the converter loses the model", "not analysed")
+    project.write(FILE, row() + unknown + row(symptom="timeout"))
+    said = json.loads(project.bench("expect", "check", "--json").stdout)
+    project.write(FILE, "")
+    before = json.loads(project.bench("expect", "check", "--json").stdout)
+    assert {key: said[key] - before[key] for key in ("rows", "without_signature", "not_analysed")} == {
+        "rows": 3, "without_signature": 1, "not_analysed": 1
+    }  # fmt: skip
+    assert "without a signature: " in project.bench("expect", "check").stdout
+
+
+def test_check_lists_rows_that_cover_more_than_one_failure_of_a_run(project: Project) -> None:
+    project.model("broken", "export:exception")
+    project.model("other", "export:other")
+    project.write(FILE, row().replace('"broken"', '["broken", "other"]'))
+    assert project.run("-k", "export").code == 0
+    assert project.bench("expect", "check").returncode == 0
+    done = project.bench("expect", "check", "--results", "reports/results.jsonl")
+    assert done.returncode == 1
+    assert "known.toml row 1: too broad, it covers 2 different failures: " in done.stdout
+    assert "0 stale, 1 too broad" in done.stdout
+    project.write(FILE, row() + row(more='signature = "RuntimeError: ..."').replace('"broken"', '"other"'))
+    assert project.bench("expect", "check", "--results", "reports/results.jsonl").returncode == 0
+
+
+def test_update_writes_signatures_and_keeps_what_people_wrote(project: Project) -> None:
+    project.model("broken", "export:exception")
+    project.model("wrong", "export:wrong-weights")
+    text = "# why this file exists\n" + row(more='link = "https://example.org/1"  # reported')
+    other = row(stage="compare", symptom="mismatch").replace('"broken"', '"wrong"')
+    project.write(FILE, text + other)
+    assert project.run("-k", "export").code == 0
+    done = project.bench("expect", "update")
+    assert done.returncode == 0, done.stderr
+    assert "known.toml row 1: its signature was written" in done.stdout
+    written = (project.folder / FILE).read_text()
+    line = 'symptom = "exception"\n'
+    signed = text.replace(line, f'{line}signature = "ValueError: this is the first line"\n')
+    assert written.startswith(signed)
+    needed = _cells(project)["wrong"]["numbers"]["needed"]
+    rows = tomllib.loads(written)["expectation"]
+    assert rows[1] == tomllib.loads(other)["expectation"][0] | {"needed": float(f"{needed:.3g}")}
+    assert project.run("-k", "export").code == 0
+
+
+def test_update_lets_a_row_whose_failure_changed_say_that_nobody_analysed_it(project: Project) -> None:
+    project.model("broken", "export:other")
+    more = 'signature = "ValueError: this is the first line"\nlink = "https://example.org/1"'
+    project.write(FILE, "# about\n" + row(more=more))
+    assert project.run("-k", "export").code == 1
+    done = project.bench("expect", "update")
+    assert "known.toml row 1: its cells fail otherwise now: written anew, not analysed" in done.stdout
+    (found,) = tomllib.loads((project.folder / FILE).read_text())["expectation"]
+    assert found["reason"] == "not analysed" and "link" not in found
+    assert found["signature"] == "RuntimeError: node_# is of another kind"
+    assert (project.folder / FILE).read_text().startswith("# about\n")
+    assert project.run("-k", "export").code == 0
+
+
+def test_update_changes_rows_in_folders_that_the_project_names_and_in_no_other(
+    project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    project.model("broken", "export:exception")
+    shared = tmp_path_factory.mktemp("shared")
+    (shared / "known.toml").write_text(row())
+    text = (project.folder / "bench.toml").read_text()
+    project.write("bench.toml", f'expectations = ["{shared}"]\n{text}')
+    assert project.run("-k", "export").code == 0
+    results = project.folder / "reports/results.jsonl"
+    ours = {"check": "import", "framework": "pytorch", "importer": "onnx2mx"}  # across.toml of this checkout, row 1
+    cell = _cells(project)["broken"]
+    foreign = cell | {"cell": cell["cell"] | ours, "check": "import", "stage": "import"}
+    with results.open("a") as file:
+        file.write(json.dumps(foreign) + "\n")
+    path = Path(__file__).parents[2] / "suites/expectations/across.toml"
+    before = path.read_text()
+    try:
+        done = project.bench("expect", "update")
+        assert path.read_text() == before
+    finally:
+        path.write_text(before)
+    assert "across.toml row 1: belongs to no folder of this project and is left alone" in done.stdout
+    assert "signature" in (shared / "known.toml").read_text()
 
 
 def test_update_adds_new_rows_and_drops_those_that_passed(project: Project) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from bench_plugin.agent.adapter import NotProvided, Reply, Unsupported
 from bench_plugin.agent.contract import CompileCall, RunCall, Target
-from bench_plugin.agent.toolkit import programs, samples, versions
+from bench_plugin.agent.toolkit import contractions, programs, samples, versions
 from bench_plugin.agent.wire import Array
 
 ADAPTER = {
@@ -32,6 +32,9 @@ ADAPTER = {
     "targets": ["local", "aarch64", "armhf", "riscv64", "cortex-m3", "cortex-m55"],
     "options": {"optimisation": ["O2", "O3", "Os", "O0"]},
     "needs": ["gcc"],
+    # Its README: "full standard ONNX opset 26 support"; its importer reads the forms of older opsets too.
+    "opsets": [1, 26],
+    "values": ["bfloat16", "float8_e4m3fn", "float8_e5m2"],
     "errors": [{"package": "emx_onnx_cgen"}, {"exception": "CompilerFailed"}],
     "unsupported": [
         {"operation": "compile", "exception": "UnsupportedOpError", "pattern": ""},
@@ -50,12 +53,18 @@ CARRIERS = {
     "uint8_t": "uint8", "uint16_t": "uint16", "uint32_t": "uint32", "uint64_t": "uint64",
     "emx_float8e4m3fn_t": "uint8", "emx_float8e5m2_t": "uint8",
 }  # fmt: skip
-NAMED = {"__bf16": "bfloat16", "emx_float8e4m3fn_t": "float8e4m3fn", "emx_float8e5m2_t": "float8e5m2"}
+NAMED = {"__bf16": "bfloat16", "emx_float8e4m3fn_t": "float8_e4m3fn", "emx_float8e5m2_t": "float8_e5m2"}
 # Types of C23 and later that older compilers lack.
 LATE_TYPE = re.compile(r"error: .*(_BitInt|__bf16|_Float16)")
 TENSOR = re.compile(r"(const )?(.+?) (\w+)\[restrict ([^\]]+)\]((?:\[[^\]]+\])*)")
 SIZE = re.compile(r"int (\w+)")
 PRESENT = re.compile(r"_Bool (\w+)_present")  # behind an optional input's tensor: whether it is there
+
+
+# emx's options that numbers depend on, which are as it has them.
+SWITCHES = ("fp32_accumulation_strategy", "fp16_accumulation_strategy", "replicate_ort_bugs", "truncate_weights_after")
+INTEGERS = frozenset({"QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger"})
+CONTRACTIONS = INTEGERS | {"Conv", "ConvTranspose", "DeformConv", "MatMul", "Gemm", "Einsum", "LSTM", "GRU", "RNN"}
 
 
 class CompilerFailed(Exception):
@@ -133,15 +142,19 @@ class Adapter:
             if late:
                 raise Unsupported("%s does not take %s: %s" % (_version(gcc), late[1], message))
             raise CompilerFailed("%s ended with status %d: %s" % (os.path.basename(gcc), said.status, message))
-        integer = "integer" if re.search(r"node\d+_(qlinear|matmulinteger|convinteger)", source) else "simulated"
+        counts = contractions.counted(
+            (node.op_type, node.op_type in INTEGERS) for node in model.graph.node if node.op_type in CONTRACTIONS
+        )  # it writes a function for every node, and fuses none
         meta: dict[str, object] = {
             "effective": "fp16" if call.precision == "fp16" and "_Float16" in source else "",
-            "integer": integer if call.precision.startswith("w8a8") else "",
+            "integer": contractions.integer(counts) if call.precision.startswith("w8a8") else "",
             "switches": {
                 "c_compiler": _version(gcc), "flags": [*flags, *kind], "weights": "file" if weights else "inline",
-                "accumulate": {"fp32": "fp32", "fp16": "fp32"}, "temporaries": "stack" if bare else "heap",
+                "temporaries": "stack" if bare else "heap", **{name: getattr(options, name) for name in SWITCHES},
             },
-            "placement": {"requested": 1.0, "nodes": len(model.graph.node), "fallback": []},
+            "placement": {
+                "requested": 1.0, "nodes": len(model.graph.node), "fallback": [], **contractions.placed(counts),
+            },
             "notes": ["one thread, whatever is asked for"],
         }  # fmt: skip
         return Reply(meta, files=files)
@@ -160,12 +173,16 @@ class Adapter:
 
         def run(xs: Sequence[Any]) -> list[Any]:
             by_name = {row["name"]: x for row, x in zip(takes, xs)}
-            return _called(getattr(library, ENTRY), parameters, by_name, [port.shape for port in declared])
+            ys = _called(getattr(library, ENTRY), parameters, by_name, [port.shape for port in declared])
+            return [_typed(y, row["type"]) if call.once else y for y, row in zip(ys, gives)]
 
         reply = samples.answered(call, run, [given[row["name"]] for row in takes])
+        if call.once:
+            return reply
         for name, row in zip(samples.numbered(len(gives)), gives):
             array = reply.arrays[name]
-            reply.arrays[name] = Array(NAMED.get(row["type"], array.dtype), array.shape, array.data)
+            named = NAMED.get(row["type"], array.dtype).replace("8_e", "8e")  # as the protocol writes it
+            reply.arrays[name] = Array(named, array.shape, array.data)
         return reply
 
     def _keep_templates(self) -> None:
@@ -289,7 +306,8 @@ def _called(function: Any, parameters: list[dict[str, Any]], given: dict[str, An
     results: list[Any] = []
     for row in parameters:
         if row["kind"] == "input":
-            x = np.ascontiguousarray(given[row["name"]], dtype=CARRIERS[row["type"]])
+            numbers, x = CARRIERS[row["type"]], np.ascontiguousarray(given[row["name"]])
+            x = x.view(numbers) if row["type"] in NAMED else np.ascontiguousarray(x, dtype=numbers)
             held[row["name"]] = x.reshape(np.shape(given[row["name"]]))  # ascontiguousarray makes scalars [1]
             _check(row, x.shape, sizes)
     arguments: list[Any] = []
@@ -309,18 +327,24 @@ def _called(function: Any, parameters: list[dict[str, Any]], given: dict[str, An
             outer = declared[len(results)]
             known = all(isinstance(dim, int) for dim in outer)
             shape = outer if known and (int(np.prod(outer)) == int(np.prod(inner)) or 0 in outer) else inner
-            carrier = np.dtype(CARRIERS[row["type"]])
+            kind = np.dtype(CARRIERS[row["type"]])
             # Elements that it does not write read as NaN or -1, not as a zero that may happen to be right.
-            block = np.full(max(1, int(np.prod(inner))) * carrier.itemsize, 255, dtype=np.uint8)
-            results.append((block, carrier, shape))
+            block = np.full(max(1, int(np.prod(inner))) * kind.itemsize, 255, dtype=np.uint8)
+            results.append((block, kind, shape))
             arguments.append(ctypes.c_void_p(block.ctypes.data))
     function.restype = None
     function(*arguments)
     ys = []
-    for block, carrier, shape in results:
-        flat = block.astype(bool) if carrier == np.dtype(bool) else block.view(carrier)
+    for block, kind, shape in results:
+        flat = block.astype(bool) if kind == np.dtype(bool) else block.view(kind)
         ys.append(flat[: int(np.prod(shape))].reshape(shape))
     return ys
+
+
+def _typed(y: Any, c_type: str) -> Any:
+    """Codes [...] of a type that numpy lacks as an array of that type."""
+    name = NAMED.get(c_type)
+    return y if name is None else y.view(getattr(importlib.import_module("ml_dtypes"), name))
 
 
 def _check(row: dict[str, Any], shape: tuple[int, ...], sizes: dict[str, int]) -> None:

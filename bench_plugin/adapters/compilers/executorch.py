@@ -12,7 +12,7 @@ from typing import Any
 from bench_plugin.adapters.frameworks import pytorch
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import CompileCall, RunCall
-from bench_plugin.agent.toolkit import samples, versions
+from bench_plugin.agent.toolkit import contractions, samples, versions
 
 ADAPTER = {
     "name": "executorch",
@@ -76,17 +76,20 @@ class Adapter:
                 prepared = _quantised(program.module(), calibration, *tools)
                 program = torch.export.export(prepared, tuple(examples))
             lowered = exir.to_edge_transform_and_lower(program, partitioner=partitioners)
-            placement, contractions = _placement(lowered.exported_program().graph_module, bool(partitioners))
-            if quantised and not contractions["integer"]:
+            placement, counts = _placement(lowered.exported_program().graph_module, bool(partitioners))
+            if quantised and not counts["integer"]:
                 raise Unsupported("asked w8a8, every convolution and matrix product is in float")
             buffer = lowered.to_executorch().buffer
         path = call.path("model.pte")
         with open(path, "wb") as file:
             file.write(buffer)
         meta: dict[str, object] = {
-            "effective": "", "integer": "integer" if quantised else "", "portable": True, "placement": placement,
-            "switches": {"quantiser": "symmetric, per channel, static"} if quantised else {},
-            "notes": [f"convolutions and matrix products: {contractions}"] if quantised else [],
+            "effective": "", "integer": contractions.integer(counts) if quantised else "", "portable": True,
+            "placement": placement,
+            "switches": {
+                **_switches(partitioners), **({"quantiser": "symmetric, per channel, static"} if quantised else {}),
+            },
+            "notes": [],
             "shims": self._builder.shims,
         }  # fmt: skip
         return Reply(meta, files={"model.pte": path})
@@ -146,9 +149,18 @@ def _calibration(call: CompileCall) -> list[list[Any]]:
     return [[feed[name] for name in names] for feed in samples.feeds(call.calibration, call.batched)]
 
 
-def _placement(graph: Any, delegating: bool) -> tuple[dict[str, object], dict[str, int]]:
+def _switches(partitioners: Sequence[Any]) -> dict[str, object]:
+    """What the delegate's partitioners say of options that numbers depend on."""
+    configs = [config for one in partitioners for config in getattr(one, "configs", {}).values()]
+    return {
+        name: sorted({str(getattr(config, name)) for config in configs if hasattr(config, name)})
+        for name in ("force_non_static_weights_for_f32_linear", "enabled_precision_types")
+    }
+
+
+def _placement(graph: Any, delegating: bool) -> tuple[dict[str, object], dict[str, dict[str, int]]]:
     """How many operators XNNPACK got, which ones it did not, and in what contractions are computed."""
-    inside, outside, contractions = 0, collections.Counter[str](), collections.Counter(integer=0, float=0)
+    inside, outside, rows = 0, collections.Counter[str](), list[tuple[str, bool]]()
     for node in graph.graph.nodes:
         if node.op == "call_function" and "executorch_call_delegate" in str(node.target):
             part = getattr(graph, node.args[0].target).original_module.graph
@@ -156,15 +168,15 @@ def _placement(graph: Any, delegating: bool) -> tuple[dict[str, object], dict[st
             for one in part.nodes:
                 if one.op == "call_function" and _name(one) in CONTRACTIONS:
                     sources = [source for source in one.args[:2] if hasattr(source, "target")]
-                    integer = all("dequantize" in str(source.target) for source in sources)
-                    contractions["integer" if integer else "float"] += 1
+                    rows.append((_name(one), all("dequantize" in str(source.target) for source in sources)))
         elif node.op == "call_function" and "getitem" not in str(node.target):
             outside[_name(node)] += 1
-            contractions["float"] += _name(node) in CONTRACTIONS
+            rows.extend([(_name(node), False)] if _name(node) in CONTRACTIONS else [])
     nodes = inside + outside.total()
     requested = inside / max(nodes, 1) if delegating else 1.0
-    placement = {"requested": requested, "nodes": nodes, "fallback": sorted(outside) if delegating else []}
-    return placement, dict(contractions)
+    counts = contractions.counted(rows)
+    fallback = sorted(outside) if delegating else []
+    return {"requested": requested, "nodes": nodes, "fallback": fallback, **contractions.placed(counts)}, counts
 
 
 def _name(node: Any) -> str:

@@ -35,6 +35,13 @@ ADAPTER = {
     "unsupported": [{"operation": "compile", "exception": "Unsupported", "pattern": ""}],
 }
 
+# What trades accuracy in the code that it writes. Narrow values are rounded where the model says that they are.
+EXACT = {
+    "emulate_precision_casts": True,
+    "use_fast_math": False,
+    "cpp.enable_unsafe_math_opt_flag": False,
+    "cpp.enable_floating_point_contract_flag": "off",
+}
 WORKERS = 2  # each is a compiler at work
 
 
@@ -68,6 +75,7 @@ class Adapter:
         self._builder = self._builder or pytorch.Adapter()
         self._compiled = None
         torch = self._builder.torch()
+        exact = _exact(torch)
         torch.set_num_threads(processors())  # another number conditions other weights
         model = call.of_model
         net = self._builder.built(model)
@@ -97,8 +105,7 @@ class Adapter:
         meta: dict[str, object] = {
             "effective": "", "integer": "", "notes": notes, "shims": self._builder.shims,
             "switches": {
-                **configuration, "threads": call.threads,
-                "float32_matmul_precision": torch.get_float32_matmul_precision(),
+                **configuration, "threads": call.threads, **exact,
             },
         }  # fmt: skip
         return Reply(meta, files=files)
@@ -106,6 +113,7 @@ class Adapter:
     def run(self, call: RunCall) -> Reply:
         """Outputs out0, out1 ... of the artefact; floats as float32. Raises RuntimeError before a compile."""
         torch = importlib.import_module("torch")
+        exact = _exact(torch)
         torch.set_num_threads(call.threads)
         function = self._compiled if call.backend == "jit" else self._opened(call)
         if function is None:
@@ -121,6 +129,7 @@ class Adapter:
             return [(y.float() if y.is_floating_point() else y).numpy().copy() for y in found]
 
         reply = samples.answered(call, run, list(call.inputs.values()))
+        reply.meta["switches"] = exact
         reply.meta["effective"] = samples.computed_in(types)
         return reply
 
@@ -133,6 +142,16 @@ class Adapter:
         return self._loaded
 
 
+def _exact(torch: Any) -> dict[str, object]:
+    """Forbid products of float32 in a narrower type in this process; the settings, read back."""
+    torch.set_float32_matmul_precision("highest")
+    parts = {name: getattr(torch.backends.mkldnn, name) for name in ("matmul", "conv", "rnn")}
+    for part in parts.values():
+        part.fp32_precision = "ieee"
+    said: dict[str, object] = {f"mkldnn.{name}.fp32_precision": part.fp32_precision for name, part in parts.items()}
+    return {**said, "float32_matmul_precision": torch.get_float32_matmul_precision()}
+
+
 def _inductor(call: CompilerCall) -> Any:
     """torch._inductor, with its caches in the call's folder."""
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = call.path("inductor")
@@ -143,6 +162,7 @@ def _configuration(call: CompileCall) -> dict[str, Any]:
     return {
         "freezing": call.option("freezing", "on") == "on",
         "compile_threads": WORKERS,
+        **EXACT,
         # It remembers headers by paths in the folder of an earlier call.
         "cpp_cache_precompile_headers": False,
     }

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
 from bench_plugin.agent.contract import ORIGINAL, QDQ, CompileCall, Port, RunCall, Target
-from bench_plugin.agent.toolkit import samples, versions
+from bench_plugin.agent.toolkit import contractions, samples, versions
 
 ADAPTER = {
     "name": "iree",
@@ -29,6 +29,8 @@ ADAPTER = {
     "targets": ["local", "aarch64", "armhf", "riscv64"],
     "portable": False,
     "options": {"optimisation": ["O0", "O1", "O2", "O3"], "shapes": ["kept", "frozen"]},
+    # Counted in torch-mlir's table of conversions (onOp): Add, Mul and Div begin at 7, and no entry is newer than 22.
+    "opsets": [7, 22],
     "errors": [{"package": "iree"}, {"exception": "CompilationFailed"}],
     "unsupported": [
         {
@@ -49,11 +51,20 @@ CONTRACTION = re.compile(r"^(?:\w*_)?(?:conv|matmul|matvec|vecmat|matmul_like|ba
 NAMES = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64", "i8": "w8a8"}
 FLOATS = {1: "f32", 10: "f16", 11: "f64", 16: "bf16"}  # by the number of ONNX's element type
 TYPES = re.compile(r"_((?:[a-z]+\d+x)*[a-z]+\d+)$")
-# What a number can depend on. The level sets more, which the compiler does not tell: from O2 on it sums in any order.
+# What a number can depend on, read back. A level above O0 may set more, which the compiler does not tell.
 SWITCHES = (
     "iree-opt-level", "iree-input-demote-f64-to-f32", "iree-input-demote-f32-to-f16",
-    "iree-llvmcpu-skip-intermediate-roundings",
+    "iree-input-demote-i64-to-i32", "iree-llvmcpu-skip-intermediate-roundings",
+    "iree-llvmcpu-reassociate-fp-reductions", "iree-llvmcpu-use-fast-min-max-ops",
+    "iree-opt-numeric-precision-reduction",
 )  # fmt: skip
+# What trades accuracy, as it must be for exact numbers; the first one is not so by default.
+EXACT = (
+    "--iree-llvmcpu-skip-intermediate-roundings=false",
+    "--iree-llvmcpu-reassociate-fp-reductions=false",
+    "--iree-llvmcpu-use-fast-min-max-ops=false",
+    "--iree-opt-numeric-precision-reduction=false",
+)
 
 
 class CompilationFailed(Exception):
@@ -98,6 +109,7 @@ class Adapter:
             "--iree-input-type=onnx",
             "--iree-opt-level=" + call.option("optimisation", "O0"),
             "--iree-hal-dump-executable-binaries-to=" + dumped,
+            *EXACT,
             *_target_flags(call.target),
         ]
         floats = _floats(inferred.graph)
@@ -106,10 +118,11 @@ class Adapter:
         path = call.path("model.vmfb")
         switches = _compiled(tool, _imported(inferred), flags, path)
         placement = _placement(path)
+        counts = _counts(placement["contractions"])
         meta: dict[str, object] = {
             "effective": _effective(call.precision, placement, floats if call.graph == ORIGINAL else None),
-            "integer": _integer(call.graph, placement),
-            "switches": switches, "placement": placement,
+            "integer": contractions.integer(counts) if call.graph == QDQ else "",
+            "switches": switches, "placement": {**placement, **contractions.placed(counts)},
             "dynamic": ("frozen" if frozen else "preserved") if symbols else "",
             "notes": [], "shims": [],
         }  # fmt: skip
@@ -300,10 +313,9 @@ def _effective(precision: str, placement: dict[str, Any], own: set[str] | None) 
     return precision if share else others
 
 
-def _integer(graph: str, placement: dict[str, Any]) -> str:
-    if graph != QDQ or "requested" not in placement:
-        return ""
-    return "integer" if placement["requested"] >= 0.5 else "simulated"
+def _counts(types: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """The contractions of integers (``i8xi8xi32``) and those of floating point numbers, by their types."""
+    return contractions.counted((kind, kind.startswith("i")) for kind, count in types.items() for _ in range(count))
 
 
 def _signless(array: Any) -> Any:

@@ -30,12 +30,29 @@ ADAPTER = {
     "artefact": True,
     "targets": ["local", "aarch64", "armhf", "riscv64"],
     "portable": True,
+    "rounds": "w16-cut",  # ONNX binds no storage option to a way of rounding
     # Winograd is what MNN does unasked. The exact GELU is not: unasked, one made of Erf becomes an approximate tanh.
     "options": {"winograd": ["on", "off"], "gelu": ["exact", "approximate"]},
     "loose": ["fp32", "w16", "w8"],
+    # Its converters are registered by the names of operators, without versions: it states no range.
+    "opsets": [1, 0],
+    "values": [
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+        "float4_e2m1fn",
+        "int4",
+        "uint4",
+        "int2",
+        "uint2",
+    ],
     "errors": [{"package": "MNN"}, {"exception": "RuntimeError"}],
 }
 
+NARROW = re.compile(r"bfloat16|float[48]_|u?int[24]$")  # types that numpy lacks, and MNN too
 STORAGE = {"fp32": [], "w16": ["--fp16"], "w8": ["--weightQuantBits", "8"]}
 WINOGRAD_LEVEL = 3  # Interpreter::HintMode::WINOGRAD_MEMORY_LEVEL; at 0 no convolution is transformed
 
@@ -71,19 +88,27 @@ class Adapter:
         # Only the compiled module: importing MNN.tools runs "pip install" and sends reports of use.
         tools = importlib.import_module("_tools")
         options, path = _options(call), call.path("model.mnn")
-        switches = [*STORAGE[call.precision], "--useGeluApproximation", "0" if options["gelu"] == "exact" else "1"]
+        # Weights that come rounded already are not rounded, which MNN would do in its own way, a second time.
+        storage = STORAGE[call.precision] if call.graph == ORIGINAL else []
+        switches = [
+            *storage,
+            "--alignDenormalizedValue",
+            "0",
+            "--useGeluApproximation",
+            "0" if options["gelu"] == "exact" else "1",
+        ]
         files = ["--modelFile", call.files["model.onnx"], "--MNNModel", path]
         call.stage("compile")
+        lacks = sorted({port.dtype for port in (*call.input_ports, *call.output_ports) if NARROW.match(port.dtype)})
+        if lacks:
+            raise Unsupported(f"MNN has no tensors of type {', '.join(lacks)}")
         with _heard(call) as said:
             tools.mnnconvert(["mnnconvert", "-f", "ONNX", *files, "--bizCode", "bench", *switches])
         if not os.path.exists(path):  # it returns the same whether it succeeded or not
             raise _refusal(said)
         self._opened(call, path)
-        notes = []
-        if call.precision == "w16" and call.graph == ORIGINAL:
-            notes = ["MNN cuts weights off to float16 (towards zero) instead of rounding to nearest"]
         meta: dict[str, object] = {
-            "effective": "", "integer": "", "portable": True, "notes": notes, "placement": {"backend": "cpu"},
+            "effective": "", "integer": "", "portable": True, "notes": [], "placement": {"backend": "cpu"},
             "switches": {**options, "converter": switches, "precision": "high", "memory": "normal"},
         }  # fmt: skip
         return Reply(meta, files={"model.mnn": path})

@@ -7,11 +7,11 @@ import importlib.util
 import json
 import os
 import re
-import shutil
 import signal
 from collections.abc import Sequence
 from typing import Any
 
+from bench_plugin.agent import external
 from bench_plugin.agent.adapter import NotProvided, Reply, Unsupported, VersionSkew
 from bench_plugin.agent.contract import CompileCall, CompilerCall, Port, RunCall
 from bench_plugin.agent.toolkit import programs, samples, versions
@@ -32,6 +32,19 @@ ADAPTER = {
     "portable": True,
     "options": {"winograd": ["on", "off"]},
     "loose": ["fp32", "w16"],
+    "values": [
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+        "float4_e2m1fn",
+        "int4",
+        "uint4",
+        "int2",
+        "uint2",
+    ],
     # What the onnxruntime takes that pnnx carries within itself (1.30.0) and runs every file with.
     "opsets": [7, 26],
     "ir": [3, 13],
@@ -54,6 +67,16 @@ CAUSES = (re.compile(r"ort \w+ failed"), re.compile(r"error|fail|not supported|u
 # The lines of the script that pnnx writes which say along which axis ncnn holds the batch, if it does.
 FEEDS = re.compile(r"""ex\.input\("in\d+", ncnn\.Mat\(\w+\.numpy\(\)(?:, batch_index=(\d+))?\)""")
 FETCHES = re.compile(r"torch\.from_numpy\(out\d+\.numpy\((?:batch_index=(\d+))?\)\)")
+LEFT = re.compile(r"^todo (\w+)$", re.MULTILINE)  # what pnnx prints of operators that it converts to none of ncnn's
+DATA = ".data"  # behind a file's name: that of its external weights
+WRITTEN = ("ncnnparam=model.ncnn.param", "ncnnbin=model.ncnn.bin", "ncnnpy=model_ncnn.py")
+WHOLE = frozenset({*(name for name in TYPES if "int" in name), "bool"})
+# Layers that read the bits of 32-bit integers; all others take every number for a float32. Between the two are layers
+# that only move elements.
+READS_INTEGERS = frozenset({"Embed"})
+MOVES = frozenset(
+    {"Crop", "Dropout", "ExpandDims", "Flatten", "Noop", "Permute", "Reshape", "Slice", "Split", "Squeeze", "Tile"}
+)
 HALF_TAG = 0x01306B47  # before every weight that a .bin holds in float16
 
 
@@ -89,10 +112,10 @@ class Adapter:
         than pnnx's onnxruntime, PnnxKilled or PnnxFailed where pnnx died or gave up.
         """
         ncnn = importlib.import_module("ncnn")
-        shutil.copyfile(call.files["model.onnx"], call.path("model.onnx"))  # pnnx writes beside what it reads
+        name, notes = _copied(call)
         precision = call.precision
         call.stage("compile")
-        said = _pnnx(call, ["model.onnx", _inputs(call), f"fp16={int(precision == 'w16')}"])
+        said = _pnnx(call, [name, _inputs(call), f"fp16={int(precision == 'w16')}", *WRITTEN])
         graph, weights = call.path("model.ncnn.param"), call.path("model.ncnn.bin")
         if not os.path.exists(graph):
             raise PnnxFailed(f"pnnx wrote no graph for ncnn: {_complaint(said)}")
@@ -102,19 +125,24 @@ class Adapter:
             raise Unsupported(f"ncnn has no layer for {', '.join(unknown)}")
         axes = call.path("axes.json")
         with open(axes, "w", encoding="utf-8") as file:
-            json.dump(_batch_axes(call.path("model_ncnn.py"), call), file)
-        layers = list(self._opened(call, graph, weights).layers())
+            integers = _integer_inputs(graph, len(call.input_ports))
+            json.dump({**_batch_axes(call.path("model_ncnn.py"), call), "integers": integers}, file)
+        net = self._opened_as_made(call, graph, weights, said)
+        layers = list(net.layers())
         halves = _half_weights(weights)
         if (precision == "w16") != bool(halves):
             raise Unsupported(f"asked {precision}, {halves} weights are stored in float16")
         narrow = [layer.type for layer in layers if not layer.support_bf16_storage] if precision == "bf16" else []
+        notes += [f"{halves} weights in float16, subnormal ones as zero"] if halves else []
+        if any(port.dtype in WHOLE for port in (*call.input_ports, *call.output_ports)):
+            notes.append("ncnn's tensors have no types: integers are float32 but where a layer reads them as int32")
         meta: dict[str, object] = {
             "effective": precision if precision == "w16" else "", "integer": "", "portable": True,
-            "switches": self._switches(call),
+            "switches": {**_read_back(net), "pnnx.fp16": precision == "w16"},
             "placement": {
                 "requested": 1 - len(narrow) / len(layers), "nodes": len(layers), "fallback": sorted(set(narrow)),
             },
-            "notes": [f"{halves} weights in float16, subnormal ones as zero"] if halves else [],
+            "notes": notes,
         }  # fmt: skip
         return Reply(meta, files={"model.param": graph, "model.bin": weights, "axes.json": axes})
 
@@ -132,7 +160,7 @@ class Adapter:
         def run(xs: Sequence[Any]) -> list[Any]:
             extractor = net.create_extractor()
             for index, (x, axis) in enumerate(zip(xs, axes["inputs"])):
-                narrow = np.ascontiguousarray(x, dtype=np.int32 if x.dtype.kind in "iu" else np.float32)
+                narrow = _carried(x, "int32" if index in axes["integers"] else "float32")
                 mat = ncnn.Mat(narrow) if axis is None else ncnn.Mat(narrow, batch_index=axis)
                 extractor.input(f"in{index}", mat.clone())  # a Mat of an array only refers to it
             ys = []
@@ -142,10 +170,10 @@ class Adapter:
                     raise RuntimeError(f"ncnn: extracting out{index} returned {status}")
                 found = np.array(y) if axis is None else y.numpy(batch_index=axis).copy()
                 scalar = not call.output_ports[index].shape and found.shape == (1,)  # ncnn has no rank 0
-                ys.append(found.reshape(()) if scalar else found)
+                ys.append(_declared(found.reshape(()) if scalar else found, call.output_ports[index].dtype))
             return ys
 
-        return samples.answered(call, run, inputs, {"switches": self._switches(call)})
+        return samples.answered(call, run, inputs, {"switches": _read_back(net)})
 
     def _opened(self, call: CompilerCall, graph: str, weights: str) -> Any:
         switches = self._switches(call)
@@ -162,13 +190,48 @@ class Adapter:
             self._net, self._key = net, key
         return self._net
 
+    def _opened_as_made(self, call: CompileCall, graph: str, weights: str, said: str) -> Any:
+        """The network. Raises Unsupported where ncnn cannot open it and pnnx, which ``said`` so, left operators in it
+        as ONNX has them: some have the names of layers of ncnn, with other parameters.
+        """
+        try:
+            return self._opened(call, graph, weights)
+        except RuntimeError as error:
+            left = sorted(set(LEFT.findall(said)))
+            if not left:
+                raise
+            raise Unsupported(f"ncnn has no layer for ONNX's {', '.join(left)}, which pnnx leaves as it is") from error
+
     def _switches(self, call: CompilerCall) -> dict[str, bool]:
         """Options of a network. Half precision is ncnn's own default wherever the processor has it."""
-        switches = dict.fromkeys(("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic"), False)
+        narrow = ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_packed")
+        switches = dict.fromkeys(narrow, False)
         switches["use_bf16_storage"] = call.precision == "bf16"
         switches["use_vulkan_compute"] = False
         switches["use_winograd_convolution"] = call.option("winograd", "on") == "on"
         return switches
+
+
+def _read_back(net: Any) -> dict[str, bool]:
+    """All of a network's options that say what is used, such as packing, products of matrices and types."""
+    return {name: bool(getattr(net.opt, name)) for name in dir(net.opt) if name.startswith("use_")}
+
+
+def _copied(call: CompileCall) -> tuple[str, list[str]]:
+    """Copy the file and its external weights to the call's folder, where pnnx writes too: its name, and remarks.
+
+    pnnx looks for external weights in ``NAME.data`` beside a file NAME alone.
+    """
+    given = call.files["model.onnx"]
+    locations = external.locations(given)
+    copy = external.copied(given, call.folder)
+    if not locations:
+        return external.MODEL, []
+    if len(locations) > 1 or not locations[0].endswith(DATA):
+        return external.MODEL, [f"pnnx reads no external weights from {', '.join(locations)}, and does not say so"]
+    name = locations[0][: -len(DATA)]
+    os.replace(copy, call.path(name))
+    return name, []
 
 
 def _pnnx(call: CompileCall, arguments: list[str]) -> str:
@@ -240,6 +303,39 @@ def _layer_types(graph: str) -> list[str]:
     """The types of a .param's layers: a magic number, the counts, then a line per layer."""
     with open(graph, encoding="utf-8") as file:
         return [line.split()[0] for line in file.read().splitlines()[2:] if line.strip()]
+
+
+def _integer_inputs(graph: str, count: int) -> list[int]:
+    """The places of those of ``count`` inputs whose elements a layer of a .param reads as 32-bit integers."""
+    with open(graph, encoding="utf-8") as file:
+        lines = [line.split() for line in file.read().splitlines()[2:] if line.strip()]
+    wanted: set[str] = set()
+    for kind, _, given, made, *names in reversed(lines):
+        reads, writes = names[: int(given)], names[int(given) : int(given) + int(made)]
+        if kind in READS_INTEGERS or (kind in MOVES and wanted.intersection(writes)):
+            wanted.update(reads)
+    return [index for index in range(count) if f"in{index}" in wanted]
+
+
+def _carried(x: Any, dtype: str) -> Any:
+    """An input as ncnn's tensors hold it, which have no types. Raises Unsupported for integers that do not fit."""
+    import numpy as np
+
+    carried = np.ascontiguousarray(x, dtype=dtype)
+    if x.dtype.kind in "iu" and not np.array_equal(carried.astype(np.float64), x.astype(np.float64)):
+        raise Unsupported(f"ncnn holds integers as {dtype}, which has not all of the input's values")
+    return carried
+
+
+def _declared(y: Any, dtype: str) -> Any:
+    """An output of ncnn, whose numbers have no types, as the integers that the file declares, if it holds such."""
+    import numpy as np
+
+    if dtype not in WHOLE or y.dtype.kind != "f":
+        return y
+    low, high = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    fits = np.isfinite(y) & (y == np.rint(y)) & (y >= low) & (y.astype(np.float64) < float(high) + 1)
+    return y.astype(dtype) if fits.all() else y
 
 
 def _half_weights(path: str) -> int:

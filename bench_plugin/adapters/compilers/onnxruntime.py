@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
+import math
 import os
+import platform
 import re
 from collections.abc import Sequence
 from typing import Any
 
 from bench_plugin.agent import external
-from bench_plugin.agent.adapter import Reply, Unsupported, VersionSkew
+from bench_plugin.agent.adapter import NotProvided, Reply, Unsupported, VersionSkew
 from bench_plugin.agent.contract import QDQ, CompileCall, CompilerCall, RunCall
-from bench_plugin.agent.toolkit import samples, versions
+from bench_plugin.agent.toolkit import contractions, samples, versions
 
 ADAPTER = {
     "name": "onnxruntime",
@@ -31,17 +34,74 @@ ADAPTER = {
     "options": {"optimisation": ["all", "none"]},
     "opsets": [7, 26],
     "ir": [3, 13],
-    "values": ["sequence", "optional", "str"],
+    "values": [
+        "sequence",
+        "optional",
+        "str",
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+        "float4_e2m1fn",
+        "int4",
+        "uint4",
+        "int2",
+        "uint2",
+    ],
     "errors": [{"package": "onnxruntime"}],
-    "unsupported": [{"exception": "NotImplemented", "pattern": ""}],
 }
 
 PROVIDERS = {"cpu": "CPUExecutionProvider", "xnnpack": "XnnpackExecutionProvider", "cuda": "CUDAExecutionProvider"}
+
+# ONNX's numbers of the types that numpy lacks, which are handed over as typed OrtValues, and their bits.
+TYPED = {
+    "bfloat16": (16, 16), "float8_e4m3fn": (17, 8), "float8_e4m3fnuz": (18, 8), "float8_e5m2": (19, 8),
+    "float8_e5m2fnuz": (20, 8), "uint4": (21, 4), "int4": (22, 4), "float4_e2m1fn": (23, 4), "float8_e8m0fnu": (24, 8),
+    "uint2": (25, 2), "int2": (26, 2),
+}  # fmt: skip
+NAMES = {number: name for name, (number, _) in TYPED.items()}
+BYTE = 8
+
+# What trades accuracy for speed, as it must be for exact numbers: products with weights of few bits round activations
+# to int8 unasked, and without VNNI products of uint8 and int8 saturate.
+EXACT = {
+    "session.qdq_matmulnbits_accuracy_level": "0",
+    "mlas.qnbit.force_fp32": "1",
+    "mlas.use_lut_gemm": "0",
+    "mlas.enable_gemm_fastmath_arm64_bfloat16": "0",
+    "session.x64quantprecision": "1",
+    "session.set_denormal_as_zero": "0",
+    "optimization.enable_gelu_approximation": "0",
+}
+SATURATES = "U8S8 saturates here"
+
+# Contractions of the graph that a session runs, those of integers and the others.
+INTEGERS = frozenset(
+    {"QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul"}
+    | {"QGemm", "QAttention", "DynamicQuantizeLSTM", "ConvIntegerToFloat", "QLinearConvTranspose"}
+)
+FLOATS = frozenset(
+    {"Conv", "FusedConv", "NhwcFusedConv", "ConvTranspose", "Gemm", "FusedGemm", "MatMul", "FusedMatMul", "MatMulNBits"}
+    | {"LSTM", "GRU", "RNN", "Attention", "MultiHeadAttention", "Einsum", "DeformConv"}
+)
 
 # What a session says of a file that is newer than it.
 SKEW = re.compile(
     r"[Uu]nsupported model IR version|max supported IR version|ValidateOpsetForDomain|under development and support"
 )
+
+# StringNormalizer asks the C library for a locale that a small machine does not have; with it the same file runs.
+LOCALE = re.compile(r"Failed to construct locale with name:([^:\s]+)")
+
+
+# Types as a session names them.
+SAID = (
+    "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float8e8m0", "float4e2m1", "int4",
+    "uint4", "int2", "uint2",
+)  # fmt: skip
+BESIDE = "optimised.weights"
 
 
 class Adapter:
@@ -62,18 +122,29 @@ class Adapter:
     def compile(self, call: CompileCall) -> Reply:
         """``model.onnx`` as it is, with the weights that lie beside it, once a session could be made of it.
 
-        Raises VersionSkew for a file that is newer than the runtime, Unsupported for a backend that its build lacks.
+        Raises VersionSkew for a file that is newer than the runtime, Unsupported for a backend that its build lacks,
+        NotProvided for a locale that the machine lacks.
         """
         provider = PROVIDERS[call.backend or "cpu"]
         if provider not in importlib.import_module("onnxruntime").get_available_providers():
             raise Unsupported("this build of onnxruntime has no %s" % provider)
         call.stage("compile")
-        session = self._opened(call)
+        quantised = call.graph in (QDQ, "dynamic")
+        optimised = call.path("optimised.onnx") if quantised else ""
+        session = self._opened(call, optimised)
         files = external.artefact(call.files["model.onnx"], call.folder)
-        integer = "integer" if call.graph in (QDQ, "dynamic") else ""
+        placement: dict[str, object] = {"providers": session.get_providers()}
+        integer, notes = "", []
+        if quantised:
+            operators = _operators(optimised)
+            counts = contractions.counted((name, name in INTEGERS) for name in operators if name in INTEGERS | FLOATS)
+            placement.update(contractions.placed(counts))
+            integer = contractions.integer(counts)
+            if counts["integer"] and _saturates() and call.option("optimisation", "all") == "none":
+                notes = [SATURATES]  # the switch that avoids it acts on graphs that are optimised
         meta: dict[str, object] = {
-            "effective": call.precision, "integer": integer, "portable": True, "dynamic": True,
-            "placement": {"providers": session.get_providers()},
+            "effective": call.precision, "integer": integer, "portable": True, "dynamic": True, "placement": placement,
+            "switches": {**_read_back(session), "vnni": not _saturates()}, "notes": notes,
         }  # fmt: skip
         return Reply(meta, files=files)
 
@@ -83,8 +154,15 @@ class Adapter:
         call.stage("run")
         given = call.named([row.name for row in session.get_inputs()])
 
+        narrow = {"tensor(%s)" % said for said in SAID}
+        typed = any(row.type in narrow for row in (*session.get_inputs(), *session.get_outputs()))
+
         def run(xs: Sequence[Any]) -> list[Any]:
-            return list(session.run(None, dict(zip(given, xs))))
+            feeds = dict(zip(given, xs))
+            if not typed:
+                return list(session.run(None, feeds))
+            held = session.run_with_ort_values(None, {name: _held(x) for name, x in feeds.items()})
+            return [_array(value) for value in held]
 
         meta: dict[str, object] = {
             "outputs": [{"name": row.name, "type": row.type} for row in session.get_outputs()],
@@ -92,11 +170,12 @@ class Adapter:
         }  # fmt: skip
         return samples.answered(call, run, list(given.values()), meta)
 
-    def _opened(self, call: CompilerCall) -> Any:
+    def _opened(self, call: CompilerCall, optimised: str = "") -> Any:
+        """The session of the call's file; it writes its optimised graph to the path ``optimised`` if there is one."""
         path = call.files["model.onnx"]
         providers = list(dict.fromkeys([PROVIDERS[call.backend or "cpu"], PROVIDERS["cpu"]]))
         optimisation = call.option("optimisation", "all")
-        key = (path, os.stat(path).st_mtime_ns, optimisation, call.threads, providers)
+        key = (path, os.stat(path).st_mtime_ns, optimisation, call.threads, providers, optimised)
         if key != self._key:
             self.reset()
             runtime = importlib.import_module("onnxruntime")
@@ -105,14 +184,100 @@ class Adapter:
             chosen.intra_op_num_threads = call.threads
             chosen.inter_op_num_threads = 1
             chosen.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other agents work beside
+            for name, value in EXACT.items():
+                chosen.add_session_config_entry(name, value)
+            if optimised:
+                chosen.optimized_model_filepath = optimised
+                chosen.add_session_config_entry("session.optimized_model_external_initializers_file_name", BESIDE)
             if optimisation == "none":
                 chosen.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
             whole = external.placed(call.files, call.folder)
             try:
-                self._session = runtime.InferenceSession(whole, chosen, providers=providers)
+                self._session = runtime.InferenceSession(whole, chosen, providers=[_exact(name) for name in providers])
             except Exception as error:
                 if SKEW.search(str(error)):
                     raise VersionSkew(str(error)) from error
+                locale = LOCALE.search(str(error))
+                if locale:
+                    raise NotProvided("this machine has no locale %s; Debian: package locales" % locale[1]) from error
                 raise
             self._key = key
         return self._session
+
+
+def _exact(provider: str) -> Any:
+    """A provider with its options that numbers depend on."""
+    return (provider, {"use_tf32": "0"}) if provider == PROVIDERS["cuda"] else provider
+
+
+def _read_back(session: Any) -> dict[str, object]:
+    """What the session's options say of themselves."""
+    chosen = session.get_session_options()
+    return {name: chosen.get_session_config_entry(name) for name in EXACT}
+
+
+def _saturates() -> bool:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            flags = next((line for line in file if line.startswith("flags")), "")
+    except OSError:
+        flags = ""
+    return contractions.saturates(platform.machine(), flags)
+
+
+def _operators(path: str) -> list[str]:
+    """The operators of a graph that a session wrote, which is removed then, as are its weights."""
+    onnx = importlib.import_module("onnx")
+    found = [node.op_type for node in onnx.load(path, load_external_data=False).graph.node]
+    os.remove(path)
+    beside = os.path.join(os.path.dirname(path), BESIDE)
+    if os.path.exists(beside):
+        os.remove(beside)
+    return found
+
+
+def _held(x: Any) -> Any:
+    """An array [...] as an OrtValue of its type. Elements of 4 or 2 bits share a byte, the first one low."""
+    value_of = importlib.import_module("onnxruntime").OrtValue
+    if x.dtype.name not in TYPED:
+        return value_of.ortvalue_from_numpy(x)
+    number, bits = TYPED[x.dtype.name]
+    value = value_of.ortvalue_from_shape_and_type(list(x.shape), number)
+    raw = _packed(x.reshape(-1), bits)
+    if raw.size:
+        ctypes.memmove(value.data_ptr(), raw.ctypes.data, raw.nbytes)
+    return value
+
+
+def _array(value: Any) -> Any:
+    """An OrtValue as an array [...], which is a copy."""
+    import numpy as np
+
+    name = NAMES.get(value.element_type()) if value.is_tensor() else None
+    if name is None:
+        return value.numpy()
+    shape, bits = tuple(value.shape()), TYPED[name][1]
+    count = math.prod(shape)
+    raw = ctypes.string_at(value.data_ptr(), -(-count * bits // BYTE)) if count else b""
+    dtype = getattr(importlib.import_module("ml_dtypes"), name)
+    if bits >= BYTE:
+        return np.frombuffer(raw, dtype=dtype).reshape(shape)
+    each = np.frombuffer(raw, dtype=np.uint8)
+    parts = np.stack([each >> place & (1 << bits) - 1 for place in range(0, BYTE, bits)], 1).reshape(-1)[:count]
+    if name.startswith("int"):  # as ml_dtypes has them, with the sign in all bits of the byte
+        return ((parts.astype(np.int8) ^ 1 << bits - 1) - (1 << bits - 1)).astype(dtype).reshape(shape)
+    return parts.astype(np.uint8).view(dtype).reshape(shape)
+
+
+def _packed(flat: Any, bits: int) -> Any:
+    """The bytes of a flat array of a type of so many bits."""
+    import numpy as np
+
+    raw = flat.view(np.uint8)
+    if bits >= BYTE:
+        return raw
+    each = BYTE // bits
+    padded = np.zeros(-(-raw.size // each) * each, dtype=np.uint8)
+    padded[: raw.size] = raw & (1 << bits) - 1
+    columns = padded.reshape(-1, each) << np.arange(0, BYTE, bits, dtype=np.uint8)
+    return np.bitwise_or.reduce(columns, axis=1)

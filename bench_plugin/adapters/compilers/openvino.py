@@ -13,7 +13,7 @@ from typing import Any
 from bench_plugin.adapters.readback import openvino_layers
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
 from bench_plugin.agent.contract import ORIGINAL, CompileCall, CompilerCall, RebuildCall, RunCall
-from bench_plugin.agent.toolkit import samples, versions
+from bench_plugin.agent.toolkit import contractions, samples, versions
 
 ADAPTER = {
     "name": "openvino",
@@ -31,11 +31,9 @@ ADAPTER = {
     "targets": ["local"],
     "portable": False,
     "values": ["bfloat16", "float4_e2m1fn", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "int4", "uint4"],
+    # The table of its ONNX frontend begins with 1 for almost every operator, and has no end: OPSET_SINCE(1).
+    "opsets": [1, 0],
     "errors": [{"package": "openvino"}, {"package": "nncf"}, {"exception": "RuntimeError"}],
-    "unsupported": [
-        {"exception": "RuntimeError", "pattern": "No conversion rule found|[Nn]ot implemented|[Uu]nsupported"},
-        {"exception": "RuntimeError", "pattern": "is (not|only) supported|(does not|doesn't) support"},
-    ],
 }
 
 # Asked for in words, since without a hint it takes bf16 wherever the processor has it; int8 needs no hint of its own.
@@ -43,6 +41,15 @@ HINTS = {"fp32": "f32", "bf16": "bf16", "w8a8": "f32"}
 PRECISIONS = {"f32": "fp32", "bf16": "bf16", "f16": "fp16"}
 INTEGERS = frozenset({"i8", "u8"})
 ASKED = {"fp32": frozenset({"f32"}), "bf16": frozenset({"bf16"}), "w8a8": INTEGERS}
+
+# What it trades for speed unasked: accuracy itself, activations of layers with compressed weights in int8, and the
+# cache of attention in 8 bits.
+EXACT = {
+    "EXECUTION_MODE_HINT": "ACCURACY",
+    "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
+    "KEY_CACHE_PRECISION": "f32",
+    "VALUE_CACHE_PRECISION": "f32",
+}
 
 # What types that numpy lacks are called here; two elements of a type of 4 bits share a byte, the first one low.
 TYPES = {
@@ -54,7 +61,7 @@ BYTE = 8
 
 # Layers that compute nothing: constants, borders, conversions between formats.
 PASSIVE = frozenset({"Input", "Output", "Const", "Reorder", "Reshape", "Convert", "FakeQuantize"})
-HEAVY = frozenset({"Convolution", "Deconvolution", "FullyConnected", "MatMul", "LSTMSequence", "GRUSequence"})
+HEAVY = frozenset({"Convolution", "Deconvolution", "FullyConnected", "MatMul", "RNNSeq", "RNNCell", "LSTMSequence"})
 
 # Lines before the one that says what is wrong, and the one of them that says of which operator.
 PREAMBLE = re.compile(
@@ -181,15 +188,18 @@ def _settings(call: CompilerCall) -> dict[str, object]:
         "PERFORMANCE_HINT": "LATENCY",
         "ENABLE_CPU_PINNING": False,  # other agents work beside
         "CPU_DENORMALS_OPTIMIZATION": False,
-        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,  # activations of layers with compressed weights are not rounded unasked
+        **EXACT,
     }
 
 
 def _read_back(compiled: Any) -> dict[str, object]:
     """What the compiled model says of its own settings."""
     hint = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
-    names = ("INFERENCE_NUM_THREADS", "CPU_DENORMALS_OPTIMIZATION", "DYNAMIC_QUANTIZATION_GROUP_SIZE")
-    return {"INFERENCE_PRECISION_HINT": hint, **{name: compiled.get_property(name) for name in names}}
+    names = ("INFERENCE_NUM_THREADS", "CPU_DENORMALS_OPTIMIZATION", "CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE", *EXACT)
+    values = {name: compiled.get_property(name) for name in names}
+    told = {name: value.get_type_name() if hasattr(value, "get_type_name") else value for name, value in values.items()}
+    told = {name: getattr(value, "name", value) for name, value in told.items()}
+    return {"INFERENCE_PRECISION_HINT": hint, **told}
 
 
 def _quantised(nncf: Any, model: Any, call: CompileCall) -> tuple[Any, dict[str, object]]:
@@ -311,7 +321,11 @@ def _findings(
         "requested_heavy": len(heavy_wanted) / len(heavy) if heavy else 1.0, "heavy": len(heavy),
         "fallback": [f"{count} x {what}" for what, count in sorted(fallback.items())],
     }  # fmt: skip
-    integer = "" if precision != "w8a8" else "integer" if (heavy_wanted if heavy else wanted) else "simulated"
+    counts = contractions.counted((kind, where in INTEGERS) for kind, _, where in heavy)
+    placement.update(contractions.placed(counts))
+    placement["effective_layers"] = dict(sorted(Counter(where for _, _, where in computing).items()))
+    simulated = "integer" if wanted else "simulated"  # of a model without contractions
+    integer = "" if precision != "w8a8" else contractions.integer(counts) or simulated
     winograd = sum("wino" in primitive for _, primitive, _ in computing)
     return {
         "effective": "fp32" if integer == "simulated" else precision, "integer": integer, "placement": placement,

@@ -28,6 +28,8 @@ ADAPTER = {
     "on_request": True,
     "values": ["sequence", "optional", "str", "bfloat16", "int2", "uint2", "int4", "uint4", "float4_e2m1fn",
                "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"],
+    # It is of the same release as the specification.
+    "opsets": [1, 0],
     "errors": [{"package": "onnx"}],
     "unsupported": [
         {"exception": "ImportError", "pattern": "PIL|Pillow"},

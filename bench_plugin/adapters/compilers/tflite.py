@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.adapters.frameworks import onnx2tf_conversion, tensorflow
+from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx_simplifier, tensorflow
 from bench_plugin.adapters.readback import tflite_layers
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import CompileCall, RebuildCall, RunCall
-from bench_plugin.agent.toolkit import samples, versions
+from bench_plugin.agent.toolkit import contractions, samples, versions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,9 @@ ADAPTER = {
     "portable": True,
     "rounds": "w16-all",  # what float16 weights mean here: biases are rounded too
     "backends": ["xnnpack", "builtin"],
-    "uses": ["onnx2tf_conversion", "tensorflow", "tflite_layers"],
+    "uses": ["onnx2tf_conversion", "onnx_simplifier", "tensorflow", "tflite_layers"],
+    # As its importer (tensorflow.py): onnx2tf reads no `broadcast`, which opset 7 replaced. It states no newest.
+    "opsets": [7, 0],
     "errors": [
         {"package": "tensorflow"},
         {"package": "keras"},
@@ -48,15 +50,12 @@ ADAPTER = {
     "unsupported": [
         # onnx2tf has one module per operator.
         {"operation": "compile", "exception": "ModuleNotFoundError", "pattern": r"No module named 'onnx2tf\.ops\."},
-        {"operation": "compile", "exception": "NotImplementedError", "pattern": ""},
-        {"operation": "compile", "exception": "RuntimeError", "pattern": r"supports only |is not (yet )?supported"},
+        {"operation": "compile", "exception": "RuntimeError", "pattern": r"supports only "},
         {"operation": "compile", "exception": "ValueError", "pattern": r"not supported in conjunction with"},
-        {"operation": "compile", "exception": "ConverterError", "pattern": r"neither a custom op nor a flex op"},
-        {"operation": "compile", "exception": "ConverterError", "pattern": r"is not supported|failed to legalize"},
     ],
 }
 
-DISTRIBUTIONS = ("ai-edge-litert", "tensorflow-cpu", "keras", "onnx2tf", "tf-keras", "onnx", "numpy")
+DISTRIBUTIONS = ("ai-edge-litert", "tensorflow-cpu", "keras", "onnx2tf", "onnxsim", "tf-keras", "onnx", "numpy")
 
 # Set before TensorFlow is imported, and named in the row.
 SWITCHES = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "KERAS_BACKEND": "tensorflow"}
@@ -69,6 +68,18 @@ OF_CHANNELS = re.compile(
     "|GlobalLpPool|BatchNormalization|InstanceNormalization|GroupNormalization|LRN|DepthToSpace|SpaceToDepth"
     "|MaxUnpool|MaxRoiPool|Resize|Upsample|GridSample|RoiAlign)"
 )
+CONTRACTIONS = frozenset(
+    {
+        "CONV_2D",
+        "CONV_3D",
+        "DEPTHWISE_CONV_2D",
+        "TRANSPOSE_CONV",
+        "CONV_3D_TRANSPOSE",
+        "FULLY_CONNECTED",
+        "BATCH_MATMUL",
+    }
+    | {"UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM", "LSTM", "RNN", "UNIDIRECTIONAL_SEQUENCE_RNN"}
+)
 CONVERTS = ("QUANTIZE", "DEQUANTIZE")
 LOOKS_UP = ("GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")  # rows of a constant in int8 are no activations in int8
 
@@ -79,6 +90,7 @@ class Adapter:
     def __init__(self) -> None:
         os.environ.update(SWITCHES)
         self._framework: Any = None
+        self._simplifier = onnx_simplifier.Simplifier()
         self._settled = False
 
     def versions(self) -> dict[str, str]:
@@ -104,11 +116,11 @@ class Adapter:
             importlib.import_module("onnx2tf")
             self._settle()
             call.stage("compile")
-            kept, apply, specs, notes = _from_onnx(tf, call)
+            kept, apply, specs, notes = _from_onnx(tf, self._simplifier, call)
         else:
             kept, apply, specs, notes = self._from_keras(tf, call)
             call.stage("compile")
-        content = _converted(tf, kept, apply, specs, call)
+        content, said = _converted(tf, kept, apply, specs, call)
         path = call.path(ARTEFACT)
         with open(path, "wb") as file:
             file.write(content)
@@ -121,11 +133,16 @@ class Adapter:
         if precision == "w8":
             notes.append("kernels with int8 weights quantise their float inputs as they run")
         meta: dict[str, object] = {
-            "effective": precision, "integer": "integer" if precision in ("w8", "w8a8") else "", "portable": True,
-            "placement": {"nodes": found["nodes"], "fallback": found["float"] if precision == "w8a8" else []},
-            "switches": SWITCHES, "notes": notes, "shims": [],
+            "effective": precision, "portable": True,
+            "integer": contractions.integer(found["contractions"]) if precision in ("w8", "w8a8") else "",
+            "placement": {
+                "nodes": found["nodes"], "fallback": found["float"] if precision == "w8a8" else [],
+                **contractions.placed(found["contractions"]),
+            },
+            "switches": {**SWITCHES, **said}, "notes": notes, "shims": [],
         }  # fmt: skip
         if "model.onnx" in call.files:
+            meta["switches"] = {**SWITCHES, **said, **onnx2tf_conversion.SWITCHES}
             meta["shims"] = ["onnx2tf's dry run sees seeded images of the project's own instead of a download"]
         return Reply(meta, files={ARTEFACT: path})
 
@@ -182,12 +199,14 @@ class Adapter:
         return kept, lambda xs: net(xs[0] if len(xs) == 1 else xs, training=False), specs, []
 
 
-def _from_onnx(tf: Any, call: CompileCall) -> Any:
+def _from_onnx(tf: Any, simplifier: onnx_simplifier.Simplifier, call: CompileCall) -> Any:
     """What onnx2tf makes of ``model.onnx``, with its outputs put back to the layout that the file declares."""
     folder = call.path("onnx2tf")
     os.mkdir(folder)
     path = os.path.join(folder, "model.onnx")  # onnx2tf writes node names into the file that it is given
-    graph = _frozen(call.files["model.onnx"], path, call.binding)
+    declared_outputs = list(_frozen(call.files["model.onnx"], path, call.binding).output)
+    remarks = onnx2tf_conversion.simplified(simplifier, path)
+    graph = importlib.import_module("onnx").load(path, load_external_data=False).graph
     first, as_is = _layouts(graph, {port.name: port.layout for port in call.input_ports})
     if any(len(_dims(value)) == 4 for value in _inputs(graph)):
         # Those of 3 channels are fed images in its dry run, which it looks for in the working directory.
@@ -203,12 +222,12 @@ def _from_onnx(tf: Any, call: CompileCall) -> Any:
     ]
     said: Mapping[str, bool] = getattr(net, "onnx_output_layouts", {})
     by_channels = _by_channels(graph)
-    declared = [(_dims(value), said.get(value.name) or value.name in by_channels) for value in graph.output]
+    declared = [(_dims(value), said.get(value.name) or value.name in by_channels) for value in declared_outputs]
     moved = bool(first or by_channels)  # where nothing is, an output with its axes in another order is a wrong one
     notes: list[str] = []
 
     def apply(xs: Sequence[Any]) -> list[Any]:
-        notes.clear()
+        notes[:] = remarks
         notes.extend(
             f"onnx2tf computes {x.dtype.name} as {y.dtype.name}" for x, y in zip(xs, net.inputs) if x.dtype != y.dtype
         )
@@ -302,8 +321,10 @@ def _is_channels_last(found: Sequence[int | None], shape: Sequence[int | None], 
     return said if fits(found) and fits(back) else fits(back)
 
 
-def _converted(tf: Any, kept: Any, apply: Callable[..., Any], specs: Sequence[Any], call: CompileCall) -> bytes:
-    """The flatbuffer with the call's quantisation; ``kept`` are the variables."""
+def _converted(
+    tf: Any, kept: Any, apply: Callable[..., Any], specs: Sequence[Any], call: CompileCall
+) -> tuple[bytes, dict[str, Any]]:
+    """The flatbuffer with the call's quantisation, and the converter's options; ``kept`` are the variables."""
     precision = call.precision
 
     def outputs(*xs: Any) -> dict[str, Any]:
@@ -328,7 +349,9 @@ def _converted(tf: Any, kept: Any, apply: Callable[..., Any], specs: Sequence[An
         columns = {key: given[name] for key, name in order.items()}
         converter.representative_dataset = lambda: samples.feeds(columns, call.batched)
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8, tf.lite.OpsSet.TFLITE_BUILTINS]
-    return bytes(converter.convert())
+    accumulates = converter.target_spec.experimental_supported_accumulation_type
+    said = {"converter.accumulation_type": accumulates and str(accumulates)}
+    return bytes(converter.convert()), said
 
 
 def _key(kind: str, index: int, name: str = "") -> str:
@@ -355,6 +378,7 @@ def _read_back(content: bytes) -> dict[str, Any]:
     model = schema.Model.GetRootAs(content, 0)
     constants: Counter[str] = Counter()
     nodes, in_float, in_integers = 0, [], False
+    rows: list[tuple[str, bool]] = []
     for part in (model.Subgraphs(index) for index in range(model.SubgraphsLength())):
         tensors = [part.Tensors(index) for index in range(part.TensorsLength())]
         kinds = [types[tensor.Type()] for tensor in tensors]
@@ -367,6 +391,8 @@ def _read_back(content: bytes) -> dict[str, Any]:
             name = codes[max(code.BuiltinCode(), code.DeprecatedBuiltinCode())]
             nodes += 1
             made = [*node.OutputsAsNumpy()]
+            if name in CONTRACTIONS:  # with int8 weights a kernel quantises inputs that are floats as it runs
+                rows.append((name, any(kinds[index] == "INT8" for index in node.InputsAsNumpy() if index >= 0)))
             if name not in LOOKS_UP:
                 in_integers |= any(kinds[index] == "INT8" and scaled[index] for index in made)
             if name not in CONVERTS and any(kinds[i] == "FLOAT32" for i in [*node.InputsAsNumpy(), *made] if i >= 0):
@@ -374,7 +400,8 @@ def _read_back(content: bytes) -> dict[str, Any]:
     precision = "w8a8" if in_integers else "w8" if "INT8" in constants else "fp32"
     if precision == "fp32" and "FLOAT16" in constants:
         precision = "w16"
-    return {"precision": precision, "constants": dict(constants), "nodes": nodes, "float": _counted(in_float)}
+    return {"precision": precision, "constants": dict(constants), "nodes": nodes, "float": _counted(in_float),
+            "contractions": contractions.counted(rows)}  # fmt: skip
 
 
 def _counted(names: Iterable[str]) -> list[str]:

@@ -45,7 +45,7 @@ ADAPTER = {
 
 # Each value is rounded to the type that it is said to be of; by default XLA leaves such roundings out. The flags are
 # read once per process, when XLA compiles for the first time.
-FLAGS = "--xla_allow_excess_precision=false --xla_cpu_enable_fast_math=false"
+FLAGS = "--xla_allow_excess_precision=false --xla_cpu_enable_fast_math=false --xla_cpu_enable_fast_min_max=false"
 PRECISIONS = {"f32": "fp32", "bf16": "bf16"}
 # Instructions that compute, as they are written in the program that XLA gets: "%name = bf16[1,10]{1,0} dot(".
 COMPUTES = re.compile(r"= (f32|bf16)\[[^ ]* (dot|convolution)\(")

@@ -22,7 +22,7 @@ from bench_plugin.agent.contract import (
     RunImportedCall,
     processors,
 )
-from bench_plugin.agent.toolkit import conditioning, construct, samples, versions
+from bench_plugin.agent.toolkit import conditioning, conditioning_inputs, construct, samples, versions
 
 ADAPTER = {
     "name": "mxnet",
@@ -204,7 +204,10 @@ def _traced(mx: Any, call: ModelCall) -> Net:
     constant = {name for name, parameter in parameters.items() if isinstance(parameter, mx.gluon.Constant)}
     weights = [name for name in graph.list_arguments() if name in values and name not in constant]
     net = Net(graph, exported, values, inputs, weights)
-    _condition(mx, net._replace(graph=inner), seed, (conditioning.CALIBRATION_IMAGES, *examples[0].shape[-3:]))
+    passes = conditioning_inputs.passes(call.model, seed)
+    if call.model.detections:  # its inner graph takes a batch, and the model is declared without one
+        passes = [[np.stack(xs) for xs in zip(*passes)]]
+    _condition(mx, net._replace(graph=inner), seed, passes)
     return net
 
 
@@ -221,20 +224,19 @@ def _without_batch(mx: Any, call: ModelCall, graph: Any) -> Any:
     return mx.sym.Group([mx.sym.squeeze(y, axis=axis, name=name) for y, axis, name in zip(graph, axes, names)])
 
 
-def _condition(mx: Any, net: Net, seed: int, shape: Sequence[int]) -> None:
-    """Seeded scales, shifts and biases; statistics of every BatchNorm from one pass over seeded images."""
+def _condition(mx: Any, net: Net, seed: int, passes: Sequence[Sequence[Any]]) -> None:
+    """Seeded scales, shifts and biases; statistics of every BatchNorm from these passes, the inputs of one each."""
     weights = conditioning.Weights(seed)
     said = json.loads(net.graph.tojson())
     nodes = said["nodes"]
     norms = [node for node in nodes if node["op"] == "BatchNorm"]
-    drawn = {}
+    drawn: dict[str, Any] = {}
     for node in norms:
         scale, shift = (nodes[entry[0]]["name"] for entry in node["inputs"][1:3])
         drawn[shift] = weights.shift
-        if node["attrs"].get("fix_gamma", "True") != "True":
-            drawn[scale] = weights.scale
+        drawn[scale] = weights.scale if node["attrs"].get("fix_gamma", "True") != "True" else None
     for name in net.weights:
-        draw = drawn.get(name, weights.bias if name.endswith("bias") else None)
+        draw = drawn.get(name, weights.bias if name.endswith("bias") else weights.vector)
         if draw:
             net.values[name][:] = draw(name, net.values[name].asnumpy())
     if not norms:
@@ -253,9 +255,9 @@ def _condition(mx: Any, net: Net, seed: int, shape: Sequence[int]) -> None:
         wanted += [mx.sym.mean(x, axis=axis, exclude=True)]
         wanted += [mx.sym.mean(mx.sym.square(mx.sym.broadcast_sub(x, centre)), axis=axis, exclude=True)]
         names += [mean.name, variance.name]
-    found = function(net._replace(graph=mx.sym.Group(wanted)), training=True)([samples.images(seed, shape)])
-    for name, values in zip(names, found):
-        net.values[name][:] = values
+    run = function(net._replace(graph=mx.sym.Group(wanted)), training=True)
+    for name, values in zip(names, zip(*[run(inputs) for inputs in passes])):
+        net.values[name][:] = sum(values) / len(values)
 
 
 def _double_precision(net: Net) -> Net:

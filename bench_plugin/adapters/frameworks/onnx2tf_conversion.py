@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bench_plugin.adapters.frameworks import onnx_simplifier
 from bench_plugin.agent.contract import Port
 from bench_plugin.agent.toolkit import samples, versions
 
@@ -22,6 +23,7 @@ ADAPTER = {
     "toolchain": "tensorflow",
     "title": "Conversion by onnx2tf",
     "operations": [],
+    "uses": ["onnx_simplifier"],
 }
 
 CHANNELS_FIRST = ("NCW", "NCHW", "NCDHW")
@@ -35,19 +37,29 @@ OUTPUT_LAYOUT = (
 ESCAPES = re.compile(r"\x1b\[\d*m")  # colours of onnx2tf's messages
 
 
+# Of the options that onnx2tf has, those that numbers can depend on are as it has them by default.
+SWITCHES = {"onnx2tf.onnxsim": True, "onnx2tf.strict_mode": True}
+
+
 class Adapter:
     """Remembers nothing; the adapters that use this file take its functions."""
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return versions.installed("onnx2tf", "onnx")
+        return versions.installed("onnx2tf", "onnxsim", "onnx")
 
     def reset(self) -> None:
         """Nothing to forget."""
 
 
+def simplified(simplifier: onnx_simplifier.Simplifier, path: str) -> list[str]:
+    """Let onnxsim rewrite a file, which onnx2tf does first unless it is told not to; what there is to note."""
+    refused = simplifier.simplify(path)
+    return [f"onnx2tf goes on without onnxsim, which says: {refused}"] if refused else []
+
+
 def converted(path: str, options: Mapping[str, Sequence[str]]) -> Any:
-    """The Keras model that onnx2tf makes of a file, in the file's folder. ``options`` name the inputs that it keeps.
+    """The Keras model that onnx2tf makes of a simplified file, in its folder. ``options`` name inputs that it keeps.
 
     Raises RuntimeError with what onnx2tf printed where it gives up.
     """
@@ -55,7 +67,7 @@ def converted(path: str, options: Mapping[str, Sequence[str]]) -> Any:
     with _inside(folder):
         return importlib.import_module("onnx2tf").convert(
             input_onnx_file_path=path, output_folder_path=os.path.join(folder, "saved_model"), non_verbose=True,
-            not_use_onnxsim=True, disable_strict_mode=True, disable_model_save=True, **options,
+            not_use_onnxsim=True, disable_model_save=True, **options,
         )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from bench_plugin.agent.contract import (
     RunImportedCall,
     processors,
 )
-from bench_plugin.agent.toolkit import conditioning, construct, samples, versions
+from bench_plugin.agent.toolkit import conditioning, conditioning_inputs, construct, samples, versions
 
 ADAPTER = {
     "name": "pytorch",
@@ -286,7 +286,7 @@ def _load_weights(torch: Any, net: Any, path: str) -> None:
 
 
 def _condition(torch: Any, net: Any, call: ModelCall) -> None:
-    """Seeded scales, shifts and biases; statistics of every BatchNorm from one pass over seeded images."""
+    """Seeded scales, shifts and biases; statistics of every BatchNorm from a pass over seeded inputs."""
     weights = conditioning.Weights(call.seed)
     norms = [
         (name, module)
@@ -295,20 +295,25 @@ def _condition(torch: Any, net: Any, call: ModelCall) -> None:
     ]
     with torch.no_grad():
         for name, module in norms:
-            module.weight.copy_(torch.from_numpy(weights.scale(name + ".weight", module.weight.numpy())))
-            module.bias.copy_(torch.from_numpy(weights.shift(name + ".bias", module.bias.numpy())))
-        drawn = {id(module.bias) for _, module in norms}
+            if module.affine:
+                module.weight.copy_(torch.from_numpy(weights.scale(name + ".weight", module.weight.numpy())))
+                module.bias.copy_(torch.from_numpy(weights.shift(name + ".bias", module.bias.numpy())))
+        drawn = {id(parameter) for _, module in norms for parameter in (module.weight, module.bias)}
         for name, parameter in net.named_parameters():
-            if name.endswith("bias") and id(parameter) not in drawn:
-                parameter.copy_(torch.from_numpy(weights.bias(name, parameter.numpy())))
+            if id(parameter) not in drawn:
+                draw = weights.bias if name.endswith("bias") else weights.vector
+                parameter.copy_(torch.from_numpy(draw(name, parameter.numpy())))
         if not norms:
             return
         for _, module in norms:
             module.train().reset_running_stats()
             module.momentum = None  # the plain mean over what it sees
-        shape = next(iter(call.inputs.values())).shape[-3:]
-        images = torch.from_numpy(samples.images(call.seed, (conditioning.CALIBRATION_IMAGES, *shape)))
-        net(list(images) if call.model.spec.get("takes") == "list" else images)
+        passes = conditioning_inputs.passes(call.model, call.seed)
+        if call.model.spec.get("takes") == "list":
+            net([torch.from_numpy(image) for (image,) in passes])
+        else:
+            for inputs in passes:
+                net(*(torch.from_numpy(x) for x in inputs))
         net.eval()
 
 

@@ -7,12 +7,12 @@ import gc
 import importlib
 import logging
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.adapters.frameworks import onnx2tf_conversion
+from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx_simplifier
+from bench_plugin.agent import external
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import (
     WEIGHTS,
@@ -23,7 +23,7 @@ from bench_plugin.agent.contract import (
     RunImportedCall,
     processors,
 )
-from bench_plugin.agent.toolkit import conditioning, construct, samples, versions
+from bench_plugin.agent.toolkit import conditioning, conditioning_inputs, construct, samples, versions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,7 @@ ADAPTER = {
     },
     "importers": {"onnx2tf": {"opsets": [7, 28], "opset": 18, "distribution": "onnx2tf"}},
     "default_pairs": [["tf2onnx", "onnx2tf"]],
-    "uses": ["onnx2tf_conversion"],
+    "uses": ["onnx2tf_conversion", "onnx_simplifier"],
     "errors": [
         {"package": "tensorflow"},
         {"package": "keras"},
@@ -68,6 +68,7 @@ DISTRIBUTIONS = (
     "keras",
     "tf2onnx",
     "onnx2tf",
+    "onnxsim",
     "tf-keras",
     "onnx",
     "onnx-graphsurgeon",
@@ -99,6 +100,7 @@ class Adapter:
         self._net: Any = None
         self._build_seconds = 0.0
         self._imported: Any = None
+        self._simplifier = onnx_simplifier.Simplifier()
         self._declared: list[list[int | None]] = []
         self._configured = False
 
@@ -169,17 +171,16 @@ class Adapter:
         self._imported = None
         folder = call.path("onnx2tf")
         os.mkdir(folder)
-        path = os.path.join(folder, "model.onnx")
-        shutil.copyfile(call.files["model.onnx"], path)  # onnx2tf writes node names into the file that it is given
+        path = external.copied(call.files["model.onnx"], folder)  # onnx2tf writes node names into its file
         self._declared = onnx2tf_conversion.output_shapes(path)
         onnx2tf_conversion.save_dry_run_images(folder)
         options = onnx2tf_conversion.layout_options(call.input_ports)
+        notes = onnx2tf_conversion.simplified(self._simplifier, path)
         self._imported = onnx2tf_conversion.converted(path, options)
         shims = [onnx2tf_conversion.OUTPUT_LAYOUT] if any(len(shape) > 2 for shape in self._declared) else []
         shims += [f"{onnx2tf_conversion.DRY_RUN_IMAGES}: seeded images of the project's own instead of a download"]
-        return Reply(
-            {"shims": shims, "notes": [f"{key}={names}" for key, names in options.items()], "switches": SWITCHES}
-        )
+        notes += [f"{key}={names}" for key, names in options.items()]
+        return Reply({"shims": shims, "notes": notes, "switches": {**SWITCHES, **onnx2tf_conversion.SWITCHES}})
 
     def run_imported(self, call: RunImportedCall) -> Reply:
         """Outputs out0, out1 ... of the imported model.
@@ -259,10 +260,11 @@ class Adapter:
                     f"the constructor made {own.path} {own.shape} where it made {weight.path} {weight.shape} before"
                 )
             own.assign(weight.numpy())
-            if own.numpy().dtype.name != "float64":
+            if weight.numpy().dtype.kind == "f" and own.numpy().dtype.name != "float64":
                 raise RuntimeError(
                     f"{own.path} is {own.dtype} under the float64 policy; a constructor must not fix a dtype"
                 )
+        _finish(twin)
         return twin
 
     def _function(self, net: Any, xla: bool = False) -> Callable[[Arrays], Arrays]:
@@ -310,9 +312,9 @@ def _by_keras(net: Any, signature: list[Any], opset: int, path: str) -> list[str
     return []
 
 
-def apply(net: Any, xs: Sequence[Any]) -> Any:
-    """What a Keras model makes of tensors, in inference mode; a single input is given as it is, several as a list."""
-    return net(xs[0] if len(xs) == 1 else list(xs), training=False)
+def apply(net: Any, xs: Sequence[Any], training: bool = False) -> Any:
+    """What a Keras model makes of tensors; a single input is given as it is, several as a list."""
+    return net(xs[0] if len(xs) == 1 else list(xs), training=training)
 
 
 def _keras_defaults(keras: Any, dtype: str) -> None:
@@ -331,10 +333,18 @@ def _load_weights(net: Any, path: str) -> None:
 
     with np.load(path, allow_pickle=False) as stored:
         net.set_weights([stored[name] for name in stored.files])
+    _finish(net)
+
+
+def _finish(net: Any) -> None:
+    """Layers that keep values made of their weights (Normalization does) make them again from their present weights."""
+    for layer in net._flatten_layers(include_self=False):
+        if layer.built and layer.weights and hasattr(layer, "finalize_state"):
+            layer.finalize_state()
 
 
 def _condition(keras: Any, net: Any, call: ModelCall) -> None:
-    """Seeded kernels, scales, shifts and biases; statistics of every BatchNorm from one pass over seeded images."""
+    """Seeded kernels, scales, shifts and biases; statistics of every BatchNorm from a pass over seeded inputs."""
     seed = call.seed
     weights = conditioning.Weights(seed)
     layers = list(net._flatten_layers(include_self=False))
@@ -346,11 +356,10 @@ def _condition(keras: Any, net: Any, call: ModelCall) -> None:
                 weight.assign(draw(f"{index}:{weight.name}", weight.numpy()))
     if norms:
         before = [layer.momentum for layer in norms]
-        for layer in norms:
-            layer.momentum = 0.0  # what it sees, not a mean with what it saw
-        height, width, channels = next(iter(call.inputs.values())).shape[-3:]
-        images = samples.images(seed, (conditioning.CALIBRATION_IMAGES, channels, height, width)).transpose(0, 2, 3, 1)
-        net(images, training=True)
+        for index, inputs in enumerate(conditioning_inputs.passes(call.model, seed, channels_last=True)):
+            for layer in norms:
+                layer.momentum = index / (index + 1)  # the plain mean over what it sees
+            apply(net, inputs, training=True)
         for layer, momentum in zip(norms, before):
             layer.momentum = momentum
 
@@ -362,7 +371,7 @@ def _draw_of(keras: Any, weights: conditioning.Weights, layer: Any, weight: Any)
         return weights.bias
     if isinstance(layer, (keras.layers.Conv2D, keras.layers.Dense)) and weight.name == "kernel":
         return weights.kernel
-    return None
+    return weights.vector if weight.trainable else None
 
 
 @contextlib.contextmanager

@@ -23,6 +23,11 @@ ADAPTER = {
 }
 
 STANDARD_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
+WHOLE_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+# Operators whose output holds the same numbers as their first input, which are identifiers still.
+CARRYING = frozenset(
+    ["Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose", "Slice", "Expand", "Tile", "Split"]
+)
 
 
 class Adapter:
@@ -38,24 +43,25 @@ class Adapter:
     def check(self, call: CheckCall) -> Reply:
         """The declaration of ``model.onnx``: opsets, IR, inputs, outputs, sizes, and the checker's objection if any.
 
-        Raises InvalidModel for what is no ONNX file, is truncated, has a cycle or lacks its external data.
+        Raises InvalidModel for what is no ONNX file, is truncated, has a cycle or the same name twice, or lacks its
+        external data.
         """
         onnx = importlib.import_module("onnx")
         call.stage("check")
         path = call.files["model.onnx"]
         model = _load(onnx, path)
         beside = _external_files(path)
+        objection = _objection(onnx, path)
+        if _made_twice(model.graph):  # no tool can tell which of the two is meant
+            raise InvalidModel("onnx's checker: %s" % objection)
         _check_cycles(model.graph)
-        try:
-            onnx.checker.check_model(path, full_check=True)
-            objection = ""
-        except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-            objection = str(error).strip().splitlines()[0]
         nodes = list(_nodes(model.graph))
         operators: dict[str, int] = {}
         for node in nodes:
             operators[node.op_type] = operators.get(node.op_type, 0) + 1
         weights = {tensor.name for tensor in model.graph.initializer}
+        rows = [_described(onnx, value) for value in model.graph.input if value.name not in weights]
+        tables = _tables(onnx, model, {str(row["name"]) for row in rows if row["dtype"] in WHOLE_NUMBERS})
         meta: dict[str, object] = {
             "valid": not objection,
             "objection": objection,
@@ -63,16 +69,38 @@ class Adapter:
             "opsets": {row.domain or "ai.onnx": row.version for row in model.opset_import},
             "custom_domains": sorted({node.domain for node in nodes} - set(STANDARD_DOMAINS)),
             "external_data": bool(beside),
-            "inputs": [_described(onnx, value) for value in model.graph.input if value.name not in weights],
+            "inputs": [{**row, **tables.get(str(row["name"]), {})} for row in rows],
             "outputs": [_described(onnx, value) for value in model.graph.output],
             "nodes": len(nodes),
             "operators": operators,
+            "computes": _computes(onnx, model),
             "bytes": sum(os.path.getsize(one) for one in (path, *beside)),
             "parameters": sum(
                 _elements(tensor) for tensor in model.graph.initializer if tensor.data_type in (1, 10, 11, 16)
             ),
         }
         return Reply(meta)
+
+
+def _computes(onnx: Any, model: Any) -> str:
+    """The narrowest floating-point type that the graph computes in: fp32, fp16 or bf16.
+
+    Weights that are stored in a narrow type and cast before use do not count: nothing is computed in it.
+    """
+    try:
+        graph = onnx.shape_inference.infer_shapes(model).graph
+    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError):  # the checker's objection says why
+        graph = model.graph
+    constant = {tensor.name for tensor in graph.initializer}
+    known = {value.name: value.type.tensor_type.elem_type for value in (*graph.value_info, *graph.output, *graph.input)}
+    found = {known.get(value.name) for value in graph.input if value.name not in constant}
+    for node in graph.node:
+        if all(name in constant for name in node.input if name):
+            constant.update(node.output)
+        else:
+            found.update(known.get(name) for name in node.output)
+    types = onnx.TensorProto
+    return "bf16" if types.BFLOAT16 in found else "fp16" if types.FLOAT16 in found else "fp32"
 
 
 def _load(onnx: Any, path: str) -> Any:
@@ -94,6 +122,67 @@ def _external_files(path: str) -> list[str]:
         found.append(os.path.join(os.path.dirname(path), location))
         if not os.path.isfile(found[-1]):
             raise InvalidModel("weights lie in external file %r, which is not beside the model" % location)
+    return found
+
+
+def _objection(onnx: Any, path: str) -> str:
+    """What onnx's checker objects to, in its own words; empty where the file is valid."""
+    try:
+        onnx.checker.check_model(path, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        return str(str(error).strip().splitlines()[0])
+    return ""
+
+
+def _made_twice(graph: Any) -> bool:
+    """Whether two nodes, or a node and an input or a weight, give the same name to a tensor (no SSA form)."""
+    made = [name for node in graph.node for name in node.output if name]
+    made += {value.name for value in (*graph.input, *graph.initializer)}
+    return len(set(made)) < len(made)
+
+
+def _tables(onnx: Any, model: Any, wanted: set[str]) -> dict[str, dict[str, int]]:
+    """For each of these inputs that indexes a table, as ``high``, the size of the smallest one.
+
+    A table is data of known size of a Gather, or the depth of a OneHot. Operators that only move or cast the numbers
+    of an input are followed, in subgraphs too.
+    """
+    if not wanted:
+        return {}
+    if model.functions:
+        model = importlib.import_module("onnx.inliner").inline_local_functions(model)
+    sizes = _sizes(onnx, model)
+    depths = {tensor.name: tensor for tensor in model.graph.initializer if _elements(tensor) == 1}
+    source = {name: name for name in wanted}  # the input whose numbers a tensor holds
+    found: dict[str, int] = {}
+
+    def bound(name: str, size: Any) -> None:
+        if isinstance(size, int) and size > 0:
+            found[source[name]] = min(size, found.get(source[name], size))
+
+    for node in _nodes(model.graph):
+        first, second = (*node.input, "", "")[:2]
+        if node.op_type in CARRYING and first in source:
+            source.update({name: source[first] for name in node.output if name})
+        elif node.op_type in ("Gather", "GatherElements") and second in source and first in sizes:
+            axis = next((one.i for one in node.attribute if one.name == "axis"), 0)
+            bound(second, sizes[first][axis] if -len(sizes[first]) <= axis < len(sizes[first]) else None)
+        elif node.op_type == "GatherND" and second in source and sizes.get(first):
+            known = [size for size in sizes[first] if isinstance(size, int)]
+            bound(second, min(known, default=None))
+        elif node.op_type == "OneHot" and first in source and second in depths:
+            bound(first, int(onnx.numpy_helper.to_array(depths[second]).reshape(-1)[0]))
+    return {name: {"high": size} for name, size in found.items()}
+
+
+def _sizes(onnx: Any, model: Any) -> dict[str, list[Any]]:
+    """The dimensions of tensors by name, as far as weights, constants and shape inference say them."""
+    try:
+        inferred = onnx.shape_inference.infer_shapes(model).graph
+    except onnx.shape_inference.InferenceError:  # the checker's objection says it
+        inferred = model.graph
+    found = {value.name: _shape(value) for value in inferred.value_info}
+    found.update({tensor.name: list(tensor.dims) for tensor in model.graph.initializer})
     return found
 
 
@@ -132,10 +221,15 @@ def _nodes(graph: Any) -> Iterator[Any]:
 
 
 def _described(onnx: Any, value: Any) -> dict[str, object]:
-    tensor = value.type.tensor_type
-    shape = [dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in tensor.shape.dim]
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).name if tensor.elem_type else ""
-    return {"name": value.name, "dtype": dtype, "shape": shape}
+    kind = value.type.tensor_type.elem_type
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(kind).name if kind else ""
+    row = {"name": value.name, "dtype": dtype, "shape": _shape(value)}
+    return row if not kind or value.type.tensor_type.HasField("shape") else {**row, "unranked": True}
+
+
+def _shape(value: Any) -> list[Any]:
+    dims = value.type.tensor_type.shape.dim
+    return [dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in dims]
 
 
 def _elements(tensor: Any) -> int:

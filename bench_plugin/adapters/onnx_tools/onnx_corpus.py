@@ -55,7 +55,7 @@ class Adapter:
         return Reply({"cases": len(cases), "onnx": onnx.__version__}, files={"cases.json": index, "cases.bin": data})
 
     def convert(self, call: ConvertCall) -> Reply:
-        """Cases rewritten to an older opset and IR, with outputs of the rewritten model's own reference.
+        """Cases rewritten to an older opset and IR (0: any), with outputs of the rewritten model's own reference.
 
         A case that the converter refuses has an ``error``.
         """
@@ -209,9 +209,10 @@ def _converted(onnx: Any, writer: Any, reader: Any, case: Mapping[str, Any], ops
     model = onnx.ModelProto.FromString(bytes(reader.bytes(case["model"])))
     kept = {key: case[key] for key in ("category", "rtol", "atol")}
     try:
-        if case["opsets"].get("ai.onnx", 0) > opset:
+        if 0 < opset < case["opsets"].get("ai.onnx", 0):
             model = onnx.version_converter.convert_version(model, opset)
-        model.ir_version = min(model.ir_version, ir)
+        if ir:
+            model.ir_version = min(model.ir_version, ir)
         onnx.checker.check_model(model)
         evaluator = onnx.reference.ReferenceEvaluator(model)
         names = [value.name for value in model.graph.input]

@@ -53,7 +53,7 @@ class Adapter:
         given = {name: values[: call.samples] for name, values in call.inputs.items()}
         arrays = {}
         for name, rounding in EMULATIONS.items():
-            model = onnx_float64.promoted(onnx, onnx.load(call.files["model.onnx"]))
+            model = onnx_float64.promoted(onnx, onnx.load(call.files["model.onnx"]), narrow=True)
             _rounded(onnx, model.graph, rounding)
             model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, 1))
             arrays.update(samples.blobs(_evaluated(onnx, model, given, call.batched), name + ":"))
@@ -69,7 +69,7 @@ def _evaluated(onnx: Any, model: Any, given: dict[str, Any], batched: bool) -> d
     def run(xs: Sequence[Any]) -> list[Any]:
         return list(evaluator.run(None, dict(zip(order, xs))))
 
-    doubled = [x.astype("float64") if x.dtype.name == "float32" else x for x in (given[name] for name in order)]
+    doubled = [onnx_float64.doubled(given[name]) for name in order]
     results = samples.one_by_one(run, doubled, batched)
     return samples.joined(results, samples.numbered(len(results[0])), batched)
 

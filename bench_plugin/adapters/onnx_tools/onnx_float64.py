@@ -33,6 +33,7 @@ ADAPTER = {
 }
 
 FLOAT, DOUBLE = 1, 11
+NARROW = (10, 16)  # float16 and bfloat16: the types that a file may compute in, whose rounding is noise
 # Inputs that control an operator: an error of one ULP may change what it does, not only how exactly.
 STEERING = (
     "Resize",
@@ -91,7 +92,7 @@ class Adapter:
             if perturbation is not None and name not in steering:
                 values = perturbation(values)
             evaluator.rt_inits_[name] = values
-        given = {name: _double(values[: call.samples]) for name, values in call.inputs.items()}
+        given = {name: doubled(values[: call.samples]) for name, values in call.inputs.items()}
         if perturbation is not None:
             given = {name: perturbation(values) for name, values in given.items()}
         order = [name for name in evaluator.input_names if name in given]
@@ -129,11 +130,12 @@ def _opened(onnx: Any, path: str) -> tuple[Any, dict[str, Callable[[], Any]]]:
             beside[tensor.name] = functools.partial(place.astype, np.float64)
             tensor.CopyFrom(onnx.numpy_helper.from_array(np.empty(0, np.float32), tensor.name))
     onnx.load_external_data_for_model(model, folder)
-    return promoted(onnx, model), beside
+    return promoted(onnx, model, narrow=True), beside
 
 
-def _double(values: Any) -> Any:
-    return values.astype("float64") if values.dtype.name == "float32" else values
+def doubled(values: Any) -> Any:
+    """An array [...] of float32 or of a narrower float as float64; any other array as it is."""
+    return values.astype("float64") if values.dtype.name in ("float16", "bfloat16", "float32") else values
 
 
 def _check_types(found: dict[str, Any]) -> None:
@@ -142,33 +144,36 @@ def _check_types(found: dict[str, Any]) -> None:
         raise RuntimeError(f"{len(left)} results are still float32 after promotion, the first is {left[0]!r}")
 
 
-def promoted(onnx: Any, model: Any) -> Any:
-    """The model with every float32 tensor, type and cast as float64."""
+def promoted(onnx: Any, model: Any, *, narrow: bool = False) -> Any:
+    """The model with every float32 tensor, type and cast as float64; if ``narrow``, those of float16 and bfloat16 too.
+
+    A case of a single operator keeps its narrow types, because its rule is about them.
+    """
     if model.functions:
         model = importlib.import_module("onnx.inliner").inline_local_functions(model)
-    _promote_graph(onnx, model.graph)
+    _promote_graph(onnx, model.graph, (FLOAT, *NARROW) if narrow else (FLOAT,))
     return model
 
 
-def _promote_graph(onnx: Any, graph: Any) -> None:
+def _promote_graph(onnx: Any, graph: Any, types: Sequence[int]) -> None:
     for tensor in graph.initializer:
-        _promote_tensor(onnx, tensor)
+        _promote_tensor(onnx, tensor, types)
     for value in itertools.chain(graph.input, graph.output, graph.value_info):
-        if value.type.tensor_type.elem_type == FLOAT:
+        if value.type.tensor_type.elem_type in types:
             value.type.tensor_type.elem_type = DOUBLE
     for node in graph.node:
         for attribute in node.attribute:
-            _promote_attribute(onnx, node, attribute)
+            _promote_attribute(onnx, node, attribute, types)
 
 
-def _promote_attribute(onnx: Any, node: Any, attribute: Any) -> None:
+def _promote_attribute(onnx: Any, node: Any, attribute: Any, types: Sequence[int]) -> None:
     if attribute.HasField("g"):
-        _promote_graph(onnx, attribute.g)
+        _promote_graph(onnx, attribute.g, types)
     for inner in attribute.graphs:
-        _promote_graph(onnx, inner)
+        _promote_graph(onnx, inner, types)
     if attribute.HasField("t"):
-        _promote_tensor(onnx, attribute.t)
-    if attribute.name == TYPE_ATTRIBUTES.get(node.op_type) and attribute.i == FLOAT:
+        _promote_tensor(onnx, attribute.t, types)
+    if attribute.name == TYPE_ATTRIBUTES.get(node.op_type) and attribute.i in types:
         attribute.i = DOUBLE
     if node.op_type == "Constant" and attribute.name in ("value_float", "value_floats"):
         import numpy as np
@@ -178,8 +183,8 @@ def _promote_attribute(onnx: Any, node: Any, attribute: Any) -> None:
         attribute.CopyFrom(onnx.helper.make_attribute("value", onnx.numpy_helper.from_array(values)))
 
 
-def _promote_tensor(onnx: Any, tensor: Any) -> None:
-    if tensor.data_type == FLOAT:
+def _promote_tensor(onnx: Any, tensor: Any, types: Sequence[int]) -> None:
+    if tensor.data_type in types:
         values = onnx.numpy_helper.to_array(tensor).astype("float64")
         tensor.CopyFrom(onnx.numpy_helper.from_array(values, tensor.name))
 

@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bench_plugin.adapters.onnx_tools import onnx_rounding
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import QDQ, LayersCall, PrepareCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -18,10 +19,10 @@ ADAPTER = {
     "title": "ONNX Runtime quantisation",
     "distribution": "onnxruntime",
     "operations": ["prepare", "layers"],
+    "uses": ["onnx_rounding"],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }
 
-FLOAT = 1
 GIVEN = "_given"  # behind the name of an activation's integers, where they are an input
 METHODS = {"minmax": "MinMax", "entropy": "Entropy", "percentile": "Percentile"}
 
@@ -39,12 +40,12 @@ class Adapter:
     def prepare(self, call: PrepareCall) -> Reply:
         """``model.onnx`` pre-quantised or pre-converted; ``qdq`` is calibrated on the call's calibration inputs."""
         makers: dict[str, Callable[[PrepareCall, str, str], None]] = {
-            QDQ: _qdq, "dynamic": _dynamic, "w16": _half_weights, "w16-all": _half_everything,
-            "fp16": _half,
+            QDQ: _qdq, "dynamic": _dynamic, "fp16": _half,
         }  # fmt: skip
         path = call.path("model.onnx")
         call.stage("build")
-        makers[call.graph](call, call.files["model.onnx"], path)
+        make = _half_weights if onnx_rounding.knows(call.graph) else makers[call.graph]
+        make(call, call.files["model.onnx"], path)
         onnx = importlib.import_module("onnx")
         model = onnx.load(path)
         operators = [node.op_type for node in model.graph.node]
@@ -126,29 +127,9 @@ def _dynamic(call: PrepareCall, source: str, target: str) -> None:
 
 
 def _half_weights(call: PrepareCall, source: str, target: str) -> None:
-    """Weights of two dimensions and more stored as float16, and cast back in front of their use."""
-    _half_from(2, source, target)
-
-
-def _half_everything(call: PrepareCall, source: str, target: str) -> None:
-    """Biases and other vectors too, as TFLite's converter has it; single numbers stay."""
-    _half_from(1, source, target)
-
-
-def _half_from(dimensions: int, source: str, target: str) -> None:
+    """Weights stored as float16, see onnx_rounding.py."""
     onnx = importlib.import_module("onnx")
-    model = _loaded(onnx, source)
-    casts = []
-    for tensor in model.graph.initializer:
-        if tensor.data_type == FLOAT and len(tensor.dims) >= dimensions:
-            name = tensor.name
-            values = onnx.numpy_helper.to_array(tensor).astype("float16")
-            tensor.CopyFrom(onnx.numpy_helper.from_array(values, name + "_float16"))
-            casts.append(onnx.helper.make_node("Cast", [name + "_float16"], [name], name + "_cast", to=FLOAT))
-    nodes = [*casts, *model.graph.node]
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
-    onnx.save(model, target)
+    onnx.save(onnx_rounding.rounded(onnx, _loaded(onnx, source), call.graph), target)
 
 
 def _loaded(onnx: Any, path: str) -> Any:
@@ -288,7 +269,7 @@ def _unrounded(onnx: Any, model: Any) -> Any:
             helper.make_node("Max", [f"{name}_steps", f"{name}_low"], [f"{name}_above"]),
             helper.make_node("Min", [f"{name}_above", f"{name}_high"], [name]),
         ]
-        declared.elem_type = FLOAT
+        declared.elem_type = onnx.TensorProto.FLOAT
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     del model.graph.value_info[:]

@@ -186,7 +186,10 @@ def _corrected(base: Any) -> list[Any]:
 
 
 def _quantised(base: Any) -> list[Any]:
-    """Quantisation in float64, for every opset; scales and zero points per tensor or along ``axis``."""
+    """Quantisation in float64, or in float32 where that is defined, for every opset.
+
+    Scales and zero points are per tensor or along ``axis``.
+    """
     import numpy as np
 
     def along(values: Any, x: Any, axis: int | None) -> Any:
@@ -217,13 +220,19 @@ def _quantised(base: Any) -> list[Any]:
             return ((x.astype(np.float64) - offset) * along(np.asarray(scale, dtype=np.float64), x, axis),)
 
     class DynamicQuantizeLinear(base):  # type: ignore[misc]
+        """In float32, as ONNX defines it for float32 alone: in float64 it would choose other steps where values lie
+        in the middle between two, and a step is large. What it makes of its scale is exact in float64.
+        """
+
         op_domain = ""
 
         def _run(self, x: Any) -> tuple[Any, Any, Any]:
-            low, high = min(0.0, float(x.min())), max(0.0, float(x.max()))
-            scale = (high - low) / 255 or 1.0
+            narrow = np.asarray(x, dtype=np.float32)
+            low, high = np.minimum(np.float32(0), narrow.min()), np.maximum(np.float32(0), narrow.max())
+            scale = np.float32(high - low) / np.float32(255)
+            scale = scale if scale else np.float32(1)
             zero = np.uint8(np.clip(np.rint(-low / scale), 0, 255))
-            steps = np.clip(np.rint(x / scale) + int(zero), 0, 255).astype(np.uint8)
+            steps = np.clip(np.rint(narrow / scale) + np.float32(zero), 0, 255).astype(np.uint8)
             return steps, np.float64(scale), np.asarray(zero)
 
     return [QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear]

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
+from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators, onnx_terms
 from bench_plugin.agent import packs
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import EvaluateCasesCall
@@ -22,7 +22,7 @@ ADAPTER = {
     "title": "ONNX backend tests in float64",
     "distribution": "onnx",
     "operations": ["evaluate"],
-    "uses": ["onnx_float64", "onnx_operators"],
+    "uses": ["onnx_float64", "onnx_operators", "onnx_terms"],
 }
 
 CALLS = {"evaluate": EvaluateCasesCall}  # of cases, where onnx_float64 evaluates a file
@@ -50,8 +50,9 @@ class Adapter:
     def evaluate(self, call: EvaluateCasesCall) -> Reply:
         """``truths.json`` and ``truths.bin`` of the cases, each with ``value``, ``sum`` or ``spread``.
 
-        ``sum`` adds the same operator on absolute values; ``spread`` adds the largest absolute change of each output
-        over eight random perturbations (one for whole networks) of inputs and weights by a rounding. A case without a
+        ``sum`` adds the same operator on absolute values and the number of ``terms`` of its sums; ``spread`` adds the
+        largest absolute change of each output over eight random perturbations of inputs and weights by a rounding, and
+        of sums of many terms by theirs (one perturbation for whole networks, without that of sums). A case without a
         float64 result has an ``error``.
         """
         call.stage("reference")
@@ -93,29 +94,36 @@ class _Function:
         self.inputs = dict(zip(names, map(_double, inputs)))
         steered = (node for node in self.model.graph.node if node.op_type in onnx_float64.STEERING)
         self.steering = {name for node in steered for name in node.input[1:]}
+        self.terms = 1  # of the longest sum that was evaluated so far
 
-    def __call__(self, inputs: Mapping[str, Any], change: Any = None) -> list[Any]:
-        """The outputs; ``change`` is applied to the weights."""
+    def __call__(self, inputs: Mapping[str, Any], change: Any = None, generator: Any = None) -> list[Any]:
+        """The outputs; ``change`` is applied to the weights, and with a numpy ``generator`` long sums are rounded."""
         model = self.model
         if change is not None:
             model = self._onnx.ModelProto.FromString(model.SerializeToString())
             self._change(model.graph, change)
         names = [value.name for value in model.graph.output]
-        found = self._evaluator(model, fast=True, inputs=inputs)
+        found = self._evaluated(model, fast=True, inputs=inputs, generator=generator)
         left = sorted(name for name, value in found.items() if getattr(value, "dtype", None) == "float32")
         if left:
             raise RuntimeError("%d results are still float32 after promotion, the first is %r" % (len(left), left[0]))
         return [found[name] for name in names]
 
-    def _evaluator(self, model: Any, *, fast: bool, inputs: Mapping[str, Any]) -> Any:
+    def _evaluated(self, model: Any, *, fast: bool, inputs: Mapping[str, Any], generator: Any) -> Any:
         reference = importlib.import_module("onnx.reference")
         operators = self._fast if fast else []
         try:
-            return reference.ReferenceEvaluator(model, new_ops=operators).run(None, dict(inputs), intermediate=True)
+            evaluator = reference.ReferenceEvaluator(model, new_ops=operators)
+            onnx_terms.watched(evaluator, self._seen, generator)
+            return evaluator.run(None, dict(inputs), intermediate=True)
         except Exception:
             if not fast:
                 raise
-            return self._evaluator(model, fast=False, inputs=inputs)  # what the fast ones lack, onnx's own may have
+            # What the fast ones lack, onnx's own may have.
+            return self._evaluated(model, fast=False, inputs=inputs, generator=generator)
+
+    def _seen(self, terms: int) -> None:
+        self.terms = max(self.terms, terms)
 
     def _change(self, graph: Any, change: Any) -> None:
         steering = {name for node in graph.node if node.op_type in onnx_float64.STEERING for name in node.input[1:]}
@@ -138,21 +146,25 @@ def _evaluated(writer: Any, reader: Any, case: Mapping[str, Any], need: str) -> 
         if need == "sum":
             sums = function({name: _absolute(value) for name, value in function.inputs.items()}, np.abs)
             row["sums"] = [_written(writer, t, e) for t, e in zip(sums, expected)]
+            row["terms"] = function.terms
         elif need == "spread":
-            row["spread"] = _spread(function, truth, DRAWS_OF_NETWORKS if case["category"] == "light" else DRAWS)
+            row["spread"] = _spread(function, truth, network=case["category"] == "light")
     return row
 
 
-def _spread(function: _Function, truth: Sequence[Any], draws: int) -> list[float | None]:
+def _spread(function: _Function, truth: Sequence[Any], *, network: bool) -> list[float | None]:
     """The worst finite change of each output; None for an output that is no tensor of floats."""
+    import numpy as np
+
     worst = [0.0 if _is_float(value) else None for value in truth]
-    for seed in range(draws):
+    for seed in range(DRAWS_OF_NETWORKS if network else DRAWS):
         perturbation = Perturbation(seed)
         inputs = {
             name: perturbation(value) if _is_float(value) and name not in function.steering else value
             for name, value in function.inputs.items()
         }
-        for number, value in enumerate(function(inputs, perturbation)):
+        generator = None if network else np.random.default_rng(seed)
+        for number, value in enumerate(function(inputs, perturbation, generator)):
             before = worst[number]
             if before is not None and value.shape == truth[number].shape:
                 change = abs(value - truth[number])

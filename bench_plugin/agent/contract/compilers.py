@@ -67,7 +67,8 @@ class CompileCall(CompilerCall):
     """Compile ``model.onnx``, or a framework's own model, whose inputs are one example [1, ...].
 
     The reply's files are the artefact. Its metadata may say ``effective`` (the precision that was computed in),
-    ``integer`` (integer or simulated), ``portable``, ``dynamic``, ``placement``, ``switches``, ``notes`` and ``shims``.
+    ``integer`` (integer, partly or simulated), ``portable``, ``dynamic``, ``placement``, ``switches``, ``notes`` and
+    ``shims``.
     """
 
     operation = "compile"

@@ -52,7 +52,8 @@ class EvaluateCasesCall(Call):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MutateCall(Call):
-    """Outputs ``<mutant>:out0`` ... [n, ...] of every mutant of ``model.onnx`` for the first n samples.
+    """Outputs ``<mutant>:out0`` ... [n, ...] of every mutant of ``model.onnx``, and of the file itself as
+    ``original:out0`` ..., for the first n samples.
 
     samples: the number n of samples to run.
     batched: samples are rows of a batch.
@@ -83,7 +84,8 @@ class EmulateCall(Call):
 class PrepareCall(Call):
     """Pre-quantise or pre-convert ``model.onnx``.
 
-    graph: ``qdq``, ``dynamic``, ``w16``, ``w16-all`` or ``fp16``.
+    graph: ``qdq``, ``dynamic``, ``fp16``, or weights in float16: ``w16``, ``w16-all`` or ``w16-cut``, with
+        ``+folded`` and ``+summed`` behind it for what is done before the rounding.
     batched: calibration samples are rows of a batch.
     calibration_method: minmax, entropy or percentile.
     """

@@ -19,12 +19,16 @@ class Port(Record):
     dtype: numpy's name of the element type, such as float32; empty where the value is not a tensor.
     shape: sizes of the dimensions; a name is a symbolic dimension.
     layout: NCHW, NHWC and the like, where the model declares it; else empty.
+    values: of the inputs of a framework's own model, how they are generated: normal, uniform, image, pixels or tokens.
+    high: of whole numbers and uniform values, the number that all are below; 0 where none is declared.
     """
 
     name: str
     dtype: str = ""
     shape: Tuple[Dimension, ...] = ()
     layout: str = ""
+    values: str = "normal"
+    high: int = 0
 
     def bound(self, binding: Mapping[str, int]) -> Tuple[Dimension, ...]:
         """The shape, in which symbolic dimensions with a size in ``binding`` are replaced by it."""

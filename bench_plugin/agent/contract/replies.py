@@ -51,11 +51,13 @@ class DeclaredPort(Record):
     name: its name in the file.
     dtype: numpy's name of the element type; empty where the value is not a tensor.
     shape: sizes of the dimensions; a name is a symbolic dimension.
+    high: of identifiers, the size of the table that they index: all are below it; 0 where none is known.
     """
 
     name: str
     dtype: str
     shape: Tuple[Union[int, str], ...]
+    high: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +86,7 @@ class CompileReply(AnyReply):
     """What the compiler says of the artefact.
 
     effective: the precision that was computed in; empty where it is not known.
-    integer: ``integer`` or ``simulated``; empty where nothing is quantised.
+    integer: ``integer``, ``partly`` or ``simulated``; empty where nothing is quantised.
     """
 
     effective: str = ""

@@ -2,7 +2,9 @@
 
 Freshly initialised networks shrink their outputs to almost nothing or let them grow without bound, which hides errors.
 So BatchNorm scales are generated from N(1, 0.1) and shifts from N(0, 0.1), biases that are all equal from N(0, 0.05),
-and the statistics of every BatchNorm are those of one pass over seeded images.
+and the statistics of every BatchNorm are those of one pass over seeded inputs. Every other vector that is still what it
+was initialised to (all 1, all 0, or tiny, as LayerScale's 1e-6) is generated too: it hides its branch, or the swap of
+two channels.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 SCALE_SPREAD = 0.1
 SHIFT_SPREAD = 0.1
 BIAS_SPREAD = 0.05
+TINY = 1e-3  # a vector without a larger element is a scale that switches its branch off
+NEAR_ONE = 0.05
 CALIBRATION_IMAGES = 8
 ULP = 2.0**-24  # half a unit in the last place of float32
 
@@ -45,6 +49,23 @@ class Weights:
             return like
         drawn: Values = self._normal(name, like, 0.0, BIAS_SPREAD)
         return drawn + like
+
+    def vector(self, name: str, like: Values) -> Values:
+        """A vector or scalar that is neither a bias nor BatchNorm's: from N(1, 0.1) where ``like`` is near 1 or tiny.
+
+        Zeros, which may be a scale or an offset, become N(0, 0.1). Anything else is ``like``: matrices, other types
+        than floating point, and what is spread already.
+        """
+        import numpy as np
+
+        if like.dtype.kind != "f" or not like.size or like.size != max(like.shape, default=1):
+            return like
+        largest = float(np.abs(like).max())
+        if largest == 0:
+            return self.shift(name, like)
+        if largest < TINY or bool((np.abs(like - 1) < NEAR_ONE).all()):
+            return self.scale(name, like)
+        return like
 
     def kernel(self, name: str, like: Values) -> Values:
         """The kernel [..., outputs] of a layer before a ReLU, with variance 2 / inputs (He et al., 2015).

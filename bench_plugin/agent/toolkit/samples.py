@@ -62,7 +62,12 @@ def _at_once(call: Union[RunCall, RunImportedCall]) -> bool:
 
 
 def one_by_one(run: Run, inputs: Sequence[Any], batched: bool) -> List[Values]:
-    """The outputs of each of N samples, from inputs [N, ...]: ``run`` gets [1, ...] if ``batched``, else [...]."""
+    """The outputs of each of N samples, from inputs [N, ...]: ``run`` gets [1, ...] if ``batched``, else [...].
+
+    What takes no inputs is run once.
+    """
+    if not inputs:
+        return [run([])]
     return [run([x[i : i + 1] if batched else x[i] for x in inputs]) for i in range(len(inputs[0]))]
 
 

@@ -13,7 +13,7 @@ from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
 from bench_plugin.pipeline.schedule import Need
-from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.stages import Done, Task
 from bench_plugin.pipeline.tasks import graph_tasks, subjects
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
@@ -26,6 +26,7 @@ class Compiled:
 
     ``subject`` is what was compiled, ``original`` the unrounded file that references and emulations come from. ``ran``
     is the run of a compiler without an artefact, where the same process compiles and runs; otherwise it is None.
+    ``calibration`` is for tools that quantise.
     """
 
     subject: Subject
@@ -34,6 +35,7 @@ class Compiled:
     inputs: GeneratedInputs
     compiled: Done
     ran: Done | None
+    calibration: InputSet | None = None
 
 
 Judged = Callable[[CellRun, Compiled], Outcome]
@@ -71,17 +73,20 @@ class CompiledModels:
         """The stage that ran the artefact, with its outputs [N, ...] over N inputs."""
         if found.ran is not None:
             return found.ran
-        again = not self._on_test_set and keeps_symbols(found.compiled)
-        task = self.compile_tasks.run(
-            run.cell, found.subject, found.compiled, self.limits(run), inputs=self._inputs(run, found.subject),
-            second_binding=again,
-        )  # fmt: skip
-        ran = run.obtain("run", task)
+        ran = run.obtain("run", self._run_task(run, found.subject, found.compiled))
         for key in ("effective", "placement"):
             if not ran.failure and ran.meta["run"].get(key):
                 value = ran.meta["run"][key]
                 run.log.placement.update(value if isinstance(value, Mapping) else {key: value})
         return ran
+
+    def again(self, run: CellRun, found: Compiled) -> tuple[Done, Done]:
+        """The same subject compiled and run once more in fresh processes: both stages, the second of which may fail."""
+        task = self._compile_task(run, found.subject, found.calibration)
+        compiled = run.again(task)
+        if compiled.failure is not None or found.ran is not None:
+            return compiled, compiled
+        return compiled, run.again(self._run_task(run, found.subject, compiled))
 
     def prepared(self, run: CellRun, subject: Subject, calibration: InputSet, graph: str) -> Subject | Failure:
         """The subject as the graph ``graph`` (qdq, dynamic, w16 or fp16), or why that could not be made."""
@@ -122,8 +127,8 @@ class CompiledModels:
         if isinstance(file, Failure):
             return _without_file(run, file)
         inputs = run.inputs(file)
-        if inputs.complaint:
-            return run.log.outcome(Status.ERROR, inputs.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
+        if (outcome := run.without_inputs(inputs)) is not None:
+            return outcome
         dataset = run.uncredited(run.tasks.dataset(model)) if model.dataset else None
         if dataset is not None and dataset.failure:
             reason = f"no dataset to calibrate with: {dataset.failure.message}"
@@ -138,18 +143,25 @@ class CompiledModels:
         elif not self._by_file(cell, model):
             subject = subjects.of_framework(cell, model, file.weights, run.tasks)
         calibration = self._calibration(model, subject, dataset) if self.compile_tasks.quantises(cell) else None
-        return self._made(run, Compiled(subject, original, file, inputs, *self._obtained(run, subject, calibration)))
+        compiled = run.obtain("compile", self._compile_task(run, subject, calibration))
+        ran = compiled if self.compile_tasks.in_one_process(cell) else None
+        return self._made(run, Compiled(subject, original, file, inputs, compiled, ran, calibration))
 
-    def _obtained(self, run: CellRun, subject: Subject, calibration: InputSet | None) -> tuple[Done, Done | None]:
-        """The stage that compiled, and the same stage again where it also ran; otherwise None."""
+    def _compile_task(self, run: CellRun, subject: Subject, calibration: InputSet | None) -> Task:
+        """The task that compiles the subject, and runs it too where there will be no artefact."""
         limits = self.limits(run)
         if not self.compile_tasks.in_one_process(run.cell):
-            task = self.compile_tasks.compile(run.cell, subject, limits, calibration=calibration)
-            return run.obtain("compile", task), None
+            return self.compile_tasks.compile(run.cell, subject, limits, calibration=calibration)
         inputs = self._inputs(run, subject)
-        task = self.compile_tasks.compile_and_run(run.cell, subject, limits, calibration=calibration, inputs=inputs)
-        done = run.obtain("compile", task)
-        return done, done
+        return self.compile_tasks.compile_and_run(run.cell, subject, limits, calibration=calibration, inputs=inputs)
+
+    def _run_task(self, run: CellRun, subject: Subject, compiled: Done) -> Task:
+        """The task that runs the artefact, at the second binding of its symbols too where it keeps them."""
+        second_binding = not self._on_test_set and keeps_symbols(compiled)
+        return self.compile_tasks.run(
+            run.cell, subject, compiled, self.limits(run), inputs=self._inputs(run, subject),
+            second_binding=second_binding,
+        )  # fmt: skip
 
     def _made(self, run: CellRun, found: Compiled) -> Compiled | Outcome:
         """Log what was compiled. The outcome where compilation failed or the target is not this machine."""

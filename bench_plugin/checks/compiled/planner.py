@@ -88,6 +88,7 @@ class CompiledPlanner:
             if ONNX in compiler.takes:
                 yield Cell(check, model.name, ONNX), None
             return
+        default = self._default_source(model)
         for name, adapter in self._frameworks.items():
             if selection.frameworks and name not in selection.frameworks:
                 continue
@@ -97,8 +98,34 @@ class CompiledPlanner:
                 cell = Cell(check, model.name, name)
                 yield cell, declared_export(cell, model, adapter)
             by_file = ONNX in compiler.takes and adapter.exporters
-            if by_file and (selection.frameworks or name == DEFAULT_SOURCE or selection.profile == "full"):
+            if by_file and (selection.frameworks or name == default or selection.profile == "full"):
                 yield from _exported(check, model, adapter, selection)
+
+    def _default_source(self, model: Model) -> str:
+        """The framework whose exports small profiles compile: the usual one, else the first that has the model."""
+        for name in (DEFAULT_SOURCE, *self._frameworks):
+            adapter = self._frameworks.get(name)
+            usual = adapter is not None and adapter.exporters and not adapter.declaration.get("on_request")
+            if usual and name in model.constructors and (not self._by_task or model.training(name)):
+                return name
+        return DEFAULT_SOURCE
+
+    def why_none(self, model: str, selection: Selection) -> str:
+        """Why a model that was named has no cell."""
+        found = self._models[model]
+        if found.detections:
+            return "its outputs are detections, which only round trips compare"
+        if self._by_task and not found.dataset:
+            return "it has no dataset on which its task could be judged"
+        if self._by_task:
+            trained = [name for name in self._frameworks if found.training(name)]
+            return f"it is trained in {', '.join(trained) or 'no framework'}, and no other source can do its task"
+        compilers = [
+            self._compilers[CompilerName.parse(name, self._compilers).compiler] for name in self._chosen(selection)
+        ]
+        taken = sorted({one for compiler in compilers for one in compiler.takes})
+        asked = f" of {', '.join(selection.frameworks)}" if selection.frameworks else ""
+        return f"the selected compilers take {', '.join(taken)}, and the model{asked} does not come as that"
 
     def _compiled(
         self, source: Planned, compiler: Adapter, backend: str, model: Model, selection: Selection

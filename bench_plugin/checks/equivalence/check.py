@@ -7,7 +7,7 @@ what was compiled             conformance: the status                        app
 ============================  =============================================  ====================================
 fp32                          the file's own function in float64             –
 fp16, bf16                    the same, with the noise of that precision     E and SQNR against the framework
-w16 (by us or by the tool)    the file with its weights rounded to float16   the same
+w16 (by us or by the tool)    the file with its weights rounded to float16   the same (the tool's own: rounding.py)
 a pre-quantised QDQ model     that graph in float64, in steps of its scales  the same
 quantised by the tool         what is read back from its artefact            the same
 ============================  =============================================  ====================================
@@ -19,12 +19,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
+from bench_plugin.checks.compiled.twice import asked, nondeterministic
 from bench_plugin.checks.equivalence import quantised
+from bench_plugin.checks.equivalence.rounding import fitting, roundings
 from bench_plugin.checks.protocol import Checker, Parts, Request
+from bench_plugin.checks.sensitivity import insensitive, noted
 from bench_plugin.compare.precision import WRONG
+from bench_plugin.compare.strength import Strength, rated
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Unverified
+from bench_plugin.domain.outcome import Failure, Outcome, Status, Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
@@ -41,6 +45,7 @@ class Equivalence:
 
     def __init__(self, parts: Parts) -> None:
         self._models = CompiledModels(parts)
+        self._profile = parts.settings.selection.profile
 
     def need(self, cell: Cell) -> Need:
         """What the cell occupies. Where its precision cannot prove the structure, another cell comes first."""
@@ -58,7 +63,7 @@ class Equivalence:
     def _judged(self, run: CellRun, found: Compiled, others: Mapping[Cell, Outcome]) -> Outcome:
         ran = self._models.ran(run, found)
         if ran.failure:
-            return run.failed(ran.failure)
+            return run.failed_on_inputs(ran.failure, found.file, found.inputs)
         reference = None
         if run.model.onnx is None:
             reference = run.obtain("reference", run.reference(found.file))
@@ -72,12 +77,25 @@ class Equivalence:
             run.log.numbers["approximation"] = run.judge.approximation(exact, ran)
         comparison = self._conformance(run, found, ran, plain, reference)
         run.log.note_comparison(comparison)
+        settled = comparison.status == AGREE or not run.used  # otherwise fresh processes compute the cell again
+        if settled and asked(run.cell, self._profile):
+            varies = nondeterministic(
+                run, self._models, found, ran, comparison,
+                lambda again: self._conformance(run, found, again, plain, reference),
+            )  # fmt: skip
+            if varies is not None:
+                return varies
         self._infer_precision(run, found, ran, exact)
         if comparison.status == MISMATCH:
-            comparison = replace(comparison, reason=_with_inferred(run, comparison.reason))
+            comparison = replace(comparison, reason=_with_inferred(run, found, comparison.reason))
         if comparison.status != AGREE:
             return run.log.compared(comparison)
-        return self._mutation_sensitive(run, found, plain, others)
+        blind = self._mutation_sensitive(run, found, plain, ran, comparison)
+        if blind is not None:
+            return blind
+        _note_others(run, others)
+        _note_dynamic(run, found)
+        return run.log.outcome(Status.SUPPORTED)
 
     def _unrounded(self, run: CellRun, found: Compiled, reference: Done | None) -> ReferenceOutputs | None:
         """The float64 reference of the unrounded model: of the file, or of a framework's own model by the framework."""
@@ -104,7 +122,7 @@ class Equivalence:
 
     def _computed(self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs) -> Comparison:
         """For one floating-point type throughout: compare with the file in float64, with the noise of that type."""
-        precision, expected = run.cell.precision, plain
+        precision, expected = _computed_precision(run, found), plain
         if PRECISIONS[precision].reduced:
             emulated = self._emulated(run, found)
             if emulated.failure:
@@ -119,10 +137,22 @@ class Equivalence:
         if not run.cell.exporter and run.model.onnx is None:
             reason = "the tool rounds weights of a graph of its own: nothing says which they are"
             return unverified(Unverified.NO_REFERENCE, reason)
-        graph: Subject | Failure = found.subject
-        if not run.cell.graph:
-            rounds = str(self._models.compile_tasks.adapter(run.cell).declaration.get("rounds", "w16"))
-            graph = self._models.prepared(run, found.original, found.original.inputs, rounds)
+        if run.cell.graph:
+            return self._as_rounded(run, found, ran, reference, found.subject)
+        base = str(self._models.compile_tasks.adapter(run.cell).declaration.get("rounds", "w16"))
+
+        def compared(graph: str) -> Comparison:
+            prepared = self._models.prepared(run, found.original, found.original.inputs, graph)
+            return self._as_rounded(run, found, ran, reference, prepared)
+
+        candidates = roundings(base, found.file.check.meta["check"]["operators"])
+        comparison, run.log.placement["rounded_as"] = fitting(candidates, compared)
+        return comparison
+
+    def _as_rounded(
+        self, run: CellRun, found: Compiled, ran: Done, reference: Done | None, graph: Subject | Failure
+    ) -> Comparison:
+        """Compare with one file whose weights are rounded."""
         if isinstance(graph, Failure):
             return unverified(Unverified.NO_REFERENCE, f"no file with rounded weights: {graph.message}")
         perturbed = int(reference is None)
@@ -144,7 +174,7 @@ class Equivalence:
             return
         within = not precision.reduced and run.log.numbers.get("needed", 0.0) <= 1.0
         if within:
-            run.log.placement["effective_by_error"] = run.cell.precision
+            run.log.placement["effective_by_error"] = _computed_precision(run, found)
         elif not precision.quantised:
             emulated = self._emulated(run, found)
             if not emulated.failure:
@@ -152,36 +182,39 @@ class Equivalence:
 
     def _emulated(self, run: CellRun, found: Compiled) -> Done:
         """The stage that emulates every precision on the file."""
-        return run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, found.original))
+        return run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, found.original, found.file.check))
 
     def _mutation_sensitive(
-        self, run: CellRun, found: Compiled, plain: ReferenceOutputs, others: Mapping[Cell, Outcome]
-    ) -> Outcome:
-        """The outcome of a run that agrees: supported only where the same rule detects the mutants."""
-        precision = PRECISIONS[run.cell.precision]
-        mutants = run.mutants(found.file, found.inputs)
-        if mutants.failure and precision.computed:
-            reason = f"mutants could not be run: {mutants.failure.message}"
-            return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
-        if precision.computed:
-            expected = plain
-            if precision.reduced:
-                expected = run.judge.at_precision(plain, self._emulated(run, found), run.cell.precision)
-            discrimination = run.judge.discrimination(expected, mutants, run.cell.precision)
-            run.log.numbers["mutants"] = discrimination.table
-            if not precision.reduced and not discrimination.enough:
-                reason = f"not discriminating: {discrimination.reason}"
-                return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
-        elif not mutants.failure and precision.rounds_weights:  # the rule of fp32
-            run.log.numbers["mutants"] = run.judge.discrimination(plain, mutants).table
-        _note_others(run, others)
-        _note_dynamic(run, found)
-        return run.log.outcome(Status.SUPPORTED)
+        self, run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done, comparison: Comparison
+    ) -> Outcome | None:
+        """The outcome of a run that agrees, but whose comparison would not notice the mutants; else None."""
+        reduced = PRECISIONS[run.cell.precision].reduced or PRECISIONS[_computed_precision(run, found)].reduced
+
+        layers = run.log.numbers.get("mutants")
+        if PRECISIONS[run.cell.precision].quantised and layers:  # of the layers, by their own rule
+            return noted(run, rated(layers, exact=False, table=run.judge.table))
+        if quantised.BY_APPROXIMATION in run.log.flags:
+            quantised.note_strength(run, found, plain)
+            return None
+
+        def measured(mutants: Done) -> Strength:
+            if comparison.rule is not None:
+                return run.judge.strength(comparison, ran, mutants, plain.noise, reduced=reduced)
+            scales = found.subject.meta.get("output_scales") or [None] * len(plain.outputs)
+            return run.judge.strength_in_steps(plain, mutants, list(scales))
+
+        return insensitive(run, found.file, found.inputs, measured)
 
 
 def checker(parts: Parts) -> Checker:
     """The checker of this folder, for registry.py."""
     return Equivalence(parts)
+
+
+def _computed_precision(run: CellRun, found: Compiled) -> str:
+    """The precision of a cell; a file whose own types are narrower than float32 sets that of a cell of float32."""
+    own = found.file.computes
+    return own if run.cell.precision == "fp32" and PRECISIONS[own].reduced else run.cell.precision
 
 
 def _note_others(run: CellRun, others: Mapping[Cell, Outcome]) -> None:
@@ -192,10 +225,11 @@ def _note_others(run: CellRun, others: Mapping[Cell, Outcome]) -> None:
             run.log.flag(f"{run.cell.precision} only: {other.precision} is {found.status}")
 
 
-def _with_inferred(run: CellRun, reason: str) -> str:
+def _with_inferred(run: CellRun, found: Compiled, reason: str) -> str:
     """The reason of a mismatch in fp32, with the other precision that its error points to."""
     inferred = run.log.placement.get("effective_by_error", "")
-    swapped = not PRECISIONS[run.cell.precision].reduced and inferred not in ("", run.cell.precision)
+    asked = _computed_precision(run, found)
+    swapped = not PRECISIONS[asked].reduced and inferred not in ("", asked)
     return f"looks like {inferred}: {reason}" if swapped else reason
 
 

@@ -8,11 +8,12 @@ from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers
 from bench_plugin.compare.converted import compare_constants, compare_ranges
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers
+from bench_plugin.compare.strength import rated
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
 from bench_plugin.domain.outcome import Failure, Unverified
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
-from bench_plugin.pipeline.judge_quantised import judge_prequantised, numbered, signal_to_noise
+from bench_plugin.pipeline.judge_quantised import judge_prequantised, noisy, numbered, signal_to_noise
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import layer_tasks
 
@@ -61,7 +62,7 @@ def _quantised_by_tool(
     if said["results"]:
         kernels = _kernels(run, models, found, ran, rebuilt)
     else:
-        kernels = _weight_only(run, models, found, ran, matched, plain)
+        kernels = _weight_only(run, models, found, ran, matched)
     if kernels.status == MISMATCH:
         return kernels
     converter = _converter(run, rebuilt, matched)
@@ -153,9 +154,7 @@ def _kernels(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, r
     return replace(comparison, numbers={**comparison.numbers, **truth})
 
 
-def _weight_only(
-    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, matched: Done | None, plain: ReferenceOutputs
-) -> Comparison:
+def _weight_only(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, matched: Done | None) -> Comparison:
     """The verdict where only weights are quantised: the file with the weights that were read back, by the row fp32."""
     matches = matched.meta["match"]["matches"] if matched else []
     if not matches or not all(row["tensor"] for row in matches):
@@ -168,12 +167,7 @@ def _weight_only(
         )
     expected = run.judge.file_reference(run.model, evaluated, None)
     expected = replace(expected, origin="file with the weights that were read back, in float64")
-    comparison = run.judge.compare(run.model, expected, ran, loose=models.compile_tasks.fast_math(run.cell))
-    if comparison.status == AGREE:
-        mutants = run.mutants(found.file, found.inputs)
-        if not mutants.failure:
-            run.log.numbers["mutants"] = run.judge.discrimination(plain, mutants).table
-    return comparison
+    return run.judge.compare(run.model, expected, ran, loose=models.compile_tasks.fast_math(run.cell))
 
 
 def _by_approximation(
@@ -196,3 +190,17 @@ def _by_approximation(
     comparison = compare_by_approximation(ours, theirs, run.judge.table)
     truth = {"truth": "the unrounded model, by approximation"}
     return replace(comparison, numbers={**comparison.numbers, **truth})
+
+
+def note_strength(run: CellRun, found: Compiled, plain: ReferenceOutputs) -> None:
+    """Add to a row by approximation which mutants of the file have too much noise for its rule.
+
+    That rule notices few, so a cell that it supports is marked weak and not refused.
+    """
+    mutants, own = run.mutants(found.file, found.inputs), run.log.numbers.get("own_sqnr_db")
+    if mutants.failure or own is None:
+        return
+    strength = rated(noisy(plain.outputs, mutants, own - run.judge.table.approximation_db), exact=False)
+    run.log.numbers.update(strength.numbers)
+    if strength.weak:
+        run.log.flag(strength.weak)

@@ -1,29 +1,34 @@
 """The check of single operators: cases of ONNX's own tests in a backend, judged by the rules of their operators.
 
-======================================  =======================================================
-event                                   status
-======================================  =======================================================
-within the operator's rule              supported
-another value, shape or type            mismatch
-exception, crash, timeout, memory       ERROR
-the tool says "not implemented"         unsupported
-backend older than the opset or IR      version skew; the converted case is shown beside it
-our harness does not support the values unverified: ``harness: ...``
-======================================  =======================================================
+=========================================  =======================================================
+event                                      status
+=========================================  =======================================================
+within the operator's rule                 supported
+outside it, within the tolerance of ONNX   outside our bound
+another value, shape or type               mismatch
+two fresh processes give two results       mismatch, symptom nondeterministic
+exception, crash, timeout, memory          ERROR
+the tool says "not implemented"            unsupported
+a failure outside its range of opsets      version skew; the converted case is shown beside it
+a failure where ONNX's text was changed    version skew (errata.py)
+our harness does not support the values    unverified: ``harness: ...``
+=========================================  =======================================================
 """
 
 from __future__ import annotations
 
 import shutil
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.checks.operators.errata import Erratum, errata_of
+from bench_plugin.checks.operators.judging import judged, verdict_of
+from bench_plugin.checks.operators.steadiness import compared, same_bits, sampled
 from bench_plugin.checks.operators.stored_runs import CaseRun, StoredRuns, lasting
 from bench_plugin.checks.protocol import Checker, Parts, Request
-from bench_plugin.compare import operator_rules as rules
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
@@ -39,7 +44,8 @@ from bench_plugin.pipeline.tasks.corpus import CaseData, Corpus, CorpusFailed, n
 from bench_plugin.reach.processes.client import Limits
 from bench_plugin.reach.processes.zipapp import agent_digest
 
-SECONDS = 60.0  # the time limit of one stage of one case
+SECONDS = 60.0  # of processor time for one stage of one case, so that a busy machine changes no outcome
+WALL_SECONDS = 10 * SECONDS  # on the clock, for what waits and computes nothing
 THREADS = 1  # starting a pool of threads takes longer than most cases
 GIB = 2**30
 CASE_BYTES = GIB  # memory in bytes that the scheduler plans for the processes of one backend
@@ -49,26 +55,18 @@ CASE_BYTES = GIB  # memory in bytes that the scheduler plans for the processes o
 class _Backend:
     """One compiler: its processes, its stored results, and what its adapter declares.
 
-    ``opset`` and ``ir`` are the newest that it reads, 0 for any.
+    ``lowest`` and ``opset`` are the oldest and the newest operator set that it takes, ``ir`` the newest IR version; 0
+    stands for any.
     """
 
     compile_run: CompileRun
     stored: StoredRuns
     limits: Limits
+    lowest: int
     opset: int
     ir: int
     values: frozenset[str]
     fast_math: bool
-
-
-@dataclass(frozen=True)
-class _Tried:
-    """The case that was tried, the name of its result, the result (None where none was tried), and a version skew."""
-
-    data: CaseData
-    name: str
-    ran: CaseRun | None
-    skew: str = ""
 
 
 class Operators:
@@ -120,63 +118,111 @@ class Operators:
         if "_scratch" in self.__dict__:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _given(self, cell: Cell, backend: _Backend, data: CaseData) -> _Tried:
-        """Try the case, or in place of a case that is too new for the backend the converted one."""
-        if not backend.values.issuperset(needed_kinds(data)):
-            return _Tried(data, cell.model, None)
-        row = data.row
-        if newer(row, backend.opset, backend.ir):
-            needs = f"opset {row['opsets'].get('ai.onnx', 0)}, IR {row['ir']}"
-            skew = f"{needs}; {cell.compiler} takes opset {backend.opset}, IR {backend.ir}"
-        else:
-            ran = self._ran(cell, backend, data, cell.model)
-            if ran.failure is None or ran.failure.symptom is not Symptom.VERSION_SKEW:
-                return _Tried(data, cell.model, ran)
-            skew = ran.failure.message
-        converted = self._converted(cell, backend, data)
-        if isinstance(converted, str):
-            return _Tried(data, cell.model, None, skew)
-        name = f"{cell.model}@{backend.opset}-{backend.ir}"
-        return _Tried(converted, name, self._ran(cell, backend, converted, name), skew)
-
     def _checked(self, cell: Cell, backend: _Backend, log: CellLog) -> Outcome:
         with self._lock:
             case = self._corpus.case(cell.model)
-        tried = self._given(cell, backend, case)
-        log.reusable = tried.ran is None or lasting(tried.ran.failure)
         row = case.row
         log.numbers.update(
             category=row["category"], operators=row["operators"], opset=row["opsets"].get("ai.onnx", 0), ir=row["ir"]
         )
-        if tried.skew:
-            log.numbers["converted"] = (
-                self._converted_verdict(cell, backend, tried, tried.ran)
-                if tried.ran
-                else {"status": "", "reason": str(self._converted(cell, backend, case))}
-            )
-            return log.outcome(Status.VERSION_SKEW, tried.skew, stage=Stage.COMPILE, symptom=Symptom.VERSION_SKEW)
-        if tried.ran is None:
-            limits = ", ".join(sorted(set(needed_kinds(tried.data)) - backend.values))
+        if not backend.values.issuperset(needed_kinds(case)):
+            limits = ", ".join(sorted(set(needed_kinds(case)) - backend.values))
             return log.unverified(Unverified.HARNESS, f"harness: it does not support {limits} for {cell.compiler}")
-        return self._settled(cell, backend, tried, tried.ran, log)
+        outcome = self._settled(cell, backend, case, cell.model, log)
+        skew = self._skew(cell, backend, case, outcome)
+        return self._skewed(cell, backend, case, outcome, skew) if skew else outcome
 
-    def _converted_verdict(self, cell: Cell, backend: _Backend, tried: _Tried, ran: CaseRun) -> dict[str, Any]:
+    def _skew(self, cell: Cell, backend: _Backend, case: CaseData, outcome: Outcome) -> str:
+        """Why a failure is no verdict on the tool: its version and that of the case do not fit. Empty where they do."""
+        if outcome.symptom is Symptom.VERSION_SKEW and not newer(case.row, backend.opset, backend.ir):
+            return outcome.reason
+        if not outcome.failed and outcome.symptom is not Symptom.VERSION_SKEW:
+            return ""
+        failed = f"it failed so: {outcome.reason}"
+        opset, ir = case.row["opsets"].get("ai.onnx", 0), case.row["ir"]
+        if newer(case.row, backend.opset, backend.ir):
+            return f"opset {opset}, IR {ir}; {cell.compiler} takes {_range(backend)}; {failed}"
+        if 0 < opset < backend.lowest:
+            return f"opset {opset}; {cell.compiler} takes {_range(backend)}; {failed}"
+        for erratum in errata_of(cell.model, self._parts.workspace.operator_folders):
+            if self._explained(erratum, backend, case, cell, outcome):
+                return f"{erratum.text}; {failed}"
+        return ""
+
+    def _explained(self, erratum: Erratum, backend: _Backend, case: CaseData, cell: Cell, outcome: Outcome) -> bool:
+        """Whether a failure may come from the change of a rule."""
+        ran = backend.stored.get(_place_of(case, cell.model))
+        if ran is None:
+            return False
+        if ran.failure is not None:
+            return erratum.refused(ran.failure)
+        wrong = verdict_of(case, ran, loose=backend.fast_math).outputs
+        return outcome.symptom is Symptom.MISMATCH and erratum.explains(wrong)
+
+    def _skewed(self, cell: Cell, backend: _Backend, case: CaseData, outcome: Outcome, reason: str) -> Outcome:
+        """The outcome of a case that does not fit the tool's version, with what its converted form gave beside it."""
+        numbers, ran = dict(outcome.numbers), backend.stored.get(_place_of(case, cell.model))
+        if outcome.symptom is Symptom.VERSION_SKEW or newer(case.row, backend.opset, backend.ir):
+            numbers["converted"] = self._converted_verdict(cell, backend, case)
+        return replace(
+            outcome, status=Status.VERSION_SKEW, symptom=Symptom.VERSION_SKEW, stage=outcome.stage or Stage.COMPILE,
+            reason=reason, numbers=numbers, reusable=ran is None or lasting(ran.failure),
+        )  # fmt: skip
+
+    def _converted_verdict(self, cell: Cell, backend: _Backend, case: CaseData) -> dict[str, Any]:
         """The verdict on the case converted to an opset that the backend reads, as plain data for the row."""
-        outcome, row = self._settled(cell, backend, tried, ran, CellLog({})), tried.data.row
-        opset = row["opsets"].get("ai.onnx", 0)
-        return {"opset": opset, "ir": row["ir"], "status": str(outcome.status), "reason": outcome.reason}
+        converted = self._converted(cell, backend, case)
+        if isinstance(converted, str):
+            return {"status": "", "reason": converted}
+        name = f"{cell.model}@{backend.opset}-{backend.ir}"
+        outcome = self._settled(cell, backend, converted, name, CellLog({}))
+        opset, ir = converted.row["opsets"].get("ai.onnx", 0), converted.row["ir"]
+        return {"opset": opset, "ir": ir, "status": str(outcome.status), "reason": outcome.reason}
 
-    def _settled(self, cell: Cell, backend: _Backend, tried: _Tried, ran: CaseRun, log: CellLog) -> Outcome:
-        """The verdict on a result; a mismatch from used processes is made again with fresh ones, which count."""
-        anew = CellLog(log.versions)
-        anew.numbers.update(log.numbers)
-        outcome = self._judged(backend, tried.data, ran, log)
-        if outcome.symptom is not Symptom.MISMATCH or ran.fresh:
+    def _settled(self, cell: Cell, backend: _Backend, data: CaseData, name: str, log: CellLog) -> Outcome:
+        """The verdict on a result. One of used processes that is a mismatch is made again with fresh ones, which count.
+
+        What two fresh processes give is compared for every mismatch, and for a sample of what passes.
+        """
+        ran = self._ran(cell, backend, data, name)
+        outcome = _outcome(backend, data, ran, log)
+        if ran.failure is not None or ran.deterministic is not None or data.rule.kind == "random":
             return outcome
-        again = self._made(cell, backend, tried.data, fresh=True)
-        anew.reusable = lasting(again.failure)
-        backend.stored.add(_place_of(tried.data, tried.name), again)
-        return with_repeat(self._judged(backend, tried.data, again, anew), outcome)
+        if outcome.symptom is not Symptom.MISMATCH:
+            return self._steady(cell, backend, data, name, ran, outcome, log)
+        again = _outcome(backend, data, self._confirmed(cell, backend, data, name, ran), log)
+        return again if ran.fresh else with_repeat(again, outcome)
+
+    def _steady(
+        self, cell: Cell, backend: _Backend, data: CaseData, name: str, ran: CaseRun, outcome: Outcome, log: CellLog
+    ) -> Outcome:
+        """The outcome of a result that is no mismatch, after a second run if it belongs to the sample."""
+        if not sampled(cell.model, self._parts.settings.selection.profile):
+            return outcome
+        second = self._made(cell, backend, data)
+        if same_bits(ran, second):
+            counted = replace(ran, deterministic=True)
+        else:
+            counted = replace(self._two_fresh(cell, backend, data), deterministic=False)
+        backend.stored.add(_place_of(data, name), counted)
+        return _outcome(backend, data, counted, log)
+
+    def _confirmed(self, cell: Cell, backend: _Backend, data: CaseData, name: str, ran: CaseRun) -> CaseRun:
+        """The result of a fresh process, which a second one has to repeat unless it is that of the used one too."""
+        first = ran if ran.fresh else self._made(cell, backend, data, fresh=True)
+        if not ran.fresh and same_bits(ran, first):
+            counted = replace(first, deterministic=True)
+        else:
+            counted = self._two_fresh(cell, backend, data, first)
+        backend.stored.add(_place_of(data, name), counted)
+        return counted
+
+    def _two_fresh(self, cell: Cell, backend: _Backend, data: CaseData, first: CaseRun | None = None) -> CaseRun:
+        """The result of a fresh process (``first`` if it was made already) compared with that of a second one."""
+        one = first or self._made(cell, backend, data, fresh=True)
+        if one.failure is not None:
+            return one
+        return compared(data, one, self._made(cell, backend, data, fresh=True), loose=backend.fast_math)
 
     def _converted(self, cell: Cell, backend: _Backend, data: CaseData) -> CaseData | str:
         """The case converted to an opset that the backend reads, or why it cannot be converted."""
@@ -203,39 +249,6 @@ class Operators:
             fresh=found.fresh, retry=found.retry,
         )  # fmt: skip
 
-    def _judged(self, backend: _Backend, data: CaseData, ran: CaseRun, log: CellLog) -> Outcome:
-        log.timings.update(ran.seconds)
-        log.placement.update(ran.meta.get("placement", {}))
-        log.note_retry(ran.retry)
-        if ran.peak:
-            log.peaks["run"] = ran.peak
-        for shim in ran.meta.get("shims", []):
-            log.flag(f"shim: {shim}")
-        if ran.cached:
-            log.cached.append("run")
-        if ran.failure is not None:
-            if ran.failure.symptom is Symptom.HARNESS:
-                return log.unverified(Unverified.HARNESS, f"harness: {ran.failure.message}", log=ran.failure.log)
-            return log.failed(ran.failure)
-        log.converted = True
-        expected = data.expected
-        stock = rules.stock(expected, ran.outputs, rtol=data.row["rtol"], atol=data.row["atol"])
-        strict = stock
-        if not data.no_truth or data.rule.need != "spread":
-            strict = rules.strict(expected, ran.outputs, data.truths, data.rule, loose=backend.fast_math)
-        log.numbers.update(
-            rule=data.rule.text, strict="pass" if strict.passed else "fail", stock="pass" if stock.passed else "fail"
-        )
-        if strict.ratio is not None:
-            log.numbers["ratio"] = float(f"{strict.ratio:.3g}")
-        if data.no_truth:
-            log.numbers["truth"] = f"the test's own: {data.no_truth}"
-        for note in strict.notes:
-            log.flag(note)
-        if strict.passed:
-            return log.outcome(Status.SUPPORTED)
-        return log.outcome(Status.MISMATCH, strict.reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
-
     def _backend(self, cell: Cell) -> _Backend:
         if cell.compiler not in self._backends:
             workspace = self._parts.workspace
@@ -248,7 +261,8 @@ class Operators:
             self._backends[cell.compiler] = _Backend(
                 CompileRun(self._parts.pool, self._tasks, name=f"operators-{cell.compiler}"),
                 StoredRuns(self._parts.cache, key, refresh=self._parts.settings.refresh),
-                Limits(SECONDS, int(workspace.toolchains.memory_gb(toolchain) * GIB)),
+                Limits(SECONDS, int(workspace.toolchains.memory_gb(toolchain) * GIB), WALL_SECONDS),
+                int(declaration.get("opsets", [0, 0])[0]),
                 int(declaration.get("opsets", [0, 0])[1]),
                 int(declaration.get("ir", [0, 0])[1]),
                 frozenset(declaration.get("values", ())),
@@ -264,6 +278,20 @@ class Operators:
 def _place_of(data: CaseData, name: str) -> str:
     """Where the result of a case is stored; with its content, because a corpus that is made again may differ."""
     return f"{name}:{content_of(data)[:16]}"
+
+
+def _outcome(backend: _Backend, data: CaseData, ran: CaseRun, log: CellLog) -> Outcome:
+    """The outcome of a result, with a log of its own that begins as ``log`` is."""
+    own = CellLog(log.versions)
+    own.numbers.update(log.numbers)
+    own.reusable = lasting(ran.failure)
+    return judged(data, ran, own, loose=backend.fast_math)
+
+
+def _range(backend: _Backend) -> str:
+    """What a backend takes, in words."""
+    words = f"opset {backend.lowest} to {backend.opset}" if backend.opset else f"opset {backend.lowest} and later"
+    return f"{words}, IR {backend.ir}" if backend.ir else words
 
 
 def checker(parts: Parts) -> Checker:

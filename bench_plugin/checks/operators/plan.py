@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.compare.operator_rules import RULES_HASH
+from bench_plugin.checks.operators.errata import errata_digest
+from bench_plugin.compare.operators.rules import RULES_HASH
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.settings import Selection
 from bench_plugin.inventory.cases import Case, sample
@@ -15,7 +16,7 @@ from bench_plugin.matrix.planner import ONNX, Planned, Planner, elsewhere, opera
 
 SAMPLED = ("smoke", "quick", "published")  # profiles with a fixed sample of the cases
 
-TOOLS = ("onnx_corpus", "onnx_operators", "onnx_float64", "onnx_truths")
+TOOLS = ("onnx_corpus", "onnx_operators", "onnx_float64", "onnx_terms", "onnx_truths")
 
 
 class OperatorPlanner:
@@ -32,11 +33,15 @@ class OperatorPlanner:
         catalog = self._workspace.catalog
         return [*catalog.used(catalog.compiler(cell.compiler)[0].name), *TOOLS]
 
+    def why_none(self, model: str, selection: Selection) -> str:
+        """Nothing: these cells are of no models."""
+        return ""
+
     def key_parts(self, cell: Cell) -> Mapping[str, Any]:
-        """The rules of operators and the compiler's options. The lock of onnx already covers the cases."""
+        """The rules of operators, the errata and the compiler's options. The lock of onnx already covers the cases."""
         workspace = self._workspace
         options = dict(workspace.options.get(workspace.catalog.compiler(cell.compiler)[0].name, {}))
-        return {"rules": RULES_HASH, "options": options}
+        return {"rules": RULES_HASH, "options": options, "errata": errata_digest(workspace.operator_folders)}
 
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
         """Every case, compiler by compiler. Raises UsageError for a case or a compiler that does not exist."""

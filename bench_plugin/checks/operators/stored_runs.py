@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.agent import packs
-from bench_plugin.compare.operator_rules import Value
+from bench_plugin.compare.operators.values import Value
 from bench_plugin.domain.outcome import Cause, Failure, Stage, Symptom
 from bench_plugin.pipeline.cache import Cache
 from bench_plugin.pipeline.retry import Attempted, confirmation
 from bench_plugin.pipeline.tasks.corpus import Pack, tensors
 
-DETAIL = 4000
+DETAIL = 8192  # characters; the end of a crashed agent's log with the frames of the crash fits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +26,8 @@ class CaseRun(Attempted):
     """The result of a case in a backend: its outputs [...], or its failure.
 
     ``seconds`` is by stage, ``peak`` the largest resident memory in bytes, ``cached`` true for an earlier run's result.
+    ``deterministic`` says whether another run gave the same bits, None where there was none; ``unsteady`` is the
+    sentence on two fresh processes whose results are further apart than the rule permits.
     """
 
     outputs: list[Value]
@@ -33,6 +35,8 @@ class CaseRun(Attempted):
     peak: int
     meta: Mapping[str, Any]
     cached: bool = False
+    deterministic: bool | None = None
+    unsteady: str = ""
 
 
 class StoredRuns:
@@ -59,6 +63,7 @@ class StoredRuns:
         return CaseRun(
             failure=failure, outputs=outputs, seconds=row["seconds"], peak=row["peak"], meta=row["meta"],
             fresh=bool(row["fresh"]), retry=confirmation(failure), cached=True,
+            deterministic=row.get("deterministic"), unsteady=row.get("unsteady", ""),
         )  # fmt: skip
 
     def add(self, name: str, ran: CaseRun) -> None:
@@ -87,7 +92,7 @@ class StoredRuns:
                     rows[name] = {
                         "failure": failure, "outputs": [_written(writer, value) for value in ran.outputs],
                         "seconds": dict(ran.seconds), "peak": ran.peak, "meta": dict(ran.meta),
-                        "fresh": ran.fresh,
+                        "fresh": ran.fresh, "deterministic": ran.deterministic, "unsteady": ran.unsteady,
                     }  # fmt: skip
             index.write_text(json.dumps(rows, separators=(",", ":")), "utf-8")
             self._cache.put(

@@ -10,16 +10,21 @@ from typing import Any
 import numpy as np
 
 from bench_plugin.checks.protocol import Parts
-from bench_plugin.compare import operator_rules as rules
+from bench_plugin.compare.operators.bounds import Truth
+from bench_plugin.compare.operators.rules import Rule, rule_of
+from bench_plugin.compare.operators.strict import strict
+from bench_plugin.compare.operators.values import FORMATS, Tensor, Value
 from bench_plugin.domain.cell import Cell
-from bench_plugin.domain.outcome import Failure, Stage, Symptom
+from bench_plugin.domain.messages import normalised
+from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Failure, Outcome, Stage, Symptom
 from bench_plugin.generation.graphs import Graph
-from bench_plugin.generation.search import AGREED, FAILED, INVALID, REFUSED, SILENT, Signature, Tried, normalised
+from bench_plugin.generation.search import AGREED, FAILED, INVALID, REFUSED, SILENT, Signature, Tried
 from bench_plugin.pipeline.compile_run import CompiledRun, CompileRun
 from bench_plugin.pipeline.stages import failure_of
 from bench_plugin.pipeline.tasks.case_subjects import of_case, outputs_of
 from bench_plugin.pipeline.tasks.corpus import CaseData, Pack
 from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.results.signature import signature_of
 
 BUILDER = "onnx_build"
 BUILD_ROLE = "properties-build"
@@ -74,14 +79,14 @@ class Bench:
                 return Tried(SILENT, f"{failure.symptom}: {failure.message}")
             kind = failure.types[0].rpartition(".")[2] if failure.types else ""
             text = f"{kind}: {failure.message}" if kind else failure.message
-            return self._wrong(graph, str(failure.stage), str(failure.symptom), text, failure.log)
+            return self._wrong(graph, replace(failure, message=text))
         self.placement.update(ran.meta.get("placement", {}))
         case = built.case
         outputs = outputs_of(ran.ran) if ran.ran else []
-        verdict = rules.strict(case.expected, outputs, case.truths, case.rule, loose=self._fast_math)
+        verdict = strict(case.expected, outputs, case.truths, case.rule, loose=self._fast_math)
         if verdict.passed:
             return Tried(AGREED)
-        return self._wrong(graph, str(Stage.COMPARE), str(Symptom.MISMATCH), verdict.reason, "")
+        return self._wrong(graph, Failure(Stage.COMPARE, Symptom.MISMATCH, verdict.reason))
 
     def _ran(self, case: CaseData, *, fresh: bool) -> CompiledRun:
         return self._compile_run.run(self._cell, of_case(case), self._limits, fresh=fresh)
@@ -89,7 +94,7 @@ class Bench:
     def build(self, graph: Graph) -> Built:
         """The graph as a case with its float64 reference."""
         values = {f"in:{one.port.name}": one.values for one in graph.sources}
-        rule = rules.rule_of(graph.operators, len(graph.nodes), len(values))
+        rule = rule_of(graph.operators, len(graph.nodes), len(values))
         files: list[Path] = []
         try:
             with self._pool.lease(self._builder, role=BUILD_ROLE, affinity=BUILDER) as agent:
@@ -108,22 +113,25 @@ class Bench:
         finally:
             for file in files:
                 file.unlink(missing_ok=True)
-        floats = any(port.dtype in rules.FORMATS for port in graph.outputs)
+        floats = any(port.dtype in FORMATS for port in graph.outputs)
         if rule.need and floats and case.no_truth:
             return Built(None, model, Tried(SILENT, f"no float64 result: {case.no_truth}"))
         if len(graph.nodes) > 1 and _has_nan(case):
             return Built(None, model, Tried(SILENT, "NaN in between, of which not every operator's rule speaks"))
         return Built(case, model, None)
 
-    def _wrong(self, graph: Graph, stage: str, symptom: str, text: str, log: str) -> Tried:
-        message = normalised(text if symptom != Symptom.MISMATCH else _short(text))
-        return Tried(FAILED, text, Signature(stage, symptom, graph.operators, message), log)
+    def _wrong(self, graph: Graph, failure: Failure) -> Tried:
+        status, text = STATUS_OF_SYMPTOM[failure.symptom], failure.message
+        outcome = Outcome(status, failure.stage, failure.symptom, text, failure.detail)
+        message = signature_of(outcome, graph.names).text or normalised(text, graph.names)
+        signature = Signature(str(failure.stage), str(failure.symptom), graph.operators, message)
+        return Tried(FAILED, text, signature, failure.log)
 
 
-def _case(files: Mapping[str, Path], rule: rules.Rule) -> CaseData:
+def _case(files: Mapping[str, Path], rule: Rule) -> CaseData:
     cases = Pack(files["cases.json"], files["cases.bin"])
     row = cases.rows[GENERATED]
-    truths: tuple[rules.Truth, ...] = ()
+    truths: tuple[Truth, ...] = ()
     missing = ""
     if "truths.json" in files:
         pack = Pack(files["truths.json"], files["truths.bin"])
@@ -132,9 +140,9 @@ def _case(files: Mapping[str, Path], rule: rules.Rule) -> CaseData:
         count = len(found.get("outputs", ()))
         sums, spread = found.get("sums", [None] * count), found.get("spread", [None] * count)
         truths = tuple(
-            rules.Truth(
+            Truth(
                 None if value is None else pack.reader.value(value),
-                None if total is None else pack.reader.value(total), reach,
+                None if total is None else pack.reader.value(total), reach, int(found.get("terms", 1)),
             )
             for value, total, reach in zip(found.get("outputs", ()), sums, spread, strict=True)
         )  # fmt: skip
@@ -143,27 +151,17 @@ def _case(files: Mapping[str, Path], rule: rules.Rule) -> CaseData:
 
 
 def _has_nan(case: CaseData) -> bool:
-    floats = [one.values for one in case.expected if isinstance(one, rules.Tensor) and one.values.dtype.kind == "f"]
+    floats = [one.values for one in case.expected if isinstance(one, Tensor) and one.values.dtype.kind == "f"]
     return any(bool(np.isnan(values).any()) for values in floats)
 
 
-def _wider(truth: rules.Truth, expected: rules.Value) -> rules.Truth:
+def _wider(truth: Truth, expected: Value) -> Truth:
     """The reference with a spread that is at least the error of the reference evaluator in float32.
 
     The spread comes from rounded inputs only, but a composite operator rounds intermediate results too.
     """
-    if truth.spread is None or truth.values is None or not isinstance(expected, rules.Tensor):
+    if truth.spread is None or truth.values is None or not isinstance(expected, Tensor):
         return truth
     with np.errstate(all="ignore"):
         errors = np.abs(expected.values.astype(np.float64) - truth.values)
     return replace(truth, spread=max(truth.spread, float(errors[np.isfinite(errors)].max(initial=0.0))))
-
-
-def _short(reason: str) -> str:
-    """The reason of a mismatch without its figures: ``out of 4 ULP``, ``shape [#], expected [#]``."""
-    rest = reason.partition(": ")[2]
-    if not rest:
-        return reason
-    if "elements differ" in rest:
-        return "elements differ"
-    return rest.split(":")[0] if not rest.startswith(("shape", "type")) else rest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.compare.operator_rules import RULES_HASH
+from bench_plugin.compare.operators.rules import RULES_HASH
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Status
 from bench_plugin.domain.settings import Selection
@@ -16,7 +16,7 @@ from bench_plugin.matrix.case_names import GENERATED as NAMES
 from bench_plugin.matrix.case_names import generated_names
 from bench_plugin.matrix.planner import ONNX, Declared, Planned, Planner, elsewhere, operator_compilers
 
-TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_truths")
+TOOLS = ("onnx_build", "onnx_operators", "onnx_float64", "onnx_terms", "onnx_truths")
 
 
 class PropertyPlanner:
@@ -32,6 +32,10 @@ class PropertyPlanner:
         """The compiler with the adapters that it uses, and our tools that build and evaluate the graphs."""
         catalog = self._workspace.catalog
         return [*catalog.used(catalog.compiler(cell.compiler)[0].name), *TOOLS]
+
+    def why_none(self, model: str, selection: Selection) -> str:
+        """Nothing: these cells are of no models."""
+        return ""
 
     def key_parts(self, cell: Cell) -> Mapping[str, Any]:
         """The rules of operators, the compiler's options, the search's budget, and the generators' source."""

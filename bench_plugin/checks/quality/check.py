@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.protocol import Checker, Parts, Request
-from bench_plugin.compare.quality import classification, paired_drop
+from bench_plugin.checks.sensitivity import noted
+from bench_plugin.compare.quality import judged, strength_of_answers
+from bench_plugin.compare.verdict import AGREE
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
+from bench_plugin.domain.outcome import Outcome, Unverified
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.tasks import graph_tasks, subjects
-
-MOST_DROP = 0.02  # share of 1 by which top-1 may fall, at the lower bound of the paired confidence interval
 
 
 class Quality:
@@ -31,7 +31,7 @@ class Quality:
         return self._models.run(request, self._judged)
 
     def _judged(self, run: CellRun, found: Compiled) -> Outcome:
-        """Accuracy on the test set: a mismatch if top-1 fell, with 95 % confidence, by more than MOST_DROP."""
+        """Accuracy on the test set, and what it lost: compare/quality.py."""
         if not run.model.training(run.cell.framework):
             reason = f"{run.model.name} is not trained in {run.cell.framework}"
             return run.log.unverified(Unverified.NO_REFERENCE, reason)
@@ -44,24 +44,15 @@ class Quality:
         reference = run.obtain("reference", graph_tasks.predict(run.tasks, run.model, found.file, images))
         if reference.failure:
             return run.log.unverified(Unverified.NO_REFERENCE, f"no reference: {reference.failure.message}")
-        labels = dataset.arrays["y_test"]
         scores, expected = (done.arrays["out0"] for done in (ran, reference))
-        if scores.shape != expected.shape:
-            reason = f"shape {list(scores.shape)}, expected {list(expected.shape)}"
-            return run.log.outcome(Status.MISMATCH, reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
         classes = int(self._models.workspace.catalog[run.model.dataset].declaration["classes"])
-        drop = paired_drop(expected.argmax(axis=1), scores.argmax(axis=1), labels)
-        numbers = run.log.numbers
-        numbers.update(classification(scores, labels, classes))
-        numbers["reference_accuracy"] = float((expected.argmax(axis=1) == labels).mean())
-        numbers["drop"] = {
-            "top1": drop.drop, "lower": drop.lower, "upper": drop.upper, "agreement": drop.agreement,
-            "mcnemar_p": drop.mcnemar_p,
-        }  # fmt: skip
-        if drop.lower > MOST_DROP:
-            reason = f"top-1 fell by {drop.drop:.1%} (at least {drop.lower:.1%}, McNemar p {drop.mcnemar_p:.1g})"
-            return run.log.outcome(Status.MISMATCH, reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
-        return run.log.outcome(Status.SUPPORTED)
+        labels = dataset.arrays["y_test"]
+        comparison = judged(scores, expected, labels, classes)
+        run.log.note_comparison(comparison)
+        blind = None
+        if comparison.status == AGREE:
+            blind = noted(run, strength_of_answers(expected.argmax(axis=1), scores.argmax(axis=1), labels))
+        return blind or run.log.compared(comparison)
 
 
 def checker(parts: Parts) -> Checker:

@@ -16,13 +16,19 @@ numbers wrong                         mismatch               attempted
 from __future__ import annotations
 
 from bench_plugin.checks.protocol import Checker, Parts, Request
+from bench_plugin.checks.sensitivity import insensitive
+from bench_plugin.compare.strength import Strength
+from bench_plugin.compare.verdict import AGREE
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
+from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks import graph_tasks
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
+from bench_plugin.pipeline.tasks.subjects import of_file
 
 # onnxruntime refuses these, but computed nothing wrong, so another evaluator may decide.
 REFUSALS = frozenset({Symptom.VERSION_SKEW, Symptom.UNSUPPORTED})
@@ -61,8 +67,8 @@ def _export(run: CellRun) -> Outcome:
         if reference.failure:
             return run.failed(reference.failure)
     inputs = run.inputs(file)
-    if inputs.complaint:
-        return run.log.outcome(Status.ERROR, inputs.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
+    if (outcome := run.without_inputs(inputs)) is not None:
+        return outcome
     expected = _export_reference(run, reference, file, inputs)
     if isinstance(expected, Outcome):
         return expected
@@ -76,37 +82,28 @@ def _export(run: CellRun) -> Outcome:
             reason = f"neither onnxruntime nor the evaluator runs it: {ran.failure.message}"
             return run.log.unverified(Unverified.NO_REFERENCE, reason)
     run.log.placement.update(ran.meta.get("run", {}).get("placement", {}))
-    outcome = _compared(run, expected, ran)
-    if outcome.status is not Status.SUPPORTED:
-        return outcome
-    _dynamic(run, expected, file, ran)
-    return _mutation_sensitive(run, expected, file, inputs) or run.log.outcome(Status.SUPPORTED)
+    return _judged(run, expected, file, inputs, ran)
 
 
 def _import(run: CellRun) -> Outcome:
     file = run.file()
     if isinstance(file, Failure):
-        reason = f"export failed: {file.symptom} at {file.stage}: {file.message}"
+        what = "the file is not valid" if run.model.onnx is not None else "export failed"
+        reason = f"{what}: {file.symptom} at {file.stage}: {file.message}"
         return run.log.unverified(Unverified.BLOCKED, reason)
     inputs = run.inputs(file)
-    if inputs.complaint and run.model.onnx is not None:
-        return run.log.outcome(Status.ERROR, inputs.complaint, stage=Stage.CHECK, symptom=Symptom.INVALID_MODEL)
-    if inputs.complaint:  # an export like this fails in its own cell
-        return run.log.unverified(Unverified.BLOCKED, f"export failed: {inputs.complaint}")
+    if (outcome := run.without_inputs(inputs)) is not None:
+        return outcome
     imported = run.obtain("import", run.tasks.import_run(file.given, file.origin, run.cell, run.model, inputs))
     if imported.failure:
         run.log.converted = imported.failure.stage is not Stage.IMPORT
-        return run.failed(imported.failure)
+        return run.failed_on_inputs(imported.failure, file, inputs)
     run.log.converted = True
     expected = _file_reference(run, file, inputs)
     if expected is None:
         reason = "nothing to compare with: neither the evaluator nor onnxruntime runs the file"
         return run.log.unverified(Unverified.NO_REFERENCE, reason)
-    outcome = _compared(run, expected, imported)
-    if outcome.status is not Status.SUPPORTED:
-        return outcome
-    _dynamic(run, expected, file, imported)
-    return run.log.outcome(Status.SUPPORTED)
+    return _judged(run, expected, file, inputs, imported)
 
 
 def _export_reference(
@@ -122,6 +119,8 @@ def _export_reference(
         return run.judge.file_reference(run.model, evaluated, reference)
     if reference is not None:
         return run.judge.single_precision_reference(run.model, reference)
+    if evaluated.failure.symptom is Symptom.EXCEPTION:
+        return run.log.unverified(Unverified.NO_REFERENCE, run.rejected(evaluated.failure))
     return run.log.unverified(Unverified.NO_REFERENCE, f"nothing to compare with: {evaluated.failure.message}")
 
 
@@ -143,10 +142,30 @@ def _file_reference(run: CellRun, file: OnnxFile, inputs: GeneratedInputs) -> Re
     return None if ran.failure else run.judge.runtime_reference(run.model, ran, reference)
 
 
-def _compared(run: CellRun, expected: ReferenceOutputs, done: Done) -> Outcome:
-    comparison = run.judge.compare(run.model, expected, done)
+def _judged(
+    run: CellRun, expected: ReferenceOutputs, file: OnnxFile, inputs: GeneratedInputs, done: Done
+) -> Outcome:  # fmt: skip
+    """The outcome of a run: supported only where its numbers agree, and the comparison would notice the mutants."""
+    own = expected
+    if PRECISIONS[file.computes].reduced and not run.model.detections:  # the file's own types set noise and tolerance
+        subject = of_file(run.cell, run.model, file, inputs)
+        emulated = run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, subject, file.check))
+        if emulated.failure:
+            reason = f"{file.computes} could not be emulated: {emulated.failure.message}"
+            return run.log.unverified(Unverified.NO_REFERENCE, reason)
+        own = run.judge.at_precision(expected, emulated, file.computes)
+    comparison = run.judge.compare(run.model, own, done, precision=file.computes)
     run.log.note_comparison(comparison)
-    return run.log.compared(comparison)
+    if comparison.status != AGREE:
+        return run.log.compared(comparison)
+    _dynamic(run, own, file, done)
+
+    def measured(mutants: Done) -> Strength:
+        reduced = PRECISIONS[file.computes].reduced
+        return run.judge.strength(comparison, done, mutants, expected.noise, reduced=reduced)
+
+    blind = insensitive(run, file, inputs, measured)
+    return blind or run.log.outcome(Status.SUPPORTED)
 
 
 def _dynamic(run: CellRun, expected: ReferenceOutputs, file: OnnxFile, done: Done) -> None:
@@ -156,20 +175,3 @@ def _dynamic(run: CellRun, expected: ReferenceOutputs, file: OnnxFile, done: Don
         run.log.numbers["dynamic"] = text
         if not text.startswith("preserved"):
             run.log.flag(f"dynamic: {text}")
-
-
-def _mutation_sensitive(
-    run: CellRun, expected: ReferenceOutputs, file: OnnxFile, inputs: GeneratedInputs
-) -> Outcome | None:
-    """The outcome of a model that is not mutation-sensitive; None where it is."""
-    if run.model.detections:
-        return None
-    mutants = run.mutants(file, inputs)
-    if mutants.failure:
-        reason = f"mutants could not be run: {mutants.failure.message}"
-        return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
-    found = run.judge.discrimination(expected, mutants)
-    run.log.numbers["mutants"] = found.table
-    if found.enough:
-        return None
-    return run.log.unverified(Unverified.NOT_SENSITIVE, f"not discriminating: {found.reason}", stage=Stage.BUILD)

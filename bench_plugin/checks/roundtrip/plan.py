@@ -50,6 +50,13 @@ class RoundTripPlanner:
                 for export in _exports(model, framework, adapter, selection):
                     yield from self._expand(check, export, selection)
 
+    def why_none(self, model: str, selection: Selection) -> str:
+        """Why a model that was named has no cell."""
+        if selection.exporters or selection.importers:
+            names = ", ".join((*selection.exporters, *selection.importers))
+            return f"no selected framework has both the model and {names}"
+        return "no selected framework exports or imports it"
+
     def _expand(self, check: Check, export: Planned, selection: Selection) -> Iterator[Planned]:
         source, declared = export
         for precision in selection.precisions or ("fp32",):

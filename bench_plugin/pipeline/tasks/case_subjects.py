@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.agent import packs
-from bench_plugin.compare.operator_rules import Tensor, Value
+from bench_plugin.compare.operators.values import Tensor, Value
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.pipeline.array_sets import ArraySet, digests_of
 from bench_plugin.pipeline.stages import Done

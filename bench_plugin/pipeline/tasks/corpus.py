@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.agent import packs
-from bench_plugin.compare.operator_rules import Rule, Tensor, Truth, Value, rule_of
+from bench_plugin.compare.operators.bounds import Truth
+from bench_plugin.compare.operators.rules import Rule, rule_of
+from bench_plugin.compare.operators.values import Tensor, Value
 from bench_plugin.domain.outcome import Failure, Stage
 from bench_plugin.pipeline.stages import CallSpec, Done, Stages, Task, failure_of
 from bench_plugin.reach.processes.client import AgentFailure, Limits
@@ -140,7 +142,7 @@ class Corpus:
         sums, spread = found.get("sums", [None] * count), found.get("spread", [None] * count)
         reader = pack.reader
         return tuple(
-            Truth(_array(reader, value), _array(reader, total), reach)
+            Truth(_array(reader, value), _array(reader, total), reach, int(found.get("terms", 1)))
             for value, total, reach in zip(found["outputs"], sums, spread, strict=True)
         ), ""
 

@@ -13,6 +13,7 @@ from bench_plugin.pipeline.tasks import inputs as generated
 DTYPES = (
     "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
 )  # fmt: skip
+NAMED = {"": "no tensor (a sequence, an optional or a map)", "object": "of type string"}
 
 
 class GeneratedInputs:
@@ -22,8 +23,9 @@ class GeneratedInputs:
     ``described`` is the description that adapters get (name, dtype, shape, layout). ``samples`` makes the model's N
     samples of every input, [N, ...] of its declared dtype, named ``in:<name>``; it raises ValueError where the file's
     layout does not have the dimensions of the model's. ``second_binding`` makes one set of inputs at the second binding
-    of symbols, and is None for a static model. ``complaint`` says why no inputs can be generated, and is empty
-    otherwise.
+    of symbols, and is None for a static model. Why there are no inputs is said by ``complaint`` (the file is not what
+    the model declares), ``beyond`` (nothing here makes inputs of its types) or ``refused`` (the user's own do not fit);
+    all are empty otherwise.
     """
 
     def __init__(self, model: Model, constructor: Constructor | None, seed: int, declared: Mapping[str, Any]) -> None:
@@ -47,6 +49,8 @@ class GeneratedInputs:
         self.described = [
             {**row, "layout": mine["layout"]} for row, mine in zip(declared["inputs"], described, strict=False)
         ]
+        self.refused = ""
+        self.beyond = beyond(declared)
         self.complaint = self._complain(declared)
         self._declared = declared
 
@@ -64,12 +68,20 @@ class GeneratedInputs:
         return {f"in:{name}": value for name, value in zip(self._names, values.values(), strict=True)}
 
     def _complain(self, declared: Mapping[str, Any]) -> str:
-        for row in declared["inputs"]:
-            if row["dtype"] not in DTYPES:
-                named = row["dtype"] if row["dtype"] not in ("", "object") else "string, or no tensor at all"
-                return f"input {row['name']!r} is of type {named}; inputs are generated of {', '.join(DTYPES)}"
         have, want = len(declared["inputs"]), len(self._model.inputs)
         return "" if have == want else f"the file takes {have} inputs ({', '.join(self._names)}), the model has {want}"
+
+
+def beyond(declared: Mapping[str, Any]) -> str:
+    """Why nothing can make inputs for the file; empty where it can be done."""
+    for row in declared["inputs"]:
+        if row["dtype"] not in DTYPES:
+            named = NAMED.get(row["dtype"], row["dtype"])
+            text = f"the harness does not support input {row['name']!r}, which is {named}"
+            return f"{text}; it supports tensors of {', '.join(DTYPES)}"
+        if row.get("unranked"):
+            return f"the harness does not support input {row['name']!r}, which declares no number of dimensions"
+    return ""
 
 
 def _model_of(model: Model, declared: Mapping[str, Any]) -> Model:
@@ -85,5 +97,5 @@ def _model_of(model: Model, declared: Mapping[str, Any]) -> Model:
             name = generated.BATCH if index == 0 else (str(dim) or f"{row['name']}_{index}")
             symbols[name] = (1, 2) if index == 0 else (8, 9)
             shape.append(name)
-        specs.append(InputSpec(row["name"], tuple(shape), row["dtype"]))
+        specs.append(InputSpec(row["name"], tuple(shape), row["dtype"], high=row.get("high", 0)))
     return replace(model, inputs=tuple(specs), symbols=symbols)

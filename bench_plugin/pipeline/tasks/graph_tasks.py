@@ -7,10 +7,9 @@ from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.array_sets import identified
 from bench_plugin.pipeline.cell_run import OnnxFile
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
-from bench_plugin.pipeline.tasks.model_tasks import Tasks
+from bench_plugin.pipeline.tasks.model_tasks import Tasks, few_or_all
 from bench_plugin.pipeline.tasks.subjects import Arrays, InputSet, Subject
 
-EMULATED_SAMPLES = 4
 CALIBRATED = "qdq"  # the prepared graph whose scales come from a calibration set
 
 
@@ -63,9 +62,9 @@ def predict(tasks: Tasks, model: Model, file: OnnxFile, images: InputSet) -> Tas
     return Task(Stage.REFERENCE, "onnxruntime", (call,), parts, limits, {"model.onnx": file.given})
 
 
-def emulate(tasks: Tasks, model: Model, subject: Subject) -> Task:
+def emulate(tasks: Tasks, model: Model, subject: Subject, check: Done) -> Task:
     """The file's outputs under the emulation of every precision, on its first inputs."""
-    meta = {"batched": subject.inputs.batched, "samples": EMULATED_SAMPLES}
+    meta = {"batched": subject.inputs.batched, "samples": few_or_all(model, check)}
     call = CallSpec("emulate", meta, subject.inputs.arrays)
     parts = {"file": subject.origin, **subject.inputs.parts}
     limits = tasks.limits(model, "onnx_emulate")

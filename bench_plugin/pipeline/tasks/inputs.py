@@ -96,13 +96,16 @@ def permuted(shape: tuple[int, ...], have: str, want: str) -> tuple[int, ...]:
 
 
 def describe(model: Model, layout: str = "") -> list[dict[str, Any]]:
-    """The description of the inputs that adapters get: name, dtype, shape and layout of each, in the given layout."""
+    """The description of the inputs that adapters get, in the given layout: name, dtype, shape, layout and values."""
     rows = []
     for spec in model.inputs:
         shape: list[int | str] = list(spec.shape)
         if spec.layout and layout and spec.layout != layout:
             shape = [shape[spec.layout.index(dim)] for dim in layout]
-        rows.append({"name": spec.name, "dtype": spec.dtype, "shape": shape, "layout": layout if spec.layout else ""})
+        rows.append({
+            "name": spec.name, "dtype": spec.dtype, "shape": shape, "layout": layout if spec.layout else "",
+            "values": spec.values, "high": spec.high,
+        })  # fmt: skip
     return rows
 
 

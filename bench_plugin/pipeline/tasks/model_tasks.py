@@ -16,11 +16,13 @@ from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
 from bench_plugin.pipeline.tasks import inputs as generated
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
+from bench_plugin.pipeline.tasks.given_inputs import GivenInputs
 from bench_plugin.reach.processes.client import Limits
 from bench_plugin.reach.processes.given_files import GivenFile
 
 NOISE_SAMPLES = 4
-MUTANT_SAMPLES = 2  # a mutant differs by orders of magnitude on any input, or on none, so a few inputs are enough
+FEW_SAMPLES = 4  # of a large file: a mutant differs on any input, or on none, and noise is much the same on all
+SMALL = 200_000  # parameters: a file with at most so many is emulated and mutated on all its inputs
 GIB = 2**30
 CHECKER = "onnx_check"
 
@@ -36,6 +38,11 @@ class Weights:
     def files(self) -> dict[str, GivenFile]:
         """The file under the name that tasks use."""
         return {"weights.npz": self.file}
+
+
+def few_or_all(model: Model, check: Done) -> int:
+    """On how many inputs a file is emulated and mutated: all of a small one (``check`` says how large it is)."""
+    return model.samples if check.meta["check"]["parameters"] <= SMALL else min(FEW_SAMPLES, model.samples)
 
 
 class Tasks:
@@ -133,9 +140,9 @@ class Tasks:
         parts = {"file": origin, **inputs.parts}
         return Task(Stage.REFERENCE, "onnx_float64", tuple(calls), parts, limits, {"model.onnx": file}, affinity=origin)
 
-    def mutants(self, file: GivenFile, origin: str, model: Model, inputs: GeneratedInputs) -> Task:
-        """The outputs of the file's mutants on the first MUTANT_SAMPLES inputs."""
-        meta = {"batched": inputs.batched, "samples": MUTANT_SAMPLES}
+    def mutants(self, file: GivenFile, origin: str, check: Done, model: Model, inputs: GeneratedInputs) -> Task:
+        """The outputs of the file's mutants on its first inputs."""
+        meta = {"batched": inputs.batched, "samples": few_or_all(model, check)}
         limits = self.limits(model, "onnx_mutants")
         parts = {"file": origin, **inputs.parts}
         return Task(
@@ -161,7 +168,11 @@ class Tasks:
         return Task(Stage.IMPORT, cell.importer_framework, tuple(calls), parts, limits, {"model.onnx": file})
 
     def inputs(self, model: Model, framework: str, check: Done) -> GeneratedInputs:
-        """The generated inputs of a file, under the file's own names and in the layout that it was exported with."""
+        """The inputs of a file, generated or the user's own, under the file's own names and in the layout that it was
+        exported with.
+        """
+        if model.given is not None:
+            return GivenInputs(model, model.given, self.seed, check.meta["check"])
         return GeneratedInputs(model, model.constructors.get(framework), self.seed, check.meta["check"])
 
     def _on_file(

@@ -11,6 +11,8 @@ TAIL_BYTES = 256 << 10
 QUOTED_LINES = 20
 QUOTED_BYTES = 32 * 1024
 LINE_CHARACTERS = 300
+FATAL = "Fatal Python error: "  # how the report of faulthandler on a crash begins
+BEFORE = 6  # lines that are quoted of what was printed before that report
 
 
 def bound_log(log: Path) -> None:
@@ -33,11 +35,16 @@ def bound_log(log: Path) -> None:
 
 
 def quoted(log: Path) -> str:
-    """The last lines of a log, each cut to a bounded length; empty where it cannot be read."""
+    """The last lines of a log, each cut to a bounded length; empty where it cannot be read.
+
+    Of a process that crashed it is the beginning of the report on the crash, whose first frame says where that was.
+    """
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - QUOTED_BYTES))
             lines = file.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return ""
-    return "\n".join(line[:LINE_CHARACTERS] for line in lines[-QUOTED_LINES:])
+    start = next((place for place in reversed(range(len(lines))) if lines[place].startswith(FATAL)), len(lines))
+    first = max(0, min(len(lines) - QUOTED_LINES, start - BEFORE))
+    return "\n".join(line[:LINE_CHARACTERS] for line in lines[first : first + QUOTED_LINES])

@@ -20,6 +20,7 @@ from bench_plugin.agent.channel import Channel, Closed, TooLong
 from bench_plugin.agent.contract.records import Malformed
 from bench_plugin.agent.contract.replies import check_reply
 from bench_plugin.domain.errors import BenchError
+from bench_plugin.domain.messages import useful_line
 from bench_plugin.reach.processes import answers, result_files
 from bench_plugin.reach.processes.agent_log import bound_log, quoted
 from bench_plugin.reach.processes.deadline import Deadline
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 START_SECONDS = 60.0
 POLL_SECONDS = 0.2
-MESSAGE = 300
+MESSAGE = 1200  # characters: some tools name a long path or the whole node before they say what is wrong
 NOT_AS_STATED = (NotAsStated.__name__,)  # the types of a failure that no adapter caused
 SMALL_BYTES = wire.MAX_META + wire.MAX_BLOBS * wire.DESCRIPTOR.size  # a frame without the contents of blobs
 LARGE = (wire.CALL, wire.GET)  # the requests that are answered with blobs
@@ -42,11 +43,13 @@ LARGE = (wire.CALL, wire.GET)  # the requests that are answered with blobs
 class Limits:
     """``seconds`` for each announced stage (deadline.py), and ``memory_bytes``, 0 for no limit.
 
+    With ``wall_seconds`` the seconds are those of processor time, and ``wall_seconds`` those on the clock.
     ``memory_bytes`` is the limit of the resident memory of the process tree, of an answer, and of its files together.
     """
 
     seconds: float
     memory_bytes: int
+    wall_seconds: float = 0.0
 
 
 class Source(NamedTuple):
@@ -81,7 +84,7 @@ class AgentFailure(BenchError):
     ) -> None:  # fmt: skip
         super().__init__(message)
         self.symptom = symptom
-        self.message = first_line(message)
+        self.message = bounded_line(message)
         self.stage = stage
         self.detail = detail or message
         self.log = log
@@ -97,6 +100,9 @@ class Process(Protocol):
 
     def resident(self) -> int:
         """Resident bytes of the process tree; 0 where it cannot be asked."""
+
+    def spent(self) -> float | None:
+        """Seconds of processor time that the process tree has used so far; None where it cannot be asked."""
 
     def kill(self) -> int | None:
         """End it; returns its status as of waitpid(2), None where there is none."""
@@ -289,14 +295,15 @@ class Agent:
         self, kind: int, meta: Mapping[str, Any], limits: Limits, arrays: list[wire.Array] | None = None
     ) -> wire.Frame:
         self._next += 1
-        deadline = Deadline(limits.seconds)
+        deadline = Deadline(limits.seconds, wall=limits.wall_seconds, spent=self.process.spent)
         self.stage = None
         self._bound_log()
         self._looked = time.monotonic()
+        sending = limits.wall_seconds or limits.seconds
         try:
-            self.channel.send(kind, self._next, dict(meta), arrays or [], seconds=limits.seconds)
+            self.channel.send(kind, self._next, dict(meta), arrays or [], seconds=sending)
         except TimeoutError:
-            text = f"the agent did not take the data of a request within {limits.seconds:g} s"
+            text = f"the agent did not take the data of a request within {sending:g} s"
             raise self._lost("timeout", text) from None
         except OSError:
             raise self._gone(None, within=False) from None
@@ -322,6 +329,7 @@ class Agent:
         """The next frame, of at most ``most`` bytes if it is a result and SMALL_BYTES if not. Raises AgentFailure."""
         self._look(limits)
         while not select.select([self.channel], [], [], max(0.0, min(POLL_SECONDS, deadline.left())))[0]:
+            deadline.look()
             if deadline.left() <= 0:
                 raise self._late(deadline)
             self._look(limits)
@@ -375,7 +383,7 @@ class Agent:
 
     def _late(self, deadline: Deadline) -> AgentFailure:
         what = f"stage {self.stage}" if self.stage else "the call"
-        return self._lost("timeout", f"{what} took longer than {deadline.seconds:g} s", self.stage)
+        return self._lost("timeout", f"{what} {deadline.text}", self.stage)
 
     def _reported(self, meta: Mapping[str, Any]) -> AgentFailure:
         said = answers.reported(meta)
@@ -410,9 +418,9 @@ class Agent:
         return AgentFailure(symptom, message, stage=stage or None, detail=detail, log=str(self.log), signal=number)
 
 
-def first_line(text: str) -> str:
-    """The first line that is not blank, cut to a bounded length."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+def bounded_line(text: str) -> str:
+    """The first useful line, cut to a bounded length."""
+    line = useful_line(text)
     return line if len(line) <= MESSAGE else line[: MESSAGE - 1] + "…"
 
 

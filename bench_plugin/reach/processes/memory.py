@@ -1,10 +1,12 @@
-"""The resident memory of the descendants of a process, from /proc."""
+"""The resident memory and the processor time of the descendants of a process, from /proc."""
 
 from __future__ import annotations
 
 import os
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
+TICKS = os.sysconf("SC_CLK_TCK")  # of processor time per second
+TIMES = slice(11, 15)  # user and system time, its own and that of children that it waited for, behind name and state
 
 
 def resident_below(pid: int) -> int:
@@ -19,6 +21,30 @@ def resident_below(pid: int) -> int:
             continue
         pending.extend(_children(process))
     return total
+
+
+def processor_seconds_below(pid: int) -> float:
+    """Seconds of processor time of the process tree below ``pid``, also of processes that ended and were waited for.
+
+    Those that ended and that ``pid`` itself waited for are a part of it, ``pid`` is not.
+    """
+    total, pending = _ticks(pid)[1], _children(pid)
+    while pending:
+        process = pending.pop()
+        total += sum(_ticks(process))
+        pending.extend(_children(process))
+    return total / TICKS
+
+
+def _ticks(pid: int) -> tuple[int, int]:
+    """Processor time of a process, and of the children that it waited for; 0 for one that is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()  # a name may hold spaces and brackets
+        user, system, of_children, system_of_children = map(int, fields[TIMES])
+    except (OSError, ValueError):
+        return 0, 0
+    return user + system, of_children + system_of_children
 
 
 def _children(pid: int) -> list[int]:

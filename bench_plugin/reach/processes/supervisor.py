@@ -17,7 +17,7 @@ from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.paths import cache_root
 from bench_plugin.reach.processes.client import START_SECONDS, Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.given_files import GivenFiles
-from bench_plugin.reach.processes.memory import resident_below
+from bench_plugin.reach.processes.memory import processor_seconds_below, resident_below
 from bench_plugin.reach.processes.nursery import Child, GuardianGone, Nursery
 from bench_plugin.reach.processes.scratch import make_scratch, sweep
 from bench_plugin.reach.processes.variables import for_agents
@@ -44,6 +44,10 @@ class LocalProcess:
     def resident(self) -> int:
         """Resident bytes of the process tree: of the agent, of what it started, and of what was orphaned by that."""
         return resident_below(self._child.pid)
+
+    def spent(self) -> float | None:
+        """Seconds of processor time of the same processes, also of those among them that ended."""
+        return processor_seconds_below(self._child.pid)
 
     def kill(self) -> int | None:
         """Kill it with its descendants and orphans; returns its status as of waitpid(2)."""

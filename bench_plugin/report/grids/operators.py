@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench_plugin.domain.outcome import normalised
+from bench_plugin.domain.messages import normalised
 from bench_plugin.report.earlier import NONE_EARLIER, EarlierRuns
 from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, partial
 from bench_plugin.report.parts import first_line, where
 from bench_plugin.report.statuses import SCORED, worst
+from bench_plugin.results.expectations import NOT_ANALYSED
 
 CHECK = "operator"
-NOT_ANALYSED = "not analysed"  # the reason of an expectation whose cause nobody has looked for
 BESIDE = "(beside others only)"
 GROUPS = {
     "node": "(functions expanded)", "simple": "(small graphs)", "light": "(networks)",
@@ -30,7 +30,9 @@ class Tally:
     shown: set[str] = field(default_factory=set)
     reasons: Counter[str] = field(default_factory=Counter)
     stock: int = 0
+    newer: int = 0
     converted: int = 0
+    steady: Counter[bool] = field(default_factory=Counter)
     low: int = 0
     high: int = 0
 
@@ -56,8 +58,11 @@ class Tally:
 
     @property
     def score_with_skew(self) -> float | None:
-        """The same with the cases that are newer than the backend, by what their converted form gave."""
-        total = self.scored + self.statuses["version skew"]
+        """The same with the cases that are newer than the backend, by what their converted form gave.
+
+        Those that are older, or depend on a rule that ONNX changed in place, have none.
+        """
+        total = self.scored + self.newer
         return (self.statuses["supported"] + self.converted) / total if total else None
 
     @property
@@ -70,7 +75,11 @@ class Tally:
         self.statuses[one.status] += 1
         self.shown.add(one.shown)
         self.stock += one.numbers.get("stock") == "pass"
-        self.converted += (one.numbers.get("converted") or {}).get("status") == "supported"
+        converted = one.numbers.get("converted")
+        self.newer += converted is not None
+        self.converted += (converted or {}).get("status") == "supported"
+        if one.numbers.get("deterministic") is not None:
+            self.steady[bool(one.numbers["deterministic"])] += 1
         opset = int(one.numbers.get("opset") or 0)
         if opset:
             self.low = min(self.low or opset, opset)
@@ -185,7 +194,8 @@ def data(grid: OperatorGrid) -> dict[str, Any]:
     }  # fmt: skip
     scores = {
         name: {"statuses": dict(tally.statuses), "score": tally.score, "score_with_skew": tally.score_with_skew,
-               "stock": tally.stock, "converted": tally.converted}
+               "stock": tally.stock, "newer": tally.newer, "converted": tally.converted,
+               "deterministic": {"same": tally.steady[True], "different": tally.steady[False]}}
         for name, tally in grid.totals.items()
     }  # fmt: skip
     cells = [

@@ -38,8 +38,10 @@ PRESERVATION = (
 )
 DECLARED = "D: declared by the adapter. P: proven by this run, at least one cell is supported. A dash: not offered."
 MUTANTS = (
-    "Each file with a mistake made on purpose, judged at each precision: the share that the verdict detects. What a "
-    "precision cannot see, its fp32 cell has to."
+    "Each file with a mistake made on purpose, judged by the cell's own comparison at its own precision: the share "
+    "that is a mismatch there. A cell that notices less than four fifths is weak; one that would not notice a missing "
+    "block, or not even half of the mutants, is unverified as not sensitive. What a precision cannot see, its fp32 "
+    "cell has to."
 )
 UNVERIFIED = "Cells about which nothing was proven, by what would have to change so that they can be judged."
 DETERMINISM = "Cells that were compiled and run a second time in fresh processes, and gave the same bits."

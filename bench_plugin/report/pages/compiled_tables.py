@@ -10,7 +10,7 @@ from bench_plugin.domain.outcome import Unverified
 from bench_plugin.report.blocks import Table, TableCell
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.grids.compiled import LOCAL, ORDER, CompiledGrid, line_of
-from bench_plugin.report.parts import first_line
+from bench_plugin.report.parts import first_line, strength_of
 
 
 def preservation(grid: CompiledGrid) -> Table:
@@ -118,25 +118,34 @@ def _worst_cross(made: list[Entry]) -> str:
 
 
 def mutants(grid: CompiledGrid) -> Table | None:
-    """Models x precisions: the share of the mutants that the comparisons detect; None where none was run."""
-    counts: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    precisions = set()
+    """Models x precisions: the share of the mutants that the comparisons notice, and how many cells are weak.
+
+    None where no mutant was run.
+    """
+    counts: dict[tuple[str, str], Counter[str]] = {}
     for one in grid.of_check("equivalence"):
-        table = one.numbers.get("mutants") or {}
-        if table:
+        if one.numbers.get("mutants"):
             line = line_of(one)
-            precisions.add(line.precision)
-            detected = sum(bool(row["killed"]) for row in table.values())
-            counts.setdefault((line.model, line.precision), []).append((detected, len(table)))
+            noticed, applicable = strength_of(one)
+            count = counts.setdefault((line.model, line.precision), Counter())
+            count.update(
+                noticed=noticed, applicable=applicable, weak=any(flag.startswith("weak") for flag in one.flags)
+            )
+            count["blind"] += one.status == "unverified"
     if not counts:
         return None
-    shown = [precision for precision in ORDER if precision in precisions]
+    shown = [precision for precision in ORDER if any(precision == other for _, other in counts)]
     rows = []
     for model in dict.fromkeys(model for model, _ in counts):
         cells = [TableCell(grid.titles.get(model, model))]
-        for precision in shown:
-            found = counts.get((model, precision), [])
-            detected, total = sum(row[0] for row in found), sum(row[1] for row in found)
-            cells.append(TableCell(f"{detected / total:.0%} ({detected} of {total})" if total else "–"))
+        cells += [TableCell(_noticed(counts.get((model, precision), Counter()))) for precision in shown]
         rows.append(tuple(cells))
     return Table(("model", *shown), tuple(rows))
+
+
+def _noticed(count: Counter[str]) -> str:
+    if not count["applicable"]:
+        return "–"
+    share = f"{count['noticed'] / count['applicable']:.0%} ({count['noticed']} of {count['applicable']})"
+    beside = [f"{count[name]} {said}" for name, said in (("weak", "weak"), ("blind", "not sensitive")) if count[name]]
+    return ", ".join([share, *beside])

@@ -7,12 +7,13 @@ from typing import Any
 
 from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell
 from bench_plugin.report.earlier import EarlierRuns
-from bench_plugin.report.grids.operators import CHECK, NOT_ANALYSED, OperatorGrid, Tally, build_grid, data
+from bench_plugin.report.grids.operators import CHECK, OperatorGrid, Tally, build_grid, data
 from bench_plugin.report.pages.operators_details import details_page
 from bench_plugin.report.pages.page import Page, detail_name
 from bench_plugin.report.pages.scores import main_table, over_time
 from bench_plugin.report.parts import legend_table, made_with, remarks, run_line
 from bench_plugin.report.statuses import FAILED
+from bench_plugin.results.expectations import NOT_ANALYSED
 
 OPENING = (
     "ONNX's own backend tests, compiled and run in processes of their own. A case is supported when every output "
@@ -20,9 +21,11 @@ OPENING = (
     "ONNX's stock runner is shown beside it. A graph of several operators is counted in a group of its own."
 )
 SCORES = (
-    "The score is supported of supported, mismatch, ERROR and unsupported. Cases that are newer than the backend's "
-    "opset or IR, and values of a type that our harness does not support there, are outside; the score with skew "
-    "counts the former by what their form converted to an older opset gave, and those that cannot be converted as lost."
+    "The score is supported of supported, mismatch, ERROR and unsupported. Outside are cases that the backend fails "
+    "and whose opset or IR it does not take, or whose rule ONNX changed in place; those that only our bound refuses, "
+    "not ONNX's own runner; and values of a type that our harness does not support there. The score with skew counts "
+    "cases that are too new by what their form converted to an older opset gave, and those that cannot be converted "
+    "as lost."
 )
 TIME = "The score in earlier runs that selected the same cells."
 NAME = "onnx-operators"

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell
 from bench_plugin.report.entries import Entry
-from bench_plugin.report.grids.operators import NOT_ANALYSED, CauseGroup, OperatorGrid, causes
+from bench_plugin.report.grids.operators import CauseGroup, OperatorGrid, causes
 from bench_plugin.report.pages.scores import percent
 from bench_plugin.report.parts import legend_table, made_with, remarks, run_line
 from bench_plugin.report.statuses import FAILED
+from bench_plugin.results.expectations import NOT_ANALYSED
 
 KNOWN = "What a person found by looking, in our words, with the cases that it holds for. Many cases first."
 UNKNOWN = (

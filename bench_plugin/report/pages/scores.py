@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench_plugin.report.blocks import Table, TableCell
-from bench_plugin.report.grids.operators import OperatorGrid
+from bench_plugin.report.grids.operators import OperatorGrid, Tally
 from bench_plugin.report.statuses import SCORED
 
 COLUMNS = (*SCORED, "outside our bound", "version skew", "unverified")
@@ -16,10 +16,10 @@ def main_table(grid: OperatorGrid) -> Table:
         tally = grid.totals[name]
         counts = [TableCell(str(tally.statuses[status] or ""), status if tally.statuses[status] else "")
                   for status in COLUMNS]  # fmt: skip
-        further = (percent(tally.score), percent(tally.score_with_skew), str(tally.stock))
+        further = (percent(tally.score), percent(tally.score_with_skew), str(tally.stock), _same(tally))
         cells = (TableCell(grid.headings[name]), TableCell(str(tally.cases)), *counts, *map(TableCell, further))
         rows.append(cells)
-    heads = ("compiler", "cases", *COLUMNS, "score", "with skew", "stock tolerance")
+    heads = ("compiler", "cases", *COLUMNS, "score", "with skew", "stock tolerance", "same bits twice")
     return Table(heads, tuple(rows))
 
 
@@ -32,6 +32,12 @@ def over_time(grid: OperatorGrid) -> Table:
         shown = (percent(scores.get(name)) for name in grid.compilers)
         rows.append(tuple(TableCell(text) for text in (*about, *shown)))
     return Table(("run of (UTC)", "commit", *(grid.headings[name] for name in grid.compilers)), tuple(rows), keys=2)
+
+
+def _same(tally: Tally) -> str:
+    """Cases that gave the same bits in a second run, of those that had one."""
+    total = tally.steady.total()
+    return f"{tally.steady[True]}/{total}" if total else ""
 
 
 def percent(share: float | None) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench_plugin.domain.outcome import Unverified
 from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell
 from bench_plugin.report.earlier import EarlierRuns
 from bench_plugin.report.entries import Entry
@@ -20,6 +22,7 @@ from bench_plugin.report.parts import (
     number,
     remarks,
     run_line,
+    strength_of,
 )
 from bench_plugin.report.statuses import NOT_RUN, worst
 
@@ -36,7 +39,7 @@ JOINED = (
     "failed is never behind a green place. What was declared before the run shows only where nothing was computed. The "
     "section Pairs has each pair on its own."
 )
-MUTANTS = "Each exported file with a mistake made on purpose: a verdict is worth what it detects."
+MUTANTS = "The cell's own comparison on each file with a mistake made on purpose: a verdict is worth what it notices."
 
 
 def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: EarlierRuns) -> Page:
@@ -56,6 +59,8 @@ def support_page(grid: Grid) -> Document:
     blocks += [Heading("Pairs"), _details(grid), *failures_table(grid.entries, describe)]
     if mutants := _mutants(grid):
         blocks += [Heading("Mutants"), Paragraph(MUTANTS), mutants]
+    if unverified := _unverified(grid):
+        blocks += [Heading("Unverified, by kind"), unverified]
     blocks += [Heading("How far cells got"), _funnel(grid), *made_with(grid.header)]
     return Document("ONNX support", tuple(blocks))
 
@@ -165,19 +170,33 @@ def _details(grid: Grid) -> Table:
 
 
 def _mutants(grid: Grid) -> Table | None:
-    """How many of the standard mutants of each exported file the pass rule catches."""
+    """What the comparison of each cell would notice of the mutants of its file."""
     rows = []
     for entry in grid.entries:
         table = entry.numbers.get("mutants") or {}
         if not table:
             continue
-        killed = [name for name, row in table.items() if row["killed"]]
+        noticed, applicable = strength_of(entry)
         weakest = min(table, key=lambda name: float(table[name]["ratio"]))
-        ratio = float(table[weakest]["ratio"])
-        cells = (describe(entry), f"{len(killed)} of {len(table)}", f"{weakest}: {ratio:.0f} tolerances off")
-        survived = ", ".join(name for name in table if name not in killed)
-        rows.append(tuple(TableCell(text) for text in (*cells, survived)))
-    return Table(("cell", "detected at fp32", "the weakest", "not detected"), tuple(rows)) if rows else None
+        said = f"{weakest}: {float(table[weakest]['ratio']):.2g} tolerances off"
+        missed = ", ".join(name for name, row in table.items() if not row["killed"])
+        texts = (describe(entry), f"{noticed} of {applicable}", said, missed)
+        rows.append(tuple(TableCell(text) for text in texts))
+    return Table(("cell", "noticed", "the weakest", "not noticed"), tuple(rows)) if rows else None
+
+
+def _unverified(grid: Grid) -> Table | None:
+    """Kind of check x kinds of unverified cells; None where everything was verified."""
+    counts: dict[str, Counter[str]] = {}
+    for one in grid.entries:
+        if one.key and one.status == "unverified":
+            counts.setdefault(str(one.cell["check"]), Counter())[one.unverified] += 1
+    kinds = [str(kind) for kind in Unverified if any(count[kind] for count in counts.values())]
+    rows = [
+        tuple(TableCell(text) for text in (check, *(str(count[kind] or "") for kind in kinds)))
+        for check, count in counts.items()
+    ]
+    return Table(("check", *kinds), tuple(rows)) if rows else None
 
 
 def _gigabytes(pair: Pair) -> str:

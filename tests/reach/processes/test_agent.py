@@ -36,6 +36,10 @@ class Board:
         """Nothing can be asked."""
         return 0
 
+    def spent(self) -> float | None:
+        """Nothing can be asked."""
+        return None
+
     def kill(self) -> int | None:
         """Nothing can be killed."""
         return None

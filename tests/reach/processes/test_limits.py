@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import sys
 import threading
@@ -16,6 +17,7 @@ from bench_plugin.agent import wire
 from bench_plugin.agent.channel import Channel, TooLong
 from bench_plugin.reach.processes.agent_log import CAP_BYTES, bound_log
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source
+from bench_plugin.reach.processes.deadline import Deadline
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.reach.processes.conftest import FAKE, LIMITS
 from tests.reach.processes.test_agent import Board
@@ -35,6 +37,46 @@ def test_each_new_stage_has_its_own_time(shared: AgentPool) -> None:
     with shared.lease("fake", fresh=True) as agent:
         answer = agent.call("fake", "go", {"stages": stages}, limits=Limits(1.2, 0))
     assert answer.seconds["call"] > 1.4
+
+
+@pytest.mark.parametrize("fault", ["spin", "spin_below"])
+def test_what_computes_ends_by_its_processor_time(shared: AgentPool, fault: str) -> None:
+    with shared.lease("fake", fresh=True) as agent, pytest.raises(AgentFailure) as caught:
+        agent.call("fake", "go", {"fault": fault}, limits=Limits(0.5, 0, wall_seconds=100.0))
+    said = r"stage work took longer than 0\.5 s of processor time: \d+\.\d s, and \d+\.\d s on the clock"
+    assert caught.value.symptom == "timeout" and re.fullmatch(said, caught.value.message), caught.value.message
+
+
+def test_what_waits_ends_by_the_clock(shared: AgentPool) -> None:
+    with shared.lease("fake", fresh=True) as agent, pytest.raises(AgentFailure) as caught:
+        agent.call("fake", "go", {"fault": "sleep"}, limits=Limits(60.0, 0, wall_seconds=1.0))
+    said = r"took longer than 1 s on the clock: \d+\.\d s, and 0\.\d s of processor time, of which it may use 60 s"
+    assert caught.value.symptom == "timeout" and re.search(said, caught.value.message), caught.value.message
+
+
+def test_time_on_the_clock_is_no_processor_time(shared: AgentPool) -> None:
+    with shared.lease("fake", fresh=True) as agent:
+        answer = agent.call("fake", "go", {"stages": {"build": 1.0}}, limits=Limits(0.5, 0, wall_seconds=100.0))
+    assert answer.seconds["build"] >= 1.0
+
+
+def test_each_stage_has_its_own_processor_time() -> None:
+    spent = iter([5.0, 5.4, 5.8, 6.2, 6.6])
+    deadline = Deadline(0.5, wall=100.0, spent=lambda: next(spent))
+    for stage in ("build", "export"):
+        deadline.begin(stage)
+        deadline.look()
+        deadline.look()
+        assert 0 < deadline.left() < 0.2, stage
+    deadline.look()
+    assert deadline.left() < 0
+
+
+def test_where_nothing_can_be_asked_the_clock_counts() -> None:
+    deadline = Deadline(30.0, wall=300.0)
+    assert 30 >= deadline.left() > 0
+    deadline.look()
+    assert 30 >= deadline.left() > 29 and deadline.text == "took longer than 30 s"
 
 
 def test_an_answer_beyond_the_memory_limit_is_refused_before_it_is_read(shared: AgentPool) -> None:

@@ -1,0 +1,398 @@
+"""The mutations of an ONNX graph: each makes one mistake of the kind that converters make, and can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Optional
+
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "onnx_mutations",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Mutations of ONNX graphs",
+    "distribution": "onnx",
+    "operations": [],
+}
+
+RECURRENT = ("LSTM", "GRU", "RNN")
+LAYERS = ("Conv", "Gemm", "MatMul", "ConvTranspose", *RECURRENT)
+NORMS = ("LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization")
+FLOAT, HALF = 1, 10
+SMALL, LARGE = 5e-4, 1e-3  # an epsilon below the first is set to the second
+BLOCKS = 8  # residual blocks of a model that are left out, one after another
+Undo = Callable[[], None]
+Mutated = Optional[tuple[str, Undo]]
+
+
+class Adapter:
+    """Remembers nothing; the adapters that use this file take its functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("onnx", "numpy")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+class Graph:
+    """A model whose nodes, weights and attributes can be changed and put back.
+
+    ``model`` is loaded without its external data, which lies in ``folder``.
+    """
+
+    def __init__(self, onnx: Any, model: Any, folder: str) -> None:
+        self.onnx = onnx
+        self.model = model
+        self.folder = folder
+        self.weights = {tensor.name: tensor for tensor in model.graph.initializer}
+
+    def nodes(self, *types: str) -> list[Any]:
+        """The nodes of these operators, in the order of the graph."""
+        return [node for node in self.model.graph.node if node.op_type in types]
+
+    def layers(self) -> list[tuple[Any, Any]]:
+        """Nodes with a weight of their own, and that weight."""
+        found = [(node, self.weights.get(node.input[1])) for node in self.nodes(*LAYERS)]
+        return [(node, weight) for node, weight in found if weight is not None and weight.data_type in (FLOAT, HALF)]
+
+    def middle(self) -> tuple[Any, Any] | None:
+        """The layer in the middle of the graph, or None."""
+        layers = self.layers()
+        return layers[len(layers) // 2] if layers else None
+
+    def bias(self) -> tuple[Any, Any] | None:
+        """The biased layer in the middle, or an Add behind a layer, and its bias; None where there is no bias."""
+        biased = [node for node in self.nodes("Conv", "Gemm") if len(node.input) > 2 and node.input[2] in self.weights]
+        if not biased:
+            made = {node.output[0] for node, _ in self.layers()}
+            adds = [node for node in self.nodes("Add") if any(name in made for name in node.input)]
+            biased = [node for node in adds if any(name in self.weights for name in node.input)]
+        if not biased:
+            return None
+        node = biased[len(biased) // 2]
+        return node, next(self.weights[name] for name in reversed(node.input) if name in self.weights)
+
+    def values(self, tensor: Any) -> Any:
+        """The values of a weight as an array [...] of its own type."""
+        return self.onnx.numpy_helper.to_array(tensor, base_dir=self.folder)
+
+    def change(self, tensor: Any, change: Callable[[Any], Any]) -> Undo:
+        """Put ``change`` of a copy of the weight's values in place of them."""
+        before = tensor.SerializeToString()
+        tensor.CopyFrom(self.onnx.numpy_helper.from_array(change(self.values(tensor).copy()), tensor.name))
+        return lambda: _restore(tensor, before)
+
+    def attribute(self, node: Any, name: str, value: Any) -> Undo:
+        """Set an attribute of a node."""
+        before = node.SerializeToString()
+        kept = [one for one in node.attribute if one.name != name]
+        del node.attribute[:]
+        node.attribute.extend([*kept, self.onnx.helper.make_attribute(name, value)])
+        return lambda: _restore(node, before)
+
+    def value(self, node: Any, name: str, default: Any) -> Any:
+        """The value of an attribute of a node."""
+        found = (self.onnx.helper.get_attribute_value(one) for one in node.attribute if one.name == name)
+        return next(found, default)
+
+    def rewired(self, change: Callable[[list[Any]], list[Any]]) -> Undo:
+        """Put ``change`` of copies of all nodes in place of the nodes."""
+        nodes = self.model.graph.node
+        before = [node.SerializeToString() for node in nodes]
+        changed = change([_node(self.onnx, one) for one in before])
+        del nodes[:]
+        nodes.extend(changed)
+
+        def undo() -> None:
+            del nodes[:]
+            nodes.extend(_node(self.onnx, one) for one in before)
+
+        return undo
+
+
+def _node(onnx: Any, data: bytes) -> Any:
+    node = onnx.NodeProto()
+    node.ParseFromString(data)
+    return node
+
+
+def _restore(message: Any, before: bytes) -> None:
+    message.Clear()
+    message.ParseFromString(before)
+
+
+def _all(undoes: list[Undo]) -> Undo:
+    def undo() -> None:
+        for one in undoes:
+            one()
+
+    return undo
+
+
+def _scaled(graph: Graph, turn: int) -> Mutated:
+    return _on_middle(graph, lambda weight, axis: weight * type(weight.flat[0])(1.01))
+
+
+def _zeroed(graph: Graph, turn: int) -> Mutated:
+    def zero(weight: Any, axis: int) -> Any:
+        moved = _moved(weight, axis)
+        moved[_largest(moved, turn)] = 0
+        return weight
+
+    return _on_middle(graph, zero)
+
+
+def _swapped(graph: Graph, turn: int) -> Mutated:
+    def swap(weight: Any, axis: int) -> Any:
+        moved = _moved(weight, axis)
+        pair = [_largest(moved, 0), _largest(moved, 1 + turn)]
+        moved[pair] = moved[pair[::-1]]
+        return weight
+
+    middle = graph.middle()
+    if middle is None:
+        return None
+    channels = middle[1].dims[1:] if middle[0].op_type in RECURRENT else middle[1].dims[:2]
+    return _on_middle(graph, swap) if min(channels) > 1 else None
+
+
+def _classes_swapped(graph: Graph, turn: int) -> Mutated:
+    layers = graph.layers()
+    if not layers:
+        return None
+    node, weight = layers[-1]
+    axis = _output_axis(graph, node)
+    if weight.dims[axis] < 2:
+        return None
+
+    def swap(values: Any) -> Any:
+        moved = _moved(values, axis)
+        moved[[0, 1]] = moved[[1, 0]]
+        return values
+
+    return _site(node), graph.change(weight, swap)
+
+
+def _bias_dropped(graph: Graph, turn: int) -> Mutated:
+    found = graph.bias()
+    return (_site(found[0]), graph.change(found[1], lambda values: values * 0)) if found else None
+
+
+def _bias_in_half(graph: Graph, turn: int) -> Mutated:
+    found = graph.bias()
+    if (
+        found is None
+        or found[1].data_type != FLOAT
+        or (_halved(graph.values(found[1])) == graph.values(found[1])).all()
+    ):
+        return None
+    return _site(found[0]), graph.change(found[1], _halved)
+
+
+def _layer_in_half(graph: Graph, turn: int) -> Mutated:
+    """The last layer with a weight, computed as in float16: its input, its weight and its result are rounded."""
+    layers = [(node, weight) for node, weight in graph.layers() if weight.data_type == FLOAT]
+    if not layers:
+        return None
+    late, weight = layers[-1]
+    output, site = late.output[0], _site(late)
+
+    def rewire(nodes: list[Any]) -> list[Any]:
+        found = []
+        for node in nodes:
+            if node.output[0] != output:
+                found.append(node)
+                continue
+            found += _through_half(graph.onnx, node.input[0], output + "_half_in")
+            node.input[0] = output + "_half_in"
+            node.output[0] = output + "_single"
+            found += [node, *_through_half(graph.onnx, node.output[0], output)]
+        return found
+
+    return site, _all([graph.rewired(rewire), graph.change(weight, _halved)])
+
+
+def _through_half(onnx: Any, source: str, target: str) -> list[Any]:
+    between = target + "_half"
+    return [
+        onnx.helper.make_node("Cast", [source], [between], to=HALF),
+        onnx.helper.make_node("Cast", [between], [target], to=FLOAT),
+    ]
+
+
+def _halved(values: Any) -> Any:
+    return values.astype("float16").astype(values.dtype)
+
+
+def _branch_zeroed(graph: Graph, turn: int) -> Mutated:
+    """A residual block left out: what is added to the sum that it began with is taken away."""
+    blocks = _residual_blocks(graph)
+    count = min(len(blocks), BLOCKS)
+    if turn >= count:
+        return None
+    node, skip = blocks[turn * len(blocks) // count]
+    before = node.SerializeToString()
+    site, output = _site(node), node.output[0]
+    node.CopyFrom(graph.onnx.helper.make_node("Identity", [skip], [output], name=node.name))
+    return site, lambda: _restore(node, before)
+
+
+def _residual_blocks(graph: Graph) -> list[tuple[Any, str]]:
+    """The sums of a tensor and of what was made from it, with that tensor's name."""
+    makers = {name: node for node in graph.model.graph.node for name in node.output if name}
+    blocks = []
+    for node in graph.nodes("Add", "Sum"):
+        if len(node.input) != 2 or any(name in graph.weights for name in node.input):
+            continue
+        first, second = node.input
+        for skip, branch in ((first, second), (second, first)):
+            if skip != branch and _reaches(makers, branch, skip):
+                blocks.append((node, skip))
+                break
+    return blocks
+
+
+def _reaches(makers: dict[str, Any], start: str, wanted: str) -> bool:
+    """Whether ``wanted`` is among the tensors that ``start`` is made from."""
+    waiting, seen = [start], {start}
+    while waiting:
+        name = waiting.pop()
+        if name == wanted:
+            return True
+        fresh = [one for one in (makers[name].input if name in makers else ()) if one and one not in seen]
+        waiting += fresh
+        seen.update(fresh)
+    return False
+
+
+def _epsilon(graph: Graph, turn: int) -> Mutated:
+    return _epsilons(graph, graph.nodes("BatchNormalization"))
+
+
+def _norm_epsilon(graph: Graph, turn: int) -> Mutated:
+    """The epsilon of every other norm, also of one that is written with the root of a sum."""
+    found = _epsilons(graph, graph.nodes(*NORMS))
+    if found is not None:
+        return found
+    roots = {name for node in graph.nodes("Sqrt") for name in node.input}
+    written = {}
+    for node in graph.nodes("Add"):
+        for name in node.input if node.output[0] in roots else ():
+            tensor = graph.weights.get(name)
+            if tensor is not None and tensor.data_type == FLOAT and 0 < graph.values(tensor).max(initial=0) < SMALL:
+                written[name] = tensor
+    if not written:
+        return None
+    undoes = [
+        graph.change(tensor, lambda values: values * 0 + type(values.flat[0])(LARGE)) for tensor in written.values()
+    ]
+    return f"{len(written)} constants", _all(undoes)
+
+
+def _epsilons(graph: Graph, nodes: list[Any]) -> Mutated:
+    norms = [node for node in nodes if graph.value(node, "epsilon", 1e-5) < SMALL]
+    if not norms:
+        return None
+    return f"{len(norms)} nodes", _all([graph.attribute(node, "epsilon", LARGE) for node in norms])
+
+
+def _ties(graph: Graph, turn: int) -> Mutated:
+    """Of equal largest elements the last one in place of the first."""
+    for node in graph.nodes("ArgMax", "ArgMin"):
+        turned = 1 - int(graph.value(node, "select_last_index", 0))
+        return _site(node), graph.attribute(node, "select_last_index", turned)
+    return None
+
+
+def _count_include_pad(graph: Graph, turn: int) -> Mutated:
+    pools = [node for node in graph.nodes("AveragePool") if any(graph.value(node, "pads", []))]
+    if not pools:
+        return None
+    turned = 1 - int(graph.value(pools[0], "count_include_pad", 0))
+    return _site(pools[0]), graph.attribute(pools[0], "count_include_pad", turned)
+
+
+def _same_lower(graph: Graph, turn: int) -> Mutated:
+    """Padding that is uneven, put on the other side (SAME_UPPER for SAME_LOWER)."""
+    for node in graph.nodes("Conv", "MaxPool", "AveragePool"):
+        auto = graph.value(node, "auto_pad", b"NOTSET")
+        if auto in (b"SAME_UPPER", b"SAME_LOWER"):
+            other = "SAME_LOWER" if auto == b"SAME_UPPER" else "SAME_UPPER"
+            return _site(node), graph.attribute(node, "auto_pad", other)
+        pads = list(graph.value(node, "pads", []))
+        half = len(pads) // 2
+        if pads[:half] != pads[half:]:
+            return _site(node), graph.attribute(node, "pads", pads[half:] + pads[:half])
+    return None
+
+
+def _gelu(graph: Graph, turn: int) -> Mutated:
+    for node in graph.nodes("Gelu"):
+        other = "none" if graph.value(node, "approximate", b"none") == b"tanh" else "tanh"
+        return _site(node), graph.attribute(node, "approximate", other)
+    return None
+
+
+def _resize(graph: Graph, turn: int) -> Mutated:
+    for node in reversed(graph.nodes("Resize")):  # the last: what is resized from a single pixel has no alignment
+        align = graph.value(node, "coordinate_transformation_mode", b"half_pixel") == b"align_corners"
+        mode = "half_pixel" if align else "align_corners"
+        return _site(node), graph.attribute(node, "coordinate_transformation_mode", mode)
+    return None
+
+
+# Names are part of the results: bench_plugin/compare/table.py says what kind of mistake each of them is.
+MUTANTS: dict[str, Callable[[Graph, int], Mutated]] = {
+    "residual branch zeroed": _branch_zeroed,
+    "batchnorm eps 1e-3": _epsilon,
+    "layernorm eps 1e-3": _norm_epsilon,
+    "bias dropped": _bias_dropped,
+    "bias in float16": _bias_in_half,
+    "channel zeroed": _zeroed,
+    "channels swapped": _swapped,
+    "classes swapped": _classes_swapped,
+    "weights x 1.01": _scaled,
+    "last layer in float16": _layer_in_half,
+    "count_include_pad": _count_include_pad,
+    "same upper or lower": _same_lower,
+    "gelu erf or tanh": _gelu,
+    "resize alignment": _resize,
+    "argmax ties": _ties,
+}
+
+
+def _largest(weight: Any, rank: int) -> int:
+    """The channel (axis 0) with the largest weights, or the next ones after it."""
+    import numpy as np
+
+    norms = (weight.reshape(len(weight), -1).astype("float64") ** 2).sum(axis=1)
+    return int(np.argsort(-norms, kind="stable")[rank % len(norms)])
+
+
+def _on_middle(graph: Graph, change: Callable[[Any, int], Any]) -> Mutated:
+    middle = graph.middle()
+    if middle is None:
+        return None
+    node, weight = middle
+    axis = _output_axis(graph, node)
+    return _site(node), graph.change(weight, lambda values: change(values, axis))
+
+
+def _output_axis(graph: Graph, node: Any) -> int:
+    """Which axis of the weight counts outputs."""
+    if node.op_type == "Gemm":
+        return 0 if graph.value(node, "transB", 0) else 1
+    return 1 if node.op_type in RECURRENT else {"Conv": 0, "ConvTranspose": 1}.get(node.op_type, -1)
+
+
+def _moved(values: Any, axis: int) -> Any:
+    import numpy as np
+
+    return np.moveaxis(values, axis, 0)
+
+
+def _site(node: Any) -> str:
+    return f"{node.op_type} {node.name or node.output[0]}"

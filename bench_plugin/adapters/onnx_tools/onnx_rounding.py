@@ -1,0 +1,292 @@
+"""Weights stored as float16, as tools do it: as the file has them, with biases summed, or BatchNormalization folded."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "onnx_rounding",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Weights in float16",
+    "distribution": "onnx",
+    "operations": [],
+}
+
+FLOAT = 1
+# What a graph is called: a base, and what is done before the rounding, as in ``w16-all+folded+summed``.
+BASES = ("w16", "w16-all", "w16-cut")
+STEPS = ("computed", "folded", "summed")
+# Where the recurrent layers have vectors in tensors of two dimensions, whose first is the direction: bias, peepholes.
+VECTORS = {"LSTM": (3, 7), "GRU": (3,), "RNN": (3,)}
+BIAS = 3
+# Operators that a tool computes beforehand where they lead to the weights of a layer.
+CONSTANT = frozenset(
+    {"Add", "Cast", "Concat", "Constant", "ConstantOfShape", "Div", "Expand", "Gather", "Identity", "Mul", "Reshape"}
+    | {"Slice", "Split", "Squeeze", "Sub", "Tile", "Transpose", "Unsqueeze"}
+)
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+CHANNELS = {"Conv": 0, "ConvTranspose": 1}  # the axis of the kernel that the outputs' channels lie on
+
+
+class Adapter:
+    """Remembers nothing; the adapters that use this file take its functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("onnx", "numpy")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+class _Weights(NamedTuple):
+    """The stored tensors of a graph as arrays by name.
+
+    ``vectors`` names those that count as vectors whatever their shape, ``made`` biases that a tool makes itself and
+    rounds.
+    """
+
+    values: dict[str, Any]
+    vectors: set[str]
+    made: set[str]
+
+
+def knows(graph: str) -> bool:
+    """Whether ``graph`` is the name of one of these roundings."""
+    base, *steps = graph.split("+")
+    return base in BASES and set(steps) <= set(STEPS)
+
+
+def rounded(onnx: Any, model: Any, graph: str) -> Any:
+    """The model with its weights stored as float16 and cast back in front of their use.
+
+    ``w16`` rounds weights of two dimensions and more to the nearest, ``w16-all`` biases and other vectors too (single
+    numbers stay), ``w16-cut`` rounds weights towards zero. Steps before: ``folded`` puts BatchNormalization into the
+    convolution in front of it, ``summed`` adds the two biases of a recurrent layer, which are rounded then. With any
+    step the weights of recurrent layers that the graph computes from others are computed first; ``computed`` rounds
+    their biases too.
+    """
+    base, *steps = graph.split("+")
+    computed = _compute_weights(onnx, model) if steps else set()
+    weights = _read(onnx, model)
+    if "computed" in steps:
+        weights.made.update(computed)
+    if "folded" in steps:
+        _fold(onnx, model, weights)
+    if "summed" in steps:
+        _sum_biases(model, weights)
+    convert = _towards_zero if base == "w16-cut" else _to_nearest
+    return _stored(onnx, model, weights, lambda name: _is_rounded(name, weights, base), convert)
+
+
+def _is_rounded(name: str, weights: _Weights, base: str) -> bool:
+    values = weights.values[name]
+    if values.dtype.name != "float32" or not values.ndim:
+        return False
+    if name in weights.made or base == "w16-all":
+        return True
+    return values.ndim >= 2 and name not in weights.vectors
+
+
+def _read(onnx: Any, model: Any) -> _Weights:
+    values = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    vectors = {
+        node.input[place]
+        for node in model.graph.node
+        for place in VECTORS.get(node.op_type, ())
+        if place < len(node.input) and node.input[place] in values
+    }
+    return _Weights(values, vectors, set())
+
+
+def _stored(
+    onnx: Any, model: Any, weights: _Weights, chosen: Callable[[str], bool], convert: Callable[[Any], Any]
+) -> Any:
+    """The model with the weights' values, those that are chosen as float16 with a Cast behind them."""
+    used = {name for node in model.graph.node for name in node.input} | {value.name for value in model.graph.output}
+    casts, tensors = [], []
+    for name, values in weights.values.items():
+        if name not in used:
+            continue
+        if chosen(name):
+            tensors.append(onnx.numpy_helper.from_array(convert(values), name + "_float16"))
+            casts.append(onnx.helper.make_node("Cast", [name + "_float16"], [name], name + "_cast", to=FLOAT))
+        else:
+            tensors.append(onnx.numpy_helper.from_array(values, name))
+    nodes = [*casts, *model.graph.node]
+    for field, filled in ((model.graph.node, nodes), (model.graph.initializer, tensors)):
+        del field[:]
+        field.extend(filled)
+    return model
+
+
+def _to_nearest(values: Any) -> Any:
+    return values.astype("float16")
+
+
+def _towards_zero(values: Any) -> Any:
+    """Cut off: the float16 next to a number that is not beyond it."""
+    import numpy as np
+
+    nearest = values.astype("float16")
+    beyond = np.abs(nearest.astype("float64")) > np.abs(values.astype("float64"))
+    return np.where(beyond, np.nextafter(nearest, np.float16(0)), nearest)
+
+
+class _Constants:
+    """Values that a graph computes from stored tensors and from shapes, whatever the sizes of symbolic dimensions."""
+
+    def __init__(self, onnx: Any, model: Any) -> None:
+        bound = onnx.ModelProto()
+        bound.CopyFrom(model)
+        for value in (*bound.graph.input, *bound.graph.output):
+            for dim in value.type.tensor_type.shape.dim:
+                dim.dim_value = dim.dim_value or 1
+        del bound.graph.value_info[:]
+        inferred = onnx.shape_inference.infer_shapes(bound, data_prop=True).graph
+        self._shapes = {
+            value.name: [
+                dim.dim_value if dim.HasField("dim_value") else None for dim in value.type.tensor_type.shape.dim
+            ]
+            for value in (*inferred.value_info, *inferred.input)
+        }
+        self._onnx, self._model = onnx, bound
+        self._makers = {name: node for node in bound.graph.node for name in node.output if name}
+        self._known = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in bound.graph.initializer}
+
+    def value(self, name: str) -> Any:
+        """The array of that name, None where it depends on more."""
+        if name not in self._known:
+            node = self._makers.get(name)
+            self._known.update(self._results(node) if node is not None else {})
+        return self._known.get(name)
+
+    def _results(self, node: Any) -> dict[str, Any]:
+        import numpy as np
+
+        shape = self._shapes.get(node.input[0]) if node.op_type == "Shape" else None
+        if shape is not None and None not in shape and not node.attribute:
+            return {node.output[0]: np.array(shape, dtype=np.int64)}
+        given = {name: self.value(name) for name in node.input if name}
+        if node.op_type not in CONSTANT or any(value is None for value in given.values()):
+            return {}
+        names = [name for name in node.output if name]
+        helper, stored = self._onnx.helper, self._onnx.numpy_helper.from_array
+        graph = helper.make_graph(
+            [node], "one", [], [helper.make_empty_tensor_value_info(name) for name in names],
+            [stored(value, name) for name, value in given.items()],
+        )  # fmt: skip
+        one = helper.make_model(graph, opset_imports=self._model.opset_import, ir_version=self._model.ir_version)
+        return dict(zip(names, importlib.import_module("onnx.reference").ReferenceEvaluator(one).run(None, {})))
+
+
+def _compute_weights(onnx: Any, model: Any) -> set[str]:
+    """Store the weights of recurrent layers that the graph cuts out of others, as a tool does before it compiles.
+
+    Returns their names.
+    """
+    made: set[str] = set()
+    stored = {tensor.name for tensor in model.graph.initializer}
+    constants = None
+    for node in model.graph.node:
+        for place in range(1, BIAS + 1) if node.op_type in GATES else ():
+            name = node.input[place] if place < len(node.input) else ""
+            if not name or name in stored:
+                continue
+            constants = constants or _Constants(onnx, model)
+            value = constants.value(name)
+            if value is not None:
+                node.input[place] = name + "_computed"
+                model.graph.initializer.append(onnx.numpy_helper.from_array(value, name + "_computed"))
+                made.add(name + "_computed")
+    return made
+
+
+def _sum_biases(model: Any, weights: _Weights) -> None:
+    """B of a recurrent layer as the sum of its halves and zeros; a GRU's last gate only where it is linear before."""
+    import numpy as np
+
+    for node in model.graph.node:
+        name = node.input[BIAS] if node.op_type in GATES and len(node.input) > BIAS else ""
+        if name not in weights.values or name in weights.made:
+            continue
+        first, second = np.split(weights.values[name].copy(), 2, axis=1)
+        options = {attribute.name: attribute.i for attribute in node.attribute}
+        apart = node.op_type == "GRU" and bool(options.get("linear_before_reset"))
+        count = first.shape[1] * 2 // 3 if apart else first.shape[1]  # that gate's biases lie behind the others
+        first[:, :count] += second[:, :count]
+        second[:, :count] = 0
+        weights.values[name] = np.concatenate([first, second], axis=1)
+        weights.made.add(name)
+
+
+def _fold(onnx: Any, model: Any, weights: _Weights) -> None:
+    """BatchNormalization as a part of the convolution in front of it; elsewhere as a factor and a summand."""
+    makers = {name: node for node in model.graph.node for name in node.output}
+    uses: dict[str, int] = {}
+    for name in (*(name for node in model.graph.node for name in node.input), *(v.name for v in model.graph.output)):
+        uses[name] = uses.get(name, 0) + 1
+    nodes: list[Any] = []
+    for node in model.graph.node:
+        if node.op_type != "BatchNormalization" or any(name not in weights.values for name in node.input[1:]):
+            nodes.append(node)
+            continue
+        slope, shift = _line(node, weights)
+        maker = makers.get(node.input[0])
+        if maker is not None and uses[node.input[0]] == 1 and _takes(maker, weights, uses):
+            _into(maker, slope, shift, weights)
+            maker.output[0] = node.output[0]
+            makers[node.output[0]] = maker
+        else:
+            nodes.extend(_apart(onnx, model, node, slope, shift, weights))
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+
+
+def _line(node: Any, weights: _Weights) -> tuple[Any, Any]:
+    """Slope and shift of a BatchNormalization, float32 [C] each, computed in float64."""
+    scale, bias, mean, variance = (weights.values[name].astype("float64") for name in node.input[1:5])
+    epsilon = next((attribute.f for attribute in node.attribute if attribute.name == "epsilon"), 1e-5)
+    slope = scale / (variance + epsilon) ** 0.5
+    return slope.astype("float32"), (bias - mean * slope).astype("float32")
+
+
+def _takes(maker: Any, weights: _Weights, uses: dict[str, int]) -> bool:
+    """Whether a node is a convolution with a kernel and a bias of its own; a grouped transposed one is left alone."""
+    grouped = any(attribute.name == "group" and attribute.i != 1 for attribute in maker.attribute)
+    own = all(name in weights.values and uses[name] == 1 for name in maker.input[1:] if name)
+    return maker.op_type in CHANNELS and own and not (grouped and maker.op_type == "ConvTranspose")
+
+
+def _into(maker: Any, slope: Any, shift: Any, weights: _Weights) -> None:
+    kernel = weights.values[maker.input[1]]
+    axis = CHANNELS[maker.op_type]
+    along = [-1 if place == axis else 1 for place in range(kernel.ndim)]
+    weights.values[maker.input[1]] = kernel * slope.reshape(along)
+    if len(maker.input) > 2 and maker.input[2]:
+        weights.values[maker.input[2]] = weights.values[maker.input[2]] * slope + shift
+        return
+    name = maker.input[1] + "_folded_bias"
+    weights.values[name] = shift
+    del maker.input[2:]
+    maker.input.append(name)
+
+
+def _apart(onnx: Any, model: Any, node: Any, slope: Any, shift: Any, weights: _Weights) -> list[Any]:
+    """A product and a sum in the place of the node, with vectors that are broadcast along the channels."""
+    rank = next((len(value.type.tensor_type.shape.dim) for value in onnx.shape_inference.infer_shapes(
+        model).graph.value_info if value.name == node.input[0]), 4)  # fmt: skip
+    first, between = node.output[0], node.output[0] + "_scaled"
+    names = [first + "_slope", first + "_shift"]
+    for name, values in zip(names, (slope, shift)):
+        weights.values[name] = values.reshape(-1, *[1] * (rank - 2))
+        weights.vectors.add(name)
+    return [
+        onnx.helper.make_node("Mul", [node.input[0], names[0]], [between]),
+        onnx.helper.make_node("Add", [between, names[1]], [first]),
+    ]

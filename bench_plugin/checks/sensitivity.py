@@ -1,0 +1,38 @@
+"""The gate of every supported verdict: the same comparison has to notice the mutants of the cell's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bench_plugin.compare.strength import Strength
+from bench_plugin.domain.outcome import Outcome, Stage, Unverified
+from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
+from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
+
+
+def insensitive(
+    run: CellRun, file: OnnxFile, inputs: GeneratedInputs, measured: Callable[[Done], Strength]
+) -> Outcome | None:
+    """The outcome of a cell that agrees but would agree with a wrong model too; None where it would not.
+
+    ``measured`` says what the cell's comparison notices of the mutants. Its figures go to the row, and a weak verdict
+    is flagged. Detections are matched object by object, which has a gate of its own (compare/detections.py).
+    """
+    if run.model.detections:
+        return None
+    mutants = run.mutants(file, inputs)
+    if mutants.failure:
+        reason = f"mutants could not be run: {mutants.failure.message}"
+        return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
+    return noted(run, measured(mutants))
+
+
+def noted(run: CellRun, found: Strength) -> Outcome | None:
+    """Add the figures of a strength to the row; the outcome where it is too small for a verdict, else None."""
+    run.log.numbers.update(found.numbers)
+    if found.reason:
+        return run.log.unverified(Unverified.NOT_SENSITIVE, found.reason, stage=Stage.BUILD)
+    if found.weak:
+        run.log.flag(found.weak)
+    return None

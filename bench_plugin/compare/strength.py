@@ -1,0 +1,175 @@
+"""The strength of a verdict: the share of mutants of the model that the very same comparison would call a mismatch.
+
+docs/numbers.md, "Could this model show an error?", defines the mutants, their kinds and the gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bench_plugin.compare.measures import distance, mean_over_inputs, scale_of
+from bench_plugin.compare.noise import Noise
+from bench_plugin.compare.table import DEFAULTS, Kind, Table, kind_of
+from bench_plugin.compare.verdict import MISMATCH, Comparison, Rule
+
+Array = np.ndarray[Any, Any]
+Outputs = Mapping[str, Array]
+
+FAR = 1e9  # tolerances: of what has no distance, such as NaN
+
+
+@dataclass(frozen=True)
+class Strength:
+    """What a comparison would notice.
+
+    ``table`` holds for each mutant ``kind``, ``killed`` (the comparison calls it a mismatch), ``ratio`` (tolerances
+    that it is off, at most 1e9) and ``noticeable`` (false where its effect is below the noise of float32).
+    ``applicable`` counts the mutants that a comparison can be asked to notice, ``missed`` names those that it does not
+    notice, ``unnoticeable`` those that are too small for float32, ``unchanged`` those that change nothing.
+    ``reason`` says why the verdict would prove nothing, and is empty where it proves something.
+    """
+
+    table: Mapping[str, Mapping[str, Any]]
+    applicable: int
+    missed: tuple[str, ...]
+    unnoticeable: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    reason: str = ""
+    limits: Table = field(default=DEFAULTS, repr=False)
+
+    @property
+    def share(self) -> float | None:
+        """The share (of 1) of the applicable mutants that are noticed; None where none applies."""
+        return 1 - len(self.missed) / self.applicable if self.applicable else None
+
+    @property
+    def weak(self) -> str:
+        """The remark on a weak verdict: how much it notices and what would pass. Empty where it is strong."""
+        if self.share is None or self.share >= self.limits.strong:
+            return ""
+        noticed = self.applicable - len(self.missed)
+        return f"weak: {noticed} of {self.applicable} mutants noticed, {', '.join(self.missed)} would pass"
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The figures for the row."""
+        return {
+            "mutants": dict(self.table), "strength": self.share, "mutants_applicable": self.applicable,
+            "mutants_missed": list(self.missed), "mutants_not_noticeable": list(self.unnoticeable),
+            "mutants_unchanged": list(self.unchanged),
+        }  # fmt: skip
+
+
+def with_faults(
+    truth: Outputs, actual: Outputs, original: Outputs, mutants: Mapping[str, Outputs]
+) -> dict[str, Outputs]:
+    """What the run would have given with each mistake in it: its own outputs and the effect of the mistake.
+
+    ``truth`` and ``actual`` hold [n, ...] of a run that is right; ``original`` and every mutant are outputs of the file
+    as it is and with the mistake, both from one runtime, so that their difference is the effect alone. So the run
+    keeps the noise of its own precision. Two mistakes need no file: the mean output for every input, and each input
+    with its neighbour's output. Outputs are matched by position.
+    """
+    found: dict[str, Outputs] = {
+        "mean output": {name: _mean(t) if _measurable(t) else t for name, t in truth.items()},
+        "rows permuted": {name: np.roll(t, 1, axis=0) for name, t in truth.items()},
+    }
+    for mutant, outputs in mutants.items():
+        triples = zip(actual.items(), original.values(), outputs.values(), strict=False)
+        found[mutant] = {name: _with_effect(y, before, after) for (name, y), before, after in triples}
+    return found
+
+
+def strength(
+    rule: Rule, actual: Outputs, original: Outputs, mutants: Mapping[str, Outputs], noise: Mapping[str, Noise], *,
+    unchanged: Sequence[str] = (),
+) -> Strength:  # fmt: skip
+    """What the rule of a comparison says of each mutant (:func:`with_faults`).
+
+    ``actual``, ``original`` and every mutant hold [n, ...] for the first n inputs of the rule; ``noise`` is that of
+    float32 by output, below which no detail is noticeable.
+    """
+    count = min((len(values) for values in original.values()), default=0)
+    truth = {name: values[:count] for name, values in rule.truth.items()}
+    first = {name: values[:count] for name, values in actual.items()}
+    rows = {}
+    for name, outputs in with_faults(truth, first, original, mutants).items():
+        found = rule.judge(outputs)
+        noticeable = name not in mutants or _noticeable(truth, original, mutants[name], noise)
+        rows[name] = {"killed": found.status == MISMATCH, "ratio": _ratio(found), "noticeable": noticeable}
+    return rated(rows, unchanged=unchanged, exact=rule.precision == "fp32", table=rule.table)
+
+
+def rated(
+    rows: Mapping[str, Mapping[str, Any]], *, unchanged: Sequence[str] = (), exact: bool, table: Table = DEFAULTS
+) -> Strength:
+    """The strength of a comparison that noticed the mutants whose row says ``killed``.
+
+    A detail or a rounding that is below the noise of float32 (``noticeable`` is false) is no mistake that any
+    comparison could notice. A comparison proves nothing if it misses a mistake in the structure; if it is ``exact``
+    (one of float32) and misses anything but a rounding; if it is another and notices less than ``table.sensitive``.
+    """
+    kinds = {name: kind_of(name) for name in rows}
+    small = (Kind.DETAIL, Kind.ROUNDING)
+    unnoticeable = tuple(
+        name
+        for name, row in rows.items()
+        if kinds[name] in small and not row["killed"] and not row.get("noticeable", True)
+    )
+    counted = [name for name in rows if name not in unnoticeable]
+    missed = tuple(name for name in counted if not rows[name]["killed"])
+    judged = {name: {"kind": str(kinds[name]), **row} for name, row in rows.items()}
+    broken = [name for name in missed if kinds[name] is Kind.STRUCTURE]
+    wrong = [name for name in missed if kinds[name] is not Kind.ROUNDING] if exact else []
+    reason = ""
+    if broken or wrong:
+        named = ", ".join(f"{name} ({float(rows[name]['ratio']):.1g} tolerances off)" for name in broken or wrong)
+        reason = f"not sensitive: this comparison would not notice {named}"
+    elif not exact and counted and 1 - len(missed) / len(counted) < table.sensitive:
+        noticed = len(counted) - len(missed)
+        reason = f"not sensitive: this comparison notices {noticed} of {len(counted)} mutants, not {', '.join(missed)}"
+    return Strength(judged, len(counted), missed, unnoticeable, tuple(unchanged), reason, table)
+
+
+def _with_effect(actual: Array, before: Array, after: Array) -> Array:
+    if actual.dtype.kind != "f" or before.dtype.kind != "f" or after.shape != actual.shape:
+        return after
+    with np.errstate(invalid="ignore", over="ignore"):
+        found: Array = actual.astype(np.float64) + (after.astype(np.float64) - before.astype(np.float64))
+    return found
+
+
+def _noticeable(truth: Outputs, before: Outputs, after: Outputs, noise: Mapping[str, Noise]) -> bool:
+    """Whether the effect of a mutation is beyond the noise of float32 in any output."""
+    for (name, t), one, other in zip(truth.items(), before.values(), after.values(), strict=False):
+        if other.shape != one.shape:
+            return True
+        if one.dtype.kind != "f":
+            if (one != other).any():
+                return True
+            continue
+        if not np.isfinite(other).all():
+            return True
+        found, level = distance(other, one, scale_of(t)), noise.get(name, Noise(0.0, 0.0, 0))
+        if found.E > level.E or found.M > level.M:
+            return True
+    return False
+
+
+def _ratio(found: Comparison) -> float:
+    """How many tolerances the worst output is off."""
+    needed = [row.get("needed") for row in found.numbers.get("outputs", ())]
+    known = [float(one) for one in needed if one is not None]
+    return min(max(known, default=FAR if found.status == MISMATCH else 0.0), FAR)
+
+
+def _measurable(truth: Array) -> bool:
+    return truth.dtype.kind == "f" and truth.size > 0 and bool(np.isfinite(truth).all())
+
+
+def _mean(truth: Array) -> Array:
+    return np.broadcast_to(mean_over_inputs(truth), truth.shape)

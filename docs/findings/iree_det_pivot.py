@@ -1,0 +1,48 @@
+"""IREE 3.13.0: Det gives NaN for a matrix whose first element is 0, for it does not exchange rows.
+
+Rule: Det 11 and 22 "calculates determinant of a square matrix"; [[0, 1], [2, 3]] has -2. The lowering means to assert
+"unimplemented: determinants requiring permutations", but the assertion is removed before the program runs.
+Upstream: none known.
+Needs: pip install iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 onnx numpy. Exits with 1 while the defect shows.
+"""
+
+import sys
+
+import numpy as np
+import onnx
+from iree import runtime
+from iree.compiler import ir, tools
+from iree.compiler.extras import onnx_importer
+from onnx import helper
+
+
+def run(model, *inputs):
+    with ir.Context() as context:
+        info = onnx_importer.ModelInfo(onnx.shape_inference.infer_shapes(model))
+        module = info.create_module(context=context).operation
+        onnx_importer.NodeImporter.define_function(info.main_graph, module).import_all()
+        text = str(module)
+    code = tools.compile_str(
+        text, target_backends=["llvm-cpu"], input_type="onnx", extra_args=["--iree-llvmcpu-target-cpu=host"]
+    )
+    return runtime.load_vm_flatbuffer(code, driver="local-sync")["g"](*inputs).to_host()
+
+
+def single(operator, opset, inputs, y, **attributes):
+    """A model of one operator, its inputs and its result having the types of arrays."""
+    names = [*(f"x{n}" for n in range(len(inputs))), "y"]
+    ports = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+        for name, x in zip(names, [*inputs, y])
+    ]
+    graph = helper.make_graph(
+        [helper.make_node(operator, names[:-1], ["y"], **attributes)], "g", ports[:-1], ports[-1:]
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+x = np.array([[0, 1], [2, 3]], np.float32)
+got = run(single("Det", 22, [x], np.float32(0)), x)
+print("expected", -2.0)
+print("got     ", float(got))
+sys.exit(0 if np.allclose(got, -2) else 1)

@@ -1,0 +1,50 @@
+"""IREE 3.13.0: GridSample in mode nearest rounds halves up.
+
+Rule: GridSample 20, attribute mode: "nearest" mode rounds to the nearest even index when the sampling point falls
+halfway between two indices; 1.5 and 2.5 both give index 2.
+Upstream: none known.
+Needs: pip install iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 onnx numpy. Exits with 1 while the defect shows.
+"""
+
+import sys
+
+import numpy as np
+import onnx
+from iree import runtime
+from iree.compiler import ir, tools
+from iree.compiler.extras import onnx_importer
+from onnx import helper
+
+
+def run(model, *inputs):
+    with ir.Context() as context:
+        info = onnx_importer.ModelInfo(onnx.shape_inference.infer_shapes(model))
+        module = info.create_module(context=context).operation
+        onnx_importer.NodeImporter.define_function(info.main_graph, module).import_all()
+        text = str(module)
+    code = tools.compile_str(
+        text, target_backends=["llvm-cpu"], input_type="onnx", extra_args=["--iree-llvmcpu-target-cpu=host"]
+    )
+    return runtime.load_vm_flatbuffer(code, driver="local-sync")["g"](*inputs).to_host()
+
+
+def single(operator, opset, inputs, y, **attributes):
+    """A model of one operator, its inputs and its result having the types of arrays."""
+    names = [*(f"x{n}" for n in range(len(inputs))), "y"]
+    ports = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+        for name, x in zip(names, [*inputs, y])
+    ]
+    graph = helper.make_graph(
+        [helper.make_node(operator, names[:-1], ["y"], **attributes)], "g", ports[:-1], ports[-1:]
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+x = np.arange(5, dtype=np.float32).reshape(1, 1, 1, 5)
+at = np.stack([np.array([1.5, 2.5, 3.5], np.float32) / 2 - 1, np.zeros(3, np.float32)], -1)[None, None]
+expected = np.array([2, 2, 4], np.float32).reshape(1, 1, 1, 3)
+got = run(single("GridSample", 20, [x, at], expected, mode="nearest", align_corners=1), x, at)
+print("expected", expected.ravel().tolist())
+print("got     ", got.ravel().tolist())
+sys.exit(0 if np.array_equal(got, expected) else 1)

@@ -1,0 +1,40 @@
+"""MNN 3.6.1: ArgMax of negative int32 gives the place of the smallest.
+
+Rule: ONNX ArgMax 13 'computes the indices of the max elements', and takes int32.
+Needs mnn==3.6.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import os
+import sys
+import tempfile
+
+import _tools  # the converter itself: the command mnnconvert installs packages when it starts (mnn_pip.py)
+import MNN.expr as expressions
+import MNN.nn as nn
+import numpy as np
+import onnx
+from onnx import helper as h
+
+os.chdir(tempfile.mkdtemp())
+
+inputs = {"x": np.array([-2, -1], np.int32)}
+expected = np.array([1])
+ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
+node = h.make_node("ArgMax", ["x"], ["y"], axis=0)
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)]
+)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "m.onnx")
+_tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", "m.onnx", "--MNNModel", "m.mnn", "--bizCode", "b"])
+module = nn.load_module_from_file("m.mnn", list(inputs), ["y"])
+given = []
+for x in inputs.values():
+    kind = expressions.float if x.dtype == np.float32 else expressions.int
+    given.append(expressions.placeholder(list(x.shape), expressions.NCHW, kind))
+    given[-1].write(x if x.dtype == np.float32 else x.astype(np.int32))
+found = module.forward(given)
+y = found[0] if isinstance(found, (list, tuple)) else found
+y = expressions.convert(y, expressions.NCHW).read()
+print("expected", expected.shape, expected.ravel().tolist())
+print("got     ", y.shape, y.ravel().tolist())
+sys.exit(int(y.shape != expected.shape or not np.allclose(y, expected)))

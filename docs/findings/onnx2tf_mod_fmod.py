@@ -1,0 +1,38 @@
+"""onnx2tf 1.29.24: Mod ignores fmod: the result takes the sign of the divisor.
+
+Rule: ONNX Mod 13: with fmod 1 it follows C's fmod; 'the returned value has the same sign as x'.
+Needs onnx2tf==1.29.24 with its dependencies (tensorflow-cpu==2.21.0), onnx and numpy. Ends with 1 while the defect shows.
+"""
+
+import os
+import sys
+import tempfile
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np
+import onnx
+import onnx2tf
+from onnx import helper as h
+
+os.chdir(tempfile.mkdtemp())
+inputs = {"a": np.array([5, -5], np.float32), "b": np.array([-2, 3], np.float32)}
+expected = np.array([1, -2], np.float32)
+kind = h.np_dtype_to_tensor_dtype
+ports = [h.make_tensor_value_info(k, kind(x.dtype), x.shape) for k, x in inputs.items()]
+nodes = [h.make_node("Mod", ["a", "b"], ["y"], fmod=1)]
+graph = h.make_graph(nodes, "g", ports, [h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)])
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8)
+onnx.checker.check_model(model, full_check=True)
+onnx.save(model, "m.onnx")
+net = onnx2tf.convert(
+    input_onnx_file_path="m.onnx",
+    output_folder_path="out",
+    non_verbose=True,
+    disable_model_save=True,
+    keep_shape_absolutely_input_names=list(inputs),
+)
+y = np.asarray(net(list(inputs.values())))
+print("expected", expected.dtype, expected.shape, expected.ravel().tolist())
+print("got     ", y.dtype, y.shape, y.ravel().tolist())
+sys.exit(int(y.shape != expected.shape or not np.allclose(y, expected)))

@@ -1,0 +1,30 @@
+"""OpenVINO 2026.4.1: Cast of an infinity from float32 to float64 gives the largest finite float32.
+
+Rule: ONNX Cast 13 from float to double keeps the value; Inf is Inf in both (IEEE 754, 5.4.2).
+The plugin computes float64 in float32 and saturates. Cast from float64 to float32 does the same.
+Upstream: https://github.com/openvinotoolkit/openvino/issues/37968
+Needs openvino==2026.4.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import sys
+
+import numpy as np
+import onnx
+import openvino as ov
+from onnx import helper as h
+
+inputs = {"x": np.array([np.inf, -np.inf], np.float32)}
+expected = np.array([np.inf, -np.inf])
+ports = [h.make_tensor_value_info(k, h.np_dtype_to_tensor_dtype(x.dtype), x.shape) for k, x in inputs.items()]
+node = h.make_node("Cast", ["x"], ["y"], to=onnx.TensorProto.DOUBLE)
+graph = h.make_graph(
+    [node], "g", ports, [h.make_tensor_value_info("y", h.np_dtype_to_tensor_dtype(expected.dtype), expected.shape)]
+)
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+onnx.checker.check_model(model, full_check=True)
+core = ov.Core()
+compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+y = compiled(inputs)[0]
+print("expected", expected.shape, expected.ravel().tolist())
+print("got     ", y.shape, y.ravel().tolist())
+sys.exit(int(y.shape != expected.shape or not np.array_equal(y, expected)))

@@ -1,0 +1,99 @@
+"""Rounds the weights of small graphs and evaluates them: prints JSON. Executed in the onnxruntime toolchain.
+
+``python rounding_cases.py ADAPTERS_FOLDER``
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import sys
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper as h
+from onnx import numpy_helper as n
+from onnx.reference import ReferenceEvaluator
+
+from bench_plugin.agent import modules
+
+
+def model(nodes: list[Any], inputs: dict[str, list[int]], output: list[int], weights: dict[str, Any]) -> Any:
+    graph = h.make_graph(
+        nodes, "g", [h.make_tensor_value_info(name, 1, shape) for name, shape in inputs.items()],
+        [h.make_tensor_value_info("y", 1, output)], [n.from_array(value, name) for name, value in weights.items()],
+    )  # fmt: skip
+    return h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+
+
+def recurrent(operator: str, gates: int, rng: Any, **attributes: Any) -> Any:
+    single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
+    weights = {"w": single(1, gates * 4, 3), "r": single(1, gates * 4, 4), "b": single(1, gates * 8)}
+    node = h.make_node(operator, ["x", "w", "r", "b"], ["", "y"], hidden_size=4, **attributes)
+    return model([node], {"x": [5, 1, 3]}, [1, 1, 4], weights)
+
+
+def cut(rng: Any) -> Any:
+    """An LSTM whose weights the graph cuts out of one vector."""
+    sizes = {"w": (1, 16, 3), "r": (1, 16, 4), "b": (1, 32)}
+    vector = rng.standard_normal(sum(int(np.prod(size)) for size in sizes.values())).astype(np.float32)
+    weights = {"all": vector, "split": np.array([int(np.prod(size)) for size in sizes.values()])}
+    weights.update({f"{name}_shape": np.array(size) for name, size in sizes.items()})
+    nodes = [h.make_node("Split", ["all", "split"], [f"{name}_flat" for name in sizes])]
+    nodes += [h.make_node("Reshape", [f"{name}_flat", f"{name}_shape"], [name]) for name in sizes]
+    nodes.append(h.make_node("LSTM", ["x", "w", "r", "b"], ["", "y"], hidden_size=4))
+    return model(nodes, {"x": [5, 1, 3]}, [1, 1, 4], weights)
+
+
+def normalised(operator: str, rng: Any, *, biased: bool = False, shared: bool = False) -> Any:
+    """A convolution with BatchNormalization behind it; a shared one has another reader, so nothing can be folded."""
+    single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
+    channels = (4, 3) if operator == "Conv" else (3, 4)
+    weights = {"w": single(*channels, 3, 3), "s": single(4), "t": single(4), "m": single(4), "v": single(4) ** 2}
+    weights.update({"c": single(4)} if biased else {})
+    size = 6 if operator == "Conv" else 10
+    nodes = [
+        h.make_node(operator, ["x", "w", *(["c"] if biased else [])], ["conv"]),
+        h.make_node("BatchNormalization", ["conv", "s", "t", "m", "v"], ["norm"], epsilon=1e-3),
+        h.make_node("Add", ["norm", "conv" if shared else "norm"], ["y"]),
+    ]
+    return model(nodes, {"x": [1, 3, 8, 8]}, [1, 4, size, size], weights)
+
+
+def main(folder: str) -> None:
+    rounding = modules.loaded(
+        "bench_plugin.adapters.onnx_tools.onnx_rounding", os.path.join(folder, "onnx_tools", "onnx_rounding.py")
+    )
+    rng = np.random.default_rng(0)
+    graphs = {
+        "lstm": recurrent("LSTM", 4, rng), "gru": recurrent("GRU", 3, rng, linear_before_reset=1), "cut": cut(rng),
+        "conv": normalised("Conv", rng), "biased": normalised("Conv", rng, biased=True),
+        "transposed": normalised("ConvTranspose", rng), "shared": normalised("Conv", rng, shared=True),
+    }  # fmt: skip
+    found: dict[str, Any] = {}
+    for name, graph in graphs.items():
+        shape = [dim.dim_value for dim in graph.graph.input[0].type.tensor_type.shape.dim]
+        x = rng.standard_normal(shape).astype(np.float32)
+        exact = ReferenceEvaluator(graph).run(None, {"x": x})[0]
+        for steps in ("w16", "w16-all", "w16-cut", "w16+summed", "w16+computed", "w16+folded", "w16-all+folded+summed"):
+            changed = rounding.rounded(onnx, copy.deepcopy(graph), steps)
+            onnx.checker.check_model(changed)
+            y = ReferenceEvaluator(changed).run(None, {"x": x})[0]
+            halves = {
+                t.name: list(t.dims) for t in changed.graph.initializer if t.data_type == onnx.TensorProto.FLOAT16
+            }
+            stored = {t.name: n.to_array(t).astype(np.float64) for t in changed.graph.initializer}
+            given = {t.name: n.to_array(t).astype(np.float64) for t in graph.graph.initializer}
+            found[f"{name} {steps}"] = {
+                "off": float(np.abs(y - exact).max() / np.abs(exact).max()), "halves": halves,
+                "operators": [node.op_type for node in changed.graph.node],
+                "beyond": any((np.abs(stored[key + "_float16"]) > np.abs(value)).any()
+                              for key, value in given.items() if key + "_float16" in stored),
+            }  # fmt: skip
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

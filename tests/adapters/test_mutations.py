@@ -1,0 +1,157 @@
+"""The mutations of ONNX graphs: what each changes, where it applies, and that it is undone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = r"""
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np, onnx
+from onnx import helper as h, numpy_helper as nh
+from bench_plugin.adapters.onnx_tools import onnx_mutants, onnx_mutations
+
+rng = np.random.default_rng(0)
+
+
+def graph(nodes, weights, inputs, outputs):
+    tensors = [nh.from_array(np.asarray(values), name) for name, values in weights.items()]
+    made = h.make_graph(nodes, "g", inputs, outputs, tensors)
+    model = h.make_model(made, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    return onnx_mutations.Graph(onnx, model, "")
+
+
+def single(name, size, kind=1):
+    return h.make_tensor_value_info(name, kind, ["n", size])
+
+
+def weight(*shape, scale=1.0):
+    return (scale * rng.standard_normal(shape)).astype("float32")
+
+
+def residual(first=0.5, second=0.5):
+    nodes = [
+        h.make_node("LayerNormalization", ["x", "g", "b"], ["n"]),
+        h.make_node("MatMul", ["n", "w1"], ["m1"]), h.make_node("Mul", ["m1", "s1"], ["f1"]),
+        h.make_node("Add", ["x", "f1"], ["r1"], name="first"), h.make_node("MatMul", ["r1", "w2"], ["m2"]),
+        h.make_node("Mul", ["m2", "s2"], ["f2"]), h.make_node("Add", ["f2", "r1"], ["r2"], name="second"),
+        h.make_node("Add", ["r2", "bias"], ["t"]), h.make_node("Gemm", ["t", "w3", "b3"], ["y"], name="last"),
+    ]
+    weights = {"g": weight(8), "b": weight(8), "w1": weight(8, 8), "w2": weight(8, 8), "w3": weight(8, 3),
+               "b3": weight(3), "bias": weight(8), "s1": np.full(8, first, "float32"),
+               "s2": np.full(8, second, "float32")}
+    return graph(nodes, weights, [single("x", 8)], [single("y", 3)])
+
+
+def ties(values):
+    nodes = [h.make_node("MatMul", ["x", "w"], ["m"]), h.make_node("ArgMax", ["m"], ["y"], axis=1, keepdims=0)]
+    labels = h.make_tensor_value_info("y", 7, ["n"])
+    return graph(nodes, {"w": np.asarray(values, "float32")}, [single("x", 2)], [labels])
+
+
+def written_norm(epsilon):
+    nodes = [
+        h.make_node("Mul", ["x", "x"], ["q"]), h.make_node("ReduceMean", ["q"], ["v"], axes=[1]),
+        h.make_node("Add", ["v", "e"], ["p"]), h.make_node("Sqrt", ["p"], ["s"]), h.make_node("Div", ["x", "s"], ["y"]),
+    ]
+    return graph(nodes, {"e": np.array([epsilon], "float32")}, [single("x", 8)], [single("y", 8)])
+
+
+def lstm():
+    nodes = [h.make_node("Reshape", ["x", "shape"], ["q"]),
+             h.make_node("LSTM", ["q", "W", "R"], ["Y"], hidden_size=4), h.make_node("Reshape", ["Y", "flat"], ["y"])]
+    weights = {"W": weight(1, 16, 4), "R": weight(1, 16, 4), "shape": np.array([2, -1, 4]), "flat": np.array([-1, 8])}
+    return graph(nodes, weights, [single("x", 8)], [single("y", 8)])
+
+
+def report(made, size):
+    x = {"x": np.random.default_rng(1).standard_normal((3, size)).astype("float32")}
+    before = made.model.SerializeToString()
+    original = onnx_mutants._run(made, x, True)
+    found = {}
+    for name in onnx_mutations.MUTANTS:
+        site, results = onnx_mutants._mutant(made, name, x, True, original)
+        said = {"site": site, "undone": made.model.SerializeToString() == before}
+        if results is not None:
+            said["effect"] = onnx_mutants._effect(results, original)
+            said["first"] = np.asarray(results["out0"]).ravel()[:3].tolist()
+        found[name] = said
+    return {"mutants": found, "original": np.asarray(original["out0"]).ravel()[:3].tolist()}
+
+
+cases = {
+    "residual": (residual(), 8), "faint": (residual(0.5, 1e-3), 8), "hidden": (residual(1e-9, 1e-9), 8),
+    "dead": (residual(0.0, 0.0), 8), "ties": (ties([[1, 1, 0], [0, 0, 0]]), 2), "no ties": (ties([[1, 2], [3, 4]]), 2),
+    "written": (written_norm(1e-5), 8), "large epsilon": (written_norm(1e-2), 8), "lstm": (lstm(), 8),
+}
+print(json.dumps({name: report(*case) for name, case in cases.items()}))
+"""
+
+
+@cache
+def found(python: Path) -> dict[str, Any]:
+    done = subprocess.run([str(python), "-c", SCRIPT, str(ROOT)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+CASES = ("residual", "faint", "hidden", "dead", "ties", "no ties", "written", "large epsilon", "lstm")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_mutation_is_undone(tools_python: Path, case: str) -> None:
+    assert all(row["undone"] for row in found(tools_python)[case]["mutants"].values())
+
+
+def test_a_residual_block_is_left_out_and_the_faintest_one_counts(tools_python: Path) -> None:
+    everything = found(tools_python)
+    assert everything["residual"]["mutants"]["residual branch zeroed"]["effect"] > 0.05
+    faint = everything["faint"]["mutants"]["residual branch zeroed"]
+    assert faint["site"] == "Add second" and 1e-5 < faint["effect"] < 1e-2
+    assert everything["lstm"]["mutants"]["residual branch zeroed"] == {"site": "", "undone": True}
+
+
+def test_a_block_that_float32_cannot_see_still_changes_the_function(tools_python: Path) -> None:
+    hidden = found(tools_python)["hidden"]["mutants"]["residual branch zeroed"]
+    assert hidden["effect"] < 1e-7 and hidden["site"]
+
+
+def test_a_block_that_adds_nothing_at_all_is_unchanged(tools_python: Path) -> None:
+    dead = found(tools_python)["dead"]["mutants"]["residual branch zeroed"]
+    assert "effect" not in dead and dead["site"]
+
+
+def test_epsilons_of_norms_are_found_as_nodes_and_as_constants(tools_python: Path) -> None:
+    everything = found(tools_python)
+    assert everything["residual"]["mutants"]["layernorm eps 1e-3"]["site"] == "1 nodes"
+    assert everything["residual"]["mutants"]["layernorm eps 1e-3"]["effect"] > 1e-6
+    assert everything["written"]["mutants"]["layernorm eps 1e-3"]["site"] == "1 constants"
+    assert everything["large epsilon"]["mutants"]["layernorm eps 1e-3"]["site"] == ""
+
+
+@pytest.mark.parametrize("name", ["bias in float16", "last layer in float16"])
+def test_float16_in_one_place_has_the_effect_of_its_rounding(tools_python: Path, name: str) -> None:
+    effect = found(tools_python)["residual"]["mutants"][name]["effect"]
+    assert 1e-6 < effect < 1e-3
+
+
+def test_the_last_of_equal_largest_elements_is_another_one(tools_python: Path) -> None:
+    everything = found(tools_python)
+    assert everything["ties"]["mutants"]["argmax ties"]["first"] != everything["ties"]["original"]
+    without = everything["no ties"]["mutants"]["argmax ties"]
+    assert without["site"].startswith("ArgMax") and "effect" not in without
+
+
+def test_recurrent_layers_are_layers(tools_python: Path) -> None:
+    mutants = found(tools_python)["lstm"]["mutants"]
+    for name in ("weights x 1.01", "channel zeroed", "channels swapped", "classes swapped"):
+        assert mutants[name]["site"].startswith("LSTM") and mutants[name]["effect"] > 0, name

@@ -1,0 +1,70 @@
+"""Types that numpy lacks: handed to onnxruntime as typed OrtValues, and the table of docs/compilers.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_plugin.agent.wire import Array
+from bench_plugin.inventory.adapters import BUILT_IN
+from bench_plugin.inventory.declaration_literal import read_literal
+from tests.adapters.real import ROOT, answered, written
+
+PAGE = ROOT / "docs" / "compilers.md"
+ROW = re.compile(r"^\| `(\w+)` \| ([^|]*) \| ([^|]*) \| [^|]* \|$", re.MULTILINE)
+TABLE = "## Types that numpy lacks"
+
+
+def declarations() -> Mapping[str, Any]:
+    """What the built-in compilers that run operator cases declare, by name."""
+    found = [read_literal(path, path.read_bytes()) for path in sorted((BUILT_IN / "compilers").glob("*.py"))
+             if path.name != "__init__.py"]  # fmt: skip
+    return {row["name"]: row for row in found if row.get("operators")}
+
+
+def test_the_table_of_types_is_what_the_adapters_declare() -> None:
+    section = PAGE.read_text("utf-8").partition(TABLE)[2].partition("\n## ")[0]
+    told = {name: (set(re.findall(r"`(\w+)`", types)), set(re.findall(r"`(\w+)`", values)))
+            for name, types, values in ROW.findall(section)}  # fmt: skip
+    declared = {}
+    for name, row in declarations().items():
+        values = {kind for kind in row.get("values", ()) if kind in ("sequence", "optional", "str")}
+        declared[name] = (set(row.get("values", ())) - values, values)
+    assert told == declared
+
+
+@pytest.mark.parametrize(
+    ("dtype", "onnx", "shape", "data"),
+    [
+        ("bfloat16", "bfloat16", (3,), "803f00c00000"),
+        ("float8_e4m3fn", "float8e4m3fn", (2, 2), "3840c07e"),
+        ("float8_e5m2", "float8e5m2", (0, 2), ""),
+    ],
+)
+def test_bits_go_into_onnxruntime_and_come_out(
+    tmp_path: Path, dtype: str, onnx: str, shape: tuple[int, ...], data: str
+) -> None:
+    sizes = ",".join(map(str, shape))
+    text = (
+        f'<ir_version: 10, opset_import: ["": 21]> g ({onnx}[{sizes}] x) => ({onnx}[{sizes}] y) {{ y = Identity(x) }}'
+    )
+    model = written(text, tmp_path / "model.onnx")
+    raw = Array("uint8", (len(data) // 2,), bytes.fromhex(data))
+    values = {"x": {"d": dtype, "s": list(shape), "o": 0}}
+    answer = answered("onnxruntime", model, {}, [("y", dtype, shape)], tmp_path / "made", values=values, blobs=[raw])
+    assert answer.run["values"] == [{"d": dtype, "s": list(shape), "o": 0}], answer.error
+    assert bytes(answer.outputs["value:0"][2]).hex() == data
+
+
+def test_two_numbers_of_four_bits_share_a_byte(tmp_path: Path) -> None:
+    text = """<ir_version: 10, opset_import: ["": 21]> g (int4[3] x) => (float[3] y)
+    <float s = {1.0}> { y = DequantizeLinear(x, s) }"""
+    model = written(text, tmp_path / "model.onnx")
+    values = {"x": {"d": "int4", "s": [3], "o": 0}}
+    raw = Array("uint8", (3,), bytes([1, 0xFF, 7]))  # 1, -1, 7: a byte each, as ml_dtypes has them
+    answer = answered("onnxruntime", model, {}, [("y", "float32", (3,))], tmp_path / "made", values=values, blobs=[raw])
+    assert answer.outputs["out0"][2] == [1.0, -1.0, 7.0], answer.error

@@ -1,0 +1,72 @@
+"""Weights rounded to float16: which tensors are, and that folding and summing beforehand keep the function."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_plugin.inventory.adapters import BUILT_IN
+
+ROOT = Path(__file__).parents[2]
+ROUNDED = 2e-2  # relative to the largest output, by rounding weights to float16
+LEAST = 1e-6  # below that nothing was rounded
+
+
+@pytest.fixture(scope="module")
+def found(tools_python: Path) -> Mapping[str, Any]:
+    """Every graph of rounding_cases.py with every rounding."""
+    command = [str(tools_python), str(Path(__file__).with_name("rounding_cases.py")), str(BUILT_IN)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    rows: Mapping[str, Any] = json.loads(done.stdout)
+    return rows
+
+
+def test_every_rounding_keeps_the_function(found: Mapping[str, Any]) -> None:
+    assert len(found) == 7 * 7
+    assert {name: row["off"] for name, row in found.items() if row["off"] > ROUNDED} == {}
+
+
+def test_a_recurrent_bias_is_no_weight_although_it_has_two_dimensions(found: Mapping[str, Any]) -> None:
+    for name in ("lstm", "gru"):
+        assert set(found[f"{name} w16"]["halves"]) == {"w_float16", "r_float16"}
+        assert set(found[f"{name} w16-all"]["halves"]) == {"w_float16", "r_float16", "b_float16"}
+
+
+def test_summed_biases_are_rounded(found: Mapping[str, Any]) -> None:
+    assert set(found["lstm w16+summed"]["halves"]) == {"w_float16", "r_float16", "b_float16"}
+    assert found["lstm w16+summed"]["off"] > LEAST
+
+
+def test_weights_that_the_graph_cuts_out_of_a_vector_are_weights(found: Mapping[str, Any]) -> None:
+    assert found["cut w16"]["halves"] == {}
+    assert set(found["cut w16+summed"]["halves"]) == {f"{name}_computed_float16" for name in "wrb"}
+    assert set(found["cut w16+computed"]["halves"]) == {f"{name}_computed_float16" for name in "wrb"}
+
+
+@pytest.mark.parametrize("name", ["conv", "biased", "transposed"])
+def test_batch_normalization_goes_into_the_convolution_before_it_is_rounded(
+    found: Mapping[str, Any], name: str
+) -> None:
+    row = found[f"{name} w16+folded"]
+    assert "BatchNormalization" not in row["operators"] and "Mul" not in row["operators"]
+    assert set(row["halves"]) == {"w_float16"}
+    assert LEAST < row["off"] != found[f"{name} w16"]["off"]
+
+
+def test_what_cannot_be_folded_is_a_factor_and_a_summand(found: Mapping[str, Any]) -> None:
+    row = found["shared w16+folded"]
+    assert "BatchNormalization" not in row["operators"] and "Mul" in row["operators"]
+    assert set(row["halves"]) == {"w_float16"}  # vectors whatever their shape
+    assert len(found["shared w16-all+folded+summed"]["halves"]) == 3
+
+
+def test_cutting_off_never_goes_beyond_a_weight(found: Mapping[str, Any]) -> None:
+    assert not found["lstm w16-cut"]["beyond"] and found["lstm w16"]["beyond"]

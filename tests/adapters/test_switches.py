@@ -1,0 +1,90 @@
+"""Switches that trade accuracy for speed are exact, as the tools themselves say, and rows hold them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.adapters.real import answered, written
+
+MODEL = """
+<ir_version: 8, opset_import: ["": 17]> g (float[2,3] x) => (float[2,2] y)
+<float[3,2] w = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}> { y = MatMul(x, w) }
+"""
+EXACT = {
+    "onnxruntime": {
+        "session.qdq_matmulnbits_accuracy_level": "0",
+        "mlas.qnbit.force_fp32": "1",
+        "session.x64quantprecision": "1",
+    },
+    "openvino": {
+        "INFERENCE_PRECISION_HINT": "f32",
+        "EXECUTION_MODE_HINT": "ACCURACY",
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
+        "KEY_CACHE_PRECISION": "f32",
+        "VALUE_CACHE_PRECISION": "f32",
+    },
+    "iree": {
+        "iree-llvmcpu-skip-intermediate-roundings": "false",
+        "iree-llvmcpu-reassociate-fp-reductions": "false",
+        "iree-llvmcpu-use-fast-min-max-ops": "false",
+        "iree-opt-numeric-precision-reduction": "false",
+    },
+    "ncnn": {
+        "use_fp16_packed": False,
+        "use_fp16_storage": False,
+        "use_fp16_arithmetic": False,
+        "use_bf16_storage": False,
+        "use_winograd_convolution": True,
+        "use_sgemm_convolution": True,
+        "use_packing_layout": True,
+    },
+    "mnn": {"precision": "high", "memory": "normal"},
+    "emx": {"fp32_accumulation_strategy": "simple", "replicate_ort_bugs": False},
+}
+
+
+@pytest.mark.parametrize("adapter", EXACT)
+def test_what_a_tool_says_of_its_switches_is_exact(tmp_path: Path, adapter: str) -> None:
+    model = written(MODEL, tmp_path / "model.onnx")
+    answer = answered(adapter, model, {"x": np.ones((2, 3), np.float32)}, [("y", "float32", (2, 2))], tmp_path / "made")
+    assert answer.outputs["out0"][2] == [[9.0, 12.0], [9.0, 12.0]], answer.error
+    said = answer.compile["switches"]
+    assert {name: said.get(name, "is missing") for name in EXACT[adapter]} == EXACT[adapter]
+
+
+def test_tvm_is_told_not_to_use_fast_arithmetic(tmp_path: Path) -> None:
+    model = written(MODEL, tmp_path / "model.onnx")
+    answer = answered("tvm", model, {"x": np.ones((2, 3), np.float32)}, [("y", "float32", (2, 2))], tmp_path / "made")
+    assert answer.outputs["out0"][2] == [[9.0, 12.0], [9.0, 12.0]], answer.error
+    target = answer.compile["switches"]["target"]
+    assert all(f'"fast-math{name}":false' in target for name in ("", "-contract", "-reassoc", "-nnan"))
+    assert answer.compile["placement"]["integer_share"] == 0.0
+
+
+# Weights of 8 bits in front of a product: onnxruntime makes MatMulNBits of it, which rounds activations to int8 unless
+# it is told not to.
+WEIGHT_ONLY = """
+<ir_version: 10, opset_import: ["": 21]> g (float[1,32] x) => (float[1,16] y)
+<int8[32,16] w = {%s}, float[2,16] s = {%s}, int8[2,16] z = {%s}> {
+    d = DequantizeLinear<axis = 0, block_size = 16>(w, s, z) y = MatMul(x, d)
+}
+"""
+
+
+def test_activations_are_not_rounded_where_only_weights_are_quantised(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    w, s = rng.integers(-128, 128, (32, 16)), (rng.random((2, 16)) + 0.5).astype(np.float32)
+    text = WEIGHT_ONLY % (
+        ", ".join(map(str, w.reshape(-1))),
+        ", ".join(map(str, s.reshape(-1).tolist())),
+        ", ".join(["0"] * 32),
+    )
+    x = rng.standard_normal((1, 32)).astype(np.float32)
+    exact = x.astype(np.float64) @ (w * np.repeat(s.astype(np.float64), 16, axis=0))
+    model = written(text, tmp_path / "model.onnx")
+    answer = answered("onnxruntime", model, {"x": x}, [("y", "float32", (1, 16))], tmp_path / "made")
+    assert answer.outputs, answer.error
+    assert np.abs(np.array(answer.outputs["out0"][2]) - exact).max() < 1e-5 * np.abs(exact).max()

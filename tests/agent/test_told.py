@@ -1,0 +1,46 @@
+"""The first line of a message says what is wrong: texts that tools really wrote."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench_plugin.agent.causes import told
+
+ERF = (
+    'Could not translate MLIR to FlatBuffer.<unknown>:0: error: loc(callsite(fused["Erf:", "model_40/tf.math.erf/Erf'
+    '@__inference_outputs_4566"] at callsite(fused["StatefulPartitionedCall:", "StatefulPartitionedCall@__inference_'
+    'signature_wrapper_4640"] at fused["StatefulPartitionedCall:", "StatefulPartitionedCall"]))): '
+    "'tf.Erf' op is neither a custom op nor a flex op\n<unknown>:0: note: loc(fused: called from"
+)
+RESHAPE = (
+    'Exception encountered when calling layer "tf.reshape" (type TFOpLambda).\n\n'
+    "Cannot convert a partially known TensorShape (None, 4) to a Tensor.\n\nCall arguments received by layer"
+)
+LSTM = (
+    "[ONNXRuntimeError] : 1 : FAIL : Exception during initialization: /onnxruntime_src/onnxruntime/core/providers/cpu/"
+    "rnn/lstm_base.h:53 onnxruntime::LSTMBase::LSTMBase(const onnxruntime::OpKernelInfo&) "
+    "activation_func_names.size() == static_cast<size_t>(num_directions_) * 3 was false."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (ERF, "'tf.Erf' op is neither a custom op nor a flex op"),
+        (
+            RESHAPE,
+            "Cannot convert a partially known TensorShape (None, 4) to a Tensor. (in a layer of type TFOpLambda)",
+        ),
+        (
+            LSTM,
+            "[ONNXRuntimeError] : 1 : FAIL : Exception during initialization: "
+            "activation_func_names.size() == static_cast<size_t>(num_directions_) * 3 was false.",
+        ),
+        ("list index out of range", "list index out of range"),
+        ("", ""),
+    ],
+)
+def test_the_cause_comes_first_and_nothing_is_lost(text: str, first: str) -> None:
+    found = told(text)
+    assert found.partition("\n")[0] == first
+    assert found.endswith(text)

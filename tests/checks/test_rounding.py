@@ -1,0 +1,63 @@
+"""Which of the roundings that a tool may choose is compared with, and which one a row names."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench_plugin.checks.equivalence.rounding import fitting, roundings
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
+from bench_plugin.domain.outcome import Unverified
+
+
+@pytest.mark.parametrize(
+    ("operators", "graphs"),
+    [
+        ({"Conv": 1}, ["w16"]),
+        ({"LSTM": 1}, ["w16", "w16+computed", "w16+summed"]),
+        ({"Conv": 1, "BatchNormalization": 1}, ["w16", "w16+folded"]),
+        (
+            {"GRU": 1, "BatchNormalization": 1},
+            ["w16", "w16+computed", "w16+summed", "w16+folded", "w16+folded+summed"],
+        ),
+    ],
+)
+def test_only_what_a_file_has_is_folded_or_summed(operators: dict[str, int], graphs: list[str]) -> None:
+    assert [graph for graph, _ in roundings("w16", operators)] == graphs
+
+
+def judged(needed: dict[str, float]) -> tuple[Comparison, str, list[str]]:
+    """What is found where each rounding of a file with LSTM and BatchNormalization is off by so many tolerances."""
+    asked: list[str] = []
+
+    def compare(graph: str) -> Comparison:
+        asked.append(graph)
+        status = AGREE if needed[graph] <= 1 else MISMATCH
+        return Comparison(status, graph, {"needed": needed[graph]})
+
+    comparison, words = fitting(roundings("w16", ["LSTM", "BatchNormalization"]), compare)
+    return comparison, words, asked
+
+
+def test_the_first_one_that_fits_is_named_and_the_others_are_not_computed() -> None:
+    comparison, words, asked = judged({"w16": 9, "w16+computed": 8, "w16+summed": 0.5})
+    assert (comparison.status, words) == (AGREE, "biases summed")
+    assert asked == ["w16", "w16+computed", "w16+summed"]
+
+
+def test_a_file_that_is_rounded_as_it_is_needs_one_comparison() -> None:
+    _, words, asked = judged({"w16": 0.9})
+    assert (words, asked) == ("as written", ["w16"])
+
+
+def test_where_none_fits_the_nearest_is_the_mismatch() -> None:
+    comparison, words, asked = judged(
+        {"w16": 9, "w16+computed": 8, "w16+summed": 7, "w16+folded": 3, "w16+folded+summed": 4}
+    )
+    assert (comparison.status, comparison.reason, words) == (MISMATCH, "w16+folded", "BatchNormalization folded")
+    assert len(asked) == 5
+
+
+def test_a_comparison_that_proves_nothing_ends_the_search() -> None:
+    nothing = unverified(Unverified.ILL_CONDITIONED, "noise")
+    comparison, words = fitting(roundings("w16", ["LSTM"]), lambda graph: nothing)
+    assert comparison is nothing and words == "as written"
