@@ -90,10 +90,11 @@ def classification(scores: Array, labels: Array, classes: int) -> dict[str, Any]
 
 
 def strength_of_answers(reference: Array, answers: Array, labels: Array) -> Strength:
-    """Whether the rule on the drop of top-1 would notice a broken classifier; the arguments of :func:`paired_drop`.
+    """Whether the rule on the drop of top-1 would notice a broken classifier.
 
-    The mutants are one answer to every input and each input with its neighbour's answer. A smaller mistake that costs
-    no accuracy is none by this rule.
+    ``reference``, ``answers`` and ``labels`` are integers [N] as for :func:`paired_drop`. The mutants are one answer to
+    every input and each input with its neighbour's answer. A smaller mistake that costs no accuracy is none by this
+    rule.
     """
     faults = {
         "mean output": np.full_like(answers, np.bincount(answers).argmax()),

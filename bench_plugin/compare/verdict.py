@@ -41,7 +41,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Rule:
-    """By what outputs were judged: the arguments of :func:`compare`, without the outputs themselves."""
+    """By what outputs were judged: the arguments of :func:`compare`. ``truth`` holds [N, ...] of each output."""
 
     truth: Mapping[str, Array]
     noise: Mapping[str, Noise]

@@ -14,7 +14,7 @@ HEADINGS = 2  # lines that only announce the next one, which are joined with it
 PASSES = 9  # lists of lists of numbers take one each; the last changes nothing
 NOTHING = "no reason was given"
 ANYTHING = "..."  # stands for any text in a message that a person writes, and for what was cut off
-REST = f" {ANYTHING}"
+CUT = f" {ANYTHING} "  # in the middle of a message that is too long, whose cause may stand at its end
 
 # Lines that say nothing of the cause: headings and frames of tracebacks, rules, what surrounds a framework's message.
 IDLE = re.compile(
@@ -84,13 +84,17 @@ def normalised(text: str, names: Collection[str] = ()) -> str:
         line = again
     if len(line) <= LONGEST:
         return line
-    kept = line[: LONGEST - len(REST)]
-    return (kept.rpartition(" ")[0] or kept).rstrip(" .") + REST
+    half = (LONGEST - len(CUT)) // 2
+    head, tail = line[:half], line[-half:]
+    return (head.rpartition(" ")[0] or head).rstrip(" .") + CUT + (tail.partition(" ")[2] or tail).lstrip(" .")
 
 
 def matches(known: str, text: str) -> bool:
-    """Whether a text is the known one, in which ``...`` stands for any text; both are normalised."""
-    parts = [re.escape(part) for part in known.split(ANYTHING)]
+    """Whether a text is the known one, in which ``...``, with the blanks around it, stands for any text.
+
+    Both are normalised.
+    """
+    parts = [re.escape(part) for part in re.split(rf"\s*{re.escape(ANYTHING)}\s*", known)]
     return known == text or re.fullmatch(".*".join(parts), text) is not None
 
 

@@ -12,7 +12,9 @@ import pytest
 from bench_plugin.adapters.compilers.ncnn import (
     HALF_TAG,
     LACKS,
+    LEFT,
     SKEW,
+    Adapter,
     _batch_axes,
     _carried,
     _complaint,
@@ -161,3 +163,27 @@ def test_places_in_a_table_are_handed_over_as_integers(tmp_path: Path) -> None:
     )
     answer = answered("ncnn", model, {"x": np.array([[1, 2, 3, 19]])}, [("z", "float32", (1, 4, 2))], tmp_path / "ncnn")
     assert answer.outputs["out0"][2] == [[[2.0, 3.0], [4.0, 5.0], [6.0, 7.0], [38.0, 39.0]]], answer.error
+
+
+SAID = """############# pass_level5
+todo ArgMax
+############# pass_ncnn
+ignore ArgMax ArgMax_0 param axis=1
+ignore ArgMax ArgMax_0 param keepdims=1
+"""
+
+
+class Unopened(Adapter):
+    """ncnn, of a graph that it cannot load."""
+
+    def _opened(self, *_: object) -> object:
+        raise RuntimeError("ncnn cannot load the graph: status -1")
+
+
+def test_what_pnnx_leaves_as_onnx_has_it_is_no_layer_of_ncnn() -> None:
+    assert LEFT.findall(SAID) == ["ArgMax"]
+    call = CompileCall.__new__(CompileCall)
+    with pytest.raises(Unsupported, match="no layer for ONNX's ArgMax, which pnnx leaves as it is"):
+        Unopened()._opened_as_made(call, "model.param", "model.bin", SAID)
+    with pytest.raises(RuntimeError, match="cannot load the graph"):
+        Unopened()._opened_as_made(call, "model.param", "model.bin", "pass_ncnn")

@@ -267,6 +267,7 @@ def test_known_failures_are_written_and_hold(tmp_path: Path, tools_python: Path)
     assert rows["test_neg"]["signature"] == "there is no Neg here"
     assert rows["test_exp"]["signature"] == "SIGSEGV in breaking.py compile"
     assert rows["test_sin"]["needed"] > 1 and "signature" not in rows["test_sin"]
+    assert rows["test_memory"]["symptom"] == "nondeterministic"
     assert {row["reason"] for row in rows.values()} == {"not analysed"}
     assert counted(project) == before + 4
     known = run(project)

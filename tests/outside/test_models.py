@@ -46,9 +46,6 @@ def unjudged(rows: list[Mapping[str, Any]]) -> dict[str, str]:
         cell = row["cell"]
         place = (cell["model"], row["check"], cell.get("exporter"), cell.get("importer"))
         refused = row["check"] == "import" and row["status"] == "unsupported"
-        refused |= (
-            cell["model"] == "convnext_tiny" and row["unverified"] == "not sensitive"
-        )  # its LayerScale hides blocks
         blocked = row["unverified"] == "blocked" and (*place[:1], "export", place[2], None) in KNOWN
         if row["status"] != "supported" and not refused and not blocked and place not in KNOWN:
             found[row["nodeid"]] = f"{row['status']}: {row['reason']}"
@@ -80,4 +77,4 @@ def test_models_of_torchvision(tmp_path: Path, model: str) -> None:
     rows = run(tmp_path, (model,), "--frameworks=pytorch")
     assert unjudged(rows) == {}
     checks = {row["check"] for row in rows if row["kind"] == "cell" and row["status"] == "supported"}
-    assert checks == {"export", "import", "equivalence"} or model == "convnext_tiny"
+    assert checks == {"export", "import", "equivalence"}

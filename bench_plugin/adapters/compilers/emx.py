@@ -61,6 +61,12 @@ SIZE = re.compile(r"int (\w+)")
 PRESENT = re.compile(r"_Bool (\w+)_present")  # behind an optional input's tensor: whether it is there
 
 
+# Libraries that decode images exactly as the reference, by emx's names, with their headers.
+EXACT_DECODERS = {
+    "libjpeg-turbo": ("jpeglib.h", "-ljpeg"),
+    "libwebp": ("webp/decode.h", "-lwebp"),
+    "libtiff": ("tiffio.h", "-ltiff"),
+}
 # emx's options that numbers depend on, which are as it has them.
 SWITCHES = ("fp32_accumulation_strategy", "fp16_accumulation_strategy", "replicate_ort_bugs", "truncate_weights_after")
 INTEGERS = frozenset({"QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger"})
@@ -104,16 +110,18 @@ class Adapter:
         call.stage("compile")
         model = onnx.load(call.files["model.onnx"])
         _freeze(model, call.binding)
-        bare = target.bare_metal  # without files and without a heap
+        local, bare = target.is_local, target.bare_metal  # bare: without files and without a heap
+        decodes = local and images.model_uses_image_decoder(model)
+        decoders = _image_decoders(gcc, call.folder) if decodes else ("stb",)
         options = compiler.CompilerOptions(
-            model_name=ENTRY, large_weight_threshold=0 if bare else INLINE,
+            model_name=ENTRY, image_decoder_libs=decoders, large_weight_threshold=0 if bare else INLINE,
             **({"large_temp_threshold_bytes": 0} if bare else {}),
         )  # fmt: skip
         source, weights = compiler.Compiler(options).compile_with_weight_data(model)
         with contextlib.redirect_stdout(io.StringIO()):
-            images.prepare_image_decoder_build(model, ("stb",), Path(call.folder))
+            image_flags, image_libraries = images.prepare_image_decoder_build(model, decoders, Path(call.folder))
+        flags += image_flags
         parameters = _parameters(source, model)
-        local = target.is_local
         texts = {"model.c": source, "model.json": json.dumps({"parameters": parameters})}
         files = {name: call.path(name) for name in texts}
         for name, text in texts.items():
@@ -131,7 +139,8 @@ class Adapter:
         binary = "model.so" if local else "model.o"
         files[binary] = call.path(binary)
         said = programs.run(
-            [gcc, *flags, "-w", *kind, "model.c", "-o", binary, *(["-lm"] if local else [])], call.folder
+            [gcc, *flags, "-w", *kind, "model.c", "-o", binary, *([*image_libraries, "-lm"] if local else [])],
+            call.folder,
         )
         if said.status:
             late = LATE_TYPE.search(said.text)
@@ -150,7 +159,8 @@ class Adapter:
             "integer": contractions.integer(counts) if call.precision.startswith("w8a8") else "",
             "switches": {
                 "c_compiler": _version(gcc), "flags": [*flags, *kind], "weights": "file" if weights else "inline",
-                "temporaries": "stack" if bare else "heap", **{name: getattr(options, name) for name in SWITCHES},
+                "temporaries": "stack" if bare else "heap", "image_decoders": list(decoders),
+                **{name: getattr(options, name) for name in SWITCHES},
             },
             "placement": {
                 "requested": 1.0, "nodes": len(model.graph.node), "fallback": [], **contractions.placed(counts),
@@ -232,6 +242,18 @@ def _c_compiler(call: CompileCall) -> tuple[str, list[str]]:
     others = ["cc"] if name == "gcc" else []
     found = programs.executable(name, call.target.package or "gcc", *others)
     return found, ["-" + call.option("optimisation", "O2"), *call.target.flags]
+
+
+def _image_decoders(gcc: str, folder: str) -> tuple[str, ...]:
+    """emx's own decoder, behind those that it recommends for exact pixels where their libraries are installed."""
+    found = []
+    for name, (header, library) in EXACT_DECODERS.items():
+        source, made = os.path.join(folder, "decoder.c"), os.path.join(folder, "decoder.so")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <stdio.h>\n#include <%s>\n" % header)
+        if not programs.run([gcc, "-shared", "-fPIC", source, "-o", made, library], folder).status:
+            found.append(name)
+    return (*found, "stb")
 
 
 def _half_flags(target: Target) -> list[str]:

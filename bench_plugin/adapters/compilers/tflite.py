@@ -349,7 +349,7 @@ def _converted(
         columns = {key: given[name] for key, name in order.items()}
         converter.representative_dataset = lambda: samples.feeds(columns, call.batched)
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8, tf.lite.OpsSet.TFLITE_BUILTINS]
-    accumulates = converter.target_spec.experimental_supported_accumulation_type
+    accumulates = getattr(converter.target_spec, "_experimental_supported_accumulation_type", None)
     said = {"converter.accumulation_type": accumulates and str(accumulates)}
     return bytes(converter.convert()), said
 

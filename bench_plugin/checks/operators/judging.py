@@ -28,8 +28,9 @@ def judged(data: CaseData, ran: CaseRun, log: CellLog, *, loose: bool) -> Outcom
     log.numbers.update(
         rule=data.rule.text, strict="pass" if by_rule.passed else "fail", stock="pass" if by_stock.passed else "fail"
     )
-    if by_rule.ratio is not None and math.isfinite(by_rule.ratio):
-        log.numbers["needed"] = float(f"{by_rule.ratio:.3g}")
+    ratio = by_rule.ratio  # of a failure that no bound measures it is that of other values, which are right
+    if ratio is not None and math.isfinite(ratio) and (by_rule.passed or ratio > 1):
+        log.numbers["needed"] = float(f"{ratio:.3g}")
     if data.no_truth:
         log.numbers["truth"] = f"the test's own: {data.no_truth}"
     for note in by_rule.notes:

@@ -63,7 +63,7 @@ def whole(dtype: str) -> bool:
 
 
 def kind_of(value: Value) -> str:
-    """A value in a few words, for messages."""
+    """A value in a few words, for messages: an array [...] of any shape by its type, a sequence by its length."""
     if value is None:
         return "nothing"
     return f"a sequence of {len(value)}" if isinstance(value, list) else f"a tensor of {value.dtype}"
