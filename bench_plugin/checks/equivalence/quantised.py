@@ -103,7 +103,8 @@ def _ranges(
     run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, constants: Comparison
 ) -> Comparison:
     """The verdict on the ranges of activations: those that the calibration gives with the constants of the file."""
-    if not models.compile_tasks.quantises(run.cell) or not _complete(constants):
+    results = [row for row in rebuilt.meta["rebuild"]["results"] if row.get("calibrated")]
+    if not results or not models.compile_tasks.quantises(run.cell) or not _complete(constants):
         return constants
     calibration = models.calibration(run, found.subject)
     task = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, calibration)
@@ -123,7 +124,6 @@ def _ranges(
         name: (float(values.min()), float(values.max()))
         for name, values in zip(names, numbered(exact.arrays).values(), strict=True)
     }
-    results = [row for row in rebuilt.meta["rebuild"]["results"] if row.get("calibrated")]
     ranges = compare_ranges(results, measured, table=run.judge.table)
     return replace(ranges, numbers={**constants.numbers, **ranges.numbers})
 
