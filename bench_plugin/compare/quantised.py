@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,47 +15,89 @@ from bench_plugin.domain.outcome import Unverified
 
 Array = np.ndarray[Any, Any]
 
+ONE_STEP = 1 + 1e-3  # the slack is for float32 arithmetic around whole steps
+KINDS = "iub"  # kinds of dtypes that count steps; results of other kinds are not quantised
+
 
 @dataclass(frozen=True)
 class Steps:
-    """``within`` is the share (of 1) of elements at most one step off, ``largest`` the largest distance in steps."""
+    """``within`` is the share (of 1) of elements at most ``near`` steps off, ``largest`` the largest distance in steps.
+
+    A distance that is not a number is within nothing, and makes ``largest`` not a number.
+    """
 
     within: float
     largest: float
     elements: int
 
 
-def steps(actual: Array, truth: Array, scale: float = 1.0) -> Steps:
+def steps(actual: Array, truth: Array, scale: float = 1.0, near: float = ONE_STEP) -> Steps:
     """Distance of ``actual`` from ``truth`` in steps of ``scale``; both are [N, ...], of one shape and not empty.
 
     ``scale`` is the step in the unit of the arrays: 1 for integers, the quantisation scale for dequantised values.
     """
     off = np.abs(np.asarray(actual, dtype=np.float64) - np.asarray(truth, dtype=np.float64)) / scale
-    slack = 1e-3  # float32 arithmetic around whole steps
-    return Steps(float((off <= 1 + slack).mean()), float(off.max()), int(off.size))
+    return Steps(float((off <= near).mean()), float(off.max()), int(off.size))
 
 
-def compare_layers(truth: Mapping[str, Array], actual: Mapping[str, Array], table: Table = DEFAULTS) -> Comparison:
-    """The verdict on the layers of a quantised model, each of which got the integers of the truth as its input.
+def compare_layers(
+    unrounded: Mapping[str, Array],
+    actual: Mapping[str, Array],
+    exceptions: Mapping[str, str] | None = None,
+    *,
+    dynamic: Collection[str] = (),
+    table: Table = DEFAULTS,
+) -> Comparison:
+    """The verdict on the layers of a quantised model, each of which was fed the integers that the tool itself used.
 
-    ``truth`` and ``actual`` hold the integers [N, ...] after each layer, by the layer's name.
+    ``unrounded`` holds the float64 result [N, ...] of each layer by its name: in steps of its scale, clamped and not
+    rounded, or in its own unit where the layer ends in floating point. ``actual`` holds what the tool made of the same
+    integers. ``exceptions`` names the allowance (a key of ``table.allowances``) of layers whose rounding was measured
+    to be coarser; ``dynamic`` are the layers that round their inputs as they run.
     """
     rows, wrong = [], []
-    for name, expected in truth.items():
+    for name, expected in unrounded.items():
         if name not in actual or actual[name].shape != expected.shape:
             found = list(actual[name].shape) if name in actual else "nothing"
             return Comparison(MISMATCH, f"layer {name}: {found} instead of {list(expected.shape)}", {})
         if not expected.size:
             continue
-        one = steps(actual[name], expected)
-        rows.append({"name": name, "within_one_step": one.within, "largest_steps": one.largest})
-        if one.within < table.quantised_share or one.largest > table.quantised_steps:
-            wrong.append(f"layer {name}: {1 - one.within:.1%} of {one.elements} off by more than a step, up to "
-                         f"{one.largest:.0f}")  # fmt: skip
+        if actual[name].dtype.kind in KINDS:
+            row, objection = _layer(name, expected, actual[name], (exceptions or {}).get(name, ""), table)
+        else:
+            limit = table.quantised_dynamic if name in dynamic else table.quantised_float
+            row, objection = _layer_in_float(name, expected, actual[name], limit)
+        rows.append(row)
+        wrong += [objection] if objection else []
     numbers = {"layers": len(rows), "layers_wrong": len(wrong), "worst_steps": _worst(rows), "per_layer": rows}
-    if not rows:
+    if wrong:
+        return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers)
+    if not dynamic and not any("largest_steps" in row for row in rows):
         return unverified(Unverified.NO_REFERENCE, "no quantised layer to compare", numbers)
-    return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+    return Comparison(AGREE, "", numbers)
+
+
+def _layer(name: str, expected: Array, found: Array, exception: str, table: Table) -> tuple[dict[str, Any], str]:
+    """The row of one layer, and what is wrong with it; empty where nothing is."""
+    near = table.allowances[exception] if exception else table.quantised_near
+    one = steps(found, expected, near=near)
+    row: dict[str, Any] = {"name": name, "within": one.within, "largest_steps": one.largest}
+    row |= {"exception": exception} if exception else {}
+    if one.within >= table.quantised_share and one.largest <= table.quantised_far:
+        return row, ""
+    return row, (
+        f"layer {name}: {1 - one.within:.1%} of {one.elements} more than {near:g} step from the unrounded result, "
+        f"up to {one.largest:.3g}"
+    )
+
+
+def _layer_in_float(name: str, expected: Array, found: Array, limit: float) -> tuple[dict[str, Any], str]:
+    if not np.isfinite(expected).all():
+        return {"name": name, "E": None}, ""
+    scale = scale_of(expected)
+    norm = scale.norm or float(np.linalg.norm(expected)) or 1.0
+    error = float(np.linalg.norm(np.asarray(found, dtype=np.float64) - expected)) / norm
+    return {"name": name, "E": error}, "" if error <= limit else f"layer {name}: E {error:.2e} > {limit:.0e} in float"
 
 
 def compare_stable(
@@ -102,6 +144,60 @@ def _stable(expected: Array, perturbed: Sequence[Array], unit: float) -> Array:
     return stable
 
 
+def killed_in_layer(
+    unrounded: Array,
+    mutant: Array,
+    integers: bool,
+    exception: str = "",
+    *,
+    dynamic: bool = False,
+    table: Table = DEFAULTS,
+) -> dict[str, Any]:
+    """Whether the rule of :func:`compare_layers` would detect a mutant of one layer.
+
+    ``unrounded`` and ``mutant`` are float64 results [N, ...] of the layer, clamped and not rounded; where the layer's
+    result is ``integers``, the mutant is judged after rounding. ``ratio`` is its largest distance over the permitted
+    one.
+    """
+    if mutant.shape != unrounded.shape:
+        return {"killed": True, "ratio": 1e9}
+    if not integers:
+        limit = table.quantised_dynamic if dynamic else table.quantised_float
+        row, objection = _layer_in_float("", unrounded, mutant, limit)
+        return {"killed": bool(objection), "ratio": (row["E"] or 0.0) / limit}
+    row, objection = _layer("", unrounded, np.rint(mutant).astype(np.int64), exception, table)
+    return {"killed": bool(objection), "ratio": row["largest_steps"] / table.quantised_far}
+
+
+def compare_by_approximation(
+    own: Mapping[str, float | None], actual: Mapping[str, float | None], table: Table = DEFAULTS
+) -> Comparison:
+    """The verdict where nothing could be read back: the ratio of signal to noise of every output, in dB.
+
+    ``own`` is that of our own quantisation of the same model, ``actual`` that of the tool; None where a result has no
+    noise. Outputs are matched by position. The output that falls shortest decides.
+    """
+    if not own or len(actual) < len(own):
+        return unverified(
+            Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation", {}
+        )
+    short = [
+        (ours - theirs, name, ours, theirs)
+        for (name, ours), theirs in zip(own.items(), actual.values(), strict=False)
+        if ours is not None and theirs is not None
+    ]
+    if not short:
+        return unverified(
+            Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation", {}
+        )
+    worst, name, ours, theirs = max(short)
+    numbers = {"own_sqnr_db": ours, "short_of_own_db": worst}
+    if worst <= table.approximation_db:
+        return Comparison(AGREE, "", numbers)
+    reason = f"{name}: {theirs:.1f} dB, {worst:.1f} dB under our own quantisation of the same model ({ours:.1f} dB)"
+    return Comparison(MISMATCH, reason, numbers)
+
+
 def killed_in_steps(
     truth: Mapping[str, Array], mutant: Mapping[str, Array], scales: Sequence[float | None], table: Table = DEFAULTS
 ) -> dict[str, Any] | None:
@@ -138,4 +234,5 @@ def sqnr(actual: Array, truth: Array) -> float | None:
 
 
 def _worst(rows: Sequence[Mapping[str, Any]]) -> float:
-    return max((float(row["largest_steps"]) for row in rows), default=0.0)
+    found = [float(row["largest_steps"]) for row in rows if "largest_steps" in row]
+    return float(np.max(found)) if found else 0.0  # not a number, where one of them is

@@ -65,9 +65,16 @@ class Table:
 
     Of the applicable mutants a verdict has to notice the share ``strong``, else it is weak; below float32 it proves
     nothing under the share ``sensitive``. ``stable_detections`` is the least number of stable detections over all
-    inputs. Where more than ``excluded_share`` (share of 1) of the rows is excluded, no
-    top agreement is given. Of a quantised result the share ``quantised_share`` must be within one step of its scale,
-    and no element more than ``quantised_steps`` steps off.
+    inputs. Where more than ``excluded_share`` (share of 1) of the rows is excluded, no top agreement is given.
+    Of a quantised layer the share ``quantised_share`` of the integers must lie within
+    ``quantised_near`` steps of the unrounded float64 result, and none further than ``quantised_far``; ``allowances``
+    has other shares of a step than ``quantised_near`` for kinds of layers that were measured to round more coarsely.
+    A layer of a quantised model that ends in floating point may have an E of ``quantised_float``, or of
+    ``quantised_dynamic`` where its inputs are rounded as it runs. End to end, the share ``quantised_share`` must be
+    within one step, and no element more than ``quantised_steps`` steps off. ``approximation_db`` is how far the ratio
+    of signal to noise (dB) may lie under that of our own quantisation, where nothing else can be judged. Of what a
+    converter wrote, ``converter_weights`` is the largest distance of a weight or a bias in steps, ``converter_ranges``
+    that of the ends of an activation's range.
     """
 
     rows: Mapping[str, Row] = field(
@@ -90,7 +97,15 @@ class Table:
     stable_detections: int = 10
     excluded_share: float = 0.5
     quantised_share: float = 0.99
+    quantised_near: float = 0.51
+    quantised_far: float = 0.75
+    quantised_float: float = 1e-4
+    quantised_dynamic: float = 2e-4
     quantised_steps: float = 3.0
+    approximation_db: float = 6.0
+    converter_weights: float = 0.501
+    converter_ranges: float = 1.0
+    allowances: Mapping[str, float] = field(default_factory=lambda: {"ties": 0.63, "double rounding": 0.53})
 
     def row(self, precision: str, *, loose: bool = False) -> Row:
         """The row of a precision; ``loose`` where an adapter declares fast math or Winograd.

@@ -12,10 +12,10 @@ from bench_plugin.compare.detections import compare_detections
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
 from bench_plugin.compare.precision import effective_by_error, emulated_errors
-from bench_plugin.compare.quantised import compare_layers, compare_stable, killed_in_steps, sqnr
+from bench_plugin.compare.quantised import killed_in_steps, sqnr
 from bench_plugin.compare.strength import Strength, rated, strength, with_faults
-from bench_plugin.compare.table import DEFAULTS, Kind, kind_of, with_overrides
-from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, compare
+from bench_plugin.compare.table import DEFAULTS, Kind, Table, kind_of, with_overrides
+from bench_plugin.compare.verdict import Comparison, compare
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.inputs import stack_names
@@ -48,6 +48,11 @@ class Judge:
 
     def __init__(self, overrides: Mapping[str, float]) -> None:
         self._table = with_overrides(**overrides) if overrides else DEFAULTS
+
+    @property
+    def table(self) -> Table:
+        """The tolerances of this cell, with the marker's in place of the defaults."""
+        return self._table
 
     def framework_reference(self, model: Model, reference: Done) -> ReferenceOutputs | None:
         """The float64 result of the framework itself; None where the framework could not compute in float64."""
@@ -116,29 +121,6 @@ class Judge:
         ratios = [ratio for ratio in (sqnr(y, t) for t, y in usable) if ratio is not None]
         errors = [distance(y, t, scale_of(t)).E for t, y in usable]
         return {"E": max(errors, default=None), "sqnr_db": min(ratios, default=None), "truth": expected.origin}
-
-    def quantised(
-        self, truth: Done, ran: Done, scales: Sequence[float | None], layers: tuple[Mapping[str, Array], Done] | None
-    ) -> Comparison:
-        """The verdict on a quantised graph: layer by layer where the layers could be run, and end to end.
-
-        ``truth`` and ``ran`` hold the outputs [N, ...]; ``scales`` has the step of each, or None. ``layers`` are the
-        integers [N, ...] that every layer should give, by its name, and the stage that ran the layers.
-        """
-        whole = compare_stable(
-            _numbered(truth.arrays), _perturbed(truth), _numbered(ran.arrays), scales, table=self._table
-        )
-        if layers is None:
-            return replace(whole, numbers={**whole.numbers, "truth": "quantised graph in float64"})
-        expected, done = layers
-        actual = dict(zip(expected, _numbered(done.arrays).values(), strict=False))
-        apart = compare_layers(expected, actual, table=self._table)
-        numbers = {**whole.numbers, **apart.numbers, "truth": "quantised graph in float64, layer by layer"}
-        if apart.status == AGREE and whole.status == MISMATCH:
-            if apart.numbers["worst_steps"] == 0:  # every layer is exact, so the fault lies between the layers
-                return replace(whole, numbers=numbers)
-            return replace(apart, numbers=numbers, notes=(f"single steps add up: {whole.reason}",))
-        return replace(apart, numbers=numbers)
 
     def compare(
         self, model: Model, expected: ReferenceOutputs, done: Done, *, precision: str = "fp32", loose: bool = False

@@ -13,6 +13,9 @@ from bench_plugin.agent.contract.replies import REPLIES, check_reply
 
 PORT = {"name": "x", "dtype": "float32", "shape": ["batch", 8]}
 SHAPES = {"inputs": [PORT], "outputs": [PORT]}
+WEIGHT = {"name": "w", "kind": "weight", "layer": "CONV_2D"}
+REBUILT = {"nodes": [], "given": [], "results": [], "constants": [WEIGHT], "unread": []}
+MATCHED = {"name": "w", "tensor": "conv.weight", "found": True, "folded": False, "steps": 0.5}
 OPENED = {"nodes": [{}], "exposed": ["a"], "fixed": [], "inputs": [PORT], "outputs": ["y"], "types": {"a": "float32"}}
 # operation -> the smallest reply that keeps its promise: metadata, arrays, files
 WHOLE: dict[str, tuple[Mapping[str, Any], Sequence[str], Sequence[str]]] = {
@@ -29,7 +32,11 @@ WHOLE: dict[str, tuple[Mapping[str, Any], Sequence[str], Sequence[str]]] = {
     "mutate": ({"samples": 4}, [], []),
     "emulate": ({"samples": 4}, [], []),
     "prepare": ({"output_scales": [0.5, None]}, [], ["model.onnx"]),
-    "layers": ({"layers": ["a"], **SHAPES}, [], ["exposed.onnx", "layers.onnx"]),
+    "layers": ({"layers": ["a"], **SHAPES}, [], ["exposed.onnx", "layers.onnx", "unrounded.onnx"]),
+    "rebuild": (REBUILT, ["const:w", "step:w"], []),
+    "assemble": ({}, [], ["unrounded.onnx"]),
+    "match": ({"matches": [MATCHED]}, ["file:w"], ["rebuilt.onnx"]),
+    "mutate_layers": ({"samples": 4}, [], []),
     "open": (OPENED, [], ["bound.onnx", "exposed.onnx"]),
     "extract": (SHAPES, [], ["part.onnx"]),
     "shrink": (SHAPES, [], ["part.onnx"]),

@@ -67,7 +67,7 @@ def test_every_precision_is_judged_by_its_own_rule(compiled: Project) -> None:
     assert rows["-w16-own"]["status"] == "mismatch"  # its weights were not rounded at all
     assert rows["-w8a8-qdq"]["status"] == "supported" and rows["-w8a8-qdq"]["numbers"]["layers"] >= 3
     assert rows["-w8a8-qdq"]["artefacts"]["graph"]["calibration"]["samples"] == 64
-    assert rows["-w8a8-own"]["status"] == "unverified" and "by itself" in rows["-w8a8-own"]["reason"]
+    assert rows["-w8a8-own"]["status"] == "supported" and "by approximation" in rows["-w8a8-own"]["flags"]
 
 
 WRONG = {
@@ -180,7 +180,7 @@ def test_quantised_layers_are_judged_one_by_one(compiled: Project) -> None:
     rows = run(compiled, "--precisions=w8a8", fault="run-steps").rows
     [row] = [row for row in rows if row["kind"] == "cell" and row["cell"].get("graph") == "qdq"]
     assert row["status"] == "mismatch" and row["reason"].startswith("layer ")
-    assert row["numbers"]["worst_steps"] == 7
+    assert 6.5 <= row["numbers"]["worst_steps"] <= 7.5
 
 
 def test_what_only_simulates_integers_says_so(compiled: Project) -> None:

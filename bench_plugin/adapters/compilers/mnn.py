@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from bench_plugin.adapters.readback import mnn_weights
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
-from bench_plugin.agent.contract import ORIGINAL, Call, CompileCall, CompilerCall, RunCall
+from bench_plugin.agent.contract import ORIGINAL, Call, CompileCall, CompilerCall, RebuildCall, RunCall
 from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
@@ -21,7 +22,8 @@ ADAPTER = {
     "toolchain": "mnn",
     "title": "MNN",
     "distribution": "mnn",
-    "operations": ["compile", "run"],
+    "operations": ["compile", "run", "rebuild"],
+    "uses": ["mnn_weights"],
     "operators": True,
     "takes": ["onnx"],
     "precisions": {"fp32": ["original"], "w16": ["w16", "original"], "w8": ["original"]},
@@ -130,6 +132,12 @@ class Adapter:
             text = f"{fewest} of {wanted} outputs came: {_complaint(said)}"
             raise Unsupported(text) if NOT_SUPPORT.search("\n".join(said)) else RuntimeError(text)
         return samples.reply(call, results, {"placement": {"backend": "cpu"}})
+
+    def rebuild(self, call: RebuildCall) -> Reply:
+        """The quantised weights of ``model.mnn``; everything else in it is float32."""
+        call.stage("build")
+        with open(call.files["model.mnn"], "rb") as file:
+            return mnn_weights.rebuilt(file.read()).reply()
 
     def _opened(self, call: CompilerCall, path: str) -> Any:
         options = _options(call)

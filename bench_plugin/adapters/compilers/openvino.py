@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bench_plugin.adapters.readback import openvino_layers
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
-from bench_plugin.agent.contract import ORIGINAL, CompileCall, CompilerCall, RunCall
+from bench_plugin.agent.contract import ORIGINAL, CompileCall, CompilerCall, RebuildCall, RunCall
 from bench_plugin.agent.toolkit import contractions, samples, versions
 
 ADAPTER = {
@@ -21,7 +22,8 @@ ADAPTER = {
     "title": "OpenVINO",
     "distribution": "openvino",
     "distributions": ["nncf"],
-    "operations": ["compile", "run"],
+    "operations": ["compile", "run", "rebuild"],
+    "uses": ["openvino_layers"],
     "operators": True,
     "takes": ["onnx"],
     "precisions": {"fp32": ["original"], "bf16": ["original"], "w8a8": ["qdq", "original"]},
@@ -128,6 +130,17 @@ class Adapter:
         meta = {**_findings(compiled, call.precision, self._types), "shims": shims}
         return samples.answered(call, run, [given[name] for name in taken], meta)
 
+    def rebuild(self, call: RebuildCall) -> Reply:
+        """The layers of ``model.xml`` between its FakeQuantize nodes, and the same model with those as outputs."""
+        openvino = importlib.import_module("openvino")
+        call.stage("build")
+        model = openvino.Core().read_model(call.files["model.xml"], call.files["model.bin"])
+        _bind(model, call)
+        layers = openvino_layers.rebuilt(model)
+        path = call.path("model.xml")
+        openvino.save_model(model, path, compress_to_fp16=False)
+        return layers.reply({"model.xml": path, "model.bin": call.path("model.bin")})
+
     def _opened(self, call: RunCall) -> Any:
         xml, weights = call.files["model.xml"], call.files["model.bin"]
         key = (xml, os.stat(xml).st_mtime_ns, weights, sorted(_settings(call).items()))
@@ -142,6 +155,24 @@ class Adapter:
             self._types = _types(model)
             self._key = key
         return self._compiled
+
+
+def _bind(model: Any, call: RebuildCall) -> None:
+    """Give every dimension of the inputs its size: those of one sample."""
+    sizes = {port.name: port.shape for port in call.input_ports}
+    bound = {}
+    for port in model.inputs:
+        if port.get_partial_shape().is_static:
+            continue
+        name = next((name for name in port.get_names() if name in sizes), "")
+        dims = [dim.get_length() if dim.is_static else None for dim in port.get_partial_shape()]
+        declared = list(sizes.get(name) or [1] * len(dims))
+        if call.batched:
+            declared[0] = 1
+        named = [call.binding.get(size, 1) if isinstance(size, str) else size for size in declared]
+        bound[port] = [size if have is None else have for have, size in zip(dims, named)]
+    if bound:
+        model.reshape(bound)
 
 
 def _quantises(call: CompileCall) -> bool:

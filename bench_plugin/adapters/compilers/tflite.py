@@ -11,8 +11,9 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx_simplifier, tensorflow
+from bench_plugin.adapters.readback import tflite_layers
 from bench_plugin.agent.adapter import Reply, Unsupported
-from bench_plugin.agent.contract import CompileCall, RunCall
+from bench_plugin.agent.contract import CompileCall, RebuildCall, RunCall
 from bench_plugin.agent.toolkit import contractions, samples, versions
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ ADAPTER = {
     "title": "TFLite (LiteRT)",
     "distribution": "ai-edge-litert",
     "distributions": ["tensorflow-cpu", "keras", "onnx2tf", "tf-keras"],
-    "operations": ["compile", "run"],
+    "operations": ["compile", "run", "rebuild"],
     "operators": True,
     "takes": ["onnx", "tensorflow"],
     "precisions": {"fp32": ["original"], "w16": ["original"], "w8": ["original"], "w8a8": ["original"]},
@@ -35,7 +36,7 @@ ADAPTER = {
     "portable": True,
     "rounds": "w16-all",  # what float16 weights mean here: biases are rounded too
     "backends": ["xnnpack", "builtin"],
-    "uses": ["onnx2tf_conversion", "onnx_simplifier", "tensorflow"],
+    "uses": ["onnx2tf_conversion", "onnx_simplifier", "tensorflow", "tflite_layers"],
     # As its importer (tensorflow.py): onnx2tf reads no `broadcast`, which opset 7 replaced. It states no newest.
     "opsets": [7, 0],
     "errors": [
@@ -167,6 +168,16 @@ class Adapter:
         inputs = [given[name] for name in order.values()]
         meta: dict[str, object] = {"placement": _placement(interpreter, plain)}
         return samples.answered(call, run, inputs, meta)
+
+    def rebuild(self, call: RebuildCall) -> Reply:
+        """The layers of ``model.tflite``, and the same file with every tensor of them as an output."""
+        call.stage("build")
+        with open(call.files[ARTEFACT], "rb") as file:
+            layers, exposed = tflite_layers.rebuilt(file.read(), plain=call.backend == "builtin")
+        path = call.path(ARTEFACT)
+        with open(path, "wb") as file:
+            file.write(exposed)
+        return layers.reply({ARTEFACT: path})
 
     def _settle(self) -> None:
         """Exempt imported modules from garbage collection, which the converter runs for each model."""

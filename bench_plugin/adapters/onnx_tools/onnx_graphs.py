@@ -56,12 +56,13 @@ class Adapter:
     def layers(self, call: LayersCall) -> Reply:
         """A QDQ graph layer by layer: ``exposed.onnx`` gives all integers, ``layers.onnx`` takes them too.
 
+        ``unrounded.onnx`` is ``layers.onnx`` whose results are clamped and not rounded.
         ``layers`` names the activations in the order of the outputs.
         """
         call.stage("build")
         onnx = importlib.import_module("onnx")
         given = call.files["model.onnx"]
-        exposed, separate = call.path("exposed.onnx"), call.path("layers.onnx")
+        exposed, separate, exact = (call.path(name) for name in ("exposed.onnx", "layers.onnx", "unrounded.onnx"))
         model, names = _exposed(onnx, _bound(_loaded(onnx, given), call.binding))
         onnx.save(model, exposed)
         apart = _separated(onnx, _bound(_loaded(onnx, given), call.binding))
@@ -70,7 +71,8 @@ class Adapter:
             "layers": names, "inputs": [_described(onnx, value) for value in apart.graph.input],
             "outputs": [_described(onnx, value) for value in apart.graph.output],
         }  # fmt: skip
-        return Reply(meta, files={"exposed.onnx": exposed, "layers.onnx": separate})
+        onnx.save(_unrounded(onnx, apart), exact)
+        return Reply(meta, files={"exposed.onnx": exposed, "layers.onnx": separate, "unrounded.onnx": exact})
 
 
 def _calibration(call: PrepareCall) -> dict[str, object]:
@@ -233,6 +235,51 @@ def _separated(onnx: Any, model: Any) -> Any:
     del exposed.graph.input[:]
     exposed.graph.input.extend(kept)
     return _alive(exposed)
+
+
+def _unrounded(onnx: Any, model: Any) -> Any:
+    """Separated layers whose results are floating point: in steps, clamped to the integers' range, not rounded."""
+    helper, numpy_helper = onnx.helper, onnx.numpy_helper
+    known = {tensor.name: tensor for tensor in model.graph.initializer}
+    results = {value.name: value for value in model.graph.output}
+    nodes = []
+    for node in model.graph.node:
+        if node.op_type != "QuantizeLinear" or node.output[0] not in results:
+            nodes.append(node)
+            continue
+        name, scale = node.output[0], node.input[1]
+        declared = results[name].type.tensor_type
+        zeros = numpy_helper.to_array(known[node.input[2]]) if len(node.input) > 2 and node.input[2] else None
+        kind = helper.tensor_dtype_to_np_dtype(declared.elem_type)
+        limits = importlib.import_module("numpy").iinfo(kind)
+        shape = _along(node, len(declared.shape.dim), known.get(scale))
+        floats = {
+            f"{name}_zero": 0 * limits.max if zeros is None else zeros.reshape(shape if zeros.size > 1 else ()),
+            f"{name}_low": limits.min, f"{name}_high": limits.max,
+        }  # fmt: skip
+        if scale in known:
+            scales = numpy_helper.to_array(known[scale])
+            floats[f"{name}_scale"] = scales.reshape(shape if scales.size > 1 else ())
+            scale = f"{name}_scale"
+        array = importlib.import_module("numpy").asarray
+        model.graph.initializer.extend(numpy_helper.from_array(array(v, "float32"), n) for n, v in floats.items())
+        nodes += [
+            helper.make_node("Div", [node.input[0], scale], [f"{name}_real"]),
+            helper.make_node("Add", [f"{name}_real", f"{name}_zero"], [f"{name}_steps"]),
+            helper.make_node("Max", [f"{name}_steps", f"{name}_low"], [f"{name}_above"]),
+            helper.make_node("Min", [f"{name}_above", f"{name}_high"], [name]),
+        ]
+        declared.elem_type = onnx.TensorProto.FLOAT
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    del model.graph.value_info[:]
+    return model
+
+
+def _along(node: Any, rank: int, scale: Any) -> list[int]:
+    """The shape with which parameters along the node's axis are broadcast over a tensor of this rank."""
+    axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 1)
+    return [-1 if scale is not None and place == axis % max(rank, 1) else 1 for place in range(rank)]
 
 
 def _alive(model: Any) -> Any:

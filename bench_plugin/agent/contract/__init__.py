@@ -22,7 +22,14 @@ from bench_plugin.agent.contract.call import (
 from bench_plugin.agent.contract.records import Malformed, Record
 
 if TYPE_CHECKING:
-    from bench_plugin.agent.contract.compilers import ORIGINAL, QDQ, CompileCall, CompilerCall, RunCall
+    from bench_plugin.agent.contract.compilers import (
+        ORIGINAL,
+        QDQ,
+        CompileCall,
+        CompilerCall,
+        RebuildCall,
+        RunCall,
+    )
     from bench_plugin.agent.contract.frameworks import (
         WEIGHTS,
         ExportCall,
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
         TrainCall,
     )
     from bench_plugin.agent.contract.onnx_tools import (
+        AssembleCall,
         BuildGraphCall,
         CheckCall,
         CollectCall,
@@ -43,7 +51,9 @@ if TYPE_CHECKING:
         EvaluateCasesCall,
         ExtractCall,
         LayersCall,
+        MatchCall,
         MutateCall,
+        MutateLayersCall,
         OpenCall,
         PrepareCall,
         ShrinkCall,
@@ -66,7 +76,7 @@ if TYPE_CHECKING:
 # Modules of this package, and the names that are imported from them on first use, because an agent needs only a few
 # records and starts faster without the others.
 _LATER = {
-    "compilers": ("ORIGINAL", "QDQ", "CompileCall", "CompilerCall", "RunCall"),
+    "compilers": ("ORIGINAL", "QDQ", "CompileCall", "CompilerCall", "RebuildCall", "RunCall"),
     "frameworks": (
         "WEIGHTS",
         "ExportCall",
@@ -78,6 +88,7 @@ _LATER = {
         "TrainCall",
     ),
     "onnx_tools": (
+        "AssembleCall",
         "BuildGraphCall",
         "CheckCall",
         "CollectCall",
@@ -87,7 +98,9 @@ _LATER = {
         "EvaluateCasesCall",
         "ExtractCall",
         "LayersCall",
+        "MatchCall",
         "MutateCall",
+        "MutateLayersCall",
         "OpenCall",
         "PrepareCall",
         "ShrinkCall",
@@ -114,7 +127,8 @@ OPERATIONS: Dict[str, str] = {  # the record of each operation
     "train": "TrainCall", "check": "CheckCall", "evaluate": "EvaluateCall", "mutate": "MutateCall",
     "emulate": "EmulateCall", "prepare": "PrepareCall", "layers": "LayersCall", "open": "OpenCall",
     "extract": "ExtractCall", "shrink": "ShrinkCall", "collect": "CollectCall", "convert": "ConvertCall",
-    "build": "BuildGraphCall",
+    "build": "BuildGraphCall", "rebuild": "RebuildCall", "assemble": "AssembleCall",
+    "mutate_layers": "MutateLayersCall", "match": "MatchCall",
 }  # fmt: skip
 
 
@@ -133,11 +147,58 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "CALIBRATION", "FIXED", "INPUTS", "OPERATIONS", "ORIGINAL", "QDQ", "SECOND_BINDING", "WEIGHTS", "BuildGraphCall",
-    "Call", "CheckCall", "CollectCall", "CompileCall", "CompilerCall", "ConvertCall", "Description", "EmulateCall",
-    "ErrorPattern", "EvaluateCall", "EvaluateCasesCall", "ExportCall", "ExtractCall", "FetchCall", "GeneratedGraph",
-    "GeneratedNode", "GeneratedSource", "ImportCall", "LayersCall", "Malformed", "ModelCall", "ModelDescription",
-    "MutateCall", "OpenCall", "Place", "Port", "PrepareCall", "Record", "ReferenceCall", "RunCall", "RunImportedCall",
-    "Runner", "Segment", "ShrinkCall", "Target", "TrainCall", "Training", "VersionCommand", "named_arrays",
-    "processors", "record_of",
+    "CALIBRATION",
+    "FIXED",
+    "INPUTS",
+    "OPERATIONS",
+    "ORIGINAL",
+    "QDQ",
+    "SECOND_BINDING",
+    "WEIGHTS",
+    "AssembleCall",
+    "BuildGraphCall",
+    "Call",
+    "CheckCall",
+    "CollectCall",
+    "CompileCall",
+    "CompilerCall",
+    "ConvertCall",
+    "Description",
+    "EmulateCall",
+    "ErrorPattern",
+    "EvaluateCall",
+    "EvaluateCasesCall",
+    "ExportCall",
+    "ExtractCall",
+    "FetchCall",
+    "GeneratedGraph",
+    "GeneratedNode",
+    "GeneratedSource",
+    "ImportCall",
+    "LayersCall",
+    "Malformed",
+    "MatchCall",
+    "ModelCall",
+    "ModelDescription",
+    "MutateCall",
+    "MutateLayersCall",
+    "OpenCall",
+    "Place",
+    "Port",
+    "PrepareCall",
+    "RebuildCall",
+    "Record",
+    "ReferenceCall",
+    "RunCall",
+    "RunImportedCall",
+    "Runner",
+    "Segment",
+    "ShrinkCall",
+    "Target",
+    "TrainCall",
+    "Training",
+    "VersionCommand",
+    "named_arrays",
+    "processors",
+    "record_of",
 ]  # fmt: skip

@@ -121,3 +121,15 @@ class RunCall(CompilerCall):
 
             found.update(packs.read(self.values, self.place.arrays))
         return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RebuildCall(CompilerCall):
+    """Read back what the tool quantised, from the artefact alone, as layers that can be evaluated in float64.
+
+    The reply describes the layers (:class:`RebuildReply`). Its files are the same artefact with every tensor that the
+    reply names as a further output, under the same names: ``run`` gives ``out0``, ``out1`` ... for it too. Raises
+    Unsupported where nothing can be read back.
+    """
+
+    operation = "rebuild"

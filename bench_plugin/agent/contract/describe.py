@@ -17,6 +17,7 @@ from bench_plugin.agent.contract import (
     ImportCall,
     ModelDescription,
     Port,
+    RebuildCall,
     ReferenceCall,
     RunCall,
     RunImportedCall,
@@ -37,7 +38,7 @@ FIELD = re.compile(r"^(\w+): ")
 KINDS: Dict[type, List[Type[Call]]] = {
     Tool: [],
     Framework: [ReferenceCall, ExportCall, ImportCall, RunImportedCall],
-    Compiler: [CompileCall, RunCall],
+    Compiler: [CompileCall, RunCall, RebuildCall],
     Dataset: [FetchCall],
     Trainer: [TrainCall],
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Tuple
 
 from bench_plugin.agent.contract.call import CALIBRATION, FIXED, Call
 from bench_plugin.agent.contract.parts import GeneratedGraph, Segment
@@ -112,6 +112,60 @@ class LayersCall(Call):
     operation = "layers"
 
     binding: Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AssembleCall(Call):
+    """Write rebuilt layers, whose constants are the fixed arrays, as one file ``unrounded.onnx`` in float64.
+
+    nodes: the nodes of the reply to ``rebuild``.
+    given: the names of the tensors that layers take: the inputs of the file.
+    results: the names of those that they make: its outputs.
+    """
+
+    operation = "assemble"
+
+    nodes: Tuple[Mapping[str, Any], ...]
+    given: Tuple[str, ...]
+    results: Tuple[str, ...]
+
+    @property
+    def fixed(self) -> Arrays:
+        """The constants [...] by name."""
+        return self._given(FIXED)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MatchCall(Call):
+    """Find the constants that were read back, the fixed arrays ``const:<name>`` with their steps ``step:<name>``, among
+    those of ``model.onnx``; ``rebuilt.onnx`` is the same file with the real values of what was found.
+
+    names: the names of the constants.
+    weights: for a bias, by its name, the name of the weight that it belongs to.
+    """
+
+    operation = "match"
+
+    names: Tuple[str, ...]
+    weights: Mapping[str, str]
+
+    @property
+    def fixed(self) -> Arrays:
+        """Values and steps [...] by name."""
+        return self._given(FIXED)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MutateLayersCall(Call):
+    """Results ``<mutant>:out0`` ... [n, ...] of mutants of the layers in ``unrounded.onnx``: of each the result that
+    changes, for the first n samples.
+
+    samples: the number n of samples to run.
+    """
+
+    operation = "mutate_layers"
+
+    samples: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)

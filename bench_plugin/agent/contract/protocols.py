@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Dict, Protocol
 
 from bench_plugin.agent.adapter import Reply
-from bench_plugin.agent.contract.compilers import CompileCall, RunCall
+from bench_plugin.agent.contract.compilers import CompileCall, RebuildCall, RunCall
 from bench_plugin.agent.contract.frameworks import (
     ExportCall,
     FetchCall,
@@ -50,6 +50,9 @@ class Compiler(Tool, Protocol):
 
     def run(self, call: RunCall) -> Reply:
         """Run the artefact, in another process than compiled it unless ADAPTER has ``"artefact": False``."""
+
+    def rebuild(self, call: RebuildCall) -> Reply:
+        """Read back what the tool quantised; only where ADAPTER lists the operation."""
 
 
 class Dataset(Tool, Protocol):

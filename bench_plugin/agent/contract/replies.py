@@ -186,7 +186,7 @@ class LayersReply(AnyReply):
     outputs: its outputs.
     """
 
-    FILES = ("exposed.onnx", "layers.onnx")
+    FILES = ("exposed.onnx", "layers.onnx", "unrounded.onnx")
 
     layers: Tuple[str, ...]
     inputs: Tuple[DeclaredPort, ...]
@@ -265,9 +265,148 @@ class BuildReply(AnyReply):
             TruthsReply().check(arrays, files, where)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class RebuiltNode(Record):
+    """A node of a rebuilt layer, an operator of ONNX's opset 17 in float64.
+
+    operator: its name in ONNX.
+    inputs: the names of its inputs; empty for one that is left out.
+    outputs: the names of its outputs.
+    attributes: its attributes.
+    """
+
+    operator: str
+    inputs: Tuple[str, ...]
+    outputs: Tuple[str, ...]
+    attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RebuiltTensor(Record):
+    """A tensor of the artefact that a layer takes, or that is its result.
+
+    name: its name among the nodes. Of a result, the value before rounding: in steps, clamped; in its own unit where
+        the artefact has it in floating point.
+    output: the number of the output of the exposed artefact that has it.
+    real: the name of its real value: of one that is given, what the layers take; of a result, what is rounded.
+    layer: the operators that make it, in the tool's words; empty for one that is only taken.
+    dynamic: whether its layer rounds its inputs as it runs.
+    exception: the allowance for a rounding that was measured to be coarser; empty for none.
+    scale: the step of a result in integers; None where it is floating point.
+    zero: its zero point.
+    low: the smallest real value that its integers stand for; None where it is floating point.
+    high: the largest.
+    calibrated: whether its range should be that of the values that the calibration inputs give.
+    """
+
+    name: str
+    output: int
+    real: str = ""
+    layer: str = ""
+    dynamic: bool = False
+    exception: str = ""
+    scale: Optional[float] = None
+    zero: int = 0
+    low: Optional[float] = None
+    high: Optional[float] = None
+    calibrated: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RebuiltConstant(Record):
+    """A quantised constant, whose real values are the array ``const:<name>``.
+
+    name: its name among the nodes.
+    kind: ``weight`` or ``bias``.
+    layer: the operator that takes it, in the tool's words.
+    """
+
+    name: str
+    kind: str
+    layer: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RebuildReply(AnyReply):
+    """The layers of an artefact that the tool quantised.
+
+    Constants are arrays ``const:<name>``, of float64 or of integers; the steps of quantised ones are arrays
+    ``step:<name>`` that broadcast over them.
+
+    nodes: the nodes of all layers, in the order of their use.
+    given: the tensors that layers take.
+    results: the tensors that layers make.
+    constants: the quantised constants, a bias behind the weight that it belongs to.
+    unread: the operators that could not be read back, with the reason.
+    """
+
+    nodes: Tuple[RebuiltNode, ...]
+    given: Tuple[RebuiltTensor, ...]
+    results: Tuple[RebuiltTensor, ...]
+    constants: Tuple[RebuiltConstant, ...]
+    unread: Tuple[str, ...]
+
+    def check(self, arrays: Collection[str], files: Collection[str], where: str) -> None:
+        """Check that quantised constants have values and steps. Raises Malformed."""
+        super().check(arrays, files, where)
+        for row in self.constants:
+            for kind in ("const:", "step:"):
+                if kind + row.name not in arrays:
+                    raise Malformed(
+                        "%s: array %r is missing; the reply has %s" % (where, kind + row.name, _named(arrays))
+                    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AssembleReply(AnyReply):
+    """Rebuilt layers as one file."""
+
+    FILES = ("unrounded.onnx",)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MatchedConstant(Record):
+    """A constant that was read back, beside that of the file that is most like it.
+
+    name: its name among those that were read back.
+    tensor: the name in the file; empty where none is like it.
+    found: whether the file has values to compare with; a bias that both lack has none.
+    folded: whether the file's BatchNormalization was multiplied into it.
+    steps: the largest distance from the file's values, in steps; what float32 cannot hold is not counted.
+    """
+
+    name: str
+    tensor: str
+    found: bool
+    folded: bool
+    steps: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MatchReply(AnyReply):
+    """The constants that were read back, matched with those of the file.
+
+    matches: one row for each. The values of the file, laid out alike, are arrays ``file:<name>``.
+    """
+
+    FILES = ("rebuilt.onnx",)
+
+    matches: Tuple[MatchedConstant, ...]
+
+    def check(self, arrays: Collection[str], files: Collection[str], where: str) -> None:
+        """Check that every constant that was found has the file's values. Raises Malformed."""
+        super().check(arrays, files, where)
+        for row in self.matches:
+            if row.found and "file:" + row.name not in arrays:
+                raise Malformed(
+                    "%s: array %r is missing; the reply has %s" % (where, "file:" + row.name, _named(arrays))
+                )
+
+
 REPLIES: Dict[str, Type[AnyReply]] = {  # by operation
     "reference": ReferenceReply, "export": ExportReply, "import_model": AnyReply, "run_imported": OutputsReply,
-    "compile": CompileReply, "run": OutputsReply, "fetch": FetchReply, "train": TrainReply, "check": CheckReply,
+    "compile": CompileReply, "run": OutputsReply, "rebuild": RebuildReply, "assemble": AssembleReply,
+    "mutate_layers": SampledReply, "match": MatchReply, "fetch": FetchReply, "train": TrainReply, "check": CheckReply,
     "evaluate": OutputsReply, "mutate": SampledReply, "emulate": SampledReply, "prepare": PrepareReply,
     "layers": LayersReply, "open": OpenReply, "extract": PartReply, "shrink": PartReply, "collect": CasesReply,
     "convert": CasesReply, "build": BuildReply,

@@ -101,6 +101,11 @@ class CompiledModels:
         files = {"model.onnx": done.given["model.onnx"]}
         return replace(subject, origin=done.key, files=files, meta={"output_scales": said["output_scales"]})
 
+    def calibration(self, run: CellRun, subject: Subject) -> InputSet:
+        """The calibration set of the subject, the same that every tool gets."""
+        model = run.model
+        return self._calibration(model, subject, run.uncredited(run.tasks.dataset(model)) if model.dataset else None)
+
     def limits(self, run: CellRun) -> Limits:
         """The limits of one stage of the cell's compiler, in seconds and bytes."""
         return run.tasks.limits(run.model, self.compile_tasks.adapter(run.cell).name)

@@ -9,7 +9,7 @@ fp32                          the file's own function in float64             –
 fp16, bf16                    the same, with the noise of that precision     E and SQNR against the framework
 w16 (by us or by the tool)    the file with its weights rounded to float16   the same (the tool's own: rounding.py)
 a pre-quantised QDQ model     that graph in float64, in steps of its scales  the same
-quantised by the tool         nothing: unverified                            the same
+quantised by the tool         what is read back from its artefact            the same
 ============================  =============================================  ====================================
 """
 
@@ -20,12 +20,12 @@ from dataclasses import replace
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.compiled.twice import asked, nondeterministic
-from bench_plugin.checks.equivalence.layers import layer_results
+from bench_plugin.checks.equivalence import quantised
 from bench_plugin.checks.equivalence.rounding import fitting, roundings
 from bench_plugin.checks.protocol import Checker, Parts, Request
-from bench_plugin.checks.sensitivity import insensitive
+from bench_plugin.checks.sensitivity import insensitive, noted
 from bench_plugin.compare.precision import WRONG
-from bench_plugin.compare.strength import Strength
+from bench_plugin.compare.strength import Strength, rated
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Status, Unverified
@@ -36,9 +36,6 @@ from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks
 from bench_plugin.pipeline.tasks.subjects import Subject
-
-PERTURBED_RUNS = 2  # perturbed runs of a quantised graph, which find the inputs whose rounding is stable
-LAYERED = "qdq"  # the pre-quantised models that can be split at their quantisations
 
 
 class Equivalence:
@@ -121,10 +118,7 @@ class Equivalence:
             return self._computed(run, found, ran, plain)
         if precision.rounds_weights:
             return self._rounded(run, found, ran, reference)
-        if not run.cell.graph:
-            reason = "the tool quantises by itself: nothing says what it should have computed"
-            return unverified(Unverified.NO_REFERENCE, reason)
-        return self._quantised(run, found, ran)
+        return quantised.conformance(run, self._models, found, ran, plain)
 
     def _computed(self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs) -> Comparison:
         """For one floating-point type throughout: compare with the file in float64, with the noise of that type."""
@@ -170,17 +164,6 @@ class Equivalence:
         expected = replace(expected, origin="file with float16 weights in float64")
         return run.judge.compare(run.model, expected, ran, loose=self._models.compile_tasks.fast_math(run.cell))
 
-    def _quantised(self, run: CellRun, found: Compiled, ran: Done) -> Comparison:
-        """For a pre-quantised model: compare with its own graph in float64, in steps of its scales."""
-        graph = found.subject
-        path = graph.files["model.onnx"]
-        reference = run.evaluate(path, graph.origin, found.inputs, perturbed=PERTURBED_RUNS)
-        if reference.failure:
-            text = f"the quantised graph has no float64 reference: {reference.failure.message}"
-            return unverified(Unverified.NO_REFERENCE, text)
-        layers = layer_results(run, self._models, graph) if run.cell.graph == LAYERED else None
-        return run.judge.quantised(reference, ran, list(graph.meta["output_scales"]), layers)
-
     def _infer_precision(self, run: CellRun, found: Compiled, ran: Done, exact: ReferenceOutputs) -> None:
         """Record the precision inferred from the error, where the tool could have replaced the requested one.
 
@@ -206,6 +189,13 @@ class Equivalence:
     ) -> Outcome | None:
         """The outcome of a run that agrees, but whose comparison would not notice the mutants; else None."""
         reduced = PRECISIONS[run.cell.precision].reduced or PRECISIONS[_computed_precision(run, found)].reduced
+
+        layers = run.log.numbers.get("mutants")
+        if PRECISIONS[run.cell.precision].quantised and layers:  # of the layers, by their own rule
+            return noted(run, rated(layers, exact=False, table=run.judge.table))
+        if quantised.BY_APPROXIMATION in run.log.flags:
+            quantised.note_strength(run, found, plain)
+            return None
 
         def measured(mutants: Done) -> Strength:
             if comparison.rule is not None:

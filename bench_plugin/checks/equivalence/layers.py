@@ -1,16 +1,38 @@
-"""The layers of a pre-quantised QDQ model, compiled by the same tool and run on the integers of the reference."""
+"""The layers of quantised models: the same integers go through the tool's layers and, in float64, through ours."""
 
 from __future__ import annotations
 
-from bench_plugin.checks.compiled.compiling import CompiledModels
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.domain.outcome import Failure
 from bench_plugin.pipeline.cell_run import CellRun
+from bench_plugin.pipeline.judge_quantised import LayerResults, mutants_of_layers, numbered
 from bench_plugin.pipeline.stages import Done
-from bench_plugin.pipeline.tasks import graph_tasks
-from bench_plugin.pipeline.tasks.subjects import Arrays, Subject
+from bench_plugin.pipeline.tasks import graph_tasks, layer_tasks
+from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 
 
-def layer_results(run: CellRun, models: CompiledModels, graph: Subject) -> tuple[Arrays, Done] | None:
-    """The integers that every layer should give, [N, ...] by name, and the stage that ran the layers.
+@dataclass(frozen=True)
+class Layers:
+    """The layers of a model with their results.
+
+    ``made`` is the stage whose file ``unrounded.onnx`` has them in float64, ``inputs`` what they were given.
+    They are not ``faithful`` where the artefact with its tensors as outputs gives another result than without.
+    """
+
+    results: LayerResults
+    made: Done
+    inputs: InputSet
+    faithful: bool = True
+
+
+def of_graph(run: CellRun, models: CompiledModels, graph: Subject) -> Layers | None:
+    """The layers of a pre-quantised model, compiled by the same tool and run on the integers of the reference.
 
     None where the graph cannot be split or its layers cannot be run; a flag of the cell says why.
     """
@@ -26,10 +48,92 @@ def layer_results(run: CellRun, models: CompiledModels, graph: Subject) -> tuple
         return None
     integers = {name: reference.arrays[f"out{index}"] for index, name in enumerate(names)}
     subject = graph_tasks.layer_by_layer(graph, apart, reference, integers)
+    exact = run.obtain("evaluate", layer_tasks.unrounded(run.tasks, run.model, apart, subject.inputs))
+    if exact.failure:
+        run.log.flag(f"layers have no float64 reference: {exact.failure.message}")
+        return None
     done = run.obtain("layers", models.compile_tasks.compile(run.cell, subject, models.limits(run)))
     if not done.failure:
         done = run.obtain("layers", models.compile_tasks.run(run.cell, subject, done, models.limits(run)))
     if done.failure:
         run.log.flag(f"layers could not be run one by one: {done.failure.message}")
         return None
-    return integers, done
+    unrounded = dict(zip(names, numbered(exact.arrays).values(), strict=True))
+    actual = dict(zip(names, numbered(done.arrays).values(), strict=False))
+    return Layers(LayerResults(unrounded, actual), apart, subject.inputs)
+
+
+def read_back(run: CellRun, models: CompiledModels, found: Compiled) -> Done | str:
+    """The stage that read back what the tool quantised by itself; a text says why nothing could be read."""
+    if not models.compile_tasks.rebuilds(run.cell):
+        return f"the adapter of {run.cell.compiler} cannot read its artefacts"
+    limits = models.limits(run)
+    rebuilt = run.obtain("rebuild", models.compile_tasks.rebuild(run.cell, found.subject, found.compiled, limits))
+    return _why(rebuilt.failure) if rebuilt.failure else rebuilt
+
+
+def of_artefact(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, rebuilt: Done) -> Layers | str:
+    """The layers of an artefact that the tool quantised by itself, as they were read back from it.
+
+    Each gets what the tool itself fed it: the tensors of the same artefact with all of them as outputs. A text says
+    why they could not be run.
+    """
+    limits = models.limits(run)
+    given = layer_tasks.few(found.subject.inputs)
+    exposed = run.obtain("layers", models.compile_tasks.run(run.cell, found.subject, rebuilt, limits, inputs=given))
+    if exposed.failure:
+        return f"the artefact with all tensors as outputs does not run: {_why(exposed.failure)}"
+    made = run.obtain("layers", layer_tasks.assembled(run.tasks, run.model, rebuilt))
+    if made.failure:
+        return _why(made.failure)
+    inputs = layer_tasks.exposed_inputs(rebuilt, exposed)
+    exact = run.obtain("evaluate", layer_tasks.unrounded(run.tasks, run.model, made, inputs))
+    if exact.failure:
+        return f"the layers have no float64 reference: {_why(exact.failure)}"
+    return Layers(_results(rebuilt, exposed, exact), made, inputs, _faithful(run, ran, exposed))
+
+
+def note_mutants(run: CellRun, layers: Layers) -> None:
+    """Add to the row which mutants of the layers the rule of layers detects."""
+    done = run.obtain("mutants", layer_tasks.mutated(run.tasks, run.model, layers.made, layers.inputs))
+    if done.failure:
+        run.log.flag(f"mutants of the layers could not be run: {done.failure.message}")
+        return
+    run.log.numbers["mutants"] = mutants_of_layers(layers.results, done, run.judge.table)
+
+
+def _results(rebuilt: Done, exposed: Done, exact: Done) -> LayerResults:
+    unrounded, actual, exceptions, dynamic = {}, {}, {}, set()
+    rows = rebuilt.meta["rebuild"]["results"]
+    for row, values in zip(rows, numbered(exact.arrays).values(), strict=True):
+        name = f"{row['layer']} {row['output']}"
+        unrounded[name] = values
+        actual[name] = _in_steps(exposed.arrays[f"out{row['output']}"], row)
+        if row.get("exception"):
+            exceptions[name] = row["exception"]
+        if row.get("dynamic"):
+            dynamic.add(name)
+    return LayerResults(unrounded, actual, exceptions, frozenset(dynamic))
+
+
+def _in_steps(values: Any, row: Mapping[str, Any]) -> Any:
+    """A tensor of the artefact [N, ...] as integers, where it stands for integers and is given in floating point."""
+    if row.get("scale") is None or values.dtype.kind in "iu":
+        return values
+    steps = np.asarray(values, dtype=np.float64) / row["scale"] + row.get("zero", 0)
+    return np.rint(steps).astype(np.int64) if np.isfinite(steps).all() else steps
+
+
+def _faithful(run: CellRun, ran: Done, exposed: Done) -> bool:
+    """Whether the artefact gives the same result bit by bit once its tensors are outputs; else the cell is flagged."""
+    for name, values in numbered(ran.arrays).items():
+        other = np.asarray(exposed.arrays[name])
+        part = np.asarray(values)[: len(other)]
+        if part.size != other.size or part.tobytes() != other.tobytes():
+            run.log.flag("exposing the tensors of the artefact changes its result")
+            return False
+    return True
+
+
+def _why(failure: Failure) -> str:
+    return failure.message or f"{failure.stage} ended with {failure.symptom}"

@@ -47,6 +47,19 @@ class CompileTasks:
             compiled.given, affinity=compiled.key, role="run", toolchain=self.toolchain(cell),
         )  # fmt: skip
 
+    def rebuild(self, cell: Cell, subject: Subject, compiled: Done, limits: Limits) -> Task:
+        """The task that reads back what the tool quantised, from the artefact alone (docs/numbers.md)."""
+        call = CallSpec("rebuild", self._meta(cell, subject))
+        parts = {"artefact": compiled.key}
+        return Task(
+            Stage.BUILD, self.adapter(cell).name, (call,), parts, limits, compiled.given, role="rebuild",
+            toolchain=self.toolchain(cell),
+        )  # fmt: skip
+
+    def rebuilds(self, cell: Cell) -> bool:
+        """Whether the adapter of the cell's compiler can read back what the tool quantised."""
+        return "rebuild" in self.adapter(cell).declaration.get("operations", ())
+
     def compile_and_run(
         self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None,
         inputs: InputSet | None = None, short: bool = False,

@@ -1,0 +1,226 @@
+"""The layers of quantised models in float64, side by side in one file: assembled from what was read back, and mutated.
+
+A layer takes the integers of its inputs and gives its result before rounding, in steps and clamped.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import AssembleCall, MutateLayersCall
+from bench_plugin.agent.toolkit import samples, versions
+
+ADAPTER = {
+    "name": "onnx_layers",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Layers of quantised models",
+    "distribution": "onnx",
+    "operations": ["assemble", "mutate_layers"],
+    "uses": ["onnx_float64", "onnx_operators"],
+    "errors": [{"package": "onnx"}],
+}
+
+DOUBLE = 11
+OPSET = 17
+IR = 8
+CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+MUTATED = 6  # contractions that are mutated, spread over the model
+
+
+class Adapter:
+    """Remembers nothing."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("onnx", "numpy")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+    def assemble(self, call: AssembleCall) -> Reply:
+        """``unrounded.onnx``: the nodes as they were read back, with the given tensors as inputs."""
+        call.stage("build")
+        onnx = importlib.import_module("onnx")
+        helper = onnx.helper
+        needed = set(call.results)
+        nodes: list[Any] = []
+        for row in reversed(call.nodes):
+            if needed.intersection(row["outputs"]):
+                needed.update(row["inputs"])
+                attributes = row.get("attributes", {})
+                nodes.insert(0, helper.make_node(row["operator"], row["inputs"], row["outputs"], **attributes))
+        graph = helper.make_graph(
+            nodes,
+            "layers",
+            [helper.make_tensor_value_info(name, DOUBLE, None) for name in call.given if name in needed],
+            [helper.make_tensor_value_info(name, DOUBLE, None) for name in call.results],
+            [onnx.numpy_helper.from_array(values, name) for name, values in call.fixed.items() if name in needed],
+        )
+        path = call.path("unrounded.onnx")
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR), path)
+        return Reply({"layers": list(call.results)}, files={"unrounded.onnx": path})
+
+    def mutate_layers(self, call: MutateLayersCall) -> Reply:
+        """Results ``<mutant>:out0`` ... of the mutants of some contractions, each with the number of its output."""
+        call.stage("reference")
+        onnx = importlib.import_module("onnx")
+        model = onnx_float64.promoted(onnx, onnx.load(call.files["unrounded.onnx"]))
+        numbers = {value.name: index for index, value in enumerate(model.graph.output)}
+        given = {name: values[: call.samples] for name, values in call.inputs.items()}
+        arrays = {}
+        for name, place, changed, result in _mutants(onnx, model):
+            values = _evaluated(onnx, changed, result, given)
+            if values is not None:
+                arrays[f"{name} at {place}:out{numbers[result]}"] = values
+        return Reply({"samples": call.samples}, samples.blobs(arrays))
+
+
+def _mutants(onnx: Any, model: Any) -> Iterator[tuple[str, str, Any, str]]:
+    """Name, place, mutated copy, and the first result that the mutated node reaches."""
+    graph = model.graph
+    fixed = _fixed(graph)
+    places = [
+        index
+        for index, node in enumerate(graph.node)
+        if node.op_type in CONTRACTIONS and node.input[1] in fixed and node.input[0] not in fixed
+    ]
+    step = max(1, len(places) // MUTATED)
+    for index in places[::step][:MUTATED]:
+        node = graph.node[index]
+        result = _reached(graph, index)
+        channels = _channels(node, fixed[node.input[1]])
+        if result is None or channels is None:
+            continue
+        bias = _bias(graph, index, fixed)
+        for name, wanted in (
+            ("weights x1.01", True), ("channel x1.02", True), ("channels swapped", channels[1] > 1),
+            ("bias dropped", bias is not None), ("result one step on", True),
+        ):  # fmt: skip
+            if wanted:
+                changed = onnx.ModelProto()
+                changed.CopyFrom(model)
+                _change(onnx, changed.graph, name, index, channels, bias, fixed, result)
+                yield name, node.name or node.output[0], changed, result
+
+
+def _change(
+    onnx: Any, graph: Any, name: str, index: int, channels: tuple[int, int], bias: tuple[int, int] | None,
+    fixed: Mapping[str, Any], result: str,
+) -> None:  # fmt: skip
+    numpy = importlib.import_module("numpy")
+    node = graph.node[index]
+    axis, count = channels
+
+    def replaced(place: int, slot: int, values: Any) -> None:
+        made = f"mutant_{place}_{slot}"
+        graph.initializer.append(onnx.numpy_helper.from_array(numpy.ascontiguousarray(values), made))
+        graph.node[place].input[slot] = made
+
+    weights = fixed[node.input[1]]
+    if name == "weights x1.01":
+        replaced(index, 1, weights * 1.01)
+    elif name == "channel x1.02":
+        factors = numpy.ones(count)
+        factors[count // 2] = 1.02
+        replaced(index, 1, weights * factors.reshape([-1 if place == axis else 1 for place in range(weights.ndim)]))
+    elif name == "channels swapped":
+        order = numpy.arange(count)
+        order[[0, count // 2]] = order[[count // 2, 0]]
+        replaced(index, 1, numpy.take(weights, order, axis))
+        if bias is not None:
+            values = fixed[graph.node[bias[0]].input[bias[1]]]
+            if values.shape[-1:] == (count,) and values.size == count:
+                replaced(*bias, numpy.take(values, order, values.ndim - 1))
+    elif name == "bias dropped" and bias is not None:
+        replaced(*bias, fixed[graph.node[bias[0]].input[bias[1]]] * 0)
+    elif name == "result one step on":
+        maker = next(one for one in graph.node if result in one.output)
+        maker.output[list(maker.output).index(result)] = "mutant_result"
+        graph.initializer.append(onnx.numpy_helper.from_array(numpy.float64(1.0), "mutant_step"))
+        graph.node.append(onnx.helper.make_node("Add", ["mutant_result", "mutant_step"], [result]))
+
+
+def _fixed(graph: Any) -> dict[str, Any]:
+    """The values of everything that no input decides: constants, and what dequantises or reshapes them."""
+    onnx = importlib.import_module("onnx")
+    numpy = importlib.import_module("numpy")
+    known = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    for node in graph.node:
+        reads = [name for name in node.input if name]
+        if node.op_type == "DequantizeLinear" and all(name in known for name in reads):
+            values = known[reads[0]].astype("float64")
+            axis = next((one.i for one in node.attribute if one.name == "axis"), 1)
+            scale, zero = known[reads[1]].astype("float64"), known[reads[2]] if len(reads) > 2 else numpy.zeros(())
+            if scale.size > 1:
+                shape = [-1 if place == axis % values.ndim else 1 for place in range(values.ndim)]
+                scale = scale.reshape(shape)
+                zero = zero.reshape(shape) if zero.size > 1 else zero
+            known[node.output[0]] = (values - zero.astype("float64")) * scale
+        elif node.op_type == "Transpose" and reads[0] in known:
+            order = next((list(one.ints) for one in node.attribute if one.name == "perm"), None)
+            known[node.output[0]] = numpy.transpose(known[reads[0]], order)
+    return known
+
+
+def _channels(node: Any, weights: Any) -> tuple[int, int] | None:
+    """The axis of the weights that counts the output's channels, and their number."""
+    if weights.ndim < 2:
+        return None
+    transposed = any(one.name == "transB" and one.i for one in node.attribute)
+    if node.op_type == "Conv" or transposed:
+        return 0, int(weights.shape[0])
+    axis = 1 if node.op_type == "ConvTranspose" else weights.ndim - 1
+    return axis, int(weights.shape[axis])
+
+
+def _bias(graph: Any, index: int, fixed: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Where the bias of a contraction is read: its third input, or the constant of an addition behind it."""
+    node = graph.node[index]
+    if len(node.input) > 2 and node.input[2] in fixed:
+        return index, 2
+    for place, user in enumerate(graph.node):
+        if user.op_type == "Add" and node.output[0] in user.input:
+            slot = 1 - list(user.input).index(node.output[0])
+            if user.input[slot] in fixed:
+                return place, slot
+    return None
+
+
+def _reached(graph: Any, index: int) -> str | None:
+    """The first result that depends on a node."""
+    reached = set(graph.node[index].output)
+    for node in graph.node[index + 1 :]:
+        if reached.intersection(node.input):
+            reached.update(node.output)
+    return next((value.name for value in graph.output if value.name in reached), None)
+
+
+def _evaluated(onnx: Any, model: Any, result: str, given: Mapping[str, Any]) -> Any:
+    """One result [n, ...] of the part of the graph that it needs."""
+    numpy = importlib.import_module("numpy")
+    graph, needed = model.graph, {result}
+    kept = []
+    for node in reversed(graph.node):
+        if needed.intersection(node.output):
+            needed.update(node.input)
+            kept.append(node)
+    part = onnx.helper.make_graph(
+        list(reversed(kept)), "mutant", [one for one in graph.input if one.name in needed],
+        [one for one in graph.output if one.name == result], [one for one in graph.initializer if one.name in needed],
+    )  # fmt: skip
+    whole = onnx.helper.make_model(part, opset_imports=list(model.opset_import), ir_version=model.ir_version)
+    evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(
+        whole, new_ops=onnx_operators.fast_operators(onnx)
+    )
+    own = {name: values for name, values in given.items() if name in evaluator.input_names}
+    if set(own) != set(evaluator.input_names):
+        return None
+    own = {name: x.astype("float64") if x.dtype.name == "float32" else x for name, x in own.items()}
+    count = len(next(iter(own.values())))
+    rows: Sequence[Any] = [evaluator.run(None, {name: x[i] for name, x in own.items()})[0] for i in range(count)]
+    return numpy.stack(rows)

@@ -1,0 +1,220 @@
+"""OpenVINO's IR after NNCF read back: layers between FakeQuantize nodes, and the model with those nodes as outputs."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from bench_plugin.adapters.readback import openvino_operators
+from bench_plugin.agent.adapter import Unsupported
+from bench_plugin.agent.toolkit import versions
+from bench_plugin.agent.toolkit.rebuilding import Layers
+
+ADAPTER = {
+    "name": "openvino_layers",
+    "kind": "tool",
+    "toolchain": "openvino",
+    "title": "OpenVINO's quantised IR read back",
+    "distribution": "openvino",
+    "operations": [],
+    "uses": ["openvino_operators"],
+}
+
+WHOLE = 1e-3  # how far a zero point may be from a whole number, in steps
+CALIBRATED = ("Convolution", "GroupConvolution", "MatMul", "Add", "Relu", "Clamp")
+
+
+class Adapter:
+    """Remembers nothing; the adapter of the compiler takes the functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("openvino", "numpy")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+def rebuilt(model: Any) -> Layers:
+    """The layers of a model as it was read; the model then has the tensors that they need as further outputs.
+
+    Raises Unsupported for a model without a layer that can be read back.
+    """
+    _fold_shapes(model)
+    first = Reader(_Wanted())
+    first.read_all(model)
+    model.add_outputs(first.wanted)
+    numbers: dict[tuple[str, int], int] = {}
+    for number, result in enumerate(model.get_results()):
+        numbers.setdefault(_place(result.input_value(0)), number)
+    reader = Reader(numbers)
+    reader.read_all(model)
+    if not any(row.scale is not None for row in reader.layers.results):
+        raise Unsupported("no quantised layer of the artefact could be read back")
+    return reader.layers
+
+
+def _fold_shapes(model: Any) -> None:
+    """Replace the shapes that are asked for, which are fixed, so that arithmetic of shapes needs no output."""
+    numpy, operators = importlib.import_module("numpy"), importlib.import_module("openvino.opset13")
+    for node in model.get_ordered_ops():
+        if node.get_type_name() == "ShapeOf" and node.input_value(0).get_partial_shape().is_static:
+            kind = "int32" if node.output(0).get_element_type().get_type_name() == "i32" else "int64"
+            known = operators.constant(numpy.array(list(node.input_value(0).shape), kind))
+            for target in node.output(0).get_target_inputs():
+                target.replace_source_output(known.output(0))
+
+
+def _place(value: Any) -> tuple[str, int]:
+    return str(value.get_node().get_name()), int(value.get_index())
+
+
+class _Wanted(dict[tuple[str, int], int]):
+    """Numbers of outputs that are not known yet, for the reading that finds out which are needed."""
+
+    def __missing__(self, place: tuple[str, int]) -> int:
+        return 0
+
+
+class Reader:
+    """Reads the nodes of a model into layers, in their order. ``numbers`` has the output of each exposed tensor."""
+
+    def __init__(self, numbers: Mapping[tuple[str, int], int]) -> None:
+        self.layers = Layers()
+        self.wanted: list[Any] = []
+        self._numbers = numbers
+        self._real: dict[tuple[str, int], str] = {}
+        self._varying: set[str] = set()
+        self._makers: dict[tuple[str, int], str] = {}
+
+    def read_all(self, model: Any) -> None:
+        """Read every node of the model; ``wanted`` then has the tensors that have to be outputs, once each."""
+        for node in model.get_ordered_ops():
+            self.read(node)
+
+    def read(self, node: Any) -> None:
+        """Read one node, or let its results be given where that cannot be done."""
+        kind, name = node.get_type_name(), node.get_name()
+        if kind == "Constant":
+            return
+        if kind == "Parameter":
+            self._varying.add(name)
+            self._real[name, 0] = self._given(node.output(0))
+            return
+        if not any(value.get_node().get_name() in self._varying for value in node.input_values()):
+            return  # constant, evaluated where it is used
+        self._varying.add(name)
+        if kind == "Result":
+            self._result(node)
+        elif kind == "FakeQuantize" and self._quantised(node):
+            return
+        else:
+            self._translated(node, kind, name)
+
+    def _translated(self, node: Any, kind: str, name: str) -> None:
+        translate = openvino_operators.TRANSLATIONS.get(kind)
+        try:
+            if translate is None:
+                raise openvino_operators.Unread("no translation")
+            found = translate(self, node)
+        except openvino_operators.Unread as why:
+            if node.outputs()[0].get_element_type().get_type_name() in ("f32", "f16"):
+                self.layers.unread.append(f"{kind}: {why}")
+            for index, port in enumerate(node.outputs()):
+                self._real[name, index] = self._given(port)
+            return
+        for index, value in enumerate(found):
+            self._real[name, index] = value
+            self._makers[name, index] = kind
+
+    def real(self, value: Any) -> str:
+        """The real values of an input of a node."""
+        node, index = value.get_node(), value.get_index()
+        known = self._real.get((node.get_name(), index))
+        return known if known is not None else self.layers.constant(constant(value))
+
+    def varies(self, value: Any) -> bool:
+        """Whether an input of a node depends on the model's inputs."""
+        return value.get_node().get_name() in self._varying
+
+    def weight(self, value: Any, layer: str) -> str:
+        """The real values of a contraction's weights, with their steps where they are quantised."""
+        values, step = constant(value), _step(value)
+        if step is None:
+            return self.layers.constant(values)
+        return self.layers.quantised("weight", layer, values, step)
+
+    def _given(self, port: Any) -> str:
+        number = self._number(port)
+        return self.layers.floats(f"t{number}", number)
+
+    def _number(self, port: Any) -> int:
+        targets = [one.get_node().get_type_name() for one in port.get_target_inputs()]
+        if "Result" not in targets and _place(port) not in {_place(one) for one in self.wanted}:
+            self.wanted.append(port)
+        return self._numbers[_place(port)]
+
+    def _quantised(self, node: Any) -> bool:
+        """Whether a FakeQuantize could be read: a result in integers, which later layers are given."""
+        ends = [constant(value) for value in node.input_values()[1:5]]
+        levels = int(node.get_attributes()["levels"])
+        if any(end.size != 1 for end in ends) or levels < 2:
+            return False
+        low, high, low_out, high_out = (float(end.reshape(-1)[0]) for end in ends)
+        scale = (high - low) / (levels - 1)
+        zero = round(-low / scale) if scale > 0 else 0
+        if (low, high) != (low_out, high_out) or scale <= 0 or abs(-low / scale - zero) > WHOLE:
+            return False
+        number = self._number(node.output(0))
+        source = node.input_value(0)
+        layer = self._makers.get((source.get_node().get_name(), source.get_index()), "FakeQuantize")
+        self.layers.made_integers(
+            self.real(source), number, layer, scale, zero, (0, levels - 1), calibrated=layer in CALIBRATED
+        )
+        self._real[node.get_name(), 0] = self.layers.on_grid(f"t{number}", number, scale, zero)
+        return True
+
+    def _result(self, node: Any) -> None:
+        source = node.input_value(0)
+        if source.get_node().get_type_name() in ("FakeQuantize", "Parameter"):
+            return  # the number of the first result of a tensor is that of all
+        layer = self._makers.get((source.get_node().get_name(), source.get_index()))
+        if layer is None or source.get_element_type().get_type_name() != "f32":
+            return
+        self.layers.made_floats(self.real(source), self._number(source), layer)
+
+
+def constant(value: Any) -> Any:
+    """The values of an output that no input of the model decides, as float64 or integers."""
+    node = value.get_node()
+    if node.get_type_name() == "Constant":
+        found = node.data
+    else:
+        openvino = importlib.import_module("openvino")
+        result = importlib.import_module("openvino.opset13").result(value)
+        part = openvino.Model([result], [])
+        found = openvino.Core().compile_model(part, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})([])[0]
+    numpy = importlib.import_module("numpy")
+    found = numpy.array(found)
+    return found.astype("float64") if found.dtype.kind == "f" else found
+
+
+def _step(value: Any) -> Any:
+    """The steps of quantised weights, shaped as they are; None where they are not quantised."""
+    numpy = importlib.import_module("numpy")
+    node, shapes = value.get_node(), []
+    while node.get_type_name() == "Reshape":
+        shapes.append(list(node.output(0).shape))
+        node = node.input_value(0).get_node()
+    if node.get_type_name() != "Multiply":
+        return None
+    whole = node.input_value(0).get_node()
+    while whole.get_type_name() in ("Convert", "Subtract"):
+        whole = whole.input_value(0).get_node()
+    if whole.get_type_name() != "Constant" or whole.get_element_type().get_type_name() not in ("i8", "u8"):
+        return None
+    step = numpy.broadcast_to(constant(node.input_value(1)), list(node.output(0).shape))
+    for shape in reversed(shapes):
+        step = step.reshape(shape)
+    return step

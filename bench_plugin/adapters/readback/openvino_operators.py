@@ -1,0 +1,229 @@
+"""OpenVINO's operators in ONNX's, on real values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "openvino_operators",
+    "kind": "tool",
+    "toolchain": "openvino",
+    "title": "OpenVINO's operators in ONNX's",
+    "distribution": "openvino",
+    "operations": [],
+}
+
+
+class Unread(Exception):
+    """A node that cannot be read back; the message says why."""
+
+
+class Adapter:
+    """Remembers nothing; the adapters that use this file take its functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("openvino", "numpy")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+def _shape(port: Any) -> list[int]:
+    if port.get_partial_shape().is_dynamic:
+        raise Unread("a shape that is not fixed")
+    return [int(size) for size in port.shape]
+
+
+def _pads(said: Mapping[str, Any]) -> dict[str, Any]:
+    kind = str(said.get("auto_pad", "explicit"))
+    if kind in ("same_upper", "same_lower"):
+        return {"auto_pad": kind.upper()}
+    if kind == "valid":
+        return {"auto_pad": "VALID"}
+    return {"pads": [*(int(one) for one in said["pads_begin"]), *(int(one) for one in said["pads_end"])]}
+
+
+def _convolution(reader: Any, node: Any) -> list[str]:
+    said = node.get_attributes()
+    x, w = node.input_values()[:2]
+    if reader.varies(w):
+        raise Unread("weights that are computed")
+    group = 1
+    weights = reader.weight(w, node.get_type_name())
+    if node.get_type_name() == "GroupConvolution":
+        sizes = _shape(w)
+        group = sizes[0]
+        shape = reader.layers.constant([sizes[0] * sizes[1], *sizes[2:]], "int64")
+        weights = reader.layers.node("Reshape", [weights, shape])
+    strides, dilations = ([int(one) for one in said[key]] for key in ("strides", "dilations"))
+    options = {"group": group, "strides": strides, "dilations": dilations, **_pads(said)}
+    return [reader.layers.node("Conv", [reader.real(x), weights], **options)]
+
+
+def _matmul(reader: Any, node: Any) -> list[str]:
+    said = node.get_attributes()
+    sides = []
+    for value, flipped in zip(node.input_values(), (said["transpose_a"], said["transpose_b"])):
+        side = reader.real(value) if reader.varies(value) else reader.weight(value, "MatMul")
+        rank = value.get_partial_shape().rank.get_length()
+        if flipped and rank > 1:
+            side = reader.layers.node("Transpose", [side], perm=[*range(rank - 2), rank - 1, rank - 2])
+        sides.append(side)
+    return [reader.layers.node("MatMul", sides)]
+
+
+def _elementwise(operator: str) -> Callable[[Any, Any], list[str]]:
+    return lambda reader, node: [reader.layers.node(operator, [reader.real(one) for one in node.input_values()])]
+
+
+def _pool(operator: str) -> Callable[[Any, Any], list[str]]:
+    def translate(reader: Any, node: Any) -> list[str]:
+        said = node.get_attributes()
+        options = {
+            "kernel_shape": [int(one) for one in said["kernel"]], "strides": [int(one) for one in said["strides"]],
+            "ceil_mode": int(str(said.get("rounding_type", "floor")) != "floor"), **_pads(said),
+        }  # fmt: skip
+        if operator == "AveragePool":
+            options["count_include_pad"] = int(not said.get("exclude-pad", said.get("exclude_pad", True)))
+        elif "dilations" in said:
+            options["dilations"] = [int(one) for one in said["dilations"]]
+        return [reader.layers.node(operator, [reader.real(node.input_value(0))], **options)]
+
+    return translate
+
+
+def _reshape(reader: Any, node: Any) -> list[str]:
+    if node.get_type_name() == "Reshape" and not reader.varies(node.input_value(1)):
+        pattern = reader.layers.constant(_constant(reader, node.input_value(1)), "int64")
+        literal = int(not node.get_attributes()["special_zero"])
+        return [reader.layers.node("Reshape", [reader.real(node.input_value(0)), pattern], allowzero=literal)]
+    shape = reader.layers.constant(_shape(node.output(0)), "int64")
+    return [reader.layers.node("Reshape", [reader.real(node.input_value(0)), shape])]
+
+
+def _constant(reader: Any, value: Any) -> Any:
+    if reader.varies(value):
+        raise Unread("a parameter that is computed")
+    return reader.layers.values[reader.real(value)]
+
+
+def _transpose(reader: Any, node: Any) -> list[str]:
+    order = [int(one) for one in _constant(reader, node.input_value(1))]
+    return [reader.layers.node("Transpose", [reader.real(node.input_value(0))], perm=order)]
+
+
+def _reduced(operator: str) -> Callable[[Any, Any], list[str]]:
+    def translate(reader: Any, node: Any) -> list[str]:
+        axes = sorted(int(one) for one in _constant(reader, node.input_value(1)).reshape(-1))
+        keep, value = int(bool(node.get_attributes()["keep_dims"])), reader.real(node.input_value(0))
+        if operator == "ReduceSum":
+            return [reader.layers.node(operator, [value, reader.layers.constant(axes, "int64")], keepdims=keep)]
+        return [reader.layers.node(operator, [value], axes=axes, keepdims=keep)]
+
+    return translate
+
+
+def _concat(reader: Any, node: Any) -> list[str]:
+    axis = int(node.get_attributes()["axis"])
+    return [reader.layers.node("Concat", [reader.real(one) for one in node.input_values()], axis=axis)]
+
+
+def _softmax(reader: Any, node: Any) -> list[str]:
+    return [reader.layers.node("Softmax", [reader.real(node.input_value(0))], axis=int(node.get_attributes()["axis"]))]
+
+
+def _clamp(reader: Any, node: Any) -> list[str]:
+    said = node.get_attributes()
+    limits = [reader.layers.constant(float(said[key])) for key in ("min", "max")]
+    return [reader.layers.node("Clip", [reader.real(node.input_value(0)), *limits])]
+
+
+def _swish(reader: Any, node: Any) -> list[str]:
+    value = reader.real(node.input_value(0))
+    inner = value
+    if len(node.input_values()) > 1:
+        inner = reader.layers.node("Mul", [value, reader.real(node.input_value(1))])
+    return [reader.layers.node("Mul", [value, reader.layers.node("Sigmoid", [inner])])]
+
+
+def _hard_swish(reader: Any, node: Any) -> list[str]:
+    return [reader.layers.node("HardSwish", [reader.real(node.input_value(0))])]
+
+
+def _gelu(reader: Any, node: Any) -> list[str]:
+    layers, value = reader.layers, reader.real(node.input_value(0))
+    if str(node.get_attributes().get("approximation_mode", "ERF")).upper() != "ERF":
+        raise Unread("an approximation of Gelu")
+    curve = layers.node("Erf", [layers.node("Mul", [value, layers.constant(math.sqrt(0.5))])])
+    half = layers.node("Mul", [value, layers.constant(0.5)])
+    return [layers.node("Mul", [half, layers.node("Add", [curve, layers.constant(1.0)])])]
+
+
+def _identity(reader: Any, node: Any) -> list[str]:
+    if node.outputs()[0].get_element_type().get_type_name() != "f32":
+        raise Unread("a conversion of types")
+    return [reader.real(node.input_value(0))]
+
+
+def _squared_difference(reader: Any, node: Any) -> list[str]:
+    off = reader.layers.node("Sub", [reader.real(one) for one in node.input_values()])
+    return [reader.layers.node("Mul", [off, off])]
+
+
+def _normalised(reader: Any, node: Any) -> list[str]:
+    values = [reader.real(one) for one in node.input_values()]
+    return [reader.layers.node("BatchNormalization", values, epsilon=float(node.get_attributes()["epsilon"]))]
+
+
+def _mean_and_variance(reader: Any, node: Any) -> list[str]:
+    """MVN: values less their mean, over their standard deviation where that is asked for."""
+    layers, said, value = reader.layers, node.get_attributes(), reader.real(node.input_value(0))
+    rank = node.output(0).get_partial_shape().rank.get_length()
+    axes = sorted(int(axis) % rank for axis in _constant(reader, node.input_value(1)).reshape(-1))
+    centred = layers.node("Sub", [value, layers.node("ReduceMean", [value], axes=axes, keepdims=1)])
+    if not said["normalize_variance"]:
+        return [centred]
+    variance = layers.node("ReduceMean", [layers.node("Mul", [centred, centred])], axes=axes, keepdims=1)
+    epsilon = layers.constant(float(said["eps"]))
+    if str(said["eps_mode"]).lower() == "inside_sqrt":
+        deviation = layers.node("Sqrt", [layers.node("Add", [variance, epsilon])])
+    else:
+        deviation = layers.node("Add", [layers.node("Sqrt", [variance]), epsilon])
+    return [layers.node("Div", [centred, deviation])]
+
+
+def _split(reader: Any, node: Any) -> list[str]:
+    axis = int(_constant(reader, node.input_value(1)).reshape(-1)[0])
+    sizes = [_shape(port)[axis] for port in node.outputs()]
+    parts = [reader.real(node.input_value(0)), reader.layers.constant(sizes, "int64")]
+    return list(reader.layers.split("Split", parts, len(sizes), axis=axis))
+
+
+def _gather(reader: Any, node: Any) -> list[str]:
+    if int(node.get_attributes().get("batch_dims", 0)):
+        raise Unread("batch dimensions")
+    axis = int(_constant(reader, node.input_value(2)).reshape(-1)[0])
+    numbers = reader.layers.node("Cast", [reader.real(node.input_value(1))], to=7)
+    return [reader.layers.node("Gather", [reader.real(node.input_value(0)), numbers], axis=axis)]
+
+
+TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
+    "Convolution": _convolution, "GroupConvolution": _convolution, "MatMul": _matmul,
+    "Add": _elementwise("Add"), "Subtract": _elementwise("Sub"), "Multiply": _elementwise("Mul"),
+    "Divide": _elementwise("Div"), "Power": _elementwise("Pow"), "Maximum": _elementwise("Max"),
+    "Minimum": _elementwise("Min"), "Relu": _elementwise("Relu"), "PRelu": _elementwise("PRelu"),
+    "Sigmoid": _elementwise("Sigmoid"), "Tanh": _elementwise("Tanh"), "Sqrt": _elementwise("Sqrt"),
+    "Exp": _elementwise("Exp"), "Erf": _elementwise("Erf"), "Abs": _elementwise("Abs"), "Log": _elementwise("Log"),
+    "MaxPool": _pool("MaxPool"), "AvgPool": _pool("AveragePool"), "ReduceMean": _reduced("ReduceMean"),
+    "ReduceSum": _reduced("ReduceSum"), "ReduceMax": _reduced("ReduceMax"), "Reshape": _reshape,
+    "Squeeze": _reshape, "Unsqueeze": _reshape, "Transpose": _transpose, "Concat": _concat, "Softmax": _softmax,
+    "BatchNormInference": _normalised, "Clamp": _clamp, "Swish": _swish, "HSwish": _hard_swish, "Gelu": _gelu,
+    "Convert": _identity, "MVN": _mean_and_variance,
+    "SquaredDifference": _squared_difference, "Split": _split, "VariadicSplit": _split,
+    "Gather": _gather,
+}  # fmt: skip

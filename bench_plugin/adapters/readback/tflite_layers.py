@@ -1,0 +1,221 @@
+"""A quantised .tflite file read back: every node as a layer of its own, and the file with every result as an output."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bench_plugin.adapters.readback import tflite_operators
+from bench_plugin.agent.adapter import Unsupported
+from bench_plugin.agent.toolkit import versions
+from bench_plugin.agent.toolkit.rebuilding import Layers
+
+ADAPTER = {
+    "name": "tflite_layers",
+    "kind": "tool",
+    "toolchain": "tensorflow",
+    "title": "Quantised TFLite files read back",
+    "distribution": "ai-edge-litert",
+    "operations": [],
+    "uses": ["tflite_operators"],
+}
+
+IDENTIFIER = b"TFL3"
+LIMITS = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
+TYPES = {
+    "FLOAT32": "float32", "FLOAT16": "float16", "INT32": "int32", "INT8": "int8", "UINT8": "uint8", "INT16": "int16",
+    "INT64": "int64", "BOOL": "bool", "FLOAT64": "float64",
+}  # fmt: skip
+PROBE = "probe%05d"  # sorted behind the outputs of the file, whose names begin with "out"
+DYNAMIC = ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D", "BATCH_MATMUL")
+# Nodes whose results have a range of their own, unless they are joined with others in one tensor.
+CALIBRATED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "ADD", "SUB", "MUL")
+JOINING = ("CONCATENATION", "PACK", "MAXIMUM", "MINIMUM")
+# Kernels that were measured to round more coarsely than to the nearest integer, without a delegate.
+TIES = ("AVERAGE_POOL_2D", "MEAN")
+
+
+class Adapter:
+    """Remembers nothing; the adapter of the compiler takes the functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("ai-edge-litert", "numpy")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+class File:
+    """A .tflite file: tensors and nodes of its main graph. ``plain`` where its kernels run without a delegate."""
+
+    def __init__(self, content: bytes, plain: bool) -> None:
+        self.schema = importlib.import_module("ai_edge_litert.schema_py_generated")
+        self.model = self.schema.ModelT.InitFromObj(self.schema.Model.GetRootAs(bytearray(content), 0))
+        self.graph = self.model.subgraphs[0]
+        self.plain = plain
+        self._codes = {v: k for k, v in vars(self.schema.BuiltinOperator).items() if isinstance(v, int)}
+        self._types = {v: k for k, v in vars(self.schema.TensorType).items() if isinstance(v, int)}
+
+    def operator(self, node: Any) -> str:
+        """The name of a node's operator."""
+        code = self.model.operatorCodes[node.opcodeIndex]
+        return str(self._codes[max(code.builtinCode, code.deprecatedBuiltinCode)])
+
+    def type(self, index: int) -> str:
+        """The name of a tensor's type."""
+        return str(self._types[self.graph.tensors[index].type])
+
+    def shape(self, index: int) -> list[int]:
+        """The static shape of a tensor."""
+        return [
+            int(size)
+            for size in (self.graph.tensors[index].shape if self.graph.tensors[index].shape is not None else [])
+        ]
+
+    def values(self, index: int) -> Any:
+        """The values of a constant as they are stored; None for an activation."""
+        numpy = importlib.import_module("numpy")
+        data = self.model.buffers[self.graph.tensors[index].buffer].data
+        if data is None or not len(data):
+            return None
+        raw = numpy.asarray(data, dtype="uint8").tobytes()
+        return numpy.frombuffer(raw, TYPES[self.type(index)]).reshape(self.shape(index))
+
+    def quantisation(self, index: int) -> tuple[Any, Any, int] | None:
+        """Scales and zero points (float64 and int64 vectors) and their axis; None for a tensor without."""
+        numpy = importlib.import_module("numpy")
+        found = self.graph.tensors[index].quantization
+        if found is None or found.scale is None or not len(found.scale):
+            return None
+        scales = numpy.asarray(found.scale, "float32").astype("float64")
+        zeros = (
+            numpy.zeros(len(scales), "int64") if found.zeroPoint is None else numpy.asarray(found.zeroPoint, "int64")
+        )
+        return scales, zeros, int(found.quantizedDimension)
+
+    def exposed(self, tensors: list[int]) -> bytes:
+        """The same file with these tensors as further outputs."""
+        flatbuffers = importlib.import_module("flatbuffers")
+        graph, signature = self.graph, self.model.signatureDefs[0]
+        graph.outputs = [*(int(one) for one in graph.outputs), *tensors]
+        for number, tensor in enumerate(tensors):
+            entry = self.schema.TensorMapT()
+            entry.name, entry.tensorIndex = PROBE % number, tensor
+            signature.outputs.append(entry)
+        builder = flatbuffers.Builder(1 << 20)
+        builder.Finish(self.model.Pack(builder), file_identifier=IDENTIFIER)
+        return bytes(builder.Output())
+
+
+def rebuilt(content: bytes, *, plain: bool) -> tuple[Layers, bytes]:
+    """The layers of a file, and the file with their tensors exposed.
+
+    Raises Unsupported for a file whose graph is in several parts, or of which no node can be read back.
+    """
+    file, layers = File(content, plain), Layers()
+    outputs = len(file.model.signatureDefs[0].outputs)
+    tensors = _activations(file)
+    numbers = {tensor: outputs + place for place, tensor in enumerate(tensors)}
+    reader = Reader(file, layers, numbers)
+    for node in file.graph.operators:
+        reader.read(node)
+    if not layers.results:
+        raise Unsupported("no node of the artefact could be read back")
+    return layers, file.exposed(tensors)
+
+
+def _activations(file: File) -> list[int]:
+    """The tensors that nodes take or make, which are no constants, once each."""
+    found: dict[int, None] = {}
+    for node in file.graph.operators:
+        for index in [*(node.inputs if node.inputs is not None else []), *node.outputs]:
+            if int(index) >= 0 and file.values(int(index)) is None and file.type(int(index)) in TYPES:
+                found[int(index)] = None
+    return list(found)
+
+
+class Reader:
+    """Reads the nodes of a file into layers. ``numbers`` has the output that exposes each tensor."""
+
+    def __init__(self, file: File, layers: Layers, numbers: Mapping[int, int]) -> None:
+        self.file = file
+        self.layers = layers
+        self.numbers = numbers
+
+    def read(self, node: Any) -> None:
+        """Read one node, or note why that cannot be done."""
+        operator = self.file.operator(node)
+        translate: Callable[..., list[str]] | None = tflite_operators.TRANSLATIONS.get(operator)
+        made = [int(index) for index in node.outputs]
+        if all(not self._judged(index) for index in made):
+            return  # arithmetic of shapes
+        if translate is None:
+            self.layers.unread.append(f"{operator}: no translation")
+            return
+        before = len(self.layers.results)
+        try:
+            values = translate(self, node)
+        except tflite_operators.Unread as why:
+            self.layers.unread.append(f"{operator}: {why}")
+            return
+        if len(values) != len(made):
+            del self.layers.results[before:]
+            self.layers.unread.append(f"{operator}: {len(values)} results where the file has {len(made)}")
+            return
+        for index, value in zip(made, values):
+            if self._judged(index):
+                self._made(operator, index, value, self.rounds_inputs(operator, node))
+
+    def rounds_inputs(self, operator: str, node: Any) -> bool:
+        """Whether the node takes floating point and multiplies in integers."""
+        if operator not in DYNAMIC or len(node.inputs) < 2:
+            return False
+        first, second = int(node.inputs[0]), int(node.inputs[1])
+        return self.file.type(first) == "FLOAT32" and self.file.type(second) == "INT8"
+
+    def real(self, index: int) -> str:
+        """The real values of an activation or of a constant. Raises Unread for a type that stands for no numbers."""
+        file = self.file
+        values, said = file.values(index), file.quantisation(index)
+        if values is not None:
+            if said is None or file.type(index) not in LIMITS:
+                return self.layers.constant(values)
+            scales, zeros = self.along(index)
+            return self.layers.constant((values.astype("float64") - zeros) * scales)
+        name = f"t{index}"
+        if index not in self.numbers:
+            raise tflite_operators.Unread(f"a tensor of type {file.type(index)}")
+        if said is not None and file.type(index) in LIMITS:
+            return self.layers.integers(name, self.numbers[index], float(said[0][0]), int(said[1][0]))
+        return self.layers.floats(name, self.numbers[index])
+
+    def along(self, index: int) -> tuple[Any, Any]:
+        """Scales and zero points of a tensor, shaped to broadcast over it. Raises Unread for one without."""
+        said = self.file.quantisation(index)
+        if said is None:
+            raise tflite_operators.Unread("a constant of integers without a scale")
+        scales, zeros, axis = said
+        rank = len(self.file.shape(index))
+        shape = [-1 if place == axis else 1 for place in range(rank)] if len(scales) > 1 else [1] * rank
+        return scales.reshape(shape), zeros.reshape(shape)
+
+    def _judged(self, index: int) -> bool:
+        kind = self.file.type(index)
+        scaled = kind in LIMITS and self.file.quantisation(index) is not None
+        return index in self.numbers and (scaled or kind == "FLOAT32")
+
+    def _made(self, operator: str, index: int, value: str, dynamic: bool) -> None:
+        said, kind = self.file.quantisation(index), self.file.type(index)
+        if said is None or kind not in LIMITS:
+            self.layers.made_floats(value, self.numbers[index], operator, dynamic)
+            return
+        exception = "ties" if self.file.plain and operator in TIES else ""
+        parameters = float(said[0][0]), int(said[1][0]), LIMITS[kind]
+        calibrated = operator in CALIBRATED and not self._shared(index)
+        self.layers.made_integers(value, self.numbers[index], operator, *parameters, exception, calibrated=calibrated)
+
+    def _shared(self, index: int) -> bool:
+        """Whether a tensor takes its range from what it is joined with."""
+        return any(index in node.inputs and self.file.operator(node) in JOINING for node in self.file.graph.operators)

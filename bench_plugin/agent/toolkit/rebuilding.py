@@ -1,0 +1,158 @@
+"""Rebuild what a tool quantised as layers in float64, in ONNX's operators, from what was read in its artefact.
+
+Every layer takes tensors as the artefact has them (integers, or floating point) and gives its result before rounding:
+in steps of its scale and clamped, or in its own unit where the artefact has it in floating point.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence
+
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract.replies import RebuiltConstant, RebuiltNode, RebuiltTensor
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Values = np.ndarray[Any, Any]
+
+DOUBLE = 11  # ONNX's number for float64
+
+
+class Layers:
+    """Layers in the making. Names of tensors are the caller's; every other name begins with one of them."""
+
+    def __init__(self) -> None:
+        self.nodes: List[RebuiltNode] = []
+        self.given: Dict[str, RebuiltTensor] = {}
+        self.results: List[RebuiltTensor] = []
+        self.constants: List[RebuiltConstant] = []
+        self.unread: List[str] = []
+        self.values: Dict[str, Any] = {}
+        self._steps: Dict[str, Any] = {}
+        self._real: Dict[str, str] = {}
+
+    def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
+        """Add a node with one output, and return the output's name."""
+        return self.split(operator, inputs, 1, **attributes)[0]
+
+    def split(self, operator: str, inputs: Sequence[str], outputs: int, **attributes: Any) -> List[str]:
+        """Add a node with several outputs, and return their names."""
+        made = ["n%d_%d" % (len(self.nodes), index) for index in range(outputs)]
+        self.nodes.append(RebuiltNode(operator, tuple(inputs), tuple(made), attributes))
+        return made
+
+    def constant(self, values: Any, dtype: str = "float64") -> str:
+        """A constant [...] that was not quantised."""
+        import numpy as np
+
+        name = "c%d" % len(self.values)
+        self.values[name] = np.array(values, dtype=dtype, order="C")
+        return name
+
+    def quantised(self, kind: str, layer: str, values: Values, step: Values) -> str:
+        """A quantised constant: its real ``values`` [...] and its steps, which broadcast over them.
+
+        ``kind`` is ``weight`` or ``bias``, ``layer`` the operator that takes it.
+        """
+        import numpy as np
+
+        name = self.constant(values)
+        self._steps[name] = np.asarray(step, dtype="float64")
+        self.constants.append(RebuiltConstant(name, kind, layer))
+        return name
+
+    def integers(self, name: str, output: int, scale: float, zero: int) -> str:
+        """The real values of a tensor that the artefact has in integers."""
+        if name not in self._real:
+            wide = self.node("Cast", [name], to=DOUBLE)
+            centred = self.node("Sub", [wide, self.constant(zero)]) if zero else wide
+            self._real[name] = self.node("Mul", [centred, self.constant(scale)])
+            self.given[name] = RebuiltTensor(name, output, self._real[name])
+        return self._real[name]
+
+    def on_grid(self, name: str, output: int, scale: float, zero: int) -> str:
+        """The real values of a tensor of integers that the artefact gives in floating point, off by its rounding."""
+        wide = self.node("Cast", [name], to=DOUBLE)
+        whole = self.node("Round", [self.node("Div", [wide, self.constant(scale)])])
+        real = self.node("Mul", [whole, self.constant(scale)])
+        self.given[name] = RebuiltTensor(name, output, real)
+        return real
+
+    def floats(self, name: str, output: int) -> str:
+        """A tensor that the artefact has in floating point, or in integers that are not scaled."""
+        if name not in self._real:
+            self._real[name] = self.node("Cast", [name], to=DOUBLE)
+            self.given[name] = RebuiltTensor(name, output, self._real[name])
+        return self._real[name]
+
+    def made_integers(
+        self, value: str, output: int, layer: str, scale: float, zero: int, limits: Sequence[int],
+        exception: str = "", *, calibrated: bool = False,
+    ) -> None:  # fmt: skip
+        """A result in integers between two ``limits``; the real ``value`` is what is rounded to them.
+
+        It is ``calibrated`` where its range is that of the values that the calibration inputs give.
+        """
+        low, high = limits
+        steps = self.node("Div", [value, self.constant(scale)])
+        moved = self.node("Add", [steps, self.constant(zero)]) if zero else steps
+        made = self.node("Clip", [moved, self.constant(low), self.constant(high)])
+        row = RebuiltTensor(
+            made, output, value, layer, exception=exception, scale=scale, zero=zero, low=(low - zero) * scale,
+            high=(high - zero) * scale, calibrated=calibrated,
+        )  # fmt: skip
+        self.results.append(row)
+
+    def made_floats(self, value: str, output: int, layer: str, dynamic: bool = False) -> None:
+        """A result in floating point; ``dynamic`` where the layer rounds its inputs as it runs."""
+        made = self.node("Identity", [value])
+        self.results.append(RebuiltTensor(made, output, value, layer, dynamic))
+
+    def rounded(self, value: str, axes: Sequence[int], limits: Sequence[int], away: bool, symmetric: bool) -> str:
+        """A value as it is after its rounding to integers whose scale is that of the values over ``axes``.
+
+        ``away`` rounds a tie away from zero, otherwise to even; ``symmetric`` keeps zero at the integer 0.
+        """
+        low, high = limits
+        zero = self.constant(0.0)
+        reduced = {"axes": list(axes), "keepdims": 1}
+        most = self.node("Max", [self.node("ReduceMax", [value], **reduced), zero])
+        least = self.node("Min", [self.node("ReduceMin", [value], **reduced), zero])
+        if symmetric:
+            span = self.node("Max", [most, self.node("Neg", [least])])
+            scale = self.node("Div", [span, self.constant(high)])
+        else:
+            span = self.node("Sub", [most, least])
+            scale = self.node("Div", [span, self.constant(high - low)])
+        nothing = self.node("Equal", [scale, zero])
+        scale = self.node("Where", [nothing, self.constant(1.0), scale])
+        steps = self.node("Div", [value, scale])
+        if symmetric:
+            whole = self.node("Clip", [self._round(steps, away), self.constant(low), self.constant(high)])
+            return self.node("Mul", [whole, scale])
+        lowest = self.node("Sub", [self.constant(low), self.node("Div", [least, scale])])
+        offset = self._round(lowest, away)
+        moved = self._round(self.node("Add", [steps, offset]), away)
+        whole = self.node("Clip", [moved, self.constant(low), self.constant(high)])
+        return self.node("Mul", [self.node("Sub", [whole, offset]), scale])
+
+    def _round(self, value: str, away: bool) -> str:
+        if not away:
+            return self.node("Round", [value])
+        raised = self.node("Floor", [self.node("Add", [self.node("Abs", [value]), self.constant(0.5)])])
+        return self.node("Mul", [raised, self.node("Sign", [value])])
+
+    def reply(self, files: Optional[Dict[str, str]] = None, more: Optional[Mapping[str, object]] = None) -> Reply:
+        """The reply to ``rebuild``; ``files`` are the exposed artefact."""
+        meta: Dict[str, object] = {
+            "nodes": [row.meta() for row in self.nodes],
+            "given": [row.meta() for row in self.given.values()],
+            "results": [row.meta() for row in self.results],
+            "constants": [row.meta() for row in self.constants],
+            "unread": sorted(set(self.unread)),
+        }
+        arrays = {"const:" + name: from_numpy(values) for name, values in self.values.items()}
+        arrays.update({"step:" + name: from_numpy(values) for name, values in self._steps.items()})
+        return Reply({**meta, **(more or {})}, arrays, files)

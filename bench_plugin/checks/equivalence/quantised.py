@@ -1,0 +1,206 @@
+"""The conformance of quantised models: against their own graph, or against what was read back from the artefact."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.checks.equivalence import layers
+from bench_plugin.compare.converted import compare_constants, compare_ranges
+from bench_plugin.compare.quantised import compare_by_approximation, compare_layers
+from bench_plugin.compare.strength import rated
+from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
+from bench_plugin.domain.outcome import Failure, Unverified
+from bench_plugin.pipeline.cell_run import CellRun
+from bench_plugin.pipeline.judge import ReferenceOutputs
+from bench_plugin.pipeline.judge_quantised import judge_prequantised, noisy, numbered, signal_to_noise
+from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks import layer_tasks
+
+PERTURBED_RUNS = 2  # perturbed runs of a quantised graph, which find the inputs whose rounding is stable
+LAYERED = "qdq"  # the pre-quantised models that can be split at their quantisations
+BY_APPROXIMATION = "by approximation"
+
+
+def conformance(
+    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs
+) -> Comparison:
+    """The verdict on a quantised model; ``plain`` is the float64 reference of the unrounded one."""
+    if run.cell.graph:
+        return _prequantised(run, models, found, ran)
+    return _quantised_by_tool(run, models, found, ran, plain)
+
+
+def _prequantised(run: CellRun, models: CompiledModels, found: Compiled, ran: Done) -> Comparison:
+    """For a pre-quantised model: compare with its own graph in float64, in steps of its scales."""
+    graph = found.subject
+    path = graph.files["model.onnx"]
+    reference = run.evaluate(path, graph.origin, found.inputs, perturbed=PERTURBED_RUNS)
+    if reference.failure:
+        text = f"the quantised graph has no float64 reference: {reference.failure.message}"
+        return unverified(Unverified.NO_REFERENCE, text)
+    apart = layers.of_graph(run, models, graph) if run.cell.graph == LAYERED else None
+    scales = list(graph.meta["output_scales"])
+    comparison = judge_prequantised(reference, ran, scales, apart.results if apart else None, run.judge.table)
+    if apart and comparison.status == AGREE:
+        layers.note_mutants(run, apart)
+    return comparison
+
+
+def _quantised_by_tool(
+    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs
+) -> Comparison:
+    """For a model that the tool quantised: what its converter wrote, and its kernels on what was read back."""
+    rebuilt = layers.read_back(run, models, found)
+    if isinstance(rebuilt, str):
+        run.log.flag(f"nothing was read back from the artefact: {rebuilt}")
+        return _by_approximation(run, models, found, ran, plain)
+    said = rebuilt.meta["rebuild"]
+    matched = _matched(run, found, rebuilt) if said["constants"] else None
+    if said["unread"]:
+        run.log.flag(f"not read back: {'; '.join(said['unread'][:3])}")
+    if said["results"]:
+        kernels = _kernels(run, models, found, ran, rebuilt)
+    else:
+        kernels = _weight_only(run, models, found, ran, matched)
+    if kernels.status == MISMATCH:
+        return kernels
+    converter = _converter(run, rebuilt, matched)
+    if converter.status == AGREE and matched is not None and said["results"]:
+        converter = _ranges(run, models, found, rebuilt, matched, converter)
+    numbers = {**kernels.numbers, **converter.numbers}
+    if converter.status == MISMATCH:
+        return replace(converter, numbers=numbers)
+    if kernels.status == UNVERIFIED or said["unread"] or not _complete(converter):
+        rest = _by_approximation(run, models, found, ran, plain)
+        return replace(rest, numbers={**numbers, **rest.numbers})
+    return replace(kernels, numbers=numbers)
+
+
+def _matched(run: CellRun, found: Compiled, rebuilt: Done) -> Done | None:
+    """The stage that found what was read back among the constants of the file; None where it failed."""
+    file = found.original.files["model.onnx"]
+    done = run.obtain("match", layer_tasks.matched(run.tasks, run.model, rebuilt, file, found.original.origin))
+    if done.failure:
+        run.log.flag(f"what the converter wrote was not compared with the file: {done.failure.message}")
+        return None
+    return done
+
+
+def _converter(run: CellRun, rebuilt: Done, matched: Done | None) -> Comparison:
+    """The verdict on what the converter wrote: constants within half a step of the file's."""
+    if matched is None:
+        return Comparison(AGREE)
+    constants, matches = rebuilt.meta["rebuild"]["constants"], matched.meta["match"]["matches"]
+    comparison = compare_constants(constants, matches, table=run.judge.table)
+    missing = len(constants) - comparison.numbers["converter"]["compared"]
+    if missing:
+        run.log.flag(f"{missing} of {len(constants)} quantised constants have no counterpart in the file")
+    return comparison
+
+
+def _ranges(
+    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, constants: Comparison
+) -> Comparison:
+    """The verdict on the ranges of activations: those that the calibration gives with the constants of the file."""
+    results = [row for row in rebuilt.meta["rebuild"]["results"] if row.get("calibrated")]
+    if not results or not models.compile_tasks.quantises(run.cell) or not _complete(constants):
+        return constants
+    calibration = models.calibration(run, found.subject)
+    task = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, calibration)
+    if task is None or layer_tasks.few(found.subject.inputs).parts.get("first"):
+        run.log.flag("ranges of activations were not compared with the calibration")
+        return constants
+    made = run.obtain("layers", task)
+    inputs = layer_tasks.calibrated(rebuilt, calibration)
+    exact = made if made.failure else run.obtain(
+        "evaluate", layer_tasks.unrounded(run.tasks, run.model, made, inputs)
+    )  # fmt: skip
+    if exact.failure:
+        run.log.flag(f"ranges of activations were not compared with the calibration: {exact.failure.message}")
+        return constants
+    names = made.meta["assemble"]["layers"]
+    measured = {
+        name: (float(values.min()), float(values.max()))
+        for name, values in zip(names, numbered(exact.arrays).values(), strict=True)
+    }
+    ranges = compare_ranges(results, measured, table=run.judge.table)
+    return replace(ranges, numbers={**constants.numbers, **ranges.numbers})
+
+
+def _complete(converter: Comparison) -> bool:
+    """Whether every quantised constant of the artefact was compared with one of the file."""
+    said = converter.numbers.get("converter", {"constants": 1, "compared": 0})
+    return bool(said["compared"] == said["constants"])
+
+
+def _kernels(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, rebuilt: Done) -> Comparison:
+    """The verdict on the kernels: every layer that was read back, on what the tool itself fed it."""
+    read = layers.of_artefact(run, models, found, ran, rebuilt)
+    if isinstance(read, str):
+        run.log.flag(f"the layers were not run: {read}")
+        return unverified(Unverified.NO_REFERENCE, read)
+    results = read.results
+    comparison = compare_layers(
+        results.unrounded, results.actual, results.exceptions, dynamic=results.dynamic, table=run.judge.table
+    )
+    if comparison.status == MISMATCH and not read.faithful:
+        reason = f"only with its tensors as outputs the artefact is wrong: {comparison.reason}"
+        run.log.flag(reason)
+        return unverified(Unverified.NO_REFERENCE, reason, comparison.numbers)
+    if comparison.status == AGREE:
+        layers.note_mutants(run, read)
+    truth = {"truth": "layers read back from the artefact, in float64, unrounded"}
+    return replace(comparison, numbers={**comparison.numbers, **truth})
+
+
+def _weight_only(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, matched: Done | None) -> Comparison:
+    """The verdict where only weights are quantised: the file with the weights that were read back, by the row fp32."""
+    matches = matched.meta["match"]["matches"] if matched else []
+    if not matches or not all(row["tensor"] for row in matches):
+        return unverified(Unverified.NO_REFERENCE, "not every weight that was read back is one of the file")
+    assert matched is not None
+    evaluated = run.evaluate(matched.given["rebuilt.onnx"], matched.key, found.inputs, perturbed=1)
+    if evaluated.failure:
+        return unverified(
+            Unverified.NO_REFERENCE, f"the rebuilt file has no float64 reference: {evaluated.failure.message}"
+        )
+    expected = run.judge.file_reference(run.model, evaluated, None)
+    expected = replace(expected, origin="file with the weights that were read back, in float64")
+    return run.judge.compare(run.model, expected, ran, loose=models.compile_tasks.fast_math(run.cell))
+
+
+def _by_approximation(
+    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs
+) -> Comparison:
+    """Where nothing was read back: the noise of the result against that of our own quantisation of the same model."""
+    run.log.flag(BY_APPROXIMATION)
+    own = models.prepared(run, found.original, models.calibration(run, found.original), LAYERED)
+    if isinstance(own, Failure):
+        return unverified(
+            Unverified.NO_REFERENCE, f"no quantisation of our own to compare the noise with: {own.message}"
+        )
+    evaluated = run.evaluate(own.files["model.onnx"], own.origin, found.inputs)
+    if evaluated.failure:
+        return unverified(
+            Unverified.NO_REFERENCE, f"our own quantisation has no float64 reference: {evaluated.failure.message}"
+        )
+    ours = signal_to_noise(plain.outputs, numbered(evaluated.arrays))
+    theirs = signal_to_noise(plain.outputs, numbered(ran.arrays))
+    comparison = compare_by_approximation(ours, theirs, run.judge.table)
+    truth = {"truth": "the unrounded model, by approximation"}
+    return replace(comparison, numbers={**comparison.numbers, **truth})
+
+
+def note_strength(run: CellRun, found: Compiled, plain: ReferenceOutputs) -> None:
+    """Add to a row by approximation which mutants of the file have too much noise for its rule.
+
+    That rule notices few, so a cell that it supports is marked weak and not refused.
+    """
+    mutants, own = run.mutants(found.file, found.inputs), run.log.numbers.get("own_sqnr_db")
+    if mutants.failure or own is None:
+        return
+    strength = rated(noisy(plain.outputs, mutants, own - run.judge.table.approximation_db), exact=False)
+    run.log.numbers.update(strength.numbers)
+    if strength.weak:
+        run.log.flag(strength.weak)

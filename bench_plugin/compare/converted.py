@@ -1,0 +1,65 @@
+"""What a converter wrote into an artefact, against the file that it was given (docs/numbers.md, "The converter")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench_plugin.compare.table import DEFAULTS, Table
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
+
+SYMMETRIC = 1.5  # steps by which the two ends of a symmetric range may differ: one integer more lies below zero
+Rows = Sequence[Mapping[str, Any]]
+
+
+def compare_constants(constants: Rows, matches: Rows, *, biases: bool = True, table: Table = DEFAULTS) -> Comparison:
+    """The verdict on the quantised constants of an artefact, each beside the constant of the file that it stands for.
+
+    ``constants`` says the ``kind`` (weight or bias) and the ``layer`` of each by ``name``; ``matches`` how many
+    ``steps`` it is from the file's ``tensor``, whose name is empty where the file has nothing like it. Those are
+    counted as not compared. Without ``biases`` only weights are judged, because the tool corrects its biases.
+    """
+    described = {row["name"]: row for row in constants}
+    wrong, compared, worst = [], 0, 0.0
+    for match in matches:
+        row = described[match["name"]]
+        if not match["tensor"] or (row["kind"] == "bias" and not biases):
+            continue
+        compared += 1
+        worst = max(worst, float(match["steps"]))
+        if not match["steps"] <= table.converter_weights:
+            wrong.append(
+                f"converter: {row['kind']} of {row['layer']} up to {match['steps']:.3g} steps from "
+                f"{match['tensor']} of the file"
+            )
+    numbers = {"converter": {"constants": len(described), "compared": compared, "worst_steps": worst}}
+    return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+
+
+def compare_ranges(
+    results: Rows, measured: Mapping[str, tuple[float, float]], *, table: Table = DEFAULTS
+) -> Comparison:
+    """The verdict on the ranges of activations: those of ``results`` against what the calibration ``measured``.
+
+    Of each result ``low`` and ``high`` are the ends of its range and ``scale`` its step; ``measured`` holds the
+    smallest and the largest real value over the calibration inputs, by the name of the result's real value. A range
+    always holds zero; a symmetric one reaches to the value that is furthest from it.
+    """
+    wrong, compared, worst = [], 0, 0.0
+    for row in results:
+        if row.get("scale") is None or row["real"] not in measured:
+            continue
+        low, high = measured[row["real"]]
+        off = max(abs(row["low"] - min(low, 0.0)), abs(row["high"] - max(high, 0.0)))
+        if abs(row["low"] + row["high"]) <= SYMMETRIC * row["scale"]:
+            off = min(off, abs(row["high"] - max(-low, high)))
+        off /= row["scale"]
+        compared += 1
+        worst = max(worst, off)
+        if not off <= table.converter_ranges:
+            wrong.append(
+                f"converter: the range of {row['layer']} is {row['low']:.4g} to {row['high']:.4g}, that of the "
+                f"calibration {low:.4g} to {high:.4g}"
+            )
+    numbers = {"converter_ranges": {"compared": compared, "worst_steps": worst}}
+    return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)

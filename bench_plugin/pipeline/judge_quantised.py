@@ -1,0 +1,130 @@
+"""The judge of quantised models: from the arrays of finished stages to distances in steps and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from bench_plugin.compare.quantised import compare_layers, compare_stable, killed_in_layer, sqnr
+from bench_plugin.compare.table import Table
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
+from bench_plugin.pipeline.judge import ORIGINAL
+from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks.inputs import stack_names
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class LayerResults:
+    """The layers of a quantised model after the same integers went into the tool's layers and into the float64 ones.
+
+    ``unrounded`` holds the float64 result [N, ...] of each layer by name, clamped and not rounded, ``actual`` what the
+    tool made of it; ``exceptions`` the layers whose rounding is known to be coarser, ``dynamic`` those that round their
+    inputs as they run (:func:`compare_layers`).
+    """
+
+    unrounded: Mapping[str, Array]
+    actual: Mapping[str, Array]
+    exceptions: Mapping[str, str] = field(default_factory=dict)
+    dynamic: frozenset[str] = frozenset()
+
+    @property
+    def exact(self) -> bool:
+        """Whether every integer is the nearest one, a tie to either side."""
+        return all(
+            name in self.actual
+            and self.actual[name].shape == values.shape
+            and bool((np.abs(self.actual[name] - values) <= 0.5).all())
+            for name, values in self.unrounded.items()
+        )
+
+
+def judge_prequantised(
+    truth: Done, ran: Done, scales: Sequence[float | None], layers: LayerResults | None, table: Table
+) -> Comparison:
+    """The verdict on a quantised graph: layer by layer where the layers could be run, and end to end.
+
+    ``truth`` and ``ran`` hold the outputs [N, ...]; ``scales`` has the step of each, or None.
+    """
+    whole = compare_stable(numbered(truth.arrays), perturbed(truth), numbered(ran.arrays), scales, table=table)
+    if layers is None:
+        return replace(whole, numbers={**whole.numbers, "truth": "quantised graph in float64"})
+    apart = compare_layers(layers.unrounded, layers.actual, layers.exceptions, table=table)
+    numbers = {**whole.numbers, **apart.numbers, "truth": "quantised graph in float64, layer by layer, unrounded"}
+    if apart.status == AGREE and whole.status == MISMATCH:
+        if layers.exact:  # so the fault lies between the layers
+            return replace(whole, numbers=numbers)
+        return replace(apart, numbers=numbers, notes=(f"single steps add up: {whole.reason}",))
+    return replace(apart, numbers=numbers)
+
+
+def mutants_of_layers(layers: LayerResults, mutated: Done, table: Table) -> dict[str, Any]:
+    """For each mutant of a layer, whether the rule of quantised layers would detect it, and by how much.
+
+    ``mutated`` holds ``<mutant>:out<number of the layer>`` [n, ...] over the first n samples. A mutant that changes no
+    element of the layer is not applicable and left out.
+    """
+    found: dict[str, Any] = {}
+    names = list(layers.unrounded)
+    for key, values in mutated.arrays.items():
+        mutant, _, output = key.rpartition(":out")
+        layer = names[int(output)]
+        expected = layers.unrounded[layer][: len(values)]
+        if np.array_equal(expected, values):
+            continue
+        integers = layer in layers.actual and layers.actual[layer].dtype.kind in "iu"
+        found[mutant] = killed_in_layer(
+            expected, values, integers, layers.exceptions.get(layer, ""), dynamic=layer in layers.dynamic, table=table
+        )
+    return found
+
+
+def signal_to_noise(expected: Mapping[str, Array], actual: Mapping[str, Array]) -> dict[str, float | None]:
+    """The ratio of signal to noise (dB) of every output [N, ...] by the name that it has in ``expected``.
+
+    Outputs are matched by position; None where there is no noise, -inf for a wrong shape and for NaN and Inf.
+    """
+    return {
+        name: sqnr(values, truth) if values.shape == truth.shape and np.isfinite(values).all() else -np.inf
+        for (name, truth), values in zip(expected.items(), actual.values(), strict=False)
+        if truth.dtype.kind == "f"
+    }
+
+
+def noisy(expected: Mapping[str, Array], mutants: Done, least: float) -> dict[str, dict[str, Any]]:
+    """For each mutant of the file, whether the signal to noise of an output is under the ``least`` one, in dB.
+
+    ``expected`` holds [N, ...] over the inputs of which the mutants ran on the first. ``ratio`` is by what factor the
+    noise exceeds what is permitted.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    names = list(expected)
+    for key, values in mutants.arrays.items():
+        mutant, _, output = key.rpartition(":out")
+        truth = expected[names[int(output)]][: len(values)]
+        if (
+            mutant == ORIGINAL
+            or truth.dtype.kind != "f"
+            or truth.shape != values.shape
+            or np.array_equal(truth, values)
+        ):
+            continue
+        ratio = 10 ** ((least - (sqnr(values, truth) or np.inf)) / 20)
+        before = found.get(mutant, {"ratio": 0.0})
+        found[mutant] = max(before, {"killed": ratio > 1, "ratio": ratio}, key=lambda row: row["ratio"])
+    return found
+
+
+def numbered(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs ``out0``, ``out1`` ... of a run."""
+    return {name: value for name, value in arrays.items() if name.startswith("out")}
+
+
+def perturbed(done: Done) -> list[dict[str, Array]]:
+    """The outputs of each run with inputs and weights perturbed by one ULP."""
+    kinds = sorted({name.split(":")[0] for name in done.arrays if name.startswith("perturbed")})
+    return [stack_names(done.arrays, kind) for kind in kinds]

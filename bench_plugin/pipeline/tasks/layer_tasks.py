@@ -1,0 +1,131 @@
+"""Tasks on the layers of quantised models: to run the same integers through the tool and through float64."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.domain.outcome import Stage
+from bench_plugin.inventory.models import Model
+from bench_plugin.pipeline.array_sets import ArraySet, identified, renamed
+from bench_plugin.pipeline.stages import CallSpec, Done, Task
+from bench_plugin.pipeline.tasks.model_tasks import Tasks
+from bench_plugin.pipeline.tasks.subjects import Arrays, InputSet
+from bench_plugin.reach.processes.given_files import GivenFile
+
+UNROUNDED = "unrounded.onnx"
+MUTANT_SAMPLES = 4
+LARGE, FEW = 20_000, 4  # from inputs of so many elements on, only so many samples go through every layer
+
+
+def few(inputs: InputSet) -> InputSet:
+    """The samples [N, ...] that go through the layers, each without a batch dimension of the call's."""
+    apart = inputs.one_by_one()
+    arrays = apart.arrays()
+    if all(values[0].size < LARGE for values in arrays.values() if len(values)):
+        return apart
+    own = apart.arrays
+    cut = ArraySet(
+        lambda: {name: values[:FEW] for name, values in own().items()},
+        lambda: {name: f"{digest} first {FEW}" for name, digest in own.digests().items()},
+    )
+    return InputSet(cut, {**apart.parts, "first": FEW}, batched=False)
+
+
+def assembled(tasks: Tasks, model: Model, rebuilt: Done) -> Task:
+    """The file ``unrounded.onnx`` of the layers that were read back."""
+    said = rebuilt.meta["rebuild"]
+    meta = {
+        "nodes": said["nodes"], "given": [row["name"] for row in said["given"]],
+        "results": [row["name"] for row in said["results"]],
+    }  # fmt: skip
+
+    def constants() -> Arrays:
+        named = {name: values for name, values in rebuilt.arrays.items() if name.startswith("const:")}
+        return {f"fix:{name.partition(':')[2]}": values for name, values in named.items()}
+
+    call = CallSpec("assemble", meta, identified(("assemble", rebuilt.content), constants))
+    return Task(Stage.BUILD, "onnx_layers", (call,), {"rebuilt": rebuilt.key}, tasks.limits(model, "onnx_layers"))
+
+
+def joined(tasks: Tasks, model: Model, rebuilt: Done, matched: Done, inputs: InputSet) -> Task | None:
+    """The file ``unrounded.onnx`` of the layers that were read back as one whole, not quantised.
+
+    Its constants are those of the model's file, its outputs the real values of the results that are calibrated. None
+    where it is not whole: a tensor that is given is neither the input nor a result.
+    """
+    said = rebuilt.meta["rebuild"]
+    made = {row["output"]: row["real"] for row in said["results"]}
+    names = {row["real"]: made[row["output"]] for row in said["given"] if row["output"] in made}
+    free = [row["name"] for row in said["given"] if row["output"] not in made]
+    wanted = [row["real"] for row in said["results"] if row.get("calibrated")]
+    if len(free) != 1 or len(inputs.arrays()) != 1 or not wanted:
+        return None
+
+    def constants() -> Arrays:
+        own = {name.partition(":")[2]: x for name, x in rebuilt.arrays.items() if name.startswith("const:")}
+        own |= {name.partition(":")[2]: x for name, x in matched.arrays.items() if name.startswith("file:")}
+        return {f"fix:{name}": values for name, values in own.items()}
+
+    nodes = [{**row, "inputs": [names.get(name, name) for name in row["inputs"]]} for row in said["nodes"]]
+    call = CallSpec(
+        "assemble", {"nodes": nodes, "given": free, "results": list(dict.fromkeys(wanted))},
+        identified(("joined", rebuilt.content, matched.content), constants),
+    )  # fmt: skip
+    parts = {"rebuilt": rebuilt.key, "matched": matched.key}
+    return Task(Stage.BUILD, "onnx_layers", (call,), parts, tasks.limits(model, "onnx_layers"))
+
+
+def calibrated(rebuilt: Done, calibration: InputSet) -> InputSet:
+    """The calibration inputs as those of the layers as one whole."""
+    said = rebuilt.meta["rebuild"]
+    made = {row["output"] for row in said["results"]}
+    [free] = [row["name"] for row in said["given"] if row["output"] not in made]
+    apart = calibration.one_by_one()
+    arrays = renamed(apart.arrays, lambda found: {f"in:{free}": values for values in found.values()})
+    return InputSet(arrays, {**apart.parts, "input": free}, batched=False)
+
+
+def exposed_inputs(rebuilt: Done, exposed: Done) -> InputSet:
+    """What the layers are given: the tensors [N, ...] of the exposed artefact's own run."""
+    rows = rebuilt.meta["rebuild"]["given"]
+
+    def arrays() -> Arrays:
+        return {f"in:{row['name']}": exposed.arrays[f"out{row['output']}"] for row in rows}
+
+    return InputSet(identified(("exposed", exposed.content), arrays), {"exposed": exposed.key}, batched=False)
+
+
+def unrounded(tasks: Tasks, model: Model, made: Done, inputs: InputSet) -> Task:
+    """The results of all layers in float64, before their rounding: [N, ...] over the N samples of ``inputs``."""
+    call = CallSpec("evaluate", {"batched": False, "ragged": False, "perturb": None}, inputs.arrays)
+    parts: Mapping[str, Any] = {"file": made.key, **inputs.parts}
+    files: Mapping[str, GivenFile] = {"model.onnx": made.given[UNROUNDED]}
+    return Task(Stage.REFERENCE, "onnx_float64", (call,), parts, tasks.limits(model, "onnx_float64"), files)
+
+
+def mutated(tasks: Tasks, model: Model, made: Done, inputs: InputSet) -> Task:
+    """The results of the layers' mutants for the first samples."""
+    call = CallSpec("mutate_layers", {"samples": MUTANT_SAMPLES}, inputs.arrays)
+    parts = {"file": made.key, **inputs.parts}
+    files = {UNROUNDED: made.given[UNROUNDED]}
+    return Task(Stage.BUILD, "onnx_layers", (call,), parts, tasks.limits(model, "onnx_layers"), files)
+
+
+def matched(tasks: Tasks, model: Model, rebuilt: Done, file: GivenFile | Path, origin: str) -> Task:
+    """The constants that were read back, found among those of the file; and the file with their real values."""
+    rows = rebuilt.meta["rebuild"]["constants"]
+    names = [row["name"] for row in rows]
+    pairs = itertools.pairwise(rows)  # a bias follows its weight
+    weights = {bias["name"]: one["name"] for one, bias in pairs if (one["kind"], bias["kind"]) == ("weight", "bias")}
+
+    def constants() -> Arrays:
+        wanted = {f"{kind}:{name}" for kind in ("const", "step") for name in names}
+        return {f"fix:{name}": values for name, values in rebuilt.arrays.items() if name in wanted}
+
+    call = CallSpec("match", {"names": names, "weights": weights}, identified(("match", rebuilt.content), constants))
+    parts = {"rebuilt": rebuilt.key, "file": origin}
+    limits = tasks.limits(model, "onnx_matching")
+    return Task(Stage.BUILD, "onnx_matching", (call,), parts, limits, {"model.onnx": file})

@@ -1,0 +1,87 @@
+"""Models that a compiler quantises by itself, through the whole plugin: its converter and its kernels, read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.checks.test_equivalence import FRAMEWORK, TESTS
+from tests.project import Project
+
+COMPILER = Path(__file__).parent.parent / "fake" / "quantising_compiler.py"
+
+
+@pytest.fixture
+def quantising(project: Project) -> Project:
+    """A project with one model, and the quantising compiler beside the fake framework."""
+    project.write("bench.toml", f'adapters = ["{FRAMEWORK}", "{COMPILER}"]\ntoolchains = ["toolchains"]\n')
+    project.write("test_models.py", TESTS)
+    project.model("net", seconds=20)
+    return project
+
+
+def the_row(project: Project, precision: str, fault: str = "none") -> Mapping[str, Any]:
+    finished = project.run("--compilers=fakeq", f"--bench-option=fakeq.fault={fault}", f"--precisions={precision}")
+    [row] = [row for row in finished.rows if row["kind"] == "cell"]
+    return row
+
+
+def test_what_is_right_is_supported_by_all_three_rules(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8")
+    assert row["status"] == "supported", row
+    numbers = row["numbers"]
+    assert numbers["truth"].startswith("layers read back") and numbers["layers"] == 3
+    assert 0 < numbers["worst_steps"] <= 0.501 and all(one["within"] == 1 for one in numbers["per_layer"])
+    assert numbers["converter"]["compared"] == 4 and numbers["converter"]["worst_steps"] <= 0.501
+    assert not [flag for flag in row["flags"] if "ranges" in flag], row
+    assert numbers["converter_ranges"]["compared"] == 3 and numbers["converter_ranges"]["worst_steps"] <= 1
+    assert numbers["mutants"] and all(mutant["killed"] for mutant in numbers["mutants"].values())
+    assert not [flag for flag in row["flags"] if "approximation" in flag or "read back" in flag]
+
+
+def test_dynamic_rounding_is_part_of_what_is_rebuilt(quantising: Project) -> None:
+    row = the_row(quantising, "w8")
+    assert row["status"] == "supported", row
+    assert row["numbers"]["layers"] == 2 and all(one["E"] <= 2e-4 for one in row["numbers"]["per_layer"])
+
+
+WRONG = {
+    "converter-weights": ("w8a8", "converter: weight of MATMUL up to "),
+    "converter-bias": ("w8a8", "converter: bias of MATMUL up to "),
+    "converter-range": ("w8a8", "converter: the range of MATMUL is "),
+    "kernel-bias": ("w8a8", "layer MATMUL"),
+    "kernel-scale": ("w8a8", "layer MATMUL"),
+    "kernel-zero": ("w8a8", "layer MATMUL"),
+    "kernel-dynamic": ("w8", "layer MATMUL"),
+    "unread-noise": ("w8a8", "under our own quantisation"),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_a_fault_is_a_mismatch_that_says_where(quantising: Project, fault: str) -> None:
+    precision, reason = WRONG[fault]
+    row = the_row(quantising, precision, fault)
+    assert row["status"] == "mismatch" and reason in row["reason"], row
+
+
+def test_without_reading_back_it_is_by_approximation_and_says_so(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8", "unread")
+    assert row["status"] == "supported" and "by approximation" in row["flags"]
+    assert "nothing was read back from the artefact: this artefact tells nothing" in row["flags"]
+    assert row["numbers"]["truth"] == "the unrounded model, by approximation"
+    assert row["numbers"]["short_of_own_db"] <= 6 and row["numbers"]["own_sqnr_db"] > 10
+
+
+def test_what_was_not_read_back_leaves_the_rest_to_approximation(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8", "one-layer")
+    assert row["status"] == "supported" and "by approximation" in row["flags"]
+    assert "not read back: MATMUL: no translation" in row["flags"] and row["numbers"]["layers"] == 3
+
+
+def test_an_artefact_that_changes_when_it_is_exposed_is_not_judged_by_its_layers(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8", "exposed")
+    assert row["status"] == "supported" and "by approximation" in row["flags"]
+    assert "exposing the tensors of the artefact changes its result" in row["flags"]
