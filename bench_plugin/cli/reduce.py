@@ -22,7 +22,7 @@ from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.results.history import find_row
 
 HELP = "shrink a failing cell's model to the fewest nodes that fail alike, with a script for an upstream report"
-CHECKS = (Check.EQUIVALENCE, Check.OPERATOR, Check.IMPORT)
+CHECKS = (Check.EQUIVALENCE, Check.OPERATOR, Check.IMPORT, Check.PROPERTY)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,16 +94,32 @@ def find_cell(args: argparse.Namespace) -> tuple[Cell, Mapping[str, Any], Settin
         return _of_file(args, path, settings)
     row = find_row(args.cell, settings.results)
     cell = Cell.from_axes(row["cell"])
-    if cell.check is Check.PROPERTY:
-        example = shown(settings.results.parent) / "properties"
-        raise UsageError(
-            f"{cell.id} is shrunk already: its smallest examples are below {example}; "
-            f"bench reduce FOLDER/model.onnx --compiler {cell.compiler} writes a script for one"
-        )
     if cell.check not in CHECKS:
         raise UsageError(f"{cell.id} is a check of {cell.check}; this takes {', '.join(CHECKS)}")
     settings = settings.as_computed(row)
+    if cell.check is Check.PROPERTY:
+        cell, settings = _of_example(cell, row, settings)
     return cell, row, settings, Workspace.load(settings)
+
+
+def _of_example(cell: Cell, row: Mapping[str, Any], settings: Settings) -> tuple[Cell, Settings]:
+    """The cell of a property cell's smallest graph, which is a file with its inputs. Raises UsageError.
+
+    That of a new signature is taken before those of known ones.
+    """
+    if not row.get("symptom"):
+        raise UsageError(f"{cell.id} is {row.get('status')}: there is no failure to reduce")
+    numbers = row.get("numbers") or {}
+    signatures = [*(numbers.get("found") or ()), *(numbers.get("seen") or ())]
+    folder = next((Path(one["folder"]) for one in signatures if one.get("folder")), None)
+    if folder is None or not (folder / "model.onnx").is_file():
+        place = shown(folder or settings.results.parent / "properties")
+        raise UsageError(f"{cell.id}: its example is not below {place} any more; run the cell again")
+    chosen = replace(
+        settings.selection, onnx_files=(folder / "model.onnx",), onnx_inputs=(folder / "inputs.npz",)
+    )  # fmt: skip
+    example = Cell(Check.EQUIVALENCE, "model", "onnx", compiler=cell.compiler, precision=cell.precision)
+    return example, replace(settings, selection=chosen)
 
 
 def _of_file(

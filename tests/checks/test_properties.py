@@ -68,13 +68,27 @@ def test_wrong_operators_are_found_once_each_and_then_expected(project: Project)
     assert [int(np.prod(row["shape"])) for row in graph["sources"]] == [2]
     assert (folder / "model.onnx").stat().st_size and "--compilers=wrong" in (folder / "repro.txt").read_text()
     with np.load(folder / "inputs.npz") as stored:
-        assert set(stored) == {"x0", "expected0"}
+        assert set(stored) == {"x0"}
+    with np.load(folder / "expected.npz") as stored:
+        assert set(stored) == {"expected0"}
 
     for name in found:
         learn(project, Path(rows[name]["numbers"]["found"][0]["folder"]))
     code, text, rows = run(project, "Elu", "Shrink", "Softplus")
     assert code == 0 and "3 xfailed" in text, text
     assert rows["Elu"]["numbers"]["known"] > 0 and rows["Elu"]["numbers"]["found"] is None
+
+
+def test_the_example_of_a_cell_is_reduced_with_its_own_inputs(project: Project) -> None:
+    _, _, rows = run(project, "Elu")
+    done = project.bench("reduce", rows["Elu"]["key"], "--output", "small")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "compare: mismatch" in done.stdout and "1 of 1 nodes: Elu" in done.stdout
+    learn(project, Path(rows["Elu"]["numbers"]["found"][0]["folder"]))
+    _, _, rows = run(project, "Elu")
+    [seen] = rows["Elu"]["numbers"]["seen"]
+    assert (Path(seen["folder"]) / "model.onnx").is_file() and seen["row"].startswith("wrong.toml row ")
+    assert project.bench("reduce", rows["Elu"]["key"], "--output", "known").returncode == 0
 
 
 def learn(project: Project, folder: Path) -> None:

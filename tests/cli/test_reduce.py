@@ -96,14 +96,17 @@ def test_a_cell_is_reduced_with_the_options_that_it_ran_with(broken: Project, to
     assert (done.returncode, found["operators"]) == (0, ["Softsign"]), done.stdout + done.stderr
 
 
-def test_a_property_cell_says_what_to_reduce(broken: Project) -> None:
+def test_a_property_cell_whose_example_is_gone_is_to_be_run_again(broken: Project) -> None:
     cell = {"check": "property", "model": "nodes", "framework": "onnx", "compiler": "broken"}
     row = {"schema": 1, "kind": "cell", "key": "0123456789ab", "nodeid": "t.py::t[x]", "cell": cell, "repro": []}
+    settings = {"seed": 0, "threads": 1, "calibration": "minmax", "search": "quick", "options": {}}
+    row |= {"status": "mismatch", "stage": "compare", "symptom": "mismatch", "settings": settings}
     broken.write("reports/results.jsonl", json.dumps(row) + "\n")
     done = broken.bench("reduce", "0123456789ab")
-    assert done.returncode != 0
-    assert "shrunk already: its smallest examples are below reports/properties" in done.stderr
-    assert "bench reduce FOLDER/model.onnx --compiler broken" in done.stderr
+    assert done.returncode == 2
+    assert "its example is not below reports/properties any more; run the cell again" in done.stderr
+    broken.write("reports/results.jsonl", json.dumps({**row, "status": "supported", "symptom": None}) + "\n")
+    assert "is supported: there is no failure to reduce" in broken.bench("reduce", "0123456789ab").stderr
 
 
 def test_two_nodes_that_fail_together_stay_together(broken: Project, tools: Path) -> None:

@@ -98,7 +98,11 @@ class Properties:
             database=self._database / f"{cell.compiler}-{cell.model}",
         )  # fmt: skip
         self._describe(log, report, bench)
-        log.numbers["seen"] = [{**failure.signature.plain(), "row": where} for where, failure in sorted(seen.items())]
+        examples = self._written(cell, log, bench, replayed)
+        log.numbers["seen"] = [
+            {**failure.signature.plain(), "row": where, "folder": examples.get(where, "")}
+            for where, failure in sorted(seen.items())
+        ]
         if report.found:
             return self._new(cell, log, report, bench)
         stale = next((failure for failure, tried in replayed if not _shows(tried, failure)), None)
@@ -141,6 +145,21 @@ class Properties:
             log.flag("out of time")
             if EFFORTS[self._effort].derandomized:  # how far it came depends on what else the machine did
                 log.reusable = False
+
+    def _written(
+        self, cell: Cell, log: CellLog, bench: Bench, replayed: Sequence[tuple[KnownFailure, Tried]]
+    ) -> dict[str, str]:
+        """The folders, by the row of the expectation, with the examples of known failures that show them again."""
+        folders = {}
+        for failure, tried in replayed:
+            if failure.own and _shows(tried, failure):
+                folder = self._reports / f"{cell.compiler}-{cell.model}-{failure.signature.digest}"
+                outcome = replace(
+                    _failed(CellLog(log.versions), tried), numbers={"signature": failure.signature.plain()}
+                )
+                _write(folder, cell, failure.example, tried, outcome, bench)
+                folders[failure.where] = str(folder)
+        return folders
 
     def _new(self, cell: Cell, log: CellLog, report: Report, bench: Bench) -> Outcome:
         """Write the smallest example of every new signature to its own folder; the first one is the cell's outcome.
@@ -194,7 +213,7 @@ def _shows(tried: Tried, failure: KnownFailure) -> bool:
 
 
 def _write(folder: Path, cell: Cell, graph: Graph, tried: Tried, outcome: Outcome, bench: Bench) -> None:
-    """Write ``model.onnx``, ``inputs.npz`` (with the expected outputs), ``graph.json``, a row and the command."""
+    """Write ``model.onnx``, ``inputs.npz``, ``expected.npz``, ``graph.json``, a row and the command."""
     import numpy as np
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -203,7 +222,8 @@ def _write(folder: Path, cell: Cell, graph: Graph, tried: Tried, outcome: Outcom
     given = {one.port.name: one.values for one in graph.sources if not one.constant}
     expected: Sequence[Any] = built.case.expected if built.case else ()
     wanted = {f"expected{place}": value.values for place, value in enumerate(expected)}
-    np.savez(folder / "inputs.npz", allow_pickle=False, **given, **wanted)
+    np.savez(folder / "inputs.npz", allow_pickle=False, **given)
+    np.savez(folder / "expected.npz", allow_pickle=False, **wanted)
     (folder / "graph.json").write_text(json.dumps(graph.plain(), indent=1) + "\n", "utf-8")
     row = row_text(cell.axes(), outcome, "why this is known").rstrip("\n")
     name = f"{cell.compiler}-{cell.model}-{folder.name.rpartition('-')[2]}.json"
