@@ -15,7 +15,7 @@ import pytest
 from tests.project import FRAMEWORK, Finished, Project
 
 ALL_EXPORT = ["check", "export", "mutants", "reference", "run"]
-ALL_IMPORT = ["check", "evaluate", "export", "import"]
+ALL_IMPORT = ["check", "evaluate", "export", "import", "mutants"]
 
 
 def cached(finished: Finished, model: str, check: str = "export") -> list[str]:
