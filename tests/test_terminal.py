@@ -140,7 +140,7 @@ def test_a_terminal_has_one_line_of_progress_in_place(project: Project) -> None:
 
 
 def test_a_log_of_a_runner_has_plain_lines_although_it_is_a_terminal(project: Project) -> None:
-    project.model("slow", "export:sleep", seconds=12)
+    project.model("slow", "export:sleep", seconds=3)  # a sleeper ends after 12 s on the clock
     text = on_a_terminal(project, "-k", "export", CI="true")
     assert re.search(r"\n  \.\.\. slow-fake\S*: export, 10 s\r?\n", text), text
     assert "\x1b[2K" not in text

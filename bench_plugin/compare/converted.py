@@ -43,23 +43,35 @@ def compare_ranges(
 
     Of each result ``low`` and ``high`` are the ends of its range and ``scale`` its step; ``measured`` holds the
     smallest and the largest real value over the calibration inputs, by the name of the result's real value. A range
-    always holds zero; a symmetric one reaches to the value that is furthest from it.
+    always holds zero; a symmetric one reaches to the value that is furthest from it. Where one end is kept, the other
+    one may be moved outwards until zero is a whole number of steps away, the one nearest to where the calibration has
+    it (NNCF does so): with zero near the end that is kept that is a move of many steps.
     """
     wrong, compared, worst = [], 0, 0.0
     for row in results:
         if row.get("scale") is None or row["real"] not in measured:
             continue
         low, high = measured[row["real"]]
-        off = max(abs(row["low"] - min(low, 0.0)), abs(row["high"] - max(high, 0.0)))
+        ends = abs(row["low"] - min(low, 0.0)), abs(row["high"] - max(high, 0.0))
+        off = max(ends)
         if abs(row["low"] + row["high"]) <= SYMMETRIC * row["scale"]:
             off = min(off, abs(row["high"] - max(-low, high)))
         off /= row["scale"]
         compared += 1
         worst = max(worst, off)
-        if not off <= table.converter_ranges:
+        if not off <= table.converter_ranges and not _widened_for_zero(row, min(low, 0.0), max(high, 0.0), table):
             wrong.append(
                 f"converter: the range of {row['layer']} is {row['low']:.4g} to {row['high']:.4g}, that of the "
                 f"calibration {low:.4g} to {high:.4g}"
             )
     numbers = {"converter_ranges": {"compared": compared, "worst_steps": worst}}
     return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+
+
+def _widened_for_zero(row: Mapping[str, Any], low: float, high: float, table: Table) -> bool:
+    """Whether one end of a range is that of ``low`` to ``high``, and the other one further out for the sake of zero."""
+    inside = (row["low"] - low) / row["scale"], (high - row["high"]) / row["scale"]  # negative where it is further out
+    if max(inside) > table.converter_ranges or max(inside) < -table.converter_ranges or low == high:
+        return False
+    levels = (row["high"] - row["low"]) / row["scale"]
+    return bool(abs(row["low"] / row["scale"] - low / (high - low) * levels) <= table.quantised_far)

@@ -32,7 +32,7 @@ from bench_plugin.pipeline.tasks.inputs import stack_names
 from bench_plugin.pipeline.tasks.model_tasks import Tasks
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 from bench_plugin.reach.environments.toolchain_file import Toolchain
-from bench_plugin.reach.processes.client import AgentFailure, Answer, Limits
+from bench_plugin.reach.processes.client import AgentFailure, Answer, Limits, of_computing
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
 
@@ -141,11 +141,11 @@ class Trials:
         )
 
     def run(self, part: Part, *, fresh: bool = False, seconds: float | None = None) -> Ran:
-        """Compile and run the part with the settings of the cell, in at most ``seconds`` per stage.
+        """Compile and run the part with the settings of the cell, in at most ``seconds`` of processor time per stage.
 
         ``fresh`` starts new processes. Raises EnvironmentMissing.
         """
-        limits = Limits(seconds or self.seconds, self._tools.limit(self._adapter.name))
+        limits = of_computing(seconds or self.seconds, self._tools.limit(self._adapter.name))
         try:
             if self.cell.importer:
                 return self._imported(part, limits, fresh)

@@ -87,7 +87,9 @@ class ModelFile(Record, frozen=True):
     )
     missing: Annotated[dict[str, str], about("why a framework has no constructor")] = field(default_factory=dict)
     samples: Annotated[int, about("inputs that are compared", ge=1)] = 16
-    seconds: Annotated[float, about("seconds that a stage may take", gt=0)] = 300
+    seconds: Annotated[
+        float, about("seconds of processor time that a stage may take; 4 times as many on the clock", gt=0)
+    ] = 300
     memory_gb: Annotated[float, about("memory that a cell takes at most, in GiB", gt=0)] = 2
     dataset: Annotated[str, about("the dataset that it is trained and judged on")] = ""
     training: Annotated[TrainingFile | None, about("how it is trained")] = None

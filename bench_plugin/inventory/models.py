@@ -39,9 +39,9 @@ class Constructor:
 class Model:
     """An architecture with its inputs and one constructor per framework, or a user's ONNX file.
 
-    ``samples`` is the number N of inputs, ``seconds`` the limit of one stage, ``memory_gb`` the peak memory in GiB,
-    ``environment`` the names of the environment variables that it declares, ``given`` the user's own inputs of a user's
-    file.
+    ``samples`` is the number N of inputs, ``seconds`` the processor time that one stage may take, ``memory_gb`` the
+    peak memory in GiB, ``environment`` the names of the environment variables that it declares, ``given`` the user's
+    own inputs of a user's file.
     """
 
     name: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -157,7 +158,21 @@ def test_a_sample_of_cells_is_computed_twice_and_is_always_the_same() -> None:
 def test_a_compiler_that_hangs_is_ended(compiled: Project) -> None:
     compiled.model("net", seconds=2)
     finished = run(compiled, "--precisions=fp32", fault="compile-hang")
-    assert the_row(finished)["symptom"] == "timeout" and "stage compile took longer than 2 s" in finished.text
+    said = r"stage compile took longer than 8 s on the clock: \d+\.\d s, and 0\.\d s of processor time, of which it may"
+    assert the_row(finished)["symptom"] == "timeout" and re.search(said, finished.text), finished.text
+
+
+def test_a_compiler_that_computes_without_end_is_ended_by_its_processor_time(compiled: Project) -> None:
+    compiled.model("net", seconds=2)
+    finished = run(compiled, "--precisions=fp32", fault="compile-spin")
+    said = r"stage compile took longer than 2 s of processor time: \d+\.\d s, and \d+\.\d s on the clock"
+    assert the_row(finished)["symptom"] == "timeout" and re.search(said, finished.text), finished.text
+
+
+def test_the_time_that_a_compiler_waits_is_not_taken_from_its_seconds(compiled: Project) -> None:
+    compiled.model("net", seconds=2)
+    row = the_row(run(compiled, "--precisions=fp32", fault="compile-pause"))
+    assert row["status"] == "supported" and row["timings"]["compile"] >= 3
 
 
 def test_orphans_of_a_compiler_do_not_outlive_the_run(compiled: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,36 @@ def test_exact_does_not_look_at_the_sign_of_zero() -> None:
     assert judged(rule, [0.0, 2.0], [-0.0, 2.0]).passed
     assert not judged(rule, [0.0, 2.0], [0.0, 2.0000002]).passed
     assert not judged(rule, [1, 2], [1, 3], dtype="int64").passed
+
+
+NANS = {
+    "float8_e4m3fn": (0x7F, 0xFF), "float8_e4m3fnuz": (0x80,), "float8_e5m2": (0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF),
+    "float8_e5m2fnuz": (0x80,), "float8_e8m0fnu": (0xFF,), "float4_e2m1fn": (),
+}  # fmt: skip
+
+
+def bits(dtype: str, codes: Sequence[int]) -> Tensor:
+    return Tensor(dtype, np.array(codes, dtype=np.uint8))
+
+
+@pytest.mark.parametrize("kind", ["movement", "exact", "composite"])
+@pytest.mark.parametrize("dtype", NANS)
+def test_all_nan_codes_of_a_type_are_equal_and_no_other_codes(dtype: str, kind: str) -> None:
+    codes = range(16 if dtype == "float4_e2m1fn" else 256)
+    zeros = {0x00, 0x80} if dtype in ("float8_e4m3fn", "float8_e5m2") else {0x0, 0x8} if dtype[5] == "4" else set()
+    for one in (0x00, 0x7, 0x8, 0xB, *NANS[dtype], *zeros):
+        same = {code for code in codes if strict([bits(dtype, [one])], [bits(dtype, [code])], [], Rule(kind)).passed}
+        both_zero = {one} if kind == "movement" or one not in zeros else zeros
+        assert same == (set(NANS[dtype]) if one in NANS[dtype] else both_zero), hex(one)
+        found = {code for code in codes if stock([bits(dtype, [one])], [bits(dtype, [code])], rtol=1, atol=9).passed}
+        assert found == (set(NANS[dtype]) if one in NANS[dtype] else zeros if one in zeros else {one}), hex(one)
+
+
+def test_a_nan_code_does_not_hide_another_element() -> None:
+    found = strict([bits("float8_e5m2", [126, 60])], [bits("float8_e5m2", [127, 61])], [], Rule("movement"))
+    assert not found.passed and found.reason == "output 0: 1 of 2 elements differ, at [1] 61 for 60"
+    assert not strict([bits("float8_e5m2", [124])], [bits("float8_e5m2", [125])], [], Rule("exact")).passed  # Inf
+    assert not strict([bits("uint8", [126])], [bits("uint8", [127])], [], Rule("exact")).passed
 
 
 @pytest.mark.parametrize("name", ["Add", "Sqrt", "Exp", "Tanh", "Pow"])

@@ -210,6 +210,26 @@ def test_a_symmetric_range_reaches_to_the_furthest_value() -> None:
     assert compare_ranges([row], {"r": (-0.3, 2.3)}).status == MISMATCH
 
 
+@pytest.mark.parametrize(
+    ("calibrated", "zero_point", "status"),
+    [
+        ((-0.17, 3.995), 10, AGREE), ((-0.17, 3.995), 9, MISMATCH),
+        ((-0.17, 3.995), 11, MISMATCH),  # the range would end at 3.94, inside
+        ((-0.25, 3.995), 10, MISMATCH), ((0.0, 3.995), 10, MISMATCH),
+    ],
+)  # fmt: skip
+def test_an_end_may_move_until_zero_is_a_whole_number_of_steps(
+    calibrated: tuple[float, float], zero_point: int, status: str
+) -> None:
+    low = -0.17  # is kept; 0.17 to 3.995 has its zero at 10.4 of 255 steps
+    step = -low / zero_point
+    row = {"real": "r", "layer": "GELU", "scale": step, "low": low, "high": low + 255 * step}
+    found = compare_ranges([row], {"r": calibrated})
+    assert found.status == status and found.numbers["converter_ranges"]["worst_steps"] > 3
+    turned = {**row, "low": -row["high"], "high": -row["low"]}
+    assert compare_ranges([turned], {"r": (-calibrated[1], -calibrated[0])}).status == status
+
+
 def test_the_output_that_falls_shortest_decides_by_approximation() -> None:
     own = {"a": 40.0, "b": 30.0}
     assert compare_by_approximation(own, {"out0": 34.5, "out1": 50.0}).status == AGREE

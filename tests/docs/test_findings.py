@@ -37,6 +37,7 @@ TOOLCHAINS = {
     "openvino": "openvino",
     "pnnx": "ncnn",
     "reference": "onnxruntime",
+    "tf2onnx": "tensorflow",
     "tflite": "tensorflow",
     "tvm": "tvm",
     "xnnpack": "tensorflow",

@@ -36,7 +36,7 @@ ADAPTER = {
             "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
-            "run-varies", "run-jitters", "leaves-out",
+            "run-varies", "run-jitters", "leaves-out", "compile-spin", "compile-pause",
         ]
     },
     "on_request": True,
@@ -141,6 +141,10 @@ def _before(fault: str, call: CompileCall) -> None:
         os.abort()
     if fault == "compile-hang":
         time.sleep(600)
+    if fault == "compile-pause":
+        time.sleep(3)
+    while fault == "compile-spin":
+        pass
     if fault == "compile-megabyte":
         sys.stdout.write("a warning of the compiler\n" * 40_000)
         sys.stdout.flush()

@@ -23,8 +23,10 @@ TORCHVISION = ("squeezenet1_1", "shufflenet_v2_x1_0", "convnext_tiny")
 # What the tools themselves do not support, or get wrong: model, check, exporter, importer.
 KNOWN = {
     ("waveform", "export", "mx2onnx", None),  # MXNet exports two- and three-dimensional convolutions only
-    ("waveform", "import", "tf2onnx", "onnx2tf"),
-    ("normalised", "export", "tf2onnx", None),  # Keras' own export has the mean and the deviation as inputs too
+    ("waveform", "import", "tf2onnx", "onnx2tf"),  # docs/findings/onnx2tf_unsqueezed_conv.py
+    ("normalised", "export", "tf2onnx", None),  # docs/findings/tf2onnx_normalization.py; Keras' own export does so too
+    # In float32 this file's own noise is 1.1e-6, so its tolerance of 1.1e-5 hides the other GELU, which changes 3e-6.
+    ("convnext_tiny", "export", "dynamo", None),
 }
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.project import FRAMEWORK, Finished, Project
 
 ALL_EXPORT = ["check", "export", "mutants", "reference", "run"]
-ALL_IMPORT = ["check", "evaluate", "export", "import"]
+ALL_IMPORT = ["check", "evaluate", "export", "import", "mutants"]
 
 
 def cached(finished: Finished, model: str, check: str = "export") -> list[str]:
@@ -75,7 +75,7 @@ def test_a_tolerance_changes_the_verdict_and_no_stage(project: Project) -> None:
 
 
 def test_a_timeout_is_never_stored_an_exception_that_came_twice_is(project: Project) -> None:
-    project.model("hangs", "export:sleep", seconds=2)
+    project.model("hangs", "export:sleep", seconds=0.5)
     project.model("raises", "export:exception")
     project.run()
     again = project.run()

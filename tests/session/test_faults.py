@@ -44,7 +44,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, tools_python: Path) -> Fi
     """One run of every fault, all of them beside a model that is fine."""
     project = make_project(tmp_path_factory.mktemp("faults"), tools_python)
     for name, (fault, *_) in {**FAULTS, **IMPORTS}.items():
-        # A busy machine may need more than three seconds to fill the memory; the faults that hang wait for their limit.
+        # To fill the memory may take more than three seconds; the faults that hang wait for four times their limit.
         project.model(name, fault, seconds=60 if name == "eats" else 3)
     return project.run()
 

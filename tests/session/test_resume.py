@@ -30,7 +30,7 @@ def test_what_may_be_gone_is_computed_again_and_what_follows_from_it(project: Pr
     project.model("refuses", "export:unsupported")
     project.model("wrong", "export:wrong-weights")
     project.model("crash", "export:segfault")
-    project.model("hangs", "export:sleep", seconds=2)
+    project.model("hangs", "export:sleep", seconds=0.5)
     project.model("garbage", "export:garbage")
     first = project.run()
     assert first.verdict("crash", "import")[0] == "unverified"

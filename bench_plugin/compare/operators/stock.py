@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bench_plugin.compare.operators.codes import CODES, different
 from bench_plugin.compare.operators.strict import Verdict
 from bench_plugin.compare.operators.values import Tensor, Value, kind_of
 
@@ -35,6 +36,8 @@ def _stock_value(want: Value, have: Value, rtol: float, atol: float) -> str:
         return f"shape {list(have.values.shape)}, expected {list(want.values.shape)}"
     if want.dtype != have.dtype:
         return f"type {have.dtype}, expected {want.dtype}"
+    if want.dtype in CODES:
+        return "elements differ" if different(want.dtype, want.values, have.values, signed_zero=False).any() else ""
     if want.values.dtype.kind not in "fc":
         return "" if np.array_equal(want.values, have.values) or _near(want, have, rtol, atol) else "elements differ"
     return "" if _near(want, have, max(rtol, 2**-6) if want.dtype == "bfloat16" else rtol, atol) else "out of tolerance"
@@ -43,7 +46,7 @@ def _stock_value(want: Value, have: Value, rtol: float, atol: float) -> str:
 def _near(want: Tensor, have: Tensor, rtol: float, atol: float) -> bool:
     import numpy as np
 
-    if want.values.dtype.kind not in "fciub" or want.dtype.startswith("float8") or want.dtype.startswith("float4"):
+    if want.values.dtype.kind not in "fciub":
         return False
     with np.errstate(all="ignore"):
         return bool(np.isclose(have.values, want.values, rtol=rtol, atol=atol, equal_nan=True).all())

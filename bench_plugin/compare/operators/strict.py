@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bench_plugin.compare.operators import codes
 from bench_plugin.compare.operators.bounds import Truth, limits
 from bench_plugin.compare.operators.rules import Rule
 from bench_plugin.compare.operators.values import FORMATS, Tensor, Value, kind_of, whole
@@ -95,7 +96,7 @@ def _tensor(want: Tensor, have: Tensor, truth: Truth, rule: Rule, loose: bool, w
 def _equal(want: Tensor, have: Tensor, rule: Rule, where: str, notes: tuple[str, ...]) -> Verdict:
     import numpy as np
 
-    different = want.values != have.values
+    different = codes.different(want.dtype, want.values, have.values, signed_zero=rule.kind == "movement")
     if want.values.dtype.kind in "fc":
         different &= ~(np.isnan(want.values) & np.isnan(have.values))
         if rule.kind == "movement" and want.values.dtype.kind == "f":

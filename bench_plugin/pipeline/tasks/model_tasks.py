@@ -17,7 +17,7 @@ from bench_plugin.pipeline.stages import CallSpec, Done, Task
 from bench_plugin.pipeline.tasks import inputs as generated
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.tasks.given_inputs import GivenInputs
-from bench_plugin.reach.processes.client import Limits
+from bench_plugin.reach.processes.client import Limits, of_computing
 from bench_plugin.reach.processes.given_files import GivenFile
 
 NOISE_SAMPLES = 4
@@ -211,10 +211,10 @@ class Tasks:
         return Need(toolchain, int(self._workspace.models[cell.model].memory_gb * GIB))
 
     def limits(self, model: Model, adapter: str) -> Limits:
-        """The limits of one stage of a model, in seconds and bytes: the model's time, the larger of both memories."""
+        """The limits of one stage of a model: its seconds of processor time, the larger of both memories in bytes."""
         toolchain = self._workspace.catalog[adapter].toolchain
         memory = max(self._workspace.toolchains.memory_gb(toolchain), model.memory_gb)
-        return Limits(seconds=model.seconds, memory_bytes=int(memory * GIB))
+        return of_computing(model.seconds, int(memory * GIB))
 
 
 def named(kind: str, arrays: ArraySet) -> ArraySet:

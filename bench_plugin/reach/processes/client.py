@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 START_SECONDS = 60.0
 POLL_SECONDS = 0.2
+WALL_TIMES = 4.0  # how much longer a stage of a model may take on the clock than its processor time may be
 MESSAGE = 1200  # characters: some tools name a long path or the whole node before they say what is wrong
 NOT_AS_STATED = (NotAsStated.__name__,)  # the types of a failure that no adapter caused
 SMALL_BYTES = wire.MAX_META + wire.MAX_BLOBS * wire.DESCRIPTOR.size  # a frame without the contents of blobs
@@ -50,6 +51,14 @@ class Limits:
     seconds: float
     memory_bytes: int
     wall_seconds: float = 0.0
+
+
+def of_computing(seconds: float, memory_bytes: int) -> Limits:
+    """Limits of a stage that computes: ``seconds`` of processor time, so that a busy machine changes no outcome.
+
+    What waits and computes nothing ends after WALL_TIMES as much on the clock.
+    """
+    return Limits(seconds, memory_bytes, WALL_TIMES * seconds)
 
 
 class Source(NamedTuple):
