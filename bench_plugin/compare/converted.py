@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -53,7 +54,7 @@ def compare_ranges(
         off = max(abs(row["low"] - min(low, 0.0)), abs(row["high"] - max(high, 0.0)))
         if abs(row["low"] + row["high"]) <= SYMMETRIC * row["scale"]:
             off = min(off, abs(row["high"] - max(-low, high)))
-        off /= row["scale"]
+        off = off / row["scale"] if math.isfinite(row["low"] + row["high"]) else math.inf
         compared += 1
         worst = max(worst, off)
         if not off <= table.converter_ranges:
