@@ -42,7 +42,8 @@ def test_the_error_of_an_emulation_is_that_of_its_worst_output() -> None:
     found = emulated_errors(
         truth,
         {
-            "fp32": right, "fp16": {**right, "out0": TRUTH["y"] + noise}, "bf16": {**right, "out3": right["out3"] + noise},
+            "fp32": right, "fp16": {**right, "out0": TRUTH["y"] + noise},
+            "bf16": {**right, "out3": right["out3"] + noise},
             "nan": {**right, "out3": right["out3"] * np.nan}, "short": {"out0": TRUTH["y"]},
             "shape": {**right, "out0": TRUTH["y"][:, :2]}, "part": {name: one[:4] for name, one in right.items()},
         },
