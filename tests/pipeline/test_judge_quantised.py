@@ -329,3 +329,11 @@ def test_a_mutant_without_any_signal_or_noise_is_not_noticed_by_approximation() 
     silent = {"y": np.zeros((2, 2))}
     found = noisy(silent, Done(failure=None, arrays={"m:out0": np.ones((2, 2))}), 20.0)
     assert found == {"m": {"ratio": 0.0}} or found["m"].get("killed") is False
+
+
+def test_a_quantised_graph_is_judged_by_the_table_of_the_test_and_the_exceptions_of_its_layers() -> None:
+    coarse = LayerResults({"conv": INTEGERS + 0.6}, {"conv": INTEGERS}, {"conv": "ties"})
+    assert judged(GRAPH, coarse).status == AGREE
+    assert judged(GRAPH, replace(coarse, exceptions={})).status == MISMATCH
+    assert judged(GRAPH, RIGHT, table=replace(DEFAULTS, quantised_near=0.5)).status == MISMATCH
+    assert judged(moved(0.02, 1.5), None, table=replace(DEFAULTS, quantised_share=0.9)).status == AGREE

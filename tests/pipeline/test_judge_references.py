@@ -10,7 +10,18 @@ from bench_plugin.compare.table import DEFAULTS, with_overrides
 from bench_plugin.compare.verdict import AGREE, MISMATCH
 from bench_plugin.pipeline.judge import Judge, ReferenceOutputs
 from bench_plugin.pipeline.stages import Done
-from tests.pipeline.test_judge import JUDGE, NOISE, ROLES, detected, done, drawn, expected, model, off_by
+from tests.pipeline.test_judge import (
+    JUDGE,
+    NOISE,
+    ROLES,
+    detected,
+    done,
+    drawn,
+    expected,
+    model,
+    mutants,
+    off_by,
+)
 
 FLOAT64 = {"reference": {"truth": "float64"}}
 
@@ -166,3 +177,26 @@ def test_detections_are_judged_by_the_table_of_the_test() -> None:
     reference = ReferenceOutputs(detected(), "hand-made", {}, {}, {}, runs)
     found = JUDGE.compare(finder, reference, Done(failure=None, arrays=detected(3.0)))
     assert found.status == MISMATCH and found.numbers["truth"] == "hand-made" and found.numbers["missed"] == 16
+
+
+def test_a_frameworks_reference_of_detections_has_no_noise_and_no_second_binding() -> None:
+    finder = model("detection", ROLES)
+    reference = Done(failure=None, meta=FLOAT64, arrays={"truth:boxes": detected()["out0"]})
+    found = JUDGE.framework_reference(finder, reference)
+    assert found == ReferenceOutputs(found.outputs if found else {}, "float64", {}, {}, {}, [])
+
+
+def test_a_single_whole_number_that_differs_at_the_second_binding_is_wrong() -> None:
+    whole = ReferenceOutputs({"y": drawn()}, "", {"y": Noise(9.0, 9.0, 1)}, {"y": np.arange(3)}, {})
+    apart = Done(failure=None, arrays={"alt:out0": np.array([0, 1, 3])})
+    assert JUDGE.dynamic(whole, {"inputs": []}, apart) == "error: y is off by 1.00e+00 at the second binding"
+
+
+def test_the_strength_in_steps_is_by_the_table_of_the_test_and_without_roundings() -> None:
+    truth = drawn()
+    made = mutants(truth, bias_dropped=off_by(truth, 1e-4), bias_in_float16=off_by(truth, 1.0))
+    found = JUDGE.strength_in_steps(expected(truth, NOISE), made, [None])
+    assert "bias in float16" not in found.table and found.unchanged == ("argmax ties",)
+    fine = Judge({"cap": 1e-6})
+    strict = fine.strength_in_steps(expected(truth, NOISE), made, [None])
+    assert found.missed == ("bias dropped",) and strict.missed == () and strict.limits is fine.table
