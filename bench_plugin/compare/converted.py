@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -56,7 +57,7 @@ def compare_ranges(
         off = max(ends)
         if abs(row["low"] + row["high"]) <= SYMMETRIC * row["scale"]:
             off = min(off, abs(row["high"] - max(-low, high)))
-        off /= row["scale"]
+        off = off / row["scale"] if math.isfinite(row["low"] + row["high"]) else math.inf
         compared += 1
         worst = max(worst, off)
         if not off <= table.converter_ranges and not _widened_for_zero(row, min(low, 0.0), max(high, 0.0), table):

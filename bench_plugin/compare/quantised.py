@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -134,6 +135,29 @@ def compare_stable(
     if not rows:
         return unverified(Unverified.ILL_CONDITIONED, "no input whose rounding is stable", numbers)
     return Comparison(AGREE, "", numbers)
+
+
+def accumulated(plain: Mapping[str, Array], truth: Mapping[str, Array], actual: Mapping[str, Array]) -> float:
+    """How far a run is from its quantised graph, over how far that graph is from the unrounded model; no unit.
+
+    ``plain`` (of the unrounded model), ``truth`` (of the quantised graph) and ``actual`` hold [N, ...] and are matched
+    by position. The distance is the Euclidean norm, and the floating-point output where the ratio is largest counts.
+    It is infinite where an output is missing, has another shape or is not finite, and where only the run differs.
+    """
+    if min(len(plain), len(actual)) < len(truth):
+        return math.inf
+    worst = 0.0
+    for unrounded, expected, found in zip(plain.values(), truth.values(), actual.values(), strict=False):
+        if expected.dtype.kind != "f":
+            continue
+        if not unrounded.shape == expected.shape == found.shape or not np.isfinite(found).all():
+            return math.inf
+        if not np.isfinite(expected).all():
+            continue
+        t = np.asarray(expected, dtype=np.float64)
+        run, rounding = (float(np.linalg.norm(np.asarray(y, dtype=np.float64) - t)) for y in (found, unrounded))
+        worst = max(worst, run / rounding if rounding else (math.inf if run else 0.0))
+    return worst
 
 
 def _stable(expected: Array, perturbed: Sequence[Array], unit: float) -> Array:

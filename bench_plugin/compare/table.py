@@ -71,7 +71,9 @@ class Table:
     has other shares of a step than ``quantised_near`` for kinds of layers that were measured to round more coarsely.
     A layer of a quantised model that ends in floating point may have an E of ``quantised_float``, or of
     ``quantised_dynamic`` where its inputs are rounded as it runs. End to end, the share ``quantised_share`` must be
-    within one step, and no element more than ``quantised_steps`` steps off. ``approximation_db`` is how far the ratio
+    within one step, and no element more than ``quantised_steps`` steps off; where every layer
+    is right, single steps of them may add up to ``quantised_sum`` times what the quantisation itself changes.
+    ``approximation_db`` is how far the ratio
     of signal to noise (dB) may lie under that of our own quantisation, where nothing else can be judged. Of what a
     converter wrote, ``converter_weights`` is the largest distance of a weight or a bias in steps, ``converter_ranges``
     that of the ends of an activation's range.
@@ -102,6 +104,7 @@ class Table:
     quantised_float: float = 1e-4
     quantised_dynamic: float = 2e-4
     quantised_steps: float = 3.0
+    quantised_sum: float = 2.0
     approximation_db: float = 6.0
     converter_weights: float = 0.501
     converter_ranges: float = 1.0

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.compare.quantised import compare_layers, compare_stable, killed_in_layer, sqnr
+from bench_plugin.compare.quantised import accumulated, compare_layers, compare_stable, killed_in_layer, sqnr
 from bench_plugin.compare.table import Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 from bench_plugin.pipeline.judge import ORIGINAL
@@ -44,22 +44,37 @@ class LayerResults:
 
 
 def judge_prequantised(
-    truth: Done, ran: Done, scales: Sequence[float | None], layers: LayerResults | None, table: Table
+    plain: Mapping[str, Array],
+    truth: Done,
+    ran: Done,
+    scales: Sequence[float | None],
+    layers: LayerResults | None,
+    table: Table,
 ) -> Comparison:
     """The verdict on a quantised graph: layer by layer where the layers could be run, and end to end.
 
-    ``truth`` and ``ran`` hold the outputs [N, ...]; ``scales`` has the step of each, or None.
+    ``truth`` and ``ran`` hold the outputs [N, ...]; ``scales`` has the step of each, or None. ``plain`` holds the
+    outputs [N, ...] of the unrounded model: the single steps of layers that are right add up, but not to more than
+    ``table.quantised_sum`` times what the quantisation itself changes. What is beyond lies between the layers.
     """
     whole = compare_stable(numbered(truth.arrays), perturbed(truth), numbered(ran.arrays), scales, table=table)
     if layers is None:
         return replace(whole, numbers={**whole.numbers, "truth": "quantised graph in float64"})
     apart = compare_layers(layers.unrounded, layers.actual, layers.exceptions, table=table)
+    added = accumulated(plain, numbered(truth.arrays), numbered(ran.arrays))
     numbers = {**whole.numbers, **apart.numbers, "truth": "quantised graph in float64, layer by layer, unrounded"}
-    if apart.status == AGREE and whole.status == MISMATCH:
-        if layers.exact:  # so the fault lies between the layers
-            return replace(whole, numbers=numbers)
-        return replace(apart, numbers=numbers, notes=(f"single steps add up: {whole.reason}",))
-    return replace(apart, numbers=numbers)
+    numbers["accumulated"] = added if np.isfinite(added) else None
+    if apart.status == MISMATCH or whole.status == AGREE:
+        return replace(apart, numbers=numbers)
+    if whole.status == MISMATCH and (apart.status != AGREE or layers.exact):
+        return replace(whole, numbers=numbers)
+    if added > table.quantised_sum:
+        reason = (
+            f"every layer is right, but the whole is {added:.3g} times as far from its quantised graph as that is "
+            f"from the unrounded model ({table.quantised_sum:g} permitted): {whole.reason}"
+        )
+        return Comparison(MISMATCH, reason, numbers)
+    return replace(apart, numbers=numbers, notes=(f"single steps add up: {whole.reason}",))
 
 
 def mutants_of_layers(layers: LayerResults, mutated: Done, table: Table) -> dict[str, Any]:

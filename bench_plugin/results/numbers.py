@@ -69,6 +69,12 @@ NUMBERS = (
     Number("short_of_own_db", (EQUIVALENCE,), QUANTISED, "by approximation: how far the tool lies under that, in dB"),
     Number("stable_inputs", (EQUIVALENCE,), QUANTISED, "inputs whose rounding no perturbation changes"),
     Number("end_to_end", (EQUIVALENCE,), QUANTISED, "errors of those inputs at the outputs, in steps"),
+    Number(
+        "accumulated",
+        (EQUIVALENCE,),
+        QUANTISED,
+        "distance from the quantised graph, over that of this graph from the unrounded model",
+    ),
     Number("inputs", (QUALITY,), ALL, "images of the test set"),
     Number("accuracy", (QUALITY,), ALL, "share of them that were classified right"),
     Number("reference_accuracy", (QUALITY,), ALL, "the same of the framework's own model"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_plugin.compare.measures import distance, scale_of, top_agreement
+from bench_plugin.compare.measures import distance, mean_over_inputs, scale_of, top_agreement
 from tests.compare.drawing import LAW, SEEDS, Array, drawn
 
 FACTORS = st.floats(1e-6, 1e6).flatmap(lambda size: st.sampled_from([size, -size]))
@@ -169,3 +169,41 @@ def test_an_error_within_the_tolerance_never_costs_agreement(seed: int, toleranc
     agreement, excluded = top_agreement(actual, truth, tolerance)
     assert agreement in (1, None)
     assert (agreement is None) == (excluded == 1)
+
+
+def test_figures_by_hand() -> None:
+    truth, actual = np.array([[3.0], [-4.0]]), np.array([[3.0], [-2.0]])
+    found = distance(actual, truth, scale_of(truth))
+    assert (found.max_abs, found.max_rel) == (2.0, 0.5)
+    assert found.cosine == pytest.approx((9 + 8) / (5 * math.sqrt(13)))
+    assert pytest.approx(2 / (3.5 * math.sqrt(2))) == found.E and pytest.approx(2 / 3.5) == found.M
+    zeros = np.zeros((2, 1))
+    assert distance(actual, zeros, scale_of(actual)).max_rel == math.inf
+    assert distance(zeros, zeros, scale_of(actual)).max_rel == 0.0
+
+
+def test_narrow_types_are_measured_in_double() -> None:
+    truth, actual = np.float16([[6e4], [-6e4]]), np.float16([[-6e4], [6e4]])
+    assert scale_of(truth).norm == pytest.approx(6e4 * math.sqrt(2), rel=1e-3)
+    assert errors(actual, truth) == pytest.approx((2.0, 2.0), rel=1e-3)
+    assert mean_over_inputs(truth).dtype == np.float64 and mean_over_inputs(truth).tolist() == [[0.0]]
+    whole = np.uint8([[1], [3]])
+    assert scale_of(whole).norm == pytest.approx(math.sqrt(2)) and errors(np.uint8([[3], [1]]), whole) == (2.0, 2.0)
+
+
+def test_nothing_has_no_scale_and_no_distance() -> None:
+    empty = np.zeros((2, 0))
+    assert (scale_of(empty).norm, scale_of(empty).rms) == (0.0, 0.0)
+    found = distance(empty, empty, scale_of(empty))
+    assert (found.E, found.M, found.max_abs, found.max_rel, found.cosine) == (0, 0, 0, 0, 1)
+    assert distance(np.ones((1, 1)), np.zeros((1, 1)), scale_of(np.zeros((1, 1)))).cosine == 0.0
+
+
+def test_agreement_is_counted_over_every_row_of_every_axis() -> None:
+    truth = np.array([[[0.0, 1.0, 0.5], [3.0, 1.0, 0.0]], [[0.0, 5.0, 4.9], [1.0, 0.0, 9.0]]])
+    actual = truth.copy()
+    actual[1, 1] = [9.0, 0.0, 1.0]
+    assert top_agreement(actual, truth, 0.1) == (2 / 3, 0.25)
+    assert top_agreement(actual.astype(np.float32), truth.astype(np.float32), 0.01) == (0.75, 0.0)
+    two = np.array([[0.0, 1.0]])
+    assert top_agreement(two, two, 0.1) == (1.0, 0.0)

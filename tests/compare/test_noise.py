@@ -14,7 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
-from bench_plugin.compare.table import DEFAULTS, TABLE_HASH, DetectionRow, Row, with_overrides
+from bench_plugin.compare.table import (
+    DEFAULTS,
+    MUTANT_KINDS,
+    TABLE_HASH,
+    DetectionRow,
+    Kind,
+    Row,
+    kind_of,
+    with_overrides,
+)
 from tests.compare.drawing import LAW, Array, drawn
 
 LEVELS = st.floats(0, 1)
@@ -142,3 +151,66 @@ def test_the_document_states_the_thresholds() -> None:
     stated = {name: float(cells[0]) for name, cells in rows_of("Thresholds").items()}
     plain = {key: value for key, value in dataclasses.asdict(DEFAULTS).items() if isinstance(value, int | float)}
     assert stated == plain
+
+
+def test_a_tolerance_by_hand() -> None:
+    row = Row(k=10, floor=4e-6, cap=1e-3)
+    found = tolerance(Noise(2e-5, 3e-5, 3), row)
+    assert (found.E, found.M, found.reach) == (pytest.approx(2e-4), pytest.approx(6e-4), pytest.approx(2e-4))
+    assert (found.ill_conditioned, found.unreachable) == (False, "")
+    assert tolerance(Noise(0.25, 0.0, 1), Row(k=4, floor=1e-3, cap=1.0)).ill_conditioned is False, "at the cap"
+    assert tolerance(Noise(0.2501, 0.0, 1), Row(k=4, floor=1e-3, cap=1.0)).ill_conditioned is True
+
+
+def test_fast_math_makes_no_model_ill_conditioned() -> None:
+    strict, loose = Row(k=10, floor=4e-6, cap=1e-3), Row(k=100, floor=4e-6, cap=1e-3)
+    found = tolerance(Noise(5e-5, 5e-5, 3), loose, strict)
+    assert (found.ill_conditioned, found.E, found.reach) == (False, 1e-3, pytest.approx(5e-3))
+    assert tolerance(Noise(5e-5, 5e-5, 3), loose).ill_conditioned
+
+
+def test_a_cap_is_out_of_reach_only_where_a_user_tightened_it() -> None:
+    usual, tight = Row(k=10, floor=4e-6, cap=1e-3), Row(k=10, floor=4e-6, cap=1e-4)
+    noise = Noise(5e-5, 5e-5, 3)
+    assert tolerance(noise, tight, None, usual).unreachable == (
+        "the cap 1.0e-04 of this test's tolerance is tighter than the model's own noise allows: "
+        "10 x noise 5.0e-05 = 5.0e-04; raise the cap"
+    )
+    assert tolerance(noise, tight, tight, tight).unreachable == ""
+    assert tolerance(noise, tight).unreachable == ""
+    assert tolerance(Noise(1e-6, 1e-6, 3), tight, None, usual).unreachable == ""
+    assert tolerance(Noise(5e-3, 1e-6, 3), usual, None, usual).unreachable == ""
+
+
+def test_the_worst_of_each_distance_is_the_noise() -> None:
+    truth = np.array([[2.0, -2.0], [-2.0, 2.0]])
+    one, other = truth.copy(), truth + 0.25
+    one[0, 0] += 0.4
+    found = measure_noise(truth, [one, other])
+    assert (found.E, found.M, found.runs) == (pytest.approx(0.125), pytest.approx(0.2), 2)
+    assert measure_noise(truth, [other, one]) == found
+
+
+def test_two_inputs_are_measured_in_their_own_units() -> None:
+    truth = np.array([[1.0], [-1.0], [50.0], [-50.0]])
+    assert pytest.approx(0.5) == measure_noise(truth, [truth[:2] + 0.5]).E
+    assert pytest.approx(0.5 / np.sqrt(5002 / 4)) == measure_noise(truth, [truth[:1] + 0.5]).M
+
+
+def test_the_table_of_fast_math_is_that_of_fp32() -> None:
+    assert DEFAULTS.row("fp32") == Row(10, 4e-6, 1e-3) == DEFAULTS.rows["fp32"]
+    assert DEFAULTS.row("fp16", loose=True) is DEFAULTS.rows["fp16"]
+    assert with_overrides(floor=1.0).row("bf16") == Row(2, 1.0, 0.2)
+
+
+def test_the_kinds_of_mutants_are_those_of_the_document() -> None:
+    named = {kind: {name for name, one in MUTANT_KINDS.items() if one is kind} for kind in Kind}
+    assert named == {
+        Kind.STRUCTURE: {"mean output", "rows permuted", "nhwc read as nchw", "residual branch zeroed"},
+        Kind.DETAIL: {"batchnorm eps 1e-3", "layernorm eps 1e-3", "gelu erf or tanh", "argmax ties"},
+        Kind.ROUNDING: {"bias in float16", "last layer in float16"},
+        Kind.LAYER: set(),
+    }
+    assert kind_of("anything else") is Kind.LAYER and [str(kind) for kind in Kind] == [
+        "structure", "layer", "detail", "rounding",
+    ]  # fmt: skip

@@ -32,3 +32,47 @@ def test_a_result_of_another_shape_looks_like_no_precision() -> None:
     errors = emulated_errors(TRUTH, EMULATED)
     assert effective_by_error(TRUTH, {"y": TRUTH["y"][:, :-1]}, errors, 8) == ""
     assert effective_by_error(TRUTH, {}, errors, 8) == ""
+
+
+def test_the_error_of_an_emulation_is_that_of_its_worst_output() -> None:
+    truth = {"a": TRUTH["y"], "n": np.arange(8), "e": np.zeros((8, 0)), "b": TRUTH["y"] * 2}
+    right = {"out0": TRUTH["y"], "out1": np.arange(8) + 1, "out2": np.zeros((8, 0)), "out3": TRUTH["y"] * 2}
+    centred = TRUTH["y"] - TRUTH["y"].mean(axis=0)
+    noise = 0.25 * np.linalg.norm(centred) / np.sqrt(centred.size)
+    found = emulated_errors(
+        truth,
+        {
+            "fp32": right, "fp16": {**right, "out0": TRUTH["y"] + noise},
+            "bf16": {**right, "out3": right["out3"] + noise},
+            "nan": {**right, "out3": right["out3"] * np.nan}, "short": {"out0": TRUTH["y"]},
+            "shape": {**right, "out0": TRUTH["y"][:, :2]}, "part": {name: one[:4] for name, one in right.items()},
+        },
+    )  # fmt: skip
+    assert found == {
+        "fp32": 0.0, "fp16": pytest.approx(0.25), "bf16": pytest.approx(0.125), "nan": math.inf, "short": math.inf,
+        "shape": math.inf, "part": 0.0,
+    }  # fmt: skip
+
+
+def test_only_emulations_that_are_inexact_and_finite_are_candidates() -> None:
+    result = {"y": TRUTH["y"] * 1.001}
+    assert effective_by_error(TRUTH, result, {"fp32": 0.0, "fp16": math.inf}, 8) == ""
+    assert effective_by_error(TRUTH, result, {"fp32": 0.0, "bf16": 0.5}, 8) == "bf16"
+    assert effective_by_error(TRUTH, TRUTH, {"fp32": 1e-7, "fp16": 1e-3}, 8) == "fp32"
+    assert effective_by_error(TRUTH, result, {"fp16": 1e-4, "bf16": 1e-3}, 8) == "bf16"
+
+
+def test_a_result_exactly_as_wrong_as_fp32_is_fp32_and_an_error_of_one_is_wrong() -> None:
+    truth = {"y": np.array([[2.0, -2.0], [-2.0, 2.0]])}
+    eighth = {"y": np.array([[2.5, -2.0], [-2.0, 2.0]])}
+    assert effective_by_error(truth, eighth, {"fp32": 0.125, "fp16": 0.125}, 2) == "fp32"
+    assert effective_by_error(truth, eighth, {"fp32": 0.01, "fp16": 0.125}, 2) == "fp16"
+    assert effective_by_error(truth, {"y": np.array([[6.0, -2.0], [-2.0, 2.0]])}, {"bf16": 0.9}, 2) == ""
+    assert effective_by_error(truth, {"y": np.array([[5.9, -2.0], [-2.0, 2.0]])}, {"bf16": 0.9}, 2) == "bf16"
+
+
+def test_only_the_inputs_that_were_emulated_count() -> None:
+    late = {"y": TRUTH["y"].copy()}
+    late["y"][4:] += 100
+    assert effective_by_error(TRUTH, late, {"fp32": 1e-7}, 4) == "fp32"
+    assert effective_by_error(TRUTH, late, {"fp32": 1e-7}, 5) == ""

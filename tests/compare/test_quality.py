@@ -118,3 +118,52 @@ def test_scores_that_are_not_finite_are_a_mismatch(value: float) -> None:
 def test_an_empty_test_set_proves_nothing() -> None:
     found = judged(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0, dtype=np.int64), 3)
     assert (found.status, found.kind) == (UNVERIFIED, Unverified.NO_REFERENCE)
+
+
+def test_what_a_drop_is_told_and_what_stands_in_the_row() -> None:
+    labels = np.zeros(1000, dtype=np.int64)
+    answers = np.where(np.arange(1000) < 40, 1, 0)
+    found = judged(scores_of(answers), scores_of(labels), labels, 3)
+    lower = 0.04 - 1.959964 * np.sqrt((0.04 - 0.04**2) / 1000)
+    assert found.reason == f"top-1 fell by 4.0% (at least {lower:.1%}, McNemar p 2e-12)"
+    drop = found.numbers["drop"]
+    assert list(drop) == ["top1", "lower", "upper", "agreement", "mcnemar_p"]
+    assert (drop["top1"], drop["agreement"]) == (pytest.approx(0.04), pytest.approx(0.96))
+    assert (drop["lower"], drop["upper"]) == (pytest.approx(lower, abs=1e-6), pytest.approx(0.08 - lower, abs=1e-6))
+    assert (found.numbers["accuracy"], found.numbers["inputs"]) == (pytest.approx(0.96), 1000)
+    fine = judged(scores_of(labels), scores_of(labels), labels, 3)
+    assert (fine.status, fine.reason, fine.numbers["accuracy"]) == (AGREE, "", 1.0)
+
+
+def test_a_reference_that_is_partly_wrong_has_its_own_accuracy() -> None:
+    labels = np.array([0, 1, 2, 0])
+    found = judged(scores_of(labels), scores_of(np.array([0, 1, 1, 1])), labels, 3)
+    assert found.numbers["reference_accuracy"] == 0.5 and found.numbers["accuracy"] == 1.0
+
+
+def test_what_cannot_be_classified_is_said() -> None:
+    empty = judged(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0, dtype=np.int64), 3)
+    assert empty.reason == "the test set has no input"
+    both = scores_of(LABELS)
+    both[0] = [np.nan, np.inf, 1.0]
+    assert judged(both, scores_of(LABELS), LABELS, 3).reason == "2 of 18 scores are NaN or Inf"
+
+
+def test_figures_of_four_inputs_and_three_classes() -> None:
+    scores = np.array([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [0.4, 0.4, 0.2], [0.1, 0.2, 0.7]])
+    found = classification(scores, np.array([0, 1, 1, 2]), 3)
+    assert found == {
+        "inputs": 4, "accuracy": 0.75, "top5": 1.0, "precision": [0.5, 1.0, 1.0], "sensitivity": [1.0, 0.5, 1.0],
+        "mean_precision": pytest.approx(2.5 / 3), "mean_sensitivity": pytest.approx(2.5 / 3),
+        "g_mean": pytest.approx(0.5 ** (1 / 3)), "confusion": [[1, 0, 0], [1, 1, 0], [0, 0, 1]],
+    }  # fmt: skip
+
+
+def test_more_losses_than_gains_and_a_single_change() -> None:
+    zeros = np.zeros(4, dtype=np.int64)
+    one = paired_drop(zeros, np.array([1, 0, 0, 0]), zeros)
+    assert (one.drop, one.agreement, one.mcnemar_p) == (0.25, 0.75, 1.0)
+    reach = 1.959964 * np.sqrt((0.25 - 0.0625) / 4)
+    assert (one.lower, one.upper) == (pytest.approx(0.25 - reach), pytest.approx(0.25 + reach))
+    swap = paired_drop(np.array([1, 0, 0, 0]), np.array([0, 1, 0, 0]), zeros)
+    assert (swap.drop, swap.agreement) == (0.0, 0.5) and swap.upper == pytest.approx(1.959964 * np.sqrt(0.5 / 4))

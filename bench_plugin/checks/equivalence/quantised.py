@@ -27,11 +27,13 @@ def conformance(
 ) -> Comparison:
     """The verdict on a quantised model; ``plain`` is the float64 reference of the unrounded one."""
     if run.cell.graph:
-        return _prequantised(run, models, found, ran)
+        return _prequantised(run, models, found, ran, plain)
     return _quantised_by_tool(run, models, found, ran, plain)
 
 
-def _prequantised(run: CellRun, models: CompiledModels, found: Compiled, ran: Done) -> Comparison:
+def _prequantised(
+    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs
+) -> Comparison:
     """For a pre-quantised model: compare with its own graph in float64, in steps of its scales."""
     graph = found.subject
     path = graph.files["model.onnx"]
@@ -41,7 +43,8 @@ def _prequantised(run: CellRun, models: CompiledModels, found: Compiled, ran: Do
         return unverified(Unverified.NO_REFERENCE, text)
     apart = layers.of_graph(run, models, graph) if run.cell.graph == LAYERED else None
     scales = list(graph.meta["output_scales"])
-    comparison = judge_prequantised(reference, ran, scales, apart.results if apart else None, run.judge.table)
+    results = apart.results if apart else None
+    comparison = judge_prequantised(plain.outputs, reference, ran, scales, results, run.judge.table)
     if apart and comparison.status == AGREE:
         layers.note_mutants(run, apart)
     return comparison

@@ -1,0 +1,243 @@
+"""The rules of quantised results at their edges: figures of the row, messages, several outputs, what is not finite."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench_plugin.compare.quantised import (
+    compare_by_approximation,
+    compare_layers,
+    compare_stable,
+    killed_in_layer,
+    killed_in_steps,
+    sqnr,
+    steps,
+)
+from bench_plugin.compare.table import DEFAULTS, with_overrides
+from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
+from bench_plugin.domain.outcome import Unverified
+
+Array = np.ndarray[Any, Any]
+INTEGERS = np.arange(200).reshape(2, 100).astype(np.uint8)
+REAL = np.array([[2.0, -2.0], [-2.0, 2.0]])  # norm 4, root mean square 2
+
+
+def test_an_element_exactly_at_the_limit_of_a_step_counts() -> None:
+    found = steps(np.array([1.001, 1.0011, np.nan]), np.zeros(3))
+    assert found.within == pytest.approx(1 / 3) and np.isnan(found.largest) and found.elements == 3
+    assert steps(np.array([0.5]), np.array([0.0]), near=0.5).within == 1.0
+    assert steps(np.float16([1e-3]), np.float16([0]), 1e-3).largest == pytest.approx(1.0, rel=1e-3)
+    whole = steps(np.uint8([3]), np.uint8([5]))
+    assert (whole.within, whole.largest) == (0.0, 2.0)
+
+
+def test_the_row_of_every_layer() -> None:
+    layers = {"q": INTEGERS + 0.25, "t": INTEGERS + 0.5, "f": REAL, "i": REAL * np.inf, "e": np.zeros((2, 0))}
+    actual = {"q": INTEGERS, "t": INTEGERS, "f": REAL, "i": REAL, "e": np.zeros((2, 0))}
+    found = compare_layers(layers, actual, {"t": "ties"})
+    assert (found.status, found.reason) == (AGREE, "")
+    assert found.numbers == {
+        "layers": 4, "layers_wrong": 0, "worst_steps": 0.5,
+        "per_layer": [
+            {"name": "q", "within": 1.0, "largest_steps": 0.25},
+            {"name": "t", "within": 1.0, "largest_steps": 0.5, "exception": "ties"},
+            {"name": "f", "E": 0.0}, {"name": "i", "E": None},
+        ],
+    }  # fmt: skip
+
+
+def test_the_reasons_of_wrong_layers() -> None:
+    layers = dict.fromkeys("abcd", INTEGERS + 0.7)
+    found = compare_layers(layers, dict.fromkeys("abcd", INTEGERS))
+    one = "100.0% of 200 more than 0.51 step from the unrounded result, up to 0.7"
+    assert found.reason == f"layer a: {one}; layer b: {one}; layer c: {one}"
+    assert (found.status, found.numbers["layers_wrong"], found.numbers["layers"]) == (MISMATCH, 4, 4)
+    assert found.numbers["worst_steps"] == pytest.approx(0.7)
+    gone = compare_layers({"a": REAL}, {})
+    assert (gone.status, gone.reason, gone.numbers) == (MISMATCH, "layer a: nothing instead of [2, 2]", {})
+    allowed = compare_layers({"a": INTEGERS + 0.7}, {"a": INTEGERS}, {"a": "ties"})
+    assert allowed.reason.startswith("layer a: 100.0% of 200 more than 0.63 step")
+    real = compare_layers({"f": REAL}, {"f": REAL + 1e-3})
+    assert real.reason == "layer f: E 5.00e-04 > 1e-04 in float"
+    assert compare_layers({"f": REAL}, {"f": REAL + 1e-3}, dynamic=["f"]).reason == (
+        "layer f: E 5.00e-04 > 2e-04 in float"
+    )
+
+
+def test_a_step_that_is_no_number_is_the_worst() -> None:
+    found = compare_layers({"a": INTEGERS * np.nan, "b": INTEGERS + 0.1}, {"a": INTEGERS, "b": INTEGERS})
+    assert found.status == MISMATCH and np.isnan(found.numbers["worst_steps"])
+
+
+def test_what_counts_as_integers() -> None:
+    for kind in (np.int8, np.uint8, np.int32, np.bool_):
+        values = np.array([[0, 1], [1, 0]])
+        found = compare_layers({"a": values + 0.4}, {"a": values.astype(kind)})
+        assert found.numbers["worst_steps"] == pytest.approx(0.4), kind
+    assert compare_layers({"a": REAL}, {"a": REAL}).numbers["worst_steps"] == 0.0
+
+
+def test_without_a_quantised_layer_nothing_is_proven_but_by_dynamic_ones() -> None:
+    found = compare_layers({"f": REAL}, {"f": REAL})
+    assert (found.status, found.reason) == (UNVERIFIED, "no quantised layer to compare")
+    assert found.kind == Unverified.NO_REFERENCE and found.numbers["layers"] == 1
+    assert compare_layers({"f": REAL}, {"f": REAL}, dynamic={"f"}).status == AGREE
+
+
+def test_the_unit_of_a_layer_in_floating_point() -> None:
+    constant = np.array([[3.0, 4.0], [3.0, 4.0]])  # nothing changes over the inputs: the norm itself, 50 ** 0.5
+    assert compare_layers({"f": constant}, {"f": constant + 0.5e-4}).numbers["per_layer"][0]["E"] == pytest.approx(
+        1e-4 / 50**0.5
+    )
+    zeros = np.zeros((2, 2))
+    assert compare_layers({"f": zeros}, {"f": zeros + 5e-5}).numbers["per_layer"][0]["E"] == pytest.approx(1e-4)
+    exact = compare_layers({"q": INTEGERS, "f": REAL * 1e4}, {"q": INTEGERS, "f": REAL * 1e4 + [[4, 0], [0, 0]]})
+    assert exact.numbers["per_layer"][1]["E"] == 1e-4 and exact.status == AGREE, "at the limit"
+    half = compare_layers({"f": REAL.astype(np.float16)}, {"f": np.float16(REAL * 2)})
+    assert half.numbers["per_layer"][0]["E"] == pytest.approx(1.0)
+
+
+def test_a_layer_exactly_at_its_limits_is_right() -> None:
+    wide = replace(DEFAULTS, quantised_near=0.5, quantised_far=0.75, quantised_share=0.75)
+    values = np.array([[0, 0], [0, 0]])
+    assert compare_layers({"a": np.array([[0.5, 0], [0, 0.75]])}, {"a": values}, table=wide).status == AGREE
+    assert compare_layers({"a": np.array([[0.5, 0.51], [0, 0.75]])}, {"a": values}, table=wide).status == MISMATCH
+
+
+def test_end_to_end_the_row_and_the_reasons() -> None:
+    truth = {"a": np.zeros((2, 4)), "e": np.zeros((2, 0)), "i": np.full((2, 4), np.nan), "b": np.zeros((2, 4))}
+    run = {"out0": np.zeros((2, 4)), "out1": np.zeros((2, 0)), "out2": np.zeros((2, 4)), "out3": np.zeros((2, 4))}
+    run["out3"][0] = [0.5, 1.0, 2.0, 0.0]
+    found = compare_stable(truth, [], run, [0.25, 0.25, 0.25, 0.5])
+    assert found.status == MISMATCH and found.reason == "b: 25.0% off by more than a step, up to 4.0"
+    assert found.numbers == {
+        "stable_inputs": 2,
+        "end_to_end": [
+            {"name": "a", "within_one_step": 1.0, "largest_steps": 0.0, "step": 0.25},
+            {"name": "b", "within_one_step": 0.75, "largest_steps": 4.0, "step": 0.5},
+        ],
+    }
+    both = compare_stable(truth, [], {**run, "out0": np.ones((2, 4))}, [0.25, 0.25, 0.25, 0.5])
+    assert both.reason == ("a: 100.0% off by more than a step, up to 4.0; b: 25.0% off by more than a step, up to 4.0")
+    few = compare_stable({"a": REAL, "b": REAL}, [], {"out0": REAL}, [1.0, 1.0])
+    assert (few.status, few.reason, few.numbers) == (MISMATCH, "1 outputs where 2 are needed", {})
+    shape = compare_stable({"a": REAL}, [], {"out0": REAL[:1]}, [1.0])
+    assert (shape.status, shape.reason, shape.numbers) == (MISMATCH, "a: shape [1, 2], expected [2, 2]", {})
+
+
+def test_end_to_end_an_element_exactly_at_the_limits_is_right() -> None:
+    truth = np.zeros((1, 100))
+    three = truth.copy()
+    three[0, 0] = 3.0
+    assert compare_stable({"a": truth}, [], {"out0": three}, [1.0]).status == AGREE, "99 % within one, none beyond 3"
+    assert compare_stable({"a": truth}, [], {"out0": three}, [0.999]).status == MISMATCH
+    three[0, 1] = np.nan
+    assert compare_stable({"a": truth[:, :2]}, [], {"out0": three[:, :2]}, [1.0]).status == MISMATCH
+    loose = replace(DEFAULTS, quantised_share=0.0)
+    assert compare_stable({"a": truth}, [], {"out0": three}, [1.0], loose).status == MISMATCH, "not a number"
+
+
+def test_an_output_that_is_not_dequantised_has_the_cap_for_a_step() -> None:
+    moved = REAL.copy()
+    moved[0, 0] += 4e-3  # the cap of 1e-3 times the root mean square of 2 is a step: 2 steps
+    found = compare_stable({"a": REAL}, [], {"out0": moved}, [None])
+    assert found.numbers["end_to_end"][0]["step"] == pytest.approx(2e-3)
+    assert found.numbers["end_to_end"][0]["largest_steps"] == pytest.approx(2.0)
+    assert compare_stable({"a": REAL}, [], {"out0": moved}, [None], with_overrides(cap=4e-3)).status == AGREE
+    constant = compare_stable({"a": np.ones((2, 2))}, [], {"out0": np.ones((2, 2)) + 7}, [None])
+    assert (constant.status, constant.kind) == (UNVERIFIED, Unverified.ILL_CONDITIONED)
+    assert constant.reason == "no input whose rounding is stable" and constant.numbers["end_to_end"] == []
+
+
+def test_an_input_is_stable_below_half_a_step_in_every_element_of_every_run() -> None:
+    truth = np.zeros((4, 2, 2))
+    half, below, negative = truth.copy(), truth.copy(), truth.copy()
+    half[0, 1, 1], below[1, 0, 0], negative[2, 0, 1] = 0.5, 0.49, -0.5
+    for runs, stable in (([half], 3), ([below], 4), ([negative], 3), ([half, negative], 2)):
+        found = compare_stable({"y": truth}, [{"y": run} for run in runs], {"out0": truth}, [1.0])
+        assert found.numbers["stable_inputs"] == stable
+    other = compare_stable({"y": truth}, [{"z": half}, {"y": negative}], {"out0": truth}, [1.0])
+    assert other.numbers["stable_inputs"] == 3
+    two = {"y": truth, "z": truth}
+    fewest = compare_stable(two, [{"y": half, "z": half + negative}], {"a": truth, "b": truth}, [1.0, 1.0])
+    assert fewest.numbers["stable_inputs"] == 2
+    wrong = truth.copy()
+    wrong[0] = 9.0
+    assert compare_stable({"y": truth}, [{"y": half}], {"out0": wrong}, [1.0]).status == AGREE
+    assert compare_stable(two, [{"y": truth + 1, "z": truth}], {"a": truth, "b": truth + 9}, [1.0, 1.0]).reason == (
+        "z: 100.0% off by more than a step, up to 9.0"
+    )
+
+
+def test_mutants_of_a_layer_have_the_ratio_of_their_largest_distance() -> None:
+    integers = INTEGERS.astype(float)
+    assert killed_in_layer(integers, integers + 1.2, True) == {"killed": True, "ratio": pytest.approx(1 / 0.75)}
+    assert killed_in_layer(integers, integers[:1], True) == {"killed": True, "ratio": 1e9}
+    assert killed_in_layer(integers + 0.6, integers + 0.3, True, "ties") == {
+        "killed": False, "ratio": pytest.approx(0.6 / 0.75),
+    }  # fmt: skip
+    assert killed_in_layer(integers + 0.6, integers + 0.3, True)["killed"]
+    assert not killed_in_layer(REAL, REAL + 0.7e-3, False, table=replace(DEFAULTS, quantised_float=1e-3))["killed"]
+    real = killed_in_layer(REAL, REAL + 1e-3, False)
+    assert real == {"killed": True, "ratio": pytest.approx(5.0)}
+    assert killed_in_layer(REAL, REAL + 1e-3, False, dynamic=True)["ratio"] == pytest.approx(2.5)
+    assert killed_in_layer(REAL * np.inf, REAL, False) == {"killed": False, "ratio": 0.0}
+    far = replace(DEFAULTS, quantised_far=2.0, quantised_near=1.5)
+    assert killed_in_layer(integers, integers + 1.0, True, table=far) == {"killed": False, "ratio": 0.5}
+
+
+def test_mutants_end_to_end_are_judged_in_steps() -> None:
+    truth = {"e": np.zeros((2, 0)), "n": np.full((2, 2), np.nan), "c": np.ones((2, 2)), "a": REAL, "b": REAL}
+    scales = [1.0, 1.0, None, 0.5, None]
+    assert killed_in_steps(truth, truth, scales) == {"killed": False, "ratio": 0.0}
+    one = killed_in_steps(truth, truth | {"a": REAL + 0.5}, scales)
+    assert one == {"killed": False, "ratio": pytest.approx(1 / 3)}
+    two = killed_in_steps(truth, truth | {"a": REAL + 1.0, "b": REAL + 1e-3}, scales)
+    assert two == {"killed": True, "ratio": pytest.approx(2 / 3)}
+    last = killed_in_steps(truth, truth | {"b": REAL + 7e-3}, scales)  # a step of 2e-3
+    assert last == {"killed": True, "ratio": pytest.approx(3.5 / 3)}
+    broken = {"killed": True, "ratio": 1e9}
+    assert killed_in_steps(truth, truth | {"a": REAL[:1]}, scales) == broken
+    assert killed_in_steps(truth, truth | {"a": REAL * np.nan}, scales) == broken
+    assert killed_in_steps({"c": np.ones((2, 2))}, {"c": np.ones((2, 2))}, [None]) is None
+    assert killed_in_steps({"e": np.zeros((2, 0))}, {"e": np.zeros((2, 0))}, [1.0]) is None
+    wide = with_overrides(cap=1.0)
+    assert killed_in_steps({"b": REAL}, {"b": REAL + 7e-3}, [None], wide) == {
+        "killed": False, "ratio": pytest.approx(7e-3 / 2 / 3),
+    }  # fmt: skip
+
+
+def test_a_mutant_exactly_at_the_limits_is_not_noticed() -> None:
+    truth, mutant = np.zeros((1, 100)), np.zeros((1, 100))
+    mutant[0, 0] = 3.0
+    assert killed_in_steps({"a": truth}, {"a": mutant}, [1.0]) == {"killed": False, "ratio": 1.0}
+    mutant[0, 0] = 3.01
+    assert killed_in_steps({"a": truth}, {"a": mutant}, [1.0]) == {"killed": True, "ratio": pytest.approx(3.01 / 3)}
+
+
+def test_by_approximation_what_is_said() -> None:
+    nothing = Comparison(
+        UNVERIFIED, "no output whose noise could be compared with our own quantisation", {}, (),
+        Unverified.NO_REFERENCE,
+    )  # fmt: skip
+    assert compare_by_approximation({}, {}) == nothing
+    assert compare_by_approximation({"a": 1.0}, {}) == nothing
+    assert compare_by_approximation({"a": None}, {"x": 1.0}) == nothing
+    assert compare_by_approximation({"a": 1.0}, {"x": None}) == nothing
+    numbers = {"own_sqnr_db": 40.0, "short_of_own_db": 6.0}
+    assert compare_by_approximation({"a": 40.0}, {"x": 34.0}) == Comparison(AGREE, "", numbers), "at the limit"
+    found = compare_by_approximation({"a": 40.0, "b": None}, {"x": 33.5, "y": 1.0, "z": 9.0})
+    assert found.reason == "a: 33.5 dB, 6.5 dB under our own quantisation of the same model (40.0 dB)"
+    assert found.status == MISMATCH and found.numbers == {"own_sqnr_db": 40.0, "short_of_own_db": 6.5}
+    assert compare_by_approximation({"a": 40.0}, {"x": 33.5}, replace(DEFAULTS, approximation_db=7.0)).status == AGREE
+
+
+def test_the_ratio_of_signal_to_noise_in_narrow_types() -> None:
+    assert sqnr(np.float16([300.0]), np.float16([200.0])) == pytest.approx(20 * np.log10(2))
+    assert sqnr(np.uint8([3]), np.uint8([4])) == pytest.approx(20 * np.log10(4))
+    assert sqnr(np.array([1.0]), np.array([0.0])) is None
+    assert sqnr(np.array([0.5]), np.array([1.0])) == pytest.approx(6.0206, rel=1e-4)

@@ -1,0 +1,339 @@
+"""The judge of quantised models, on hand-made finished stages: the layers, the whole, and what may lie between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench_plugin.compare.quantised import accumulated
+from bench_plugin.compare.table import DEFAULTS
+from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
+from bench_plugin.domain.outcome import Unverified
+from bench_plugin.pipeline.judge_quantised import (
+    LayerResults,
+    judge_prequantised,
+    mutants_of_layers,
+    noisy,
+    numbered,
+    perturbed,
+    signal_to_noise,
+)
+from bench_plugin.pipeline.stages import Done
+
+Array = np.ndarray[Any, Any]
+RNG = np.random.default_rng(0)
+SCALE = 0.25
+INTEGERS = RNG.integers(-100, 100, (10, 100)).astype(np.int8)
+GRAPH = INTEGERS * SCALE  # what the quantised graph gives
+PLAIN = GRAPH + RNG.uniform(-0.5, 0.5, GRAPH.shape) * SCALE  # and the unrounded model
+RIGHT = LayerResults({"conv": INTEGERS + 0.501}, {"conv": INTEGERS})  # right, and not every integer the nearest one
+EXACT = LayerResults({"conv": INTEGERS + 0.5}, {"conv": INTEGERS})
+WRONG = LayerResults({"conv": INTEGERS + 1.2}, {"conv": INTEGERS})
+NO_LAYERS = LayerResults({}, {})
+
+
+def done(**arrays: Array) -> Done:
+    return Done(failure=None, arrays={name.replace("_", ":"): values for name, values in arrays.items()})
+
+
+def judged(
+    actual: Array,
+    layers: LayerResults | None = RIGHT,
+    *,
+    truth: Done | None = None,
+    plain: Array = PLAIN,
+    table: Any = DEFAULTS,
+) -> Comparison:
+    reference = done(out0=GRAPH) if truth is None else truth
+    return judge_prequantised({"y": plain}, reference, done(out0=actual), [SCALE], layers, table)
+
+
+def moved(share: float, by: float = 1.0) -> Array:
+    """The result of the graph with a share of its elements so many steps off, up and down."""
+    flat = GRAPH.reshape(-1).copy()
+    count = round(share * flat.size)
+    flat[:count] += by * SCALE * np.resize([1.0, -1.0], count)
+    return flat.reshape(GRAPH.shape)
+
+
+# The whole of a graph, a run with a block left out of it, and a run whose single steps add up
+
+
+class Net:
+    """Three quantised layers with a residual block between the first and the last, in float64 on the same inputs."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(5)
+        self.x = rng.standard_normal((32, 24))
+        self.weights = [rng.standard_normal((24, 24)) * gain / 24**0.5 for gain in (1.0, 1.0, 4.0)]
+
+    def run(self, rounded: Callable[[Array], Array], block: bool = True) -> Array:
+        first = rounded(self.x @ self.weights[0])
+        middle = rounded(first + rounded(np.maximum(first @ self.weights[1], 0))) if block else first
+        return rounded(middle @ self.weights[2])
+
+
+STEP = 0.05
+
+
+def to_step(values: Array) -> Array:
+    found: Array = np.rint(values / STEP) * STEP
+    return found
+
+
+def coarse(values: Array) -> Array:
+    """What the rule of layers permits at most: 1 % of the elements off, and every tie rounded the other way."""
+    steps = values / STEP
+    other = np.abs(steps - np.floor(steps) - 0.5) < 0.01
+    other |= np.random.default_rng(7).random(values.shape) < 0.01
+    nearest = np.rint(steps)
+    found: Array = np.where(other, nearest + np.where(steps > nearest, 1, -1), nearest) * STEP
+    return found
+
+
+def judged_net(actual: Array) -> Comparison:
+    net = Net()
+    truth = done(out0=net.run(to_step))
+    return judge_prequantised({"y": net.run(lambda x: x)}, truth, done(out0=actual), [STEP], RIGHT, DEFAULTS)
+
+
+def test_a_block_that_is_missing_between_right_layers_is_a_mismatch() -> None:
+    found = judged_net(Net().run(to_step, block=False))
+    assert found.status == MISMATCH
+    assert found.reason.startswith("every layer is right, but the whole is ")
+    assert found.numbers["accumulated"] > 5 and found.numbers["layers_wrong"] == 0
+
+
+def test_single_steps_that_add_up_stay_within_what_two_roundings_differ_by() -> None:
+    found = judged_net(Net().run(coarse))
+    assert found.status == AGREE and 0.5 < found.numbers["accumulated"] < 1.42
+    [note] = found.notes
+    assert note.startswith("single steps add up: out0: ") and "off by more than a step" in note
+
+
+# Rules, one by one
+
+
+def test_right_layers_and_a_right_whole_agree() -> None:
+    found = judged(GRAPH)
+    assert (found.status, found.reason, found.notes) == (AGREE, "", ())
+    assert found.numbers["truth"] == "quantised graph in float64, layer by layer, unrounded"
+    assert found.numbers["accumulated"] == 0 and found.numbers["layers"] == 1
+    assert found.numbers["stable_inputs"] == 10 and found.numbers["end_to_end"][0]["name"] == "out0"
+
+
+def test_without_layers_the_whole_decides() -> None:
+    assert judged(GRAPH, None).status == AGREE
+    assert judged(GRAPH, None).numbers["truth"] == "quantised graph in float64"
+    assert judged(GRAPH, None).numbers["stable_inputs"] == 10
+    assert "layers" not in judged(GRAPH, None).numbers
+    assert judged(moved(0.02, 1.5), None).status == MISMATCH
+
+
+def test_a_wrong_layer_is_a_mismatch_whatever_the_whole() -> None:
+    for actual in (GRAPH, moved(0.02, 1.5)):
+        found = judged(actual, WRONG)
+        assert found.status == MISMATCH and found.reason.startswith("layer conv: 100.0% of 1000")
+        assert found.numbers["layers_wrong"] == 1 and found.numbers["stable_inputs"] == 10
+        assert found.numbers["accumulated"] is not None
+
+
+@pytest.mark.parametrize(("layers", "status"), [(RIGHT, AGREE), (EXACT, MISMATCH)])
+def test_where_every_integer_is_the_nearest_one_no_single_steps_add_up(layers: LayerResults, status: str) -> None:
+    found = judged(moved(0.02, 1.5), layers)
+    assert found.status == status
+    text = "out0: 2.0% off by more than a step, up to 1.5"
+    assert found.notes == ((f"single steps add up: {text}",) if layers is RIGHT else ())
+    assert found.reason == ("" if layers is RIGHT else text)
+    assert found.numbers["layers"] == 1 and found.numbers["end_to_end"][0]["largest_steps"] == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(("ratio", "status"), [(1.99, AGREE), (2.01, MISMATCH)])
+def test_steps_add_up_to_twice_what_the_quantisation_changes_and_no_further(ratio: float, status: str) -> None:
+    rounding = np.linalg.norm(PLAIN - GRAPH)
+    actual = GRAPH.copy()
+    actual[0] += ratio * rounding / 10  # of 100 elements
+    found = judged(actual)
+    assert found.status == status and found.numbers["accumulated"] == pytest.approx(ratio)
+    if status == MISMATCH:
+        assert found.reason.startswith(
+            "every layer is right, but the whole is 2.01 times as far from its quantised graph as that is from the "
+            "unrounded model (2 permitted): out0: "
+        )
+        wider = judged(actual, table=replace(DEFAULTS, quantised_sum=2.1))
+        assert wider.status == AGREE
+
+
+@pytest.mark.parametrize("broken", [np.zeros((10, 99)), np.full((10, 100), np.nan), np.full((10, 100), np.inf)])
+def test_a_broken_whole_is_never_excused_by_right_layers(broken: Array) -> None:
+    found = judged(broken)
+    assert found.status == MISMATCH and found.numbers["accumulated"] is None
+
+
+def test_a_missing_output_is_never_excused_by_right_layers() -> None:
+    found = judge_prequantised({"y": PLAIN}, done(out0=GRAPH), done(other=GRAPH), [SCALE], RIGHT, DEFAULTS)
+    assert found.status == MISMATCH and "0 outputs where 1 are needed" in found.reason
+
+
+def test_where_no_input_is_stable_the_bound_still_holds() -> None:
+    unstable = done(out0=GRAPH, perturbed0_out0=GRAPH + 1.0)
+    found = judged(GRAPH, truth=unstable)
+    assert found.status == AGREE
+    far = judged(-GRAPH, truth=unstable)
+    assert far.status == MISMATCH and far.reason.endswith("(2 permitted): no input whose rounding is stable")
+
+
+def test_where_no_layer_could_be_compared_a_wrong_whole_is_a_mismatch() -> None:
+    assert judged(moved(0.02, 1.5), NO_LAYERS).status == MISMATCH
+    found = judged(GRAPH, NO_LAYERS)
+    assert (found.status, found.kind) == (UNVERIFIED, Unverified.NO_REFERENCE)
+
+
+def test_perturbed_runs_say_which_inputs_are_stable() -> None:
+    nudged = GRAPH.copy()
+    nudged[3] += 0.5 * SCALE
+    truth = done(out0=GRAPH, perturbed0_out0=GRAPH, perturbed1_out0=nudged, default_out0=GRAPH + 5)
+    assert judged(GRAPH, truth=truth).numbers["stable_inputs"] == 9
+    assert [list(run) for run in perturbed(truth)] == [["out0"], ["out0"]]
+    assert np.array_equal(perturbed(truth)[1]["out0"], nudged)
+    assert list(numbered(truth.arrays)) == ["out0"]
+
+
+# The sum of single steps, by hand
+
+
+def test_the_sum_of_steps_by_hand() -> None:
+    truth, plain = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([[3.0, 0.0], [1.0, 5.0]])  # 5 apart
+    run = np.array([[0.0, 6.0], [9.0, 1.0]])  # 10 apart
+    assert accumulated({"y": plain}, {"y": truth}, {"out0": run}) == pytest.approx(2.0)
+    assert accumulated({"y": plain}, {"y": truth}, {"out0": truth}) == 0.0
+    assert accumulated({"y": truth}, {"y": truth}, {"out0": truth}) == 0.0
+    assert accumulated({"y": truth}, {"y": truth}, {"out0": run}) == np.inf
+
+
+def test_the_sum_of_steps_is_that_of_the_worst_output() -> None:
+    truth, plain = np.zeros((2, 2)), np.ones((2, 2))
+    three = {"a": truth, "labels": np.arange(2), "b": truth, "c": truth}
+    rounded = {"a": plain, "labels": np.arange(2), "b": plain, "c": plain}
+    run = {"out0": plain, "out1": np.arange(2) + 7, "out2": plain * 3, "out3": truth}
+    assert accumulated(rounded, three, run) == pytest.approx(3.0)
+    assert accumulated(rounded, three, dict(list(run.items())[:3])) == np.inf
+    assert accumulated(dict(list(rounded.items())[:3]), three, run) == np.inf
+    assert accumulated(rounded | {"c": plain[:1]}, three, run) == np.inf
+    assert accumulated(rounded, three, run | {"out3": truth[:1]}) == np.inf
+    assert accumulated(rounded, three, run | {"out3": truth * np.nan}) == np.inf
+    endless = three | {"a": truth + np.inf}
+    assert accumulated(rounded, endless, run) == pytest.approx(3.0)
+
+
+# Exact layers
+
+
+@pytest.mark.parametrize(
+    ("unrounded", "actual", "exact"),
+    [
+        ({"a": INTEGERS + 0.5}, {"a": INTEGERS}, True), ({"a": INTEGERS - 0.5}, {"a": INTEGERS}, True),
+        ({"a": INTEGERS + 0.501}, {"a": INTEGERS}, False), ({"a": INTEGERS - 0.501}, {"a": INTEGERS}, False),
+        ({"a": INTEGERS}, {}, False), ({"a": INTEGERS}, {"a": INTEGERS[:1]}, False), ({}, {}, True),
+        ({"a": INTEGERS, "b": INTEGERS + 0.6}, {"a": INTEGERS, "b": INTEGERS}, False),
+    ],
+)  # fmt: skip
+def test_layers_are_exact_where_every_integer_is_the_nearest(
+    unrounded: Mapping[str, Array], actual: Mapping[str, Array], exact: bool
+) -> None:
+    assert LayerResults(unrounded, actual).exact is exact
+
+
+# Mutants of the layers
+
+
+def with_error(truth: Array, e: float) -> Array:
+    error = np.random.default_rng(2).standard_normal(truth.shape)
+    moved: Array = truth + error * (e * np.linalg.norm(truth - truth.mean(axis=0)) / np.linalg.norm(error))
+    return moved
+
+
+def test_every_mutant_of_a_layer_is_judged_by_the_rule_of_its_layer() -> None:
+    real = np.random.default_rng(1).standard_normal((8, 50))
+    unrounded = {"a": INTEGERS.astype(float), "fc": real, "d": real, "p": INTEGERS.astype(float), "lost": real}
+    actual = {"a": INTEGERS, "fc": real, "d": real, "p": INTEGERS.astype(np.uint8)}
+    layers = LayerResults(unrounded, actual, {"p": "ties"}, frozenset({"d"}))
+    arrays = {
+        "bias dropped:out0": INTEGERS[:4] + 1.0,
+        "same:out0": INTEGERS[:4].astype(float),
+        "nothing:out0": INTEGERS[:4] + 0.3,
+        "small:out1": with_error(real, 1.5e-4),
+        "dynamic:out2": with_error(real, 1.5e-4),
+        "pool:out3": INTEGERS + 1.0,
+        "lost:out4": with_error(real, 1.5e-4),
+        "a:b:out1": with_error(real, 0.1),
+    }
+    found = mutants_of_layers(layers, Done(failure=None, arrays=arrays), DEFAULTS)
+    assert {name: row["killed"] for name, row in found.items()} == {
+        "bias dropped": True, "nothing": False, "small": True, "dynamic": False, "pool": True, "lost": True,
+        "a:b": True,
+    }  # fmt: skip
+    assert found["bias dropped"]["ratio"] == pytest.approx(1 / 0.75)
+    assert found["small"]["ratio"] == pytest.approx(1.5, rel=1e-3)
+    assert found["dynamic"]["ratio"] == pytest.approx(0.75, rel=1e-3)
+
+
+def test_mutants_of_layers_are_judged_by_the_table_of_the_test_and_the_exception_of_the_layer() -> None:
+    unrounded = INTEGERS + 0.4
+    arrays = {"m:out0": np.round(unrounded) + 0.0}  # rounded down: 0.4 step off
+    layers = LayerResults({"a": unrounded}, {"a": INTEGERS})
+    strict = replace(DEFAULTS, quantised_near=0.3)
+    mutated = Done(failure=None, arrays=arrays)
+    assert not mutants_of_layers(layers, mutated, DEFAULTS)["m"]["killed"]
+    assert mutants_of_layers(layers, mutated, strict)["m"]["killed"]
+    assert not mutants_of_layers(replace(layers, exceptions={"a": "ties"}), mutated, strict)["m"]["killed"]
+    real = LayerResults({"a": unrounded}, {"a": INTEGERS.astype(float)}, dynamic=frozenset({"a"}))
+    near = Done(failure=None, arrays={"m:out0": with_error(unrounded, 1.5e-4)})
+    assert not mutants_of_layers(real, near, DEFAULTS)["m"]["killed"]
+    assert mutants_of_layers(real, near, replace(DEFAULTS, quantised_dynamic=1e-4))["m"]["killed"]
+
+
+# By approximation
+
+
+def test_signal_to_noise_is_by_output_and_broken_ones_have_none() -> None:
+    truth = np.array([[3.0, 4.0]])
+    expected = {"y": truth, "same": truth, "nan": truth, "shape": truth, "labels": np.array([1]), "last": truth}
+    run = {
+        "out0": truth + np.array([[0.0, 0.5]]), "out1": truth, "out2": truth * np.nan, "out3": truth[:, :1],
+        "out4": np.array([2]), "out5": truth + np.array([[0.0, 5.0]]),
+    }  # fmt: skip
+    found = signal_to_noise(expected, run)
+    assert found == {"y": pytest.approx(20.0), "same": None, "nan": -np.inf, "shape": -np.inf, "last": pytest.approx(0)}
+
+
+def test_a_mutant_is_noticed_by_approximation_where_its_noise_is_beyond_the_permitted() -> None:
+    truth = {"y": np.tile([3.0, 4.0], (4, 1)), "n": np.arange(4), "z": np.tile([3.0, 4.0], (4, 1))}
+    quiet, loud = (truth["y"][:2] + np.array([[0.0, off]]) for off in (0.25, 1.0))  # 26.0 and 14.0 dB
+    arrays = {
+        "original:out0": loud, "a:out0": quiet, "a:out1": np.arange(2) + 1, "a:out2": loud, "b:out0": quiet,
+        "c:out0": truth["y"][:2], "d:out0": loud[:, :1], "e:out0": loud, "e:out2": quiet, "f:g:out0": loud,
+    }  # fmt: skip
+    found = noisy(truth, Done(failure=None, arrays=arrays), 20.0)
+    assert {name: row["killed"] for name, row in found.items()} == {"a": True, "b": False, "e": True, "f:g": True}
+    assert found["a"]["ratio"] == pytest.approx(2.0) == found["e"]["ratio"]  # half of the signal where a tenth may be
+    assert found["b"]["ratio"] == pytest.approx(0.5)
+    assert not noisy(truth, Done(failure=None, arrays={"b:out0": quiet}), 20 * np.log10(20.0))["b"]["killed"]
+
+
+def test_a_mutant_without_any_signal_or_noise_is_not_noticed_by_approximation() -> None:
+    silent = {"y": np.zeros((2, 2))}
+    found = noisy(silent, Done(failure=None, arrays={"m:out0": np.ones((2, 2))}), 20.0)
+    assert found == {"m": {"ratio": 0.0}} or found["m"].get("killed") is False
+
+
+def test_a_quantised_graph_is_judged_by_the_table_of_the_test_and_the_exceptions_of_its_layers() -> None:
+    coarse = LayerResults({"conv": INTEGERS + 0.6}, {"conv": INTEGERS}, {"conv": "ties"})
+    assert judged(GRAPH, coarse).status == AGREE
+    assert judged(GRAPH, replace(coarse, exceptions={})).status == MISMATCH
+    assert judged(GRAPH, RIGHT, table=replace(DEFAULTS, quantised_near=0.5)).status == MISMATCH
+    assert judged(moved(0.02, 1.5), None, table=replace(DEFAULTS, quantised_share=0.9)).status == AGREE

@@ -1,0 +1,202 @@
+"""What a run is compared with, in every field, on hand-made finished stages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench_plugin.compare.noise import Noise
+from bench_plugin.compare.table import DEFAULTS, with_overrides
+from bench_plugin.compare.verdict import AGREE, MISMATCH
+from bench_plugin.pipeline.judge import Judge, ReferenceOutputs
+from bench_plugin.pipeline.stages import Done
+from tests.pipeline.test_judge import (
+    JUDGE,
+    NOISE,
+    ROLES,
+    detected,
+    done,
+    drawn,
+    expected,
+    model,
+    mutants,
+    off_by,
+)
+
+FLOAT64 = {"reference": {"truth": "float64"}}
+
+
+def of(**arrays: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Done:
+    return done(FLOAT64, **arrays)
+
+
+def test_the_tolerances_of_a_judge_are_those_of_its_marker() -> None:
+    assert Judge({}).table is DEFAULTS
+    assert Judge({"k": 3}).table == with_overrides(k=3)
+
+
+def test_a_frameworks_reference_holds_its_second_binding_and_nothing_of_a_file() -> None:
+    truth, other = drawn(), drawn(2, (3, 12))
+    found = JUDGE.framework_reference(model(), of(truth_y=truth, default_y=truth, alt_y=other))
+    assert found is not None and found.outputs["y"] is truth
+    assert found.second_binding["y"] is other and found.end_to_end == {} and found.perturbed == ()
+    assert found.noise == {"y": Noise(0.0, 0.0, 1)}
+
+
+def test_a_files_reference_with_a_framework() -> None:
+    truth, own, other = drawn(), off_by(drawn(), 0.1), drawn(2, (3, 12))
+    evaluated = done(out0=truth, perturbed_out0=off_by(truth, 1e-2))
+    found = JUDGE.file_reference(model(), evaluated, of(truth_y=own, default_y=off_by(own, 2e-6), alt_y=other))
+    assert list(found.outputs) == ["out0"] and found.outputs["out0"] is truth
+    assert found.origin == "file in float64" and found.end_to_end["y"] is own
+    assert pytest.approx(2e-6) == found.noise["out0"].E and found.second_binding["out0"] is other
+    without = JUDGE.file_reference(model(), evaluated, of(default_y=truth))
+    assert without.noise == {} and without.end_to_end == {} and without.outputs["out0"] is truth
+
+
+def test_a_files_reference_without_a_framework() -> None:
+    truth, more = drawn(), drawn(3)
+    found = JUDGE.file_reference(model(), done(out0=truth, out1=more, perturbed_out0=off_by(truth, 1e-3)), None)
+    assert found == ReferenceOutputs(found.outputs, "file in float64", found.noise, {}, {}, ())
+    assert list(found.outputs) == ["out0", "out1"] and found.outputs["out1"] is more
+    assert list(found.noise) == ["out0"] and pytest.approx(1e-3, rel=1e-2) == found.noise["out0"].E
+
+
+def test_a_reference_in_single_precision() -> None:
+    truth = drawn()
+    found = JUDGE.single_precision_reference(model(), of(default_y=truth, default_z=truth, variant_y=truth))
+    assert found == ReferenceOutputs(found.outputs, "framework in float32", {"y": Noise(0, 0, 1)}, {}, {}, ())
+    assert list(found.outputs) == ["y", "z"] and found.outputs["y"] is truth
+
+
+def test_a_reference_by_onnxruntime() -> None:
+    truth = drawn()
+    found = JUDGE.runtime_reference(model(), done(out0=truth, alt_out0=truth), of(truth_y=truth, default_y=truth))
+    assert found == ReferenceOutputs(found.outputs, "onnxruntime in float32", {"out0": Noise(0, 0, 1)}, {}, {}, ())
+    assert list(found.outputs) == ["out0"] and found.outputs["out0"] is truth
+    noisy = JUDGE.runtime_reference(
+        model(), done(out0=truth), of(truth_y=truth, default_y=off_by(truth, 1e-3), variant_y=off_by(truth, 1e-5))
+    )
+    assert pytest.approx(1e-3) == noisy.noise["out0"].E, "the noise is measured against float64 where there is one"
+
+
+def test_a_reference_of_detections_by_onnxruntime_has_the_frameworks_perturbed_runs() -> None:
+    finder = model("detection", ROLES)
+    found = JUDGE.runtime_reference(finder, Done(failure=None, arrays=detected()), None)
+    assert found == ReferenceOutputs(found.outputs, "onnxruntime in float32", {}, {}, {}, ())
+    assert list(found.outputs) == ["out0", "out1", "out2"]
+    runs = {f"perturbed{i}:{row['name']}": values for i in range(2) for row, values in
+            zip(ROLES, detected(1e-6).values(), strict=True)}  # fmt: skip
+    reference = Done(failure=None, arrays=runs | {"truth:boxes": detected()["out0"]})
+    stable = JUDGE.runtime_reference(finder, Done(failure=None, arrays=detected()), reference)
+    assert [list(run) for run in stable.perturbed] == [["boxes", "labels", "scores"]] * 2
+    verdict = JUDGE.compare(finder, stable, Done(failure=None, arrays=detected()))
+    assert verdict.status == AGREE
+    assert verdict.numbers["truth"] == "onnxruntime in float32" and verdict.numbers["stable"] == 16
+
+
+def test_at_a_precision_only_the_noise_is_another() -> None:
+    truth, other, own = drawn(), drawn(2), drawn(3)
+    plain = expected(truth, NOISE, second={"y": other}, own={"y": own})
+    found = JUDGE.at_precision(plain, done(fp16_out0=truth, bf16_out0=off_by(truth, 0.1)), "fp16")
+    assert found.noise == {"y": Noise(0, 0, 1)}
+    assert (found.outputs, found.origin, found.second_binding, found.end_to_end) == (
+        plain.outputs, plain.origin, plain.second_binding, plain.end_to_end
+    )  # fmt: skip
+
+
+def test_the_approximation_leaves_out_what_cannot_be_measured() -> None:
+    outputs = {"a": drawn(1), "b": drawn(2), "c": drawn(3)}
+    plain = ReferenceOutputs(outputs, "hand-made", {}, {}, {})
+    broken = off_by(outputs["b"], 0.5)
+    broken[0, 0] = np.nan
+    found = JUDGE.approximation(plain, done(out0=off_by(outputs["a"], 0.01), out1=broken))
+    assert found["E"] == pytest.approx(0.01) and found["truth"] == "hand-made"
+    exact = JUDGE.approximation(plain, done(out0=outputs["a"]))
+    assert exact == {"E": 0.0, "sqnr_db": None, "truth": "hand-made"}
+    louder = JUDGE.approximation(plain, done(out0=outputs["a"] * 1.1, out1=outputs["b"] * 1.01, out2=outputs["c"]))
+    assert louder["sqnr_db"] == pytest.approx(20.0)
+
+
+def test_the_error_against_the_framework_is_that_of_the_worst_output_of_equal_shape() -> None:
+    outputs = {"a": drawn(1), "b": drawn(2), "n": np.arange(8)}
+    own = {"a": off_by(drawn(1), 0.1), "b": off_by(drawn(2), 0.3), "n": np.arange(8) + 1}
+    plain = ReferenceOutputs(outputs, "hand-made", dict.fromkeys("ab", NOISE), {}, own)
+    ran = done(out0=drawn(1), out1=drawn(2), out2=np.arange(8))
+    found = JUDGE.compare(model(), plain, ran)
+    assert found.status == AGREE and found.numbers["end_to_end_E"] == pytest.approx(0.3, rel=0.1)
+    other = ReferenceOutputs(outputs, "hand-made", dict.fromkeys("ab", NOISE), {}, own | {"b": drawn(2, (8, 3))})
+    assert JUDGE.compare(model(), other, ran).numbers["end_to_end_E"] == pytest.approx(0.1, rel=0.1)
+
+
+def test_of_two_outputs_at_the_second_binding_each_is_looked_at() -> None:
+    truth, first, second = drawn(), drawn(2, (3, 12)), drawn(4, (3, 12))
+    outputs = {"y": truth, "z": truth * 1e3}
+    plain = ReferenceOutputs(outputs, "hand-made", dict.fromkeys("yz", NOISE), {"y": first, "z": second}, {})
+    declared = {"inputs": [{"name": "m", "shape": [2]}, {"name": "x", "shape": [1, "n"]}]}
+
+    def said(one: object, other: object) -> str:
+        arrays = {"alt:out0": np.asarray(one), "alt:out1": np.asarray(other)}
+        return JUDGE.dynamic(plain, declared, Done(failure=None, arrays=arrays))
+
+    assert said(first, second) == "preserved"
+    assert said(first, second + 1e-2) == "preserved", "in units of what the output changes"
+    assert said(first, second + 1.0).startswith("error: z is off by 1.00e+00 at the second binding")
+    assert said(first + 1e-2, second).startswith("error: y is off by")
+    assert said(first, second[:1]) == "error: z has shape [1, 12], expected [3, 12]"
+    only = Done(failure=None, arrays={"alt:out0": first})
+    assert JUDGE.dynamic(plain, declared, only) == "error: outputs are missing at the second binding"
+    failed = Done(failure=None, meta={"alt:run": {"failure": "boom"}, "run": {"failure": "other"}, "alt:b": {}})
+    assert JUDGE.dynamic(plain, declared, failed) == "error: boom"
+    whole = ReferenceOutputs({"y": np.arange(3)}, "", {"y": NOISE}, {"y": np.arange(3)}, {})
+    apart = Done(failure=None, arrays={"alt:out0": np.array([0, 5, 7])})
+    assert JUDGE.dynamic(whole, declared, apart) == "error: y is off by 2.00e+00 at the second binding"
+
+
+def test_the_second_binding_has_the_tolerance_of_the_test() -> None:
+    truth, other = drawn(), drawn(2, (3, 12))
+    plain = expected(truth, NOISE, second={"y": other})
+    off = Done(failure=None, arrays={"alt:out0": other + 1e-4})
+    declared = {"inputs": [{"name": "x", "shape": ["n"]}]}
+    assert JUDGE.dynamic(plain, declared, off).startswith("error:")
+    assert Judge({"k": 100}).dynamic(plain, declared, off) == "preserved"
+
+
+def test_the_precision_of_the_cell_and_fast_math_reach_the_comparison() -> None:
+    truth = drawn()
+    found = JUDGE.compare(model(), expected(truth, NOISE), done(out0=truth), precision="bf16", loose=True)
+    assert found.rule is not None and (found.rule.precision, found.rule.loose) == ("bf16", True)
+    plain = JUDGE.compare(model(), expected(truth, NOISE), done(out0=truth))
+    assert plain.rule is not None and (plain.rule.precision, plain.rule.loose) == ("fp32", False)
+    assert plain.rule.table is DEFAULTS
+
+
+def test_detections_are_judged_by_the_table_of_the_test() -> None:
+    finder = model("detection", ROLES)
+    runs = [dict(zip(("boxes", "labels", "scores"), detected().values(), strict=True))]
+    reference = ReferenceOutputs(detected(), "hand-made", {}, {}, {}, runs)
+    found = JUDGE.compare(finder, reference, Done(failure=None, arrays=detected(3.0)))
+    assert found.status == MISMATCH and found.numbers["truth"] == "hand-made" and found.numbers["missed"] == 16
+
+
+def test_a_frameworks_reference_of_detections_has_no_noise_and_no_second_binding() -> None:
+    finder = model("detection", ROLES)
+    reference = Done(failure=None, meta=FLOAT64, arrays={"truth:boxes": detected()["out0"]})
+    found = JUDGE.framework_reference(finder, reference)
+    assert found == ReferenceOutputs(found.outputs if found else {}, "float64", {}, {}, {}, [])
+
+
+def test_a_single_whole_number_that_differs_at_the_second_binding_is_wrong() -> None:
+    whole = ReferenceOutputs({"y": drawn()}, "", {"y": Noise(9.0, 9.0, 1)}, {"y": np.arange(3)}, {})
+    apart = Done(failure=None, arrays={"alt:out0": np.array([0, 1, 3])})
+    assert JUDGE.dynamic(whole, {"inputs": []}, apart) == "error: y is off by 1.00e+00 at the second binding"
+
+
+def test_the_strength_in_steps_is_by_the_table_of_the_test_and_without_roundings() -> None:
+    truth = drawn()
+    made = mutants(truth, bias_dropped=off_by(truth, 1e-4), bias_in_float16=off_by(truth, 1.0))
+    found = JUDGE.strength_in_steps(expected(truth, NOISE), made, [None])
+    assert "bias in float16" not in found.table and found.unchanged == ("argmax ties",)
+    fine = Judge({"cap": 1e-6})
+    strict = fine.strength_in_steps(expected(truth, NOISE), made, [None])
+    assert found.missed == ("bias dropped",) and strict.missed == () and strict.limits is fine.table
