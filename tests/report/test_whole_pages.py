@@ -5,16 +5,18 @@ Where a page changes on purpose, ``python -m tests.report.test_whole_pages`` wri
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from bench_plugin.report.blocks import Table
+from bench_plugin.report.blocks import Paragraph, Table
 from bench_plugin.report.earlier import EarlierRuns
 from bench_plugin.report.formats.terminal import lines, painted
-from bench_plugin.report.pages.registry import build_pages
+from bench_plugin.report.pages.registry import build_pages, read_pages
 from bench_plugin.report.summary import totals_table
+from tests.report.made import plan
 from tests.report.scenes import SCENES
 
 EXPECTED = Path(__file__).parent / "expected"
@@ -44,6 +46,27 @@ def files(name: str) -> dict[str, str]:
     found = {one: text for one, text in found.items() if not one.endswith(".rst") or name in IN_EVERY_FORMAT}
     tables = [*page.grids, ("totals", totals_table([page]))]
     return found | {f"{name}.txt": "\n".join(coloured(title, table) for title, table in tables)}
+
+
+def test_tables_say_how_many_columns_their_rows_are_about() -> None:
+    pages = [page for make in SCENES.values() for page in build_pages(make())]
+    documents = [one for page in pages for one in (page.document, *page.details.values())]
+    keys = {table.heads[: table.keys] for one in documents for table in one.blocks if isinstance(table, Table)}
+    assert {heads for heads in keys if len(heads) > 1} == {
+        ("model", "precision"), ("model", "source", "precision"), ("cases", "status")
+    }  # fmt: skip
+
+
+def test_a_results_file_gives_its_pages_with_what_its_reader_remarks(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in SCENES["other-checks"]()) + '{"cut')
+    [page] = read_pages(path)
+    assert page.remarks == ("", "results.jsonl: line 6 is incomplete or corrupt and was ignored")
+    assert build_pages(SCENES["other-checks"]()[1:])[0].document.blocks[-1] == Paragraph(
+        "The results file has no header."
+    )
+    [page] = build_pages([plan(1, 9) | {"kind": "plan"}, *SCENES["other-checks"]()])
+    assert page.document.blocks[2] == Paragraph("partial: 3 of 9 cells")
 
 
 @pytest.mark.parametrize("name", SCENES)
