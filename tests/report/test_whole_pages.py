@@ -69,6 +69,17 @@ def test_a_results_file_gives_its_pages_with_what_its_reader_remarks(tmp_path: P
     assert page.document.blocks[2] == Paragraph("partial: 3 of 9 cells")
 
 
+def test_a_results_file_gives_the_scores_of_the_runs_in_its_history(tmp_path: Path) -> None:
+    rows = [row | {"hash": "all"} if row["kind"] == "plan" else row for row in SCENES["onnx-operators"]()]
+    for path in (tmp_path / "results.jsonl", tmp_path / "history/earlier.jsonl"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    [page] = read_pages(tmp_path / "results.jsonl")
+    assert "Scores over time" in page.document.headings
+    [page] = read_pages(tmp_path / "history/earlier.jsonl")
+    assert "Scores over time" not in page.document.headings, "a run is not earlier than itself"
+
+
 @pytest.mark.parametrize("name", SCENES)
 def test_a_page_is_what_its_rows_say(name: str) -> None:
     found = files(name)
