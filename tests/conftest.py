@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.project import Project, make_project
+
+settings.register_profile("busy machine", deadline=None)  # a test must not fail because its machine was busy
+settings.load_profile("busy machine")
 
 
 @pytest.fixture(scope="session")

@@ -74,3 +74,42 @@ def test_the_worse_comes_first() -> None:
     before = [header(), export("lstm", status="ERROR"), export("vgg16")]
     after = [header(), export("lstm"), export("vgg16", status="ERROR")]
     assert [change.kind for change in compare_rows(before, after, by_factor(2)).changes] == ["worse", "better"]
+
+
+def test_all_that_differs_as_plain_data() -> None:
+    before = [
+        header(), export("lstm", numbers={"E": 2e-6}), export("vgg16", status="ERROR", **KNOWN),
+        export("gone", numbers={"E": 0.5}, reason="was there"), export("same"),
+    ]  # fmt: skip
+    after = [
+        header(run="run-2", commit="def", machine={"cpu": "Other CPU", "cpus": 2}, versions={"tvm": {"tvm": "1"}}),
+        export("lstm", numbers={"E": 4e-6}, reason="worse"), export("vgg16", result="failed"), export("same"),
+        export("new", numbers={"E": 0.25}, reason="is new"),
+    ]  # fmt: skip
+    found = compare_rows(before, after, by_factor(2)).plain()
+    axes = {"check": "export", "framework": "pytorch", "exporter": "dynamo", "opset": 17}
+    changes = [{**change, "cell": {**change["cell"]}} for change in found.pop("changes")]
+    for change in changes:
+        del change["key"]
+    assert changes == [
+        {"kind": "worse", "cell": axes | {"model": "lstm"}, "before": "supported", "after": "supported",
+         "error_before": 2e-6, "error_after": 4e-6, "ratio": 2.0, "reason": "worse"},
+        {"kind": "worse", "cell": axes | {"model": "vgg16"}, "before": "ERROR (xfailed)", "after": "supported (failed)",
+         "error_before": None, "error_after": None, "ratio": None, "reason": ""},
+        {"kind": "added", "cell": axes | {"model": "new"}, "before": "no row", "after": "supported",
+         "error_before": None, "error_after": 0.25, "ratio": None, "reason": "is new"},
+        {"kind": "gone", "cell": axes | {"model": "gone"}, "before": "supported", "after": "no row",
+         "error_before": 0.5, "error_after": None, "ratio": None, "reason": "was there"},
+    ]  # fmt: skip
+    about = {"run": "20261121-204952-1a2b3c", "started": "2026-11-21T20:49:52Z", "commit": "abc123"}
+    about["command"] = "pytest suites"
+    assert found == {
+        "before": about, "after": about | {"run": "run-2", "commit": "def"}, "same": 1, "worse": 2,
+        "versions": {"iree iree-base": ["3.11", ""], "machine cpu": ["Some CPU", "Other CPU"], "tvm tvm": ["", "1"]},
+    }  # fmt: skip
+
+
+def test_half_the_error_is_a_movement_and_a_rank_that_nobody_knows_is_in_the_middle() -> None:
+    assert between(export(numbers={"E": 4e-6}), export(numbers={"E": 2e-6})).changes[0].kind == "better"
+    assert between(export(result="passed"), export(result="rerun")).changes[0].kind == "worse"
+    assert between(export(result="rerun", status="ERROR"), export()).changes[0].kind == "better"

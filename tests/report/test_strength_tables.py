@@ -62,3 +62,4 @@ def test_the_terminal_counts_kinds_and_weak_verdicts() -> None:
     rows += [export("vgg16", status="unverified", unverified="ill-conditioned")]
     text = unverified_kinds(build_pages([header(), *rows]))
     assert text.startswith("unverified: 1 blocked, 1 no reference, 2 ill-conditioned; weak (") and text.endswith("): 1")
+    assert unverified_kinds(build_pages([header(), export(status="unverified")])) == "unverified: 1 of an older version"

@@ -295,6 +295,27 @@ def test_stale_rows_match_no_cell_or_no_lock(tmp_path: Path) -> None:
     ]
 
 
+def test_every_stale_row_of_every_compiler_is_named(tmp_path: Path) -> None:
+    known = loaded(
+        tmp_path, known=rows(f'check = ["export", "import"]\nmodel = "gone"\nwhen = ["onnx<1", "torch<2"]\n{ROW}',
+                             f'check = "export"\nmodel = "a"\nwhen = ["onnx<1", "torch<2"]\n{ROW}'),
+        operators__tvm=rows(operator_row("test_gone", "test_abs")),
+        operators__iree=rows(operator_row("test_lost").replace("tvm", "iree")),
+    )  # fmt: skip
+    assert known.stale([EXPORT, CASE], {}) == [
+        "known.toml row 1: its selector matches no cell of the matrix: check = export or import, model = gone",
+        "known.toml row 2: when = 'onnx<1, torch<2' holds for no committed lock",
+        "iree.toml: there is no case test_lost",
+        "tvm.toml: there is no case test_gone",
+    ]
+
+
+def test_a_version_before_a_release_satisfies_a_requirement_that_allows_it(tmp_path: Path) -> None:
+    row = f'check = "export"\nmodel = "a"\nwhen = "onnx<2"\n{ROW}'
+    assert matched(tmp_path, row, EXPORT, onnx="1.9.dev1") is not None
+    assert matched(tmp_path, row, EXPORT, onnx="2.0.dev1") is None
+
+
 def test_a_case_of_another_compiler_does_not_keep_a_row(tmp_path: Path) -> None:
     known = loaded(tmp_path, operators__tvm=rows(operator_row("test_abs")))
     assert known.stale([{**CASE, "compiler": "iree"}], {}) == ["tvm.toml: there is no case test_abs"]

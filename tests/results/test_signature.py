@@ -118,6 +118,9 @@ def test_a_measured_mismatch_is_how_many_tolerances_it_is_off(numbers: dict[str,
         ("output 1: nothing, expected a tensor of int64", "nothing, expected a tensor of int64"),
         ("layer conv1: 1.2% of 90 elements off by more than a step, up to 3",
          "layer conv1: #% of # elements off by more than a step, up to #"),
+        ("out0: NaN in\nother places; out1: 2 of 3", "NaN in"),
+        ("8 of 25\nelements differ\nas follows", "elements differ"),
+        ("out1: off: 1 of 2 elements, at [0] 1\nand more", "off"),
         ("top-1 fell by 3.1% (at least 1.2%, McNemar p 1e-05)", "top-1 fell by #% (at least #%, McNemar p #)"),
     ],
 )  # fmt: skip
@@ -144,6 +147,26 @@ def test_other_mismatches_are_their_kind(reason: str, kind: str) -> None:
 )
 def test_which_failures_a_signature_covers(known: Signature, found: Signature, same: bool) -> None:
     assert known.covers(found) is same
+
+
+def test_a_signature_in_words() -> None:
+    assert [str(one) for one in (Signature("a b"), Signature(needed=1234.5), Signature())] == [
+        "'a b'", "needed = 1230", "no signature"
+    ]  # fmt: skip
+
+
+def test_names_of_one_model_are_no_part_of_the_signature_of_any_failure() -> None:
+    names = {"conv1", "w"}
+    mismatch = failed(Symptom.MISMATCH, "layer conv1: nothing for 'w'")
+    assert signature_of(mismatch, names).text == "layer NAME: nothing for 'NAME'"
+    assert signature_of(failed(Symptom.EXCEPTION, "no 'w' in conv1"), names).text == "no 'NAME' in NAME"
+
+
+def test_a_crash_that_names_no_signal_is_what_it_says() -> None:
+    assert signature_of(failed(Symptom.CRASH, "the agent is gone", REPORT.format(top="/a/b.py"))).text == (
+        "the agent is gone"
+    )
+    assert top_frame("Current thread 0x1 (most recent call first):") == ""
 
 
 def test_different_failures() -> None:

@@ -68,7 +68,7 @@ class Tally:
     @property
     def opsets(self) -> str:
         """The opsets of the cases: one, or from lowest to highest."""
-        return str(self.high) if self.low == self.high else f"{self.low}-{self.high}"
+        return opsets_of([self])
 
     def add(self, one: Entry) -> None:
         """Count a cell."""
@@ -87,6 +87,14 @@ class Tally:
         if one.status != "supported":
             known = one.expected not in ("", NOT_ANALYSED)
             self.reasons[f"{one.status}: {one.expected if known else normalised(one.reason)}"] += 1
+
+
+def opsets_of(tallies: Sequence[Tally]) -> str:
+    """The opsets of the cases of several compilers: one, or from lowest to highest; empty where no case says one."""
+    known = [opset for tally in tallies for opset in (tally.low, tally.high) if opset]
+    if not known:
+        return ""
+    return str(max(known)) if min(known) == max(known) else f"{min(known)}-{max(known)}"
 
 
 @dataclass(frozen=True)

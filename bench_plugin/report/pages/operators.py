@@ -7,7 +7,7 @@ from typing import Any
 
 from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell
 from bench_plugin.report.earlier import EarlierRuns
-from bench_plugin.report.grids.operators import CHECK, OperatorGrid, Tally, build_grid, data
+from bench_plugin.report.grids.operators import CHECK, OperatorGrid, Tally, build_grid, data, opsets_of
 from bench_plugin.report.pages.operators_details import details_page
 from bench_plugin.report.pages.page import Page, detail_name
 from bench_plugin.report.pages.scores import main_table, over_time
@@ -74,8 +74,9 @@ def _operators(grid: OperatorGrid, places: tuple[str, ...]) -> Table:
     rows = []
     for place in places:
         tallies = [grid.tallies.get((place, name)) for name in grid.compilers]
-        known = next(tally for tally in tallies if tally)
-        rows.append((TableCell(place), TableCell(known.opsets), TableCell(str(known.cases)), *map(_place, tallies)))
+        known = [tally for tally in tallies if tally]
+        cases = max(tally.cases for tally in known)
+        rows.append((TableCell(place), TableCell(opsets_of(known)), TableCell(str(cases)), *map(_place, tallies)))
     return Table(("operator", "opset", "cases", *(grid.headings[name] for name in grid.compilers)), tuple(rows))
 
 

@@ -104,6 +104,7 @@ def test_a_pin_without_a_hash_is_refused(workshop: Workshop) -> None:
         ),
         ("--index-url https://example.org/simple\ngadget==1.0\n", "gadgets.lock:1: a lock names no place"),
         ("gadget @ https://example.org/gadget.whl\n", "gadgets.lock:1: a lock names no place"),
+        ("gadget==1.0\nnvidia-cublas==1\n", "gadgets.lock:2: nvidia-cublas==1: no toolchain may hold nvidia packages"),
         ("gadget==2.0\n", "asks for gadget==1.0, the lock has gadget==2.0; make it again: bench env lock gadgets"),
         ("", "the lock has no gadget"),
     ],

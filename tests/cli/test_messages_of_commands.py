@@ -1,0 +1,36 @@
+"""What commands say when they cannot do what they are asked for; each message literally."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench_plugin.cli.main import main
+from tests.report.made import equivalence, export, header
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What a command says on stderr; it ends with the code of a usage error."""
+    assert main(list(arguments)) == 2
+    return capsys.readouterr().err
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    path = tmp_path / "results.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in (header(), export(), equivalence())))
+    return path
+
+
+@pytest.mark.parametrize("factor", ["1", "0.5"])
+def test_a_factor_of_diff_is_above_one(capsys: pytest.CaptureFixture[str], results: Path, factor: str) -> None:
+    said = refused(capsys, "diff", str(results), str(results), "--factor", factor)
+    assert f"--factor: {factor} is not above 1" in said
+
+
+def test_pages_of_several_checks_cannot_share_a_name(capsys: pytest.CaptureFixture[str], results: Path) -> None:
+    said = refused(capsys, "grid", str(results), "--name", "mine")
+    assert f"--name: {results} gives 2 pages (onnx-support, equivalence), which cannot share a name" in said
+    assert sorted(path.name for path in results.parent.iterdir()) == ["results.jsonl"], "nothing is written"
