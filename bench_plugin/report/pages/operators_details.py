@@ -17,6 +17,7 @@ UNKNOWN = (
     "Nobody has looked further than the message yet. It is that of the first case; the others of its line have the "
     "same message, apart from values, addresses, paths and counters."
 )
+FEW = 10  # names of cases that say nothing of the tool; the JSON page has all of them
 OUTSIDE = "These cases say nothing of the tool and are outside its score."
 
 
@@ -48,15 +49,22 @@ def _causes(entries: Sequence[Entry]) -> Iterator[Block]:
     if outside:
         yield Heading("Outside the score")
         yield Paragraph(OUTSIDE)
-        yield _table(outside, "reason", [group.message for group in outside])
+        yield _table(outside, "reason", [group.message for group in outside], most=FEW)
 
 
-def _table(groups: Sequence[CauseGroup], head: str, texts: Sequence[str]) -> Table:
+def _table(groups: Sequence[CauseGroup], head: str, texts: Sequence[str], *, most: int | None = None) -> Table:
+    """A line per group with the names of its cases; of more than ``most`` only the first are named."""
     rows = tuple(
         (
             TableCell(str(len(group.cases))), TableCell(group.status, group.status), TableCell(group.where),
-            TableCell(text), TableCell(group.link), TableCell(", ".join(group.cases)),
+            TableCell(text), TableCell(group.link), TableCell(_names(group.cases, most)),
         )
         for group, text in zip(groups, texts, strict=True)
     )  # fmt: skip
     return Table(("cases", "status", "stage: symptom", head, "finding or thread", "names of the cases"), rows, keys=2)
+
+
+def _names(cases: Sequence[str], most: int | None) -> str:
+    if most is None or len(cases) <= most:
+        return ", ".join(cases)
+    return f"{', '.join(cases[:most])} and {len(cases) - most} more"
