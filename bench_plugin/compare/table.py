@@ -84,7 +84,7 @@ class Table:
             "fp32": Row(k=10, floor=4e-6, cap=1e-3),
             "fp32-loose": Row(k=100, floor=4e-6, cap=1e-3),
             "fp16": Row(k=3, floor=1e-3, cap=5e-2),
-            "bf16": Row(k=2, floor=8e-3, cap=0.2),
+            "bf16": Row(k=3, floor=8e-3, cap=0.2),
         }
     )
     detections: Mapping[str, DetectionRow] = field(

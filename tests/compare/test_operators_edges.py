@@ -315,7 +315,7 @@ def test_the_stock_tolerance_by_type() -> None:
     assert said([tensor([1.0])], [tensor([1 + 2.0**-6])]) == "output 0: out of tolerance"
     assert said([tensor([1000], "int64")], [tensor([1001], "int64")]) == ""
     assert said([tensor([100], "int64")], [tensor([101], "int64")]) == "output 0: elements differ"
-    codes = [Tensor(name, np.uint8([200])) for name in ("float8e4m3fn", "float4e2m1")]
+    codes = [Tensor(name, np.uint8([200])) for name in ("float8_e4m3fn", "float4_e2m1fn")]
     for code in codes:
         assert said([code], [Tensor(code.dtype, np.uint8([201]))], rtol=0.1) == "output 0: elements differ"
         assert said([code], [code]) == ""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bench_plugin.compare.noise import Noise, tolerance
-from bench_plugin.compare.table import DEFAULTS
+from bench_plugin.compare.table import DEFAULTS, with_overrides
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, Rule, compare, unverified
 from bench_plugin.domain.outcome import Unverified
 from tests.compare.drawing import Array, drawn
@@ -62,15 +62,19 @@ def test_what_is_needed_is_the_worse_of_both_distances() -> None:
 
 def test_exactly_at_the_tolerance_agrees() -> None:
     truth, run = np.array([[2.0, -2.0], [-2.0, 2.0]]), np.array([[2.5, -2.0], [-2.0, 2.0]])  # E = 1/8, M = 1/4
+    twice = with_overrides(k=2)
     at_e, at_m = Noise(0.125 / 2, 1.0, 1), Noise(0.1, 0.25 / 4, 1)
     for noise in (at_e, at_m):
-        limit = tolerance(noise, DEFAULTS.row("bf16"))
-        found = judged(truth, run, noise, precision="bf16")
+        limit = tolerance(noise, twice.row("bf16"))
+        found = judged(truth, run, noise, precision="bf16", table=twice)
         assert 0.125 in (limit.E, found.numbers["E"]) and found.numbers["M"] == 0.25
         assert found.status == AGREE and found.reason == "", noise
-    assert judged(truth, run, Noise(0.0624, 1.0, 1), precision="bf16").reason.startswith("y: E 1.25e-01 > 1.25e-01 (")
-    assert judged(truth, run, Noise(0.1, 0.0624, 1), precision="bf16").reason.startswith("y: M 2.50e-01 > 2.50e-01 (")
-    assert judged(truth, run, Noise(0.0625, 0.0624, 1), precision="bf16").reason.startswith("y: M 2.50e-01 > 2.50e-01")
+    for noise, text in (
+        (Noise(0.0624, 1.0, 1), "y: E 1.25e-01 > 1.25e-01 ("),
+        (Noise(0.1, 0.0624, 1), "y: M 2.50e-01 > 2.50e-01 ("),
+        (Noise(0.0625, 0.0624, 1), "y: M 2.50e-01 > 2.50e-01"),
+    ):
+        assert judged(truth, run, noise, precision="bf16", table=twice).reason.startswith(text)
 
 
 def test_exactly_at_the_reach_of_the_noise_an_ill_conditioned_model_is_excused() -> None:
