@@ -219,7 +219,7 @@ class FakeFailed(Exception):
 
 
 def _own(calls: int) -> None:
-    raise FakeFailed("the node has no translation")
+    raise FakeFailed("the node cannot be translated")
 
 
 def _differs(calls: int) -> None:

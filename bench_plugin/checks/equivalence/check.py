@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.compiled.twice import asked, nondeterministic
@@ -26,9 +27,10 @@ from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.checks.sensitivity import insensitive, noted
 from bench_plugin.compare.precision import WRONG
 from bench_plugin.compare.strength import Strength, rated
+from bench_plugin.compare.table import Kind, kind_of
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.outcome import Failure, Outcome, Status, Unverified
+from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
@@ -192,7 +194,7 @@ class Equivalence:
 
         layers = run.log.numbers.get("mutants")
         if PRECISIONS[run.cell.precision].quantised and layers:  # of the layers, by their own rule
-            return noted(run, rated(layers, exact=False, table=run.judge.table))
+            return self._layers_sensitive(run, found, plain, layers)
         if quantised.BY_APPROXIMATION in run.log.flags:
             quantised.note_strength(run, found, plain)
             return None
@@ -204,6 +206,24 @@ class Equivalence:
             return run.judge.strength_in_steps(plain, mutants, list(scales))
 
         return insensitive(run, found.file, found.inputs, measured)
+
+    def _layers_sensitive(
+        self, run: CellRun, found: Compiled, plain: ReferenceOutputs, layers: Mapping[str, Mapping[str, Any]]
+    ) -> Outcome | None:
+        """The same for a quantised graph: the mutants of its layers, and end to end those of the structure.
+
+        Layers that are right one by one say nothing of a block between them that a tool leaves out.
+        """
+        rows = dict(layers)
+        scales = found.subject.meta.get("output_scales")
+        if scales:
+            mutants = run.mutants(found.file, found.inputs)
+            if mutants.failure:
+                reason = f"mutants could not be run: {mutants.failure.message}"
+                return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
+            whole = run.judge.strength_in_steps(plain, mutants, list(scales)).table
+            rows |= {name: row for name, row in whole.items() if kind_of(name) is Kind.STRUCTURE}
+        return noted(run, rated(rows, exact=False, table=run.judge.table))
 
 
 def checker(parts: Parts) -> Checker:
