@@ -61,9 +61,7 @@ print(json.dumps(said))
 
 def test_an_operation_that_the_contract_does_not_know_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "odd.py", "odd", operations="['check', 'frobnicate']")
-    with pytest.raises(
-        Refused, match="^adapter odd: operation 'frobnicate' is not in the contract, which has "
-    ):
+    with pytest.raises(Refused, match="^adapter odd: operation 'frobnicate' is not in the contract, which has "):
         Loaded("odd", str(path), "odd_adapter")
     path.write_text(
         path.read_text() + "\n\nfrom bench_plugin.agent.contract import Call\nCALLS = {'frobnicate': Call}\n"
