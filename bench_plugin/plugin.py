@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from _pytest._code.code import TerminalRepr  # the type of texts in reports, which pytest exports nowhere else
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from bench_plugin.domain.cell import Cell
     from bench_plugin.domain.outcome import Outcome
     from bench_plugin.matrix.matrix import Plan
+    from bench_plugin.notes import Notes
     from bench_plugin.session.session import Judged, Run
     from bench_plugin.terminal import Progress
 
 RUN = pytest.StashKey["Run"]()
 PROGRESS = pytest.StashKey["Progress"]()
+NOTES = pytest.StashKey["Notes"]()
 JUDGED = pytest.StashKey["Judged"]()
 REFUSED = pytest.StashKey[list[str]]()
 WRONG = pytest.StashKey[list[str]]()
@@ -167,7 +169,7 @@ def run_of(config: pytest.Config) -> Run:
 
         settings = options.read_settings(config)
         worker = getattr(config, "workerinput", {}).get("testrunuid", "")
-        config.stash[RUN] = Run(settings, worker=worker, command=command_line(), note=_noter(config))
+        config.stash[RUN] = Run(settings, worker=worker, command=command_line(), note=_notes(config))
     return config.stash[RUN]
 
 
@@ -176,24 +178,17 @@ def _progress(config: pytest.Config) -> Progress:
     if PROGRESS not in config.stash:
         from bench_plugin.terminal import Progress
 
-        config.stash[PROGRESS] = Progress(config, run_of(config))
+        config.stash[PROGRESS] = Progress(config, run_of(config), _notes(config))
     return config.stash[PROGRESS]
 
 
-def _noter(config: pytest.Config) -> Any:
-    from bench_plugin.domain.masking import masked
+def _notes(config: pytest.Config) -> Notes:
+    """What writes notes on the terminal; made on first use."""
+    if NOTES not in config.stash:
+        from bench_plugin.notes import Notes
 
-    def note(text: str) -> None:
-        reporter = config.pluginmanager.get_plugin("terminalreporter")
-        capture = config.pluginmanager.get_plugin("capturemanager")
-        if reporter is not None and capture is not None:
-            if PROGRESS in config.stash:
-                config.stash[PROGRESS].clear()
-            with capture.global_and_fixture_disabled():
-                reporter.ensure_newline()
-                reporter.write_line(f"bench: {masked(text)}")
-
-    return note
+        config.stash[NOTES] = Notes(config)
+    return config.stash[NOTES]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -240,12 +235,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not _without_cell(item)]
         if items:
             for nodeid, why in empty.items():
-                _noter(config)(f"{nodeid}: no cell in this selection: {why}")
+                _notes(config)(f"{nodeid}: no cell in this selection: {why}")
         else:
             config.stash.setdefault(WRONG, []).append(_nothing_selected(empty))
     if RUN in config.stash and not config.stash.get(WRONG, []):
         for model, why in config.stash[RUN].without_cell().items():
-            _noter(config)(f"model {model} has no cell: {why}")
+            _notes(config)(f"model {model} has no cell: {why}")
     if config.stash.get(WRONG, []) and hasattr(config, "workerinput"):
         items.clear()  # a worker reports the error to its controller, and has nothing to run
 
@@ -370,7 +365,9 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
             from bench_plugin.terminal import finish
 
             run = run_of(session.config)
+            _notes(session.config).flush()
             finish(run, session.config)
+            _notes(session.config).flush()
             if run.rows.unwritten and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from bench_plugin.domain.errors import BenchError
+from bench_plugin.notes import Notes
 from bench_plugin.pipeline.retry import CARRIED
 from bench_plugin.report.earlier import beside
 from bench_plugin.report.entries import header_of
@@ -32,7 +33,7 @@ class Progress:
     The line in a terminal is drawn below pytest's own while a cell is waited for, and is gone before pytest goes on.
     """
 
-    def __init__(self, config: pytest.Config, run: Run) -> None:
+    def __init__(self, config: pytest.Config, run: Run, notes: Notes) -> None:
         self._reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         self._capture: Any = config.pluginmanager.get_plugin("capturemanager")
         self._run = run
@@ -40,20 +41,30 @@ class Progress:
         self._live = self._reporter is not None and _in_place(self._reporter, os.environ)
         self._drawn = False
         self._column = 0
-        self.seconds = LIVE_SECONDS if self._live else PLAIN_SECONDS
+        self._every = LIVE_SECONDS if self._live else PLAIN_SECONDS
+        self._said = 0.0
+        self._notes = notes
+        notes.before = self.clear
 
     @contextmanager
     def waiting(self) -> Iterator[Progress]:
-        """Around the wait for one cell."""
+        """Around the wait for one cell; at its end notes of other threads are written."""
+        self._said = 0.0
         try:
             yield self
         finally:
             self.clear()
+            self._notes.flush()
 
     def say(self, cell: str, stage: str, seconds: float) -> None:
-        """The cell that is waited for, the stage that it is at, and for how many seconds it has been waited for."""
-        if self._reporter is None or self._capture is None:
+        """The cell that is waited for, the stage that it is at, and for how many seconds it has been waited for.
+
+        It is called often, and writes when it is time; notes of other threads are written at once.
+        """
+        self._notes.flush()
+        if self._reporter is None or self._capture is None or seconds - self._said < self._every:
             return
+        self._said = seconds
         text = f"{cell}: {stage}, {seconds:.0f} s"
         with self._capture.global_and_fixture_disabled():
             if self._live:

@@ -37,17 +37,17 @@ from bench_plugin.session.row_keys import RowKeys
 from bench_plugin.session.run_rows import RunRows
 from bench_plugin.session.unforeseen import unforeseen
 
+LOOK_SECONDS = 0.2  # between two looks at a cell that is waited for
+
 
 class Progress(Protocol):
-    """Reports a cell that takes long, once in ``seconds`` seconds."""
-
-    seconds: float
+    """Reports a cell that takes long."""
 
     def waiting(self) -> AbstractContextManager[object]:
         """The context in which one cell is waited for."""
 
     def say(self, cell: str, stage: str, seconds: float) -> None:
-        """Report that ``cell`` is at ``stage``, after a wait of ``seconds`` seconds."""
+        """Take that ``cell`` is at ``stage``, after a wait of ``seconds`` seconds; called every LOOK_SECONDS."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class Run:
         future = self.engine.future(cell)
         began = time.monotonic()
         with progress.waiting():
-            while not _finished(future, progress.seconds):
+            while not _finished(future, LOOK_SECONDS):
                 progress.say(cell.id, self.engine.progress(cell), time.monotonic() - began)
         return future.result()
 
