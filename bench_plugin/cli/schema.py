@@ -16,8 +16,8 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.records import Record
 from bench_plugin.inventory.budget_file import BudgetFile
 from bench_plugin.inventory.command_file import CommandFile
+from bench_plugin.inventory.hardware.target_file import TargetFile
 from bench_plugin.inventory.model_file import ModelFile
-from bench_plugin.inventory.target_file import TargetFile
 from bench_plugin.reach.environments.toolchain_file import ToolchainFile
 from bench_plugin.report.formats.schema_page import page
 from bench_plugin.results.expectation_file import ExpectationFile

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,12 @@ from bench_plugin.domain.settings import Settings
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.inventory.cases import Case, find_index, read_cases
 from bench_plugin.inventory.fingerprints import Fingerprints
+from bench_plugin.inventory.hardware.board_file import read_board
+from bench_plugin.inventory.hardware.target_file import read_target
 from bench_plugin.inventory.inputs_file import InputsFile, read_inputs
 from bench_plugin.inventory.models import Model, load_models
-from bench_plugin.inventory.target_file import read_target
+from bench_plugin.reach.boards.reach import Reach
+from bench_plugin.reach.boards.registry import reach_of
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.given_files import with_digests
 
@@ -42,6 +45,7 @@ class Workspace:
     seed: int = 0
     notes: tuple[str, ...] = ()  # remarks for a person
     variables: tuple[str, ...] = ()  # environment variables that agents get beside the usual ones
+    boards: Mapping[str, Reach] = field(default_factory=dict)  # by name; each is also one of the ``targets``
 
     @staticmethod
     def load(settings: Settings) -> Workspace:
@@ -61,6 +65,8 @@ class Workspace:
         for folder in reversed(places.folders("boards/targets", settings.root)):
             for path in sorted(folder.glob("*.toml")):
                 targets[path.stem] = read_target(path)
+        boards = _boards(settings.root, targets)
+        targets.update({name: {**targets[one.board.target], "board": name} for name, one in boards.items()})
         expectations = [*settings.expectations, *places.folders("suites/expectations", settings.root)]
         catalog = Catalog(settings.adapters)
         for folder in reversed(places.folders("fixtures/compilers", settings.root)):
@@ -80,12 +86,17 @@ class Workspace:
             settings.seed,
             notes=tuple(notes),
             variables=(*settings.environment, *_declared(catalog, models.values())),
+            boards=boards,
         )
 
     @cached_property
     def fingerprints(self) -> Fingerprints:
         """What identifies the tools of this run, for recipes and keys."""
         return Fingerprints(self.catalog, self.toolchains, given=self.variables)
+
+    def target_name(self, target: str) -> str:
+        """The name of a target's file, for a name of the axis of targets, which may be that of a board."""
+        return self.boards[target].board.target if target in self.boards else target
 
     def cases(self) -> Mapping[str, Case]:
         """ONNX's backend tests by name, read on first use. Raises UsageError where there is no valid index."""
@@ -138,6 +149,15 @@ class Workspace:
         models = {name: model.title for name, model in self.models.items()}
         families = {name: model.family for name, model in self.models.items() if model.family}
         return {"frameworks": frameworks, "compilers": compilers, "models": models, "families": families}
+
+
+def _boards(root: Path, targets: Mapping[str, Any]) -> dict[str, Reach]:
+    """The boards of the project and of the plugin, by name; a file of the project comes before the plugin's."""
+    found: dict[str, Reach] = {}
+    for folder in reversed(places.folders("boards", root)):
+        for path in sorted(folder.glob("*.toml")):
+            found[path.stem] = reach_of(read_board(path, targets))
+    return found
 
 
 def _declared(catalog: Catalog, models: Iterable[Model]) -> list[str]:

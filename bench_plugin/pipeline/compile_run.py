@@ -17,7 +17,8 @@ from bench_plugin.pipeline.retry import Attempted, settled
 from bench_plugin.pipeline.stages import Done, Task, not_started, perform
 from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
+from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.reach.processes.leased_agent import LeasedAgent
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 LOOK_EVERY = 50  # the agents' memory is measured once in so many subjects
@@ -50,7 +51,7 @@ class CompileRun:
         self._pool = pool
         self._tasks = tasks
         self._name = name
-        self._held: dict[tuple[str, str], tuple[ExitStack, Agent]] = {}
+        self._held: dict[tuple[str, str], tuple[ExitStack, LeasedAgent]] = {}
         self._count = 0
 
     def run(
@@ -119,7 +120,7 @@ class CompileRun:
             toolchain, role = place
             self._pool.prepare(toolchain, role=role, adapter=adapter)
 
-    def _agent(self, place: tuple[str, str], *, fresh: bool) -> Agent:
+    def _agent(self, place: tuple[str, str], *, fresh: bool) -> LeasedAgent:
         held = self._held.get(place)
         if held is not None and held[1].lost:
             self._release(place)

@@ -18,8 +18,9 @@ from bench_plugin.inventory.fingerprints import Fingerprints
 from bench_plugin.pipeline.array_sets import digests_in, digests_of
 from bench_plugin.pipeline.cache import Cache, Entry
 from bench_plugin.pipeline.retry import Attempted, confirmation, settled
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
+from bench_plugin.reach.processes.client import AgentFailure, Limits
 from bench_plugin.reach.processes.given_files import GivenFile, digest
+from bench_plugin.reach.processes.leased_agent import LeasedAgent
 from bench_plugin.reach.processes.supervisor import RESET, AgentPool
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Task:
     must name every other input.
     An agent that did a task with the same ``affinity`` is preferred, because it still has the model in memory. Tasks of
     different ``role`` are never done by the same process. ``toolchain`` is that of the adapter unless it names another.
+    With a ``board`` the agent is that of the board; what it did is never stored, because a row must prove the place.
     ``refreshed`` is false for stages that ``--bench-refresh`` does not repeat, such as the corpus of ONNX's tests.
     """
 
@@ -68,6 +70,7 @@ class Task:
     affinity: str = ""
     role: str = ""
     toolchain: str = ""
+    board: str = ""
     refreshed: bool = True
 
 
@@ -134,7 +137,7 @@ class Stages:
         tools = self._fingerprints.digest(task.adapter, task.toolchain or adapter.toolchain, target)
         return recipe(
             stage=str(task.stage), tools=tools, agent=self._agent_digest, calls=calls, parts=task.parts,
-            given=given_content(task),
+            given=given_content(task), **({"board": task.board} if task.board else {}),
         )  # fmt: skip
 
     def obtain(self, task: Task, *, fresh: bool = False) -> Done:
@@ -173,7 +176,7 @@ class Stages:
 
     def _find_or_make(self, key: str, task: Task, *, fresh: bool) -> Done:
         with self._cache.lock(key, f"the stage {task.stage} of {task.adapter}"):
-            found = None if self._refresh and task.refreshed else self._found(key)
+            found = None if task.board or (self._refresh and task.refreshed) else self._found(key)
             if found is not None:
                 return found if found.fresh else self._found_again(found) or found
             made = settled(lambda anew: self._attempt(key, task, fresh=anew), fresh=fresh)
@@ -204,7 +207,7 @@ class Stages:
 
     def _stored(self, key: str, task: Task, done: Done) -> Done:
         """The result as the cache will give it back, or as it is where it must not be stored."""
-        if not done.storable or (done.failure is not None and not done.failure.storable):
+        if task.board or not done.storable or (done.failure is not None and not done.failure.storable):
             return replace(done, digests=content_digests(done))
         made = os.urandom(8).hex()
         stored = self._cache.put(
@@ -217,7 +220,9 @@ class Stages:
     def _attempt(self, key: str, task: Task, *, fresh: bool) -> Done:
         toolchain = task.toolchain or self._catalog[task.adapter].toolchain
         try:
-            with self._pool.lease(toolchain, role=task.role, fresh=fresh, affinity=task.affinity) as agent:
+            with self._pool.lease(
+                toolchain, role=task.role, fresh=fresh, affinity=task.affinity, board=task.board
+            ) as agent:
                 done = perform(agent, task, key)
                 return done if task.affinity else _left(agent, done)
         except AgentFailure as error:
@@ -264,7 +269,7 @@ def content_digests(done: Done) -> dict[str, str]:
     return {**arrays, **{name: digest(path) for name, path in done.files.items()}}
 
 
-def perform(agent: Agent, task: Task, key: str = "") -> Done:
+def perform(agent: LeasedAgent, task: Task, key: str = "") -> Done:
     """Make the calls of a task in one agent, in order. The first failure ends the task and is in its result."""
     fresh = agent.calls == 0
     meta: dict[str, Any] = {}
@@ -303,7 +308,7 @@ def not_started(error: AgentFailure, stage: Stage, key: str = "") -> Done:
     return Done(key=key, failure=failure, fresh=True)
 
 
-def _left(agent: Agent, done: Done) -> Done:
+def _left(agent: LeasedAgent, done: Done) -> Done:
     """The result of a task that leaves no model for the next one, with a remark where the adapter cannot drop it.
 
     The next task gets another agent then, and no part of the blame.

@@ -108,6 +108,7 @@ def _parts(
         adapters=workspace.catalog.sources,
         note=note,
         variables=workspace.variables,
+        boards=workspace.boards,
     )
     stages = Stages(
         cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh

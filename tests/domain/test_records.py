@@ -14,8 +14,8 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.records import line_of, read
 from bench_plugin.inventory.adapters import Catalog, read_adapter
 from bench_plugin.inventory.budget_file import BudgetFile
+from bench_plugin.inventory.hardware.target_file import read_target
 from bench_plugin.inventory.models import load_model
-from bench_plugin.inventory.target_file import read_target
 
 MODEL = """\
 name = "m"

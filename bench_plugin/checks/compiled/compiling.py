@@ -171,7 +171,10 @@ class CompiledModels:
             return run.failed(failure)
         run.log.converted = True
         self._note_artefact(run, found.compiled)
-        return found if run.cell.target == "local" else self._for_target(run, found.compiled)
+        if run.cell.target == "local":
+            return found
+        why_not = self._not_runnable(run)
+        return self._for_target(run, found.compiled, why_not) if why_not else found
 
     def _calibration(self, model: Model, subject: Subject, dataset: Done | None) -> InputSet:
         method = self.compile_tasks.calibration
@@ -208,7 +211,14 @@ class CompiledModels:
         if isinstance(share, int | float) and share < 1:
             log.flag(f"{share:.0%} of the nodes on the requested backend")
 
-    def _for_target(self, run: CellRun, compiled: Done) -> Outcome:
+    def _not_runnable(self, run: CellRun) -> str:
+        """Why the artefact of a cell for another target is not run; empty where it is."""
+        reach = self.workspace.boards.get(run.cell.target)
+        if reach is None:
+            return "no board"
+        return reach.missing()
+
+    def _for_target(self, run: CellRun, compiled: Done, why_not: str) -> Outcome:
         """The outcome of an artefact that cannot run here: unverified if it was built for the target's machine."""
         portable = self.compile_tasks.adapter(run.cell).declaration.get("portable")
         if portable or compiled.meta["compile"].get("portable"):

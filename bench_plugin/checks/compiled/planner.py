@@ -145,7 +145,7 @@ class CompiledPlanner:
                         continue  # pre-quantised and pre-converted models are ONNX files
                     full = replace(base, graph="" if graph == ORIGINAL else graph)
                     refused = None
-                    if target not in compiler.targets:
+                    if self._workspace.target_name(target) not in compiler.targets:
                         reason = f"{compiler.name} compiles for {', '.join(compiler.targets)}; asked for {target}"
                         refused = Declared(full, Status.UNSUPPORTED, reason)
                     yield full, (declared and replace(declared, cell=full)) or refused

@@ -45,6 +45,7 @@ class CompileTasks:
         return Task(
             Stage.RUN, self.adapter(cell).name, tuple(calls), {"artefact": compiled.key, **given.parts}, limits,
             compiled.given, affinity=compiled.key, role="run", toolchain=self.toolchain(cell),
+            board="" if cell.target == "local" else cell.target,
         )  # fmt: skip
 
     def rebuild(self, cell: Cell, subject: Subject, compiled: Done, limits: Limits) -> Task:

@@ -107,6 +107,10 @@ class Process(Protocol):
 
     shares_files: bool
 
+    @property
+    def gone(self) -> bool:
+        """Whether it is known to have ended."""
+
     def resident(self) -> int:
         """Resident bytes of the process tree; 0 where it cannot be asked."""
 
@@ -215,6 +219,10 @@ class Agent:
     def resident(self) -> int:
         """Resident bytes of the agent's process tree now."""
         return self.process.resident()
+
+    def ended_idle(self) -> bool:
+        """Whether it is known to have ended while nobody had leased it, as all agents do with their guardian."""
+        return self.process.gone
 
     def close(self) -> None:
         """End the agent, also in the middle of a call."""

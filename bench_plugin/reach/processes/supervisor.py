@@ -7,7 +7,7 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +17,12 @@ from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.paths import cache_root
 from bench_plugin.reach.processes.client import START_SECONDS, Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.given_files import GivenFiles
+from bench_plugin.reach.processes.leased_agent import LeasedAgent
 from bench_plugin.reach.processes.memory import processor_seconds_below, resident_below
 from bench_plugin.reach.processes.nursery import Child, GuardianGone, Nursery
 from bench_plugin.reach.processes.scratch import make_scratch, sweep
 from bench_plugin.reach.processes.variables import for_agents
+from bench_plugin.reach.processes.workplace import Starter, Workplace
 from bench_plugin.reach.processes.zipapp import build_agent
 
 RESET = Limits(seconds=5.0, memory_bytes=0)
@@ -76,8 +78,10 @@ class _Place:
     """The agent of one toolchain and role, with the lock that a lease holds."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    agent: Agent | None = None
+    agent: LeasedAgent | None = None
     affinity: str = ""
+    toolchain: str = ""
+    board: str = ""
 
 
 class AgentPool:
@@ -86,7 +90,8 @@ class AgentPool:
     ``environments`` gives the Python executable of a toolchain, ``variables`` names of environment variables that
     agents get beside those of :mod:`bench_plugin.reach.processes.variables`. An agent has ``start_seconds`` to say
     hello; a toolchain whose agent did not do that is not tried again in this run. ``note`` is called with a sentence
-    for the user when an agent that could not drop its models was replaced.
+    for the user when an agent that could not drop its models was replaced. ``boards`` gives what starts the agents of a
+    board (reach/boards/reach.py).
     """
 
     def __init__(
@@ -99,7 +104,9 @@ class AgentPool:
         *,
         start_seconds: float = START_SECONDS,
         note: Callable[[str], None] = lambda text: None,
+        boards: Mapping[str, Starter] | None = None,
     ) -> None:
+        self._boards = boards or {}
         self._environments = environments
         self._logs = folder
         self._adapters = adapters
@@ -113,6 +120,7 @@ class AgentPool:
             self._remove_scratch()
             raise
         self._places: dict[tuple[str, str], _Place] = {}
+        self._on_boards: dict[str, _Place] = {}
         self._lock = threading.Lock()
         self._count = 0
         self._closed = False
@@ -122,16 +130,27 @@ class AgentPool:
         self._owner = os.getpid()
 
     @contextmanager
-    def lease(self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "") -> Iterator[Agent]:
+    def lease(
+        self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "", board: str = ""
+    ) -> Iterator[LeasedAgent]:
         """Lease the toolchain's agent exclusively; ``fresh`` starts a new one unless it has served no call yet.
 
         An agent keeps its models in memory for leases with the same ``affinity`` and drops them for another. Agents of
-        different ``role`` are different processes, so that an artefact runs in another one than compiled it.
+        different ``role`` are different processes, so that an artefact runs in another one than compiled it. With the
+        name of a ``board`` the agent is that of the board, which has one lease at a time, whatever toolchain and role.
         Raises EnvironmentMissing when the toolchain cannot be installed, AgentFailure when the agent does not start.
         """
         with self._lock:
-            place = self._places.setdefault((toolchain, role), _Place())
+            place = (
+                self._on_boards.setdefault(board, _Place())
+                if board
+                else self._places.setdefault((toolchain, role), _Place())
+            )
         with place.lock:
+            if board and place.toolchain != toolchain and place.agent is not None:
+                place.agent.close()
+                place.agent = None
+            place.toolchain, place.board = toolchain, board
             agent = self._ready(toolchain, place, fresh=fresh, affinity=affinity)
             try:
                 yield agent
@@ -182,9 +201,11 @@ class AgentPool:
         if os.getpid() != self._owner:
             return
         self._closed = True
+        for board in self._boards.values():
+            board.release()
         self._nursery.close()
         with self._lock:
-            places = list(self._places.values())
+            places = [*self._places.values(), *self._on_boards.values()]
         for place in places:
             if place.lock.acquire(blocking=False):  # the holder of the lease closes it when it finds the agent gone
                 if place.agent is not None:
@@ -199,9 +220,9 @@ class AgentPool:
             os.close(self._lock_of_scratch)
         self._lock_of_scratch = -1
 
-    def _ready(self, toolchain: str, place: _Place, *, fresh: bool, affinity: str) -> Agent:
+    def _ready(self, toolchain: str, place: _Place, *, fresh: bool, affinity: str) -> LeasedAgent:
         agent = place.agent
-        if agent is not None and (agent.lost or (fresh and agent.calls) or _ended_idle(agent)):
+        if agent is not None and (agent.lost or (fresh and agent.calls) or agent.ended_idle()):
             agent.close()
             agent = None
         if agent is not None and (not affinity or affinity != place.affinity) and not agent.clean:
@@ -213,8 +234,28 @@ class AgentPool:
                 agent.close()
                 agent = None
         place.agent = None
-        place.agent = agent or self._start(toolchain)
+        place.agent = agent or (self._start_on(place.board, toolchain) if place.board else self._start(toolchain))
         return place.agent
+
+    def _start_on(self, board: str, toolchain: str) -> LeasedAgent:
+        """An agent of a board."""
+        if self._closed:
+            raise AgentFailure("harness", "the run is ending")
+        number = self._next_number()
+        folder = self._scratch / f"{board}-{number}"
+        folder.mkdir(parents=True)
+        self._logs.mkdir(parents=True, exist_ok=True)
+        place = Workplace(
+            folder, self._scratch / "results", self._logs / f"{board}-{os.getpid()}-{number}.log", self._nursery,
+            self._adapters, self._environments, for_agents(os.environ, self._variables).variables, self._start_seconds,
+        )  # fmt: skip
+        return self._boards[board].acquire(toolchain, place)
+
+    def _next_number(self) -> int:
+        """The number of the next agent."""
+        with self._lock:
+            self._count += 1
+            return self._count
 
     def _start(self, toolchain: str) -> Agent:
         if self._closed:
@@ -223,9 +264,7 @@ class AgentPool:
             first = self._silent[toolchain]
             raise AgentFailure("harness", f"{first} (not tried again)", detail=first.detail, log=first.log)
         python = self._environments(toolchain)
-        with self._lock:
-            self._count += 1
-            number = self._count
+        number = self._next_number()
         folder = self._scratch / f"{toolchain}-{number}"
         folder.mkdir(parents=True)
         self._logs.mkdir(parents=True, exist_ok=True)
@@ -259,8 +298,3 @@ class AgentPool:
                 self._silent[toolchain] = failure
             raise failure from error
         return agent
-
-
-def _ended_idle(agent: Agent) -> bool:
-    """Whether an agent that nobody has leased was ended, as all are with their guardian; that is no cell's failure."""
-    return isinstance(agent.process, LocalProcess) and agent.process.gone

@@ -31,6 +31,7 @@ class Board:
     """A far end without files or processes to ask."""
 
     shares_files = False
+    gone = False
 
     def resident(self) -> int:
         """Nothing can be asked."""

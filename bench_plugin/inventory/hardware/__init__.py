@@ -1,0 +1,1 @@
+"""Targets and boards: the files that describe them."""

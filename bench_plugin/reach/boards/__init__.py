@@ -1,0 +1,1 @@
+"""Boards: how agents on other machines, and on emulated ones, are reached."""
