@@ -27,7 +27,11 @@ def test_equivalence(bench_cell):
 @pytest.fixture
 def boards(project: Project) -> Project:
     """A project with a model and a compiler whose runtime can be shipped to boards of target aarch64."""
-    text = (FAKE / "compiler.py").read_text().replace('"on_request": True,', '"on_request": True,\n    "boards": ["aarch64"],')
+    text = (
+        (FAKE / "compiler.py")
+        .read_text()
+        .replace('"on_request": True,', '"on_request": True,\n    "boards": ["aarch64"],')
+    )
     compiler = project.write("compiler.py", text)
     adapters = f'adapters = ["{FAKE / "framework.py"}", "{compiler}"]'
     project.write("bench.toml", f'{adapters}\ntoolchains = ["toolchains"]\nenvironment = ["FAKE_*"]\n')
@@ -52,7 +56,11 @@ def pi(boards: Project, tools_python: Path) -> Iterator[Project]:
 
 def run(project: Project, *arguments: str, fault: str = "none", target: str = "pi") -> Finished:
     return project.run(
-        "--compilers=fakec", "--precisions=fp32", f"--targets={target}", f"--bench-option=fakec.fault={fault}", *arguments
+        "--compilers=fakec",
+        "--precisions=fp32",
+        f"--targets={target}",
+        f"--bench-option=fakec.fault={fault}",
+        *arguments,
     )
 
 
@@ -158,7 +166,7 @@ def test_a_lost_board_is_tried_again_by_the_next_run(boards: Project, tools_pyth
 
 
 WHY = {
-    'programs = true': "it needs a board with an agent in Python, and the boards of pi run only compiled programs (pi)",
+    "programs = true": "it needs a board with an agent in Python, and the boards of pi run only compiled programs (pi)",
     'lacks = "wire not found; install wires"': "board pi: wire not found; install wires",
 }
 

@@ -29,7 +29,15 @@ def main() -> None:
     print("listening", flush=True)
     while True:
         connection, _ = listener.accept()
-        argv = [sys.executable, "-I", *how, "--fd", str(connection.fileno()), "--folder", f"{folder}/{os.urandom(4).hex()}"]
+        argv = [
+            sys.executable,
+            "-I",
+            *how,
+            "--fd",
+            str(connection.fileno()),
+            "--folder",
+            f"{folder}/{os.urandom(4).hex()}",
+        ]
         os.set_inheritable(connection.fileno(), True)
         with connection:
             subprocess.run(argv, close_fds=False)

@@ -55,7 +55,7 @@ def checked(workspace: Workspace, name: str, toolchain: str) -> Iterator[Finding
     yield Finding("this machine", "has what it takes to reach the board")
     with tempfile.TemporaryDirectory(prefix="bench-board-") as folder:
         pool = AgentPool(
-            workspace.toolchains.ensure, Path(folder), lambda adapter: [Source("echo", Path(echo.__file__).read_bytes())],
+            workspace.toolchains.ensure, Path(folder), lambda _: [Source("echo", Path(echo.__file__).read_bytes())],
             boards={name: reach}, note=note, variables=workspace.variables,
         )  # fmt: skip
         try:
@@ -95,8 +95,12 @@ def _echoed(agent: LeasedAgent) -> Finding:
         answer = agent.call("echo", "echo", {"text": "echo"}, files={"data": Path(given.name)}, limits=LIMITS)
     returned = hashlib.sha256(answer.files["data"].read_bytes()).digest()
     if answer.meta.get("text") != "echo" or returned != hashlib.sha256(data).digest():
-        return Finding("run", f"{BYTES} bytes went there and other bytes came back; look for a fault of the link", FINDING)
-    return Finding("run", f"{BYTES} bytes went there and came back on {answer.meta['system']}, Python {answer.meta['python']}")
+        return Finding(
+            "run", f"{BYTES} bytes went there and other bytes came back; look for a fault of the link", FINDING
+        )
+    return Finding(
+        "run", f"{BYTES} bytes went there and came back on {answer.meta['system']}, Python {answer.meta['python']}"
+    )
 
 
 def _said(hello: Mapping[str, Any]) -> str:

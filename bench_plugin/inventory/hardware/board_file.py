@@ -37,13 +37,15 @@ class BoardFile(Record, frozen=True):
 
     target: Annotated[str, about("its target, the name of a file of boards/targets")]
     reach: Annotated[dict[str, Any], about("how it is reached: kind, and the keys of that kind")]
-    name: Annotated[str, about("what --targets calls it; the name of the file, which is also what it is if left out")] = ""
+    name: Annotated[
+        str, about("what --targets calls it; the name of the file, which is also what it is if left out")
+    ] = ""
     title: Annotated[str, about("what grids call it")] = ""
     power: Annotated[PowerSensor | None, about("the sensor of its power")] = None
     modes: Annotated[
         dict[str, Annotated[Command, about("an argument list, never a shell string", min_length=1)]],
         about("commands of the board that bring it into a mode, such as performance, each as an argument list"),
-    ] = {}
+    ] = msgspec.field(default_factory=dict)
     restart: Annotated[
         Command, about("the command of this machine that restarts a board which does not answer, as an argument list")
     ] = ()
@@ -91,7 +93,8 @@ def read_board(path: Path, targets: Iterable[str]) -> Board:
         power=msgspec.structs.asdict(said.power) if said.power else {}, modes=said.modes, restart=said.restart,
         power_cycle=said.power_cycle, boot_seconds=said.boot_seconds, lease_seconds=said.lease_seconds,
         same_machine=said.same_machine, emulated=always_emulated(kind) if said.emulated is None else said.emulated,
-        memory_bytes=said.memory_bytes, flash_bytes=said.flash_bytes, digest=recipe(stage="board", said=repr(_ordered(data))),
+        memory_bytes=said.memory_bytes, flash_bytes=said.flash_bytes,
+        digest=recipe(stage="board", said=repr(_ordered(data))),
     )  # fmt: skip
 
 

@@ -51,4 +51,6 @@ class Adapter:
             files[name] = call.path(name)
             with open(path, "rb") as source, open(files[name], "wb") as copy:
                 copy.write(source.read())
-        return Reply({"text": call.text, "system": platform.platform(), "python": platform.python_version()}, files=files)
+        return Reply(
+            {"text": call.text, "system": platform.platform(), "python": platform.python_version()}, files=files
+        )
