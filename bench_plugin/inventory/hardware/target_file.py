@@ -16,7 +16,6 @@ Texts = tuple[str, ...]
 Source = Annotated[str, about("the publication or data sheet that says so", pattern=NOT_BLANK)]
 Positive = Annotated[float, about("above 0", gt=0)]
 Count = Annotated[int, about("above 0", gt=0)]
-Address = Annotated[int, about("from 0", ge=0)]
 Datatype = Literal["int1", "int2", "int4", "int8", "int16", "bf16", "fp16", "fp32", "fp64", "float", "any"]
 Range = Annotated[tuple[Positive, ...], about("the least and the most", min_length=2, max_length=2)]
 
@@ -42,10 +41,9 @@ class Memory(Record, frozen=True):
     """A memory of it."""
 
     name: Annotated[str, about("such as ram, flash or storage", pattern=NOT_BLANK)]
+    source: Source
     bytes: Annotated[Count | None, about("its size, bytes")] = None
-    source: Annotated[str, about("the publication or data sheet that says so")] = ""
     kind: Annotated[str, about("its technology, such as LPDDR4")] = ""
-    origin: Annotated[Address | None, about("the address that it begins at, for linkers")] = None
     bandwidth_bytes_per_s: Annotated[Positive | None, about("bytes per second")] = None
 
 
@@ -99,9 +97,9 @@ class TargetFile(Record, frozen=True):
     flags: Annotated[Texts, about("flags of the C compiler")] = ()
     package: Annotated[str, about("the system packages that hold the C compiler")] = ""
     bare_metal: Annotated[bool, about("it has no operating system: no files, no heap")] = False
-    memories: Annotated[tuple[Memory, ...], about("its memories")] = ()
     vendor: Annotated[str, about("who makes it")] = ""
     processor: Annotated[Processor | None, about("what computes on it")] = None
+    memories: Annotated[tuple[Memory, ...], about("its memories")] = ()
     peaks: Annotated[tuple[Peak, ...], about("its highest figures, by mode")] = ()
     power: Annotated[tuple[Power, ...], about("what power it takes")] = ()
     prices: Annotated[tuple[Price, ...], about("what it costs")] = ()
@@ -109,7 +107,7 @@ class TargetFile(Record, frozen=True):
 
 
 # What says nothing to a compiler: it is no part of what adapters get, nor of keys.
-FIGURES = ("vendor", "processor", "peaks", "power", "prices", "software")
+FIGURES = ("vendor", "memories", "processor", "peaks", "power", "prices", "software")
 
 
 def read_target(path: Path) -> dict[str, Any]:
@@ -121,10 +119,6 @@ def read_target(path: Path) -> dict[str, Any]:
     target = convert(data, TargetFile, path=path, text=text)
     if target.name != path.stem:
         raise wrong(path, text, ("name",), f"it is {target.name!r}; it must be that of the file, {path.stem!r}")
-    for index, memory in enumerate(target.memories):
-        if not memory.source and memory.origin is None:
-            message = "missing: name the publication or data sheet that says so"
-            raise wrong(path, text, ("memories", index, "source"), message)
     return data
 
 
