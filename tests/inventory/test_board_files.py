@@ -11,7 +11,8 @@ import pytest
 import bench_plugin.reach.boards as kinds
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.inventory.hardware.board_file import read_board, read_reach
-from bench_plugin.inventory.hardware.target_file import FIGURES, for_tools, read_target
+from bench_plugin.inventory.hardware.figures import FIGURES
+from bench_plugin.inventory.hardware.target_file import for_tools, read_target
 from bench_plugin.reach.boards import registry
 from tests.fake.far import HERE
 
