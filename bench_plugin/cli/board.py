@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(actions.add("list", _list, "list the boards, and what this machine lacks to reach them"))
     check = actions.add("check", _check, "reach a board, see where it is, and run something small on it")
     completed_by(check.add_argument("name", metavar="NAME", help="a board, see bench board list"), _names)
-    check.add_argument("--toolchain", metavar="NAME", default="", help="see too whether its runtime starts there")
+    check.add_argument(
+        "--toolchain", metavar="NAME", help="the runtime that the agent starts in (default: onnxruntime)"
+    )
     add_json(check)
     mode = actions.add("mode", _mode, "bring a board into one of the modes that its file names")
     completed_by(mode.add_argument("name", metavar="NAME", help="a board with an agent in Python"), _names)

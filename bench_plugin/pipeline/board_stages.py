@@ -96,11 +96,13 @@ def _named(failure: Failure | None, board: Board, task: BoardTask) -> Failure | 
 
 
 def _answers(pool: AgentPool, board: Board, task: BoardTask) -> bool:
-    """Whether an agent of the board says hello."""
+    """Whether an agent of the board says hello. Raises BenchError when the run is ending."""
     try:
         with pool.lease(task.toolchain, role=task.role, fresh=True, board=board.name):
             return True
     except BenchError:
+        if pool.ending:
+            raise
         return False
 
 

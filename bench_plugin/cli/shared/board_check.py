@@ -21,6 +21,7 @@ from bench_plugin.reach.processes.leased_agent import LeasedAgent
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 FINDING = 1
+RUNTIME = "onnxruntime"
 LIMITS = Limits(30.0, 0)
 BYTES = 100_000  # that go there and come back
 # What uname(2) calls a machine whose target's architecture has another name.
@@ -45,8 +46,8 @@ class Finding:
         return self.exit_code == 0
 
 
-def checked(workspace: Workspace, name: str, toolchain: str) -> Iterator[Finding]:
-    """Check a board; the last finding is the first that is not fine, if any. ``toolchain`` names a runtime, or none."""
+def checked(workspace: Workspace, name: str, toolchain: str | None = None) -> Iterator[Finding]:
+    """Check a board; the last finding is the first that is not fine, if any. ``toolchain`` names another runtime."""
     reach = workspace.boards[name]
     board = reach.board
     yield Finding("description", f"boards/{name}.toml: target {board.target}, reached by {board.kind}")
@@ -65,19 +66,27 @@ def checked(workspace: Workspace, name: str, toolchain: str) -> Iterator[Finding
 
 
 @contextmanager
-def leased(workspace: Workspace, name: str, toolchain: str = "") -> Iterator[LeasedAgent]:
+def leased(workspace: Workspace, name: str, toolchain: str | None = None) -> Iterator[LeasedAgent]:
     """An agent of a board, alone, whose only adapter is ``probe``. Raises BenchError."""
     reach = workspace.boards[name]
+    runtime = toolchain or _runtime(workspace, reach.board)
     with tempfile.TemporaryDirectory(prefix="bench-board-") as folder:
         pool = AgentPool(
             workspace.toolchains.ensure, Path(folder), lambda _: [Source("probe", Path(probe.__file__).read_bytes())],
             boards={name: reach}, note=note, variables=workspace.variables,
         )  # fmt: skip
         try:
-            with pool.boards.taken(name, programs=reach.programs), pool.lease(toolchain, board=name) as agent:
+            with pool.boards.taken(name, programs=reach.programs), pool.lease(runtime, board=name) as agent:
                 yield agent
         finally:
             pool.close()
+
+
+def _runtime(workspace: Workspace, board: Board) -> str:
+    """A toolchain whose runtime can be shipped to the board: onnxruntime if it can; empty where none can."""
+    compilers = workspace.catalog.of_kind("compiler").values()
+    found = [one.toolchain for one in compilers if board.target in one.declaration.get("boards", ())]
+    return RUNTIME if RUNTIME in found else next(iter(found), "")
 
 
 def _of_agent(workspace: Workspace, board: Board, agent: LeasedAgent, *, programs: bool) -> Iterator[Finding]:

@@ -110,7 +110,7 @@ class AgentPool:
         boards: Mapping[str, Reach] | None = None,
     ) -> None:
         self._reaches = boards or {}
-        self.boards = BoardPool(self._reaches, cache_root() / "boards", idle=self._end_on_board, note=note)
+        self.boards = BoardPool(self._reaches, cache_root() / "boards" / "locks", idle=self._end_on_board, note=note)
         self._environments = environments
         self._logs = folder
         self._adapters = adapters
@@ -190,6 +190,11 @@ class AgentPool:
             pass
         finally:
             place.lock.release()
+
+    @property
+    def ending(self) -> bool:
+        """Whether the run is over, so that no agent starts any more."""
+        return self._closed
 
     def busy(self, toolchain: str, role: str = "") -> bool:
         """Whether the toolchain's agent is leased."""
