@@ -10,7 +10,7 @@ import sys
 import traceback
 from typing import Any, Dict, List, Optional, Type
 
-from bench_plugin.agent import causes, modules, refusals, wire
+from bench_plugin.agent import causes, identity, modules, refusals, wire
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported, VersionSkew, symptom_of, type_names
 from bench_plugin.agent.channel import Channel, Closed
 from bench_plugin.agent.contract import OPERATIONS, Call, Malformed, Place, record_of
@@ -193,7 +193,7 @@ class Server:
 
     def _about(self) -> Dict[str, Any]:
         return {
-            "pid": os.getpid(), "python": platform.python_version(), "machine": platform.machine(),
+            "pid": os.getpid(), "python": platform.python_version(), **identity.identity(),
             "adapters": sorted(self._adapters),
         }  # fmt: skip
 

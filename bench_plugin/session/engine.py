@@ -111,8 +111,9 @@ def _parts(
         boards=workspace.boards,
     )
     stages = Stages(
-        cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh
-    )
+        cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh,
+        note=note,
+    )  # fmt: skip
     threads = settings.runtime_threads()
     return Parts(
         settings=settings,

@@ -188,6 +188,15 @@ class Run:
                     found.setdefault(model, {})[f"{check}: {why}"] = None
         return {model: "; ".join(reasons) for model, reasons in found.items()}
 
+    def lost_boards(self) -> bool:
+        """Whether a cell has no result because its board was lost, in this process or in a worker of pytest-xdist."""
+        if self.judged:
+            return any(one.outcome.status is Status.BOARD_LOST for one in self.judged)
+        try:
+            return any(row.get("status") == Status.BOARD_LOST for row in self.rows.read().rows)
+        except UsageError:  # no row was written; that has been said
+            return False
+
     def _make_folders(self) -> None:
         """Make the folders of rows and stages. Raises UsageError for a path that cannot be made."""
         results, cache = self.settings.results, self.settings.cache

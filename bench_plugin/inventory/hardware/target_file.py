@@ -1,17 +1,91 @@
-"""The file of a target, ``boards/targets/<name>.toml``: its keys, their types, and what they mean."""
+"""The file of a target, ``boards/targets/<name>.toml``: what compilers need of it, and what is known of the hardware.
+
+Figures stand in groups, each of which names its source: what one publication says is not mixed with what another says.
+Compilers get the file without them (:func:`for_tools`), so that a price changes no artefact.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from bench_plugin.domain.records import Record, about, convert, load, wrong
+from bench_plugin.domain.records import NOT_BLANK, Record, about, convert, load, wrong
 
 Texts = tuple[str, ...]
+Source = Annotated[str, about("the publication or data sheet that says so", pattern=NOT_BLANK)]
+Positive = Annotated[float, about("above 0", gt=0)]
+Count = Annotated[int, about("above 0", gt=0)]
+Address = Annotated[int, about("from 0", ge=0)]
+Range = Annotated[tuple[Positive, Positive], about("the least and the most")]
+
+
+class Cores(Record, frozen=True):
+    """Cores of one kind, of a processor or of an accelerator."""
+
+    name: Annotated[str, about("such as Cortex-A72 or GPU", pattern=NOT_BLANK)]
+    count: Annotated[int, about("how many; 0 where it is not said", ge=0)] = 0
+    clock_hz: Annotated[Positive | None, about("their highest clock, Hz")] = None
+
+
+class Processor(Record, frozen=True):
+    """What computes on it."""
+
+    source: Source
+    soc: Annotated[str, about("the chip")] = ""
+    isa_extensions: Annotated[Texts, about("extensions of the instruction set, such as neon or v")] = ()
+    cores: Annotated[tuple[Cores, ...], about("its cores, by kind")] = ()
+
+
+class Memory(Record, frozen=True):
+    """A memory of it."""
+
+    name: Annotated[str, about("such as ram, flash or storage", pattern=NOT_BLANK)]
+    bytes: Annotated[Count | None, about("its size, bytes")] = None
+    source: Annotated[str, about("the publication or data sheet that says so")] = ""
+    kind: Annotated[str, about("its technology, such as LPDDR4")] = ""
+    origin: Annotated[Address | None, about("the address that it begins at, for linkers")] = None
+    bandwidth_bytes_per_s: Annotated[Positive | None, about("bytes per second")] = None
+
+
+class Peak(Record, frozen=True):
+    """Its highest figures, in one of its modes."""
+
+    source: Source
+    peak_ops_per_s: Annotated[
+        dict[str, Positive],
+        about("operations per second by datatype, where a multiplication and an addition are two; any: not said"),
+    ]
+    mode: Annotated[str, about("the mode that they hold in; empty where there is one only")] = ""
+    of: Annotated[str, about("the part that reaches them, such as a GPU")] = ""
+
+
+class Power(Record, frozen=True):
+    """What power it takes, in watts."""
+
+    source: Source
+    tdp_w: Annotated[Positive | None, about("thermal design power, W")] = None
+    range_w: Annotated[Range | None, about("the least and the most, W")] = None
+
+
+class Price(Record, frozen=True):
+    """What it costs, in US dollars."""
+
+    source: Source
+    price_usd: Annotated[Positive | None, about("US dollars")] = None
+    range_usd: Annotated[Range | None, about("the least and the most, US dollars")] = None
+
+
+class Software(Record, frozen=True):
+    """What runs on it."""
+
+    source: Source
+    os: Annotated[Texts, about("operating systems")] = ()
+    runtimes: Annotated[Texts, about("runtimes and frameworks that support it")] = ()
 
 
 class TargetFile(Record, frozen=True):
-    """A machine that compilers compile for."""
+    """A machine that compilers compile for, or one of which figures are published."""
 
     name: Annotated[str, about("what --targets calls it; the name of the file")]
     title: Annotated[str, about("what grids call it")] = ""
@@ -25,6 +99,17 @@ class TargetFile(Record, frozen=True):
     flags: Annotated[Texts, about("flags of the C compiler")] = ()
     package: Annotated[str, about("the system packages that hold the C compiler")] = ""
     bare_metal: Annotated[bool, about("it has no operating system: no files, no heap")] = False
+    memories: Annotated[tuple[Memory, ...], about("its memories")] = ()
+    vendor: Annotated[str, about("who makes it")] = ""
+    processor: Annotated[Processor | None, about("what computes on it")] = None
+    peaks: Annotated[tuple[Peak, ...], about("its highest figures, by mode")] = ()
+    power: Annotated[tuple[Power, ...], about("what power it takes")] = ()
+    prices: Annotated[tuple[Price, ...], about("what it costs")] = ()
+    software: Annotated[Software | None, about("what runs on it")] = None
+
+
+# What says nothing to a compiler: it is no part of what adapters get, nor of keys.
+FIGURES = ("vendor", "processor", "peaks", "power", "prices", "software")
 
 
 def read_target(path: Path) -> dict[str, Any]:
@@ -36,4 +121,13 @@ def read_target(path: Path) -> dict[str, Any]:
     target = convert(data, TargetFile, path=path, text=text)
     if target.name != path.stem:
         raise wrong(path, text, ("name",), f"it is {target.name!r}; it must be that of the file, {path.stem!r}")
+    for index, memory in enumerate(target.memories):
+        if not memory.source and memory.origin is None:
+            message = "missing: name the publication or data sheet that says so"
+            raise wrong(path, text, ("memories", index, "source"), message)
     return data
+
+
+def for_tools(target: Mapping[str, Any]) -> dict[str, Any]:
+    """What compilers and keys of results get of a target's data."""
+    return {key: value for key, value in target.items() if key not in FIGURES}

@@ -153,6 +153,7 @@ class Agent:
     _bounded: float = 0.0  # when the log was bounded last, on the monotonic clock
     memory_limit: int = 0
     given: GivenFiles | None = None
+    hello: Mapping[str, Any] = field(default_factory=dict)  # what the agent said of itself
 
     def greet(self, seconds: float = START_SECONDS) -> None:
         """Wait for the agent's hello. Raises AgentFailure when it does not come within ``seconds``."""
@@ -166,6 +167,7 @@ class Agent:
         if frame.kind != wire.HELLO:
             said = answers.clean(str(frame.meta.get("message") or wire.KINDS[frame.kind]), MESSAGE)
             raise self._lost("harness", f"the agent said {said!r} instead of hello")
+        self.hello = frame.meta
 
     def call(
         self, adapter: str, operation: str, meta: Mapping[str, Any], *, arrays: Arrays | None = None,
