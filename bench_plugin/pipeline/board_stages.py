@@ -76,9 +76,7 @@ def _on(pool: AgentPool, board: Board, task: BoardTask, note: Callable[[str], No
 
 def _once(pool: AgentPool, board: Board, task: BoardTask, *, fresh: bool) -> Done:
     try:
-        with pool.lease(
-            task.toolchain, role=task.role, fresh=fresh, affinity=task.affinity, board=board.name
-        ) as agent:
+        with pool.lease(task.toolchain, role=task.role, fresh=fresh, affinity=task.affinity, board=board.name) as agent:
             done = task.perform(agent, board.lease_seconds)
             return replace(done, meta={**done.meta, PLACE: place_of(board, agent.hello)})
     except AgentFailure as error:

@@ -239,7 +239,9 @@ class CompiledModels:
             program=PROGRAM in found.compiled.files, leaves_none=found.ran is not None,
             runtime_for=tuple(adapter.declaration.get("boards", ())),
         )  # fmt: skip
-        return not_runnable(artefact, [self.workspace.boards[name] for name in self.workspace.boards_of(artefact.target)])
+        return not_runnable(
+            artefact, [self.workspace.boards[name] for name in self.workspace.boards_of(artefact.target)]
+        )
 
     def _for_target(self, run: CellRun, compiled: Done, why_not: str) -> Outcome:
         """The outcome of an artefact that is not run: unverified if it was built for the target's machine."""

@@ -37,7 +37,9 @@ class BoardFile(Record, frozen=True):
 
     target: Annotated[str, about("its target, the name of a file of boards/targets")]
     reach: Annotated[dict[str, Any], about("how it is reached: kind, and the keys of that kind")]
-    name: Annotated[str, about("what --targets calls it; the name of the file, which is also what it is if left out")] = ""
+    name: Annotated[
+        str, about("what --targets calls it; the name of the file, which is also what it is if left out")
+    ] = ""
     title: Annotated[str, about("what grids call it")] = ""
     power: Annotated[PowerSensor | None, about("the sensor of its power")] = None
     modes: Annotated[
