@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import os
 import re
 import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench_plugin.domain.errors import EnvironmentMissing
+from bench_plugin.domain.paths import cache_root
 from bench_plugin.reach.boards.linux import initramfs
 from bench_plugin.reach.boards.linux.initramfs import Entry
 from bench_plugin.reach.environments.uv import run_uv
-from bench_plugin.domain.paths import cache_root
 
 NAME = "qemu-aarch64-linux"
 ARCHITECTURE = "arm64"  # as Debian calls it
@@ -29,14 +30,54 @@ PACKAGES = (
 # The tools that make the image, by the Debian package that has them.
 TOOLS = {"mmdebstrap": "mmdebstrap", "ssh-keygen": "openssh-client"}
 SECONDS = 1800.0  # for Debian's packages from a slow mirror
-MODULES = ("failover", "net_failover", "virtio", "virtio-rng", "virtio_mmio", "virtio_net", "virtio_ring")
-APPLETS = (
-    "cat chmod cp cut df dmesg echo find free grep head hostname id ifconfig init insmod kill ln ls mkdir mount mv nproc "
-    "poweroff ps rm rmdir sed setsid sha256sum sleep stty sync tail tar test touch true uname wc"
-).split()
+MODULES = (  # each after those that it needs
+    "virtio", "virtio_ring", "virtio_mmio", "virtio-rng", "failover", "net_failover", "virtio_net", "virtio_blk",
+)  # fmt: skip
+APPLETS = [
+    "cat",
+    "chmod",
+    "cp",
+    "cut",
+    "df",
+    "dmesg",
+    "echo",
+    "find",
+    "free",
+    "grep",
+    "head",
+    "hostname",
+    "id",
+    "ifconfig",
+    "init",
+    "insmod",
+    "kill",
+    "ln",
+    "ls",
+    "mkdir",
+    "mount",
+    "mv",
+    "nproc",
+    "poweroff",
+    "ps",
+    "rm",
+    "rmdir",
+    "sed",
+    "setsid",
+    "sha256sum",
+    "sleep",
+    "stty",
+    "sync",
+    "tail",
+    "tar",
+    "test",
+    "touch",
+    "true",
+    "uname",
+    "wc",
+]
 # What a board for inference never opens: documentation, what configures a disk, and tests.
 LEFT_OUT = re.compile(
-    r"boot/|lib/udev/|lib/systemd/|lib/modules/|usr/share/|usr/lib/klibc/|usr/lib/locale/|var/|dev/|etc/initramfs"
+    r"boot/|(usr/)?lib/(udev|systemd|modules|klibc|locale|linux-image[^/]*)/|usr/share/|var/|dev/|etc/initramfs"
     r"|usr/lib/python3[.\d]*/(config-|ensurepip|idlelib|lib2to3|pydoc_data|test|tkinter|turtledemo)"
     r"|(usr/)?lib/[^/]*/(libdb-|libkrb5|libsystemd|libapt|libgnutls|perl)"
 )
@@ -44,8 +85,14 @@ READY = "bench: the board is ready"
 SETUP = f"""#!/bin/sh
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
 mkdir -p /dev/pts /dev/shm; mount -t devpts pts /dev/pts; mount -t tmpfs shm /dev/shm
-for module in virtio virtio_ring virtio_mmio virtio-rng failover net_failover virtio_net; do
-    insmod /modules/$module.ko
+for module in {" ".join(MODULES)}; do
+    [ ! -e /modules/$module.ko ] || insmod /modules/$module.ko
+done
+mkdir -p /root/.cache/bench_plugin
+for disk in /dev/vd?; do
+    [ -b $disk ] || continue
+    mkdir -p /runtimes/${{disk##*/}}
+    mount -t ext4 -o noatime $disk /runtimes/${{disk##*/}} && ln -s /runtimes/${{disk##*/}}/[0-9a-f]* /root/.cache/bench_plugin/
 done
 hostname {NAME}
 ifconfig lo 127.0.0.1 up
@@ -93,6 +140,11 @@ class Image:
     def known_hosts(self) -> Path:
         """The public key of the board's host, as ssh's UserKnownHostsFile."""
         return self.folder / "known_hosts"
+
+    @property
+    def python(self) -> str:
+        """The version of its Python, such as 3.11."""
+        return self.folder.joinpath("python").read_text("utf-8").strip()
 
     @property
     def made(self) -> bool:
@@ -165,7 +217,9 @@ def _sources(mirror: str) -> tuple[str, list[str]]:
             raise EnvironmentMissing(f"{mirror!r} is not a line such as 'deb http://deb.debian.org/debian trixie main'")
         return parts[2], [mirror]
     if shutil.which("apt-get") is None:
-        raise EnvironmentMissing("this machine has no apt; give --mirror 'deb http://deb.debian.org/debian trixie main'")
+        raise EnvironmentMissing(
+            "this machine has no apt; give --mirror 'deb http://deb.debian.org/debian trixie main'"
+        )
     layout = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)"
     asked = _output(["apt-get", "indextargets", "--format", layout, "Created-By: Packages"], 60)
     found = sorted({tuple(line.split("|")) for line in asked.splitlines() if line.startswith("Debian|")})
@@ -205,20 +259,31 @@ def _write(folder: Path, packages: Path, scratch: Path) -> None:
         name = entry.path.rpartition("/")[2]
         if entry.path.startswith("boot/vmlinuz-"):
             folder.joinpath("vmlinuz").write_bytes(entry.data)
-        elif name.removesuffix(".ko") in MODULES and name.endswith(".ko"):
-            kept.append(Entry(f"modules/{name}", stat.S_IFREG | 0o644, entry.data))
+        elif "lib/modules/" in entry.path and name.removesuffix(".xz").removesuffix(".ko") in MODULES:
+            data = lzma.decompress(entry.data) if name.endswith(".xz") else entry.data  # compressed since Debian 13
+            kept.append(Entry(f"modules/{name.removesuffix('.xz')}", stat.S_IFREG | 0o644, data))
         elif not LEFT_OUT.match(entry.path):
             kept.append(entry)
     if not folder.joinpath("vmlinuz").exists():
         raise EnvironmentMissing("the packages have no kernel: boot/vmlinuz-* is missing")
-    system = {entry.path: entry for entry in [*kept, *_compiled(kept, scratch), *_own(folder, {e.path for e in kept})]}
+    system = {entry.path: entry for entry in [*kept, *_compiled(kept, scratch), *_own(folder, kept)]}
     with folder.joinpath("system.cpio").open("wb") as file:
         initramfs.write(file, system.values())
     folder.joinpath("host_key").unlink()
+    folder.joinpath("python").write_text(_python(kept).removeprefix("usr/bin/python"), "utf-8")
 
 
-def _own(folder: Path, there: set[str]) -> Iterator[Entry]:
+def _python(kept: Iterable[Entry]) -> str:
+    """The path of the packages' Python. Raises EnvironmentMissing where there is none."""
+    found = next((entry.path for entry in kept if re.fullmatch(r"usr/bin/python3\.\d+", entry.path)), "")
+    if not found:
+        raise EnvironmentMissing("the packages have no Python: usr/bin/python3.* is missing")
+    return found
+
+
+def _own(folder: Path, kept: Sequence[Entry]) -> Iterator[Entry]:
     """The files of the board that no package has."""
+    there = {entry.path for entry in kept}
     for name in ("proc", "sys", "dev", "run", "modules"):
         yield initramfs.folder(name)
     yield initramfs.folder("tmp", 0o1777)
@@ -233,8 +298,7 @@ def _own(folder: Path, there: set[str]) -> Iterator[Entry]:
     yield initramfs.link("init", "/sbin/init")
     if f"{home}bin/sh" not in there:
         yield initramfs.link(f"{home}bin/sh", "dash")
-    python = next(path for path in there if re.fullmatch(r"usr/bin/python3\.\d+", path))
-    yield initramfs.link("usr/bin/python3", python.rpartition("/")[2])
+    yield initramfs.link("usr/bin/python3", _python(kept).rpartition("/")[2])
     for path, content in FILES.items():
         yield initramfs.text(path, content)
     yield initramfs.text(f"{home}sbin/setup", SETUP, 0o755)
@@ -276,5 +340,3 @@ def _output(command: list[str], seconds: float) -> str:
         told = next((line for line in lines if line.startswith(("E:", "error"))), lines[-1])
         raise EnvironmentMissing(f"{command[0]} failed: {told}")
     return done.stdout
-
-
