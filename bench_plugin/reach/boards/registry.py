@@ -10,7 +10,10 @@ from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.reach import Reach
 
 # By kind, the module that implements it.
-MODULES: dict[str, str] = {}
+MODULES: dict[str, str] = {
+    "qemu-system": "linux.qemu_system",
+    "ssh": "linux.ssh",
+}
 
 
 class ReachModule(Protocol):

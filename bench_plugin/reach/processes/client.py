@@ -419,6 +419,8 @@ class Agent:
         """The failure of a connection that ended: by a signal, by an exit, or in the middle of a frame."""
         try:
             status = self.process.ended()
+        except AgentFailure as error:  # a board that was lost
+            return self._lost(error.symptom, error.message, stage)
         except BenchError as error:
             return self._lost("harness", str(error), stage)
         where = f" in stage {stage}" if stage else ""
