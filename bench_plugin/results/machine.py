@@ -1,43 +1,24 @@
-"""Facts about the machine of a run, and the commit of the project."""
+"""The machine of a run in short, and the commit of the project."""
 
 from __future__ import annotations
 
-import os
-import platform
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 
-def machine() -> dict[str, Any]:
-    """This machine's processor, usable cores, memory (``memory_gb``, in GiB), kernel and C library."""
-    facts: dict[str, Any] = {
-        "architecture": platform.machine(),
-        "system": platform.system(),
-        "kernel": platform.release(),
-    }
-    facts["cpus"] = len(os.sched_getaffinity(0))
-    facts.update(_proc_facts())
-    facts["libc"] = " ".join(platform.libc_ver())
+def machine(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What stays the same of a machine, from its ``state`` (agent/telemetry/machine.py), for the heads of pages.
+
+    ``cpus`` counts the usable cores, ``memory_gb`` is in GiB. What cannot be known is absent.
+    """
+    facts = {key: state[key] for key in ("architecture", "system", "kernel", "cpu", "libc") if key in state}
+    if "cores" in state:
+        facts["cpus"] = len(state["cores"])
+    if "memory_bytes" in state:
+        facts["memory_gb"] = round(state["memory_bytes"] / 2**30, 1)
     return facts
-
-
-def _proc_facts() -> Iterator[tuple[str, Any]]:
-    for line in _lines("/proc/cpuinfo"):
-        if line.startswith("model name"):
-            yield "cpu", line.partition(":")[2].strip()
-            break
-    for line in _lines("/proc/meminfo"):
-        if line.startswith("MemTotal"):
-            yield "memory_gb", round(int(line.split()[1]) / 2**20, 1)
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        return Path(path).read_text("utf-8").splitlines()
-    except OSError:
-        return []
 
 
 def commit(root: Path) -> str:

@@ -34,6 +34,7 @@ def header_row(
     *,
     run: str,
     root: Path,
+    state: Mapping[str, Any],
     command: Sequence[str],
     versions: Mapping[str, Any],
     seeds: Mapping[str, int],
@@ -42,14 +43,15 @@ def header_row(
 ) -> Row:
     """The row of the run: its id, machine, commit, command, locked versions and seeds.
 
-    ``host`` is all of the machine that results depend on.
+    ``host`` is all of the machine that results depend on, ``state`` what is set and seen there, on which times depend.
     """
     return {
         "schema": SCHEMA,
         "kind": "header",
         "run": run,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": machine(),
+        "machine": machine(state),
+        "state": dict(state),
         "host": dict(host),
         "commit": commit(root),
         "command": list(command),
@@ -144,6 +146,18 @@ def outcome_of(row: Mapping[str, Any]) -> Outcome:
         reusable=row.get("reusable", False),  # rows of older versions do not say it
         unverified=_kind(row),
     )
+
+
+def of_run(row: Mapping[str, Any], run: str) -> Row:
+    """The row with the id of its run behind its kind; the same row where the id is not known.
+
+    >>> of_run({"schema": 1, "kind": "cell", "key": "k"}, "run-1")
+    {'schema': 1, 'kind': 'cell', 'run': 'run-1', 'key': 'k'}
+    """
+    if not run:
+        return dict(row)
+    first = {key: row[key] for key in ("schema", "kind") if key in row}
+    return {**first, "run": run, **{key: value for key, value in row.items() if key not in (*first, "run")}}
 
 
 def read_rows(path: Path) -> Rows:
