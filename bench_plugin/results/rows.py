@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from typing import Any
 from bench_plugin import __version__
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
-from bench_plugin.results.machine import commit, machine
 from bench_plugin.results.numbers import complete, measured
 
 SCHEMA = 1
@@ -205,6 +205,29 @@ def finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def machine(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What stays the same of a machine, from its ``state`` (agent/telemetry/machine.py), for the heads of pages.
+
+    ``cpus`` counts the usable cores, ``memory_gb`` is in GiB. What cannot be known is absent.
+    """
+    facts = {key: state[key] for key in ("architecture", "system", "kernel", "cpu", "libc") if key in state}
+    if "cores" in state:
+        facts["cpus"] = len(state["cores"])
+    if "memory_bytes" in state:
+        facts["memory_gb"] = round(state["memory_bytes"] / 2**30, 1)
+    return facts
+
+
+def commit(root: Path) -> str:
+    """The commit of ``root`` as ``git describe`` prints it; empty where it is not a git checkout."""
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def _kind(row: Mapping[str, Any]) -> Unverified | None:

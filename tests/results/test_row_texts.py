@@ -14,8 +14,16 @@ from bench_plugin import __version__
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.results.history import find_row, find_run, folder_beside, folder_of, new_run_id, run_of_file
-from bench_plugin.results.machine import commit, machine
-from bench_plugin.results.rows import cell_row, declared_row, header_row, parse_rows, plan_row, read_rows
+from bench_plugin.results.rows import (
+    cell_row,
+    commit,
+    declared_row,
+    header_row,
+    machine,
+    parse_rows,
+    plan_row,
+    read_rows,
+)
 
 STATE = {"cores": [0, 2], "memory_bytes": 3 * 2**30, "cpu": "x", "load": [1.0, 2.0, 3.0]}
 

@@ -38,7 +38,10 @@ class Nvml:
 
     def __init__(self, library: str) -> None:
         self._library = ctypes.CDLL(library)
-        self._library.nvmlErrorString.restype = ctypes.c_char_p
+        try:
+            self._library.nvmlErrorString.restype = ctypes.c_char_p
+        except AttributeError:
+            raise NvmlError("%s is not NVML" % library) from None
         self._ask("nvmlInit_v2")
 
     def devices(self) -> List[ctypes.c_void_p]:
