@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+from bench_plugin.agent.telemetry.machine import state
 from bench_plugin.checks.registry import planners
 from bench_plugin.domain.axes import OPTIONS
 from bench_plugin.domain.cell import Cell, Check
@@ -233,6 +234,7 @@ class Run:
         header = header_row(
             run=new_run_id(),
             root=self.settings.root,
+            state=state(),
             command=self.command,
             versions=versions,
             seeds=seeds,
