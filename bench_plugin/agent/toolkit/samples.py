@@ -30,6 +30,9 @@ def answered(
     ``run`` takes the inputs of one sample and returns its outputs. ``inputs`` are those of the call, [N, ...] over N
     samples (or [...] for a single run), in the order of ``run``'s. Raises what ``run`` raises.
     """
+    if call.place.deploy is not None:  # the samples come later, one by one (agent/deployed.py)
+        call.place.deploy(run, inputs)
+        return Reply(dict(meta or {}))
     return reply(call, results(call, run, inputs), meta)
 
 
