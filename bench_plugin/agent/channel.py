@@ -134,6 +134,18 @@ class Channel:
                     self._send_all([view[start : start + HASHED]], until)
             self._send_all([memoryview(session.code(state))], until)
 
+    def _next(self, pending: List[memoryview]) -> List[memoryview]:
+        """What one system call is given: no more than deadlines can be kept with."""
+        if self._most_sent == wire.MAX_BYTES:
+            return pending[:IOV_MAX]
+        left, found = self._most_sent, []
+        for part in pending[:IOV_MAX]:
+            found.append(part[:left])
+            left -= len(found[-1])
+            if not left:
+                break
+        return found
+
     def receive(
         self,
         seconds: Union[float, Callable[[], float], None] = None,
@@ -196,8 +208,7 @@ class Channel:
     def _send_all(self, pending: List[memoryview], until: Optional[float]) -> None:
         while pending:
             try:
-                large = len(pending[0]) > self._most_sent
-                sent = self.connection.sendmsg([pending[0][: self._most_sent]] if large else pending[:IOV_MAX])
+                sent = self.connection.sendmsg(self._next(pending))
             except BlockingIOError:
                 sent = 0
             done = 0
