@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, FrozenSet
 
-from bench_plugin.agent.wire import Array
+from bench_plugin.agent.wire import DTYPES, Array
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+# Types that numpy lacks are given as unsigned integers of the same width.
+PLAIN = {
+    "bfloat16": "uint16", "int4": "uint8", "uint4": "uint8", "float8e4m3fn": "uint8", "float8e5m2": "uint8",
+    "bytes": "uint8",
+}  # fmt: skip
 
 
 def to_numpy(array: Array) -> np.ndarray[Any, Any]:
@@ -17,9 +26,7 @@ def to_numpy(array: Array) -> np.ndarray[Any, Any]:
     """
     import numpy as np
 
-    plain = {"bfloat16": "uint16", "int4": "uint8", "uint4": "uint8", "float8e4m3fn": "uint8", "float8e5m2": "uint8"}
-    dtype = plain.get(array.dtype, "uint8" if array.dtype == "bytes" else array.dtype)
-    flat = np.frombuffer(array.data, dtype=np.dtype(dtype).newbyteorder("<"))
+    flat = np.frombuffer(array.data, dtype=_little(array.dtype))
     return flat if array.dtype in ("int4", "uint4") else flat.reshape(array.shape)
 
 
@@ -27,8 +34,28 @@ def from_numpy(values: np.ndarray[Any, Any]) -> Array:
     """A blob of a numpy array of any shape [...], without a copy if it is contiguous and little-endian."""
     import numpy as np
 
+    if type(values) is np.ndarray and values.dtype in _sent_as_they_are() and values.flags.c_contiguous and values.size:
+        return Array(values.dtype.name, values.shape, values.reshape(-1).view(np.uint8).data)
     values = np.asarray(values)
     shape = values.shape
     data = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
     name = data.dtype.name
     return Array(name, tuple(shape), data.reshape(-1).view(np.uint8).data if data.size else b"")
+
+
+@lru_cache(maxsize=None)
+def _little(name: str) -> Any:
+    """numpy's little-endian type for a type of the wire."""
+    import numpy as np
+
+    return np.dtype(PLAIN.get(name, name)).newbyteorder("<")
+
+
+@lru_cache(maxsize=None)
+def _sent_as_they_are() -> FrozenSet[Any]:
+    """numpy's types whose bytes are those of the wire."""
+    import numpy as np
+
+    return (
+        frozenset(np.dtype(name) for name in DTYPES if name not in PLAIN) if sys.byteorder == "little" else frozenset()
+    )

@@ -13,6 +13,7 @@ from bench_plugin.reach.boards.reach import Reach
 MODULES: dict[str, str] = {
     "qemu-system": "linux.qemu_system",
     "ssh": "linux.ssh",
+    "tcp": "tcp",
 }
 
 

@@ -11,8 +11,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench_plugin.agent.channel import Channel, Closed
-from bench_plugin.agent.tokens import authenticate
+from bench_plugin.agent.channel import Closed
+from bench_plugin.agent.link import handshake
 from bench_plugin.agent.wire import WireError
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.reach.boards.linux.link import Heartbeat, Link
@@ -84,11 +84,11 @@ class DeployedAgents:
             running.say(token + b"\n")
             port = self._port(running, place)
             connection = link.connect(port)
-            channel = Channel(connection)
+            about = {"who": f"process {os.getpid()}", "frames": handshake.TUNNELLED}
             try:
-                authenticate(channel, token)
-            except (OSError, WireError, Closed) as error:
-                channel.close()
+                channel, _ = handshake.prove(connection, token, about)
+            except (OSError, WireError, Closed, handshake.Refused) as error:
+                connection.close()
                 if not link.alive:
                     raise link.lost("was lost") from error
                 raise AgentFailure(

@@ -59,7 +59,7 @@ def _become_agent(agent: str, token: str, folder: str) -> None:
     os.makedirs(work)
     os.chdir(work)
     os.environ["TMPDIR"] = work
-    sys.argv = [agent, "--listen", "127.0.0.1:0", "--token-file", token, "--folder", work]
+    sys.argv = [agent, "--listen", "127.0.0.1:0", "--token-file", token, "--folder", work, "--tunnelled"]
     try:
         runpy.run_path(agent, run_name="__main__")
     finally:
