@@ -11,12 +11,13 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Type
 
-from bench_plugin.agent import causes, identity, modules, refusals, wire
+from bench_plugin.agent import causes, modules, refusals, wire
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported, VersionSkew, symptom_of, type_names
 from bench_plugin.agent.channel import Channel, Closed
 from bench_plugin.agent.contract import OPERATIONS, Call, Malformed, Place, record_of
 from bench_plugin.agent.deployed import Deploy, Deployed
 from bench_plugin.agent.link.bounds import Alarm
+from bench_plugin.agent.link.identity import agent_digest, machine_id
 from bench_plugin.agent.measure import PeakMemory, Stopwatch
 from bench_plugin.agent.store import Refused, Store
 
@@ -282,8 +283,8 @@ class Server:
 
     def _about(self) -> Dict[str, Any]:
         return {
-            "pid": os.getpid(), "python": platform.python_version(), **identity.identity(),
-            "adapters": sorted(self._adapters),
+            "pid": os.getpid(), "python": platform.python_version(), "machine": platform.machine(),
+            "machine_id": machine_id(), "agent": agent_digest(), "adapters": sorted(self._adapters),
         }  # fmt: skip
 
 

@@ -30,8 +30,8 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 FILES: Mapping[str, tuple[type[Record], str]] = {
     "configuration": (ConfigurationFile, "bench.toml, or the table [tool.bench_plugin] of pyproject.toml"),
     "model": (ModelFile, "fixtures/models/<name>.toml"),
-    "board": (BoardFile, "boards/<name>.toml"),
     "target": (TargetFile, "boards/targets/<name>.toml"),
+    "board": (BoardFile, "boards/<name>.toml"),
     "toolchain": (ToolchainFile, "<name>.toml in a folder of toolchains"),
     "compiler": (CommandFile, "fixtures/compilers/<name>.toml"),
     "expectations": (ExpectationFile, "suites/expectations/<name>.toml"),

@@ -21,7 +21,7 @@ from bench_plugin.inventory.hardware.board_file import read_reach
 from bench_plugin.inventory.hardware.target_file import for_tools, read_target
 from bench_plugin.inventory.inputs_file import InputsFile, read_inputs
 from bench_plugin.inventory.models import Model, load_models
-from bench_plugin.reach.boards.candidates import candidates
+from bench_plugin.reach.boards.leasing.candidates import candidates
 from bench_plugin.reach.boards.reach import Reach
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.given_files import with_digests

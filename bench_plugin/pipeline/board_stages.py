@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.outcome import Failure, Symptom
 from bench_plugin.reach.boards.board import Board
-from bench_plugin.reach.boards.place import place_of
-from bench_plugin.reach.boards.recovery import recovered
+from bench_plugin.reach.boards.leasing.place import place_of
+from bench_plugin.reach.boards.leasing.recovery import recovered
 from bench_plugin.reach.processes.client import AgentFailure, Limits
 from bench_plugin.reach.processes.leased_agent import LeasedAgent
 from bench_plugin.reach.processes.supervisor import AgentPool
@@ -31,7 +31,7 @@ class BoardTask:
     """A task for a board.
 
     ``target`` is the name on the axis of targets; ``programs`` says that the artefact is a program. ``perform`` makes
-    the task's calls, each within the limits that ``within`` gave it; ``not_started`` is the result without an agent.
+    the task's calls within limits that are at most ``limits``; ``not_started`` is the result without an agent.
     """
 
     target: str
@@ -39,7 +39,8 @@ class BoardTask:
     toolchain: str
     role: str
     affinity: str
-    perform: Callable[[LeasedAgent, float], Done]
+    limits: Limits
+    perform: Callable[[LeasedAgent, Limits], Done]
     not_started: Callable[[AgentFailure], Done]
 
 
@@ -75,12 +76,23 @@ def _on(pool: AgentPool, board: Board, task: BoardTask, note: Callable[[str], No
 
 
 def _once(pool: AgentPool, board: Board, task: BoardTask, *, fresh: bool) -> Done:
+    limits = within(task.limits, board.lease_seconds)
     try:
         with pool.lease(task.toolchain, role=task.role, fresh=fresh, affinity=task.affinity, board=board.name) as agent:
-            done = task.perform(agent, board.lease_seconds)
-            return replace(done, meta={**done.meta, PLACE: place_of(board, agent.hello)})
+            done = task.perform(agent, limits)
+            return replace(
+                done, meta={**done.meta, PLACE: place_of(board, agent.hello)}, failure=_named(done.failure, board, task)
+            )
     except AgentFailure as error:
         return task.not_started(error)
+
+
+def _named(failure: Failure | None, board: Board, task: BoardTask) -> Failure | None:
+    """A failure that names the board's deadline where that was what ended the call."""
+    most = task.limits.wall_seconds or task.limits.seconds
+    if failure is None or failure.symptom is not Symptom.TIMEOUT or board.lease_seconds >= most:
+        return failure
+    return replace(failure, message=f"{failure.message} (lease_seconds of board {board.name})")
 
 
 def _answers(pool: AgentPool, board: Board, task: BoardTask) -> bool:

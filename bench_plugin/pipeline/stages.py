@@ -16,7 +16,7 @@ from bench_plugin.domain.recipes import recipe
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.inventory.fingerprints import Fingerprints
 from bench_plugin.pipeline.array_sets import digests_in, digests_of
-from bench_plugin.pipeline.board_stages import PROGRAM, BoardTask, performed, within
+from bench_plugin.pipeline.board_stages import PROGRAM, BoardTask, performed
 from bench_plugin.pipeline.cache import Cache, Entry
 from bench_plugin.pipeline.retry import Attempted, confirmation, settled
 from bench_plugin.reach.processes.client import AgentFailure, Limits
@@ -232,13 +232,12 @@ class Stages:
             return not_started(error, task.stage, key)
 
     def _on_board(self, key: str, task: Task, toolchain: str, *, fresh: bool) -> Done:
-        def done(agent: LeasedAgent, seconds: float) -> Done:
-            bounded = replace(task, limits=within(task.limits, seconds))
-            made = perform(agent, bounded, key)
+        def done(agent: LeasedAgent, limits: Limits) -> Done:
+            made = perform(agent, replace(task, limits=limits), key)
             return made if task.affinity else _left(agent, made)
 
         on_board = BoardTask(
-            task.board, PROGRAM in task.files, toolchain, task.role, task.affinity, done,
+            task.board, PROGRAM in task.files, toolchain, task.role, task.affinity, task.limits, done,
             lambda error: not_started(error, task.stage, key),
         )  # fmt: skip
         return performed(self._pool, on_board, self._note, fresh=fresh)

@@ -44,8 +44,8 @@ class RowKeys:
     def key(self, cell: Cell, tolerances: Mapping[str, float], known: Iterable[KnownFailure]) -> str:
         """The key of a cell: its axes, what it is made with, and what judges it.
 
-        Made with: the fingerprints of its tools, its planner's parts, its target and boards, its dataset, and the number
-        of threads.
+        Made with: the fingerprints of its tools, its planner's parts, its target, boards and dataset, and the
+        number of threads.
         Judged by: its tolerances, the failures that expectations list for it where it is searched, and our own code.
         """
         planner, model = self._matrix.planner(cell), self._workspace.models.get(cell.model)

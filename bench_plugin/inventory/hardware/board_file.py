@@ -45,7 +45,7 @@ class BoardFile(Record, frozen=True):
     modes: Annotated[
         dict[str, Annotated[Command, about("an argument list, never a shell string", min_length=1)]],
         about("commands of the board that bring it into a mode, such as performance, each as an argument list"),
-    ] = {}
+    ] = msgspec.field(default_factory=dict)
     restart: Annotated[
         Command, about("the command of this machine that restarts a board which does not answer, as an argument list")
     ] = ()
@@ -93,7 +93,8 @@ def read_board(path: Path, targets: Iterable[str]) -> Board:
         power=msgspec.structs.asdict(said.power) if said.power else {}, modes=said.modes, restart=said.restart,
         power_cycle=said.power_cycle, boot_seconds=said.boot_seconds, lease_seconds=said.lease_seconds,
         same_machine=said.same_machine, emulated=always_emulated(kind) if said.emulated is None else said.emulated,
-        memory_bytes=said.memory_bytes, flash_bytes=said.flash_bytes, digest=recipe(stage="board", said=repr(_ordered(data))),
+        memory_bytes=said.memory_bytes, flash_bytes=said.flash_bytes,
+        digest=recipe(stage="board", said=repr(_ordered(data))),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from bench_plugin.domain.records import NOT_BLANK, Record, about, convert, load, wrong
 
@@ -17,7 +17,8 @@ Source = Annotated[str, about("the publication or data sheet that says so", patt
 Positive = Annotated[float, about("above 0", gt=0)]
 Count = Annotated[int, about("above 0", gt=0)]
 Address = Annotated[int, about("from 0", ge=0)]
-Range = Annotated[tuple[Positive, Positive], about("the least and the most")]
+Datatype = Literal["int1", "int2", "int4", "int8", "int16", "bf16", "fp16", "fp32", "fp64", "float", "any"]
+Range = Annotated[tuple[Positive, ...], about("the least and the most", min_length=2, max_length=2)]
 
 
 class Cores(Record, frozen=True):
@@ -53,27 +54,26 @@ class Peak(Record, frozen=True):
 
     source: Source
     peak_ops_per_s: Annotated[
-        dict[str, Positive],
-        about("operations per second by datatype, where a multiplication and an addition are two; any: not said"),
+        dict[Datatype, Positive],
+        about("operations per second by datatype; float and any: the source says no more of it"),
     ]
     mode: Annotated[str, about("the mode that they hold in; empty where there is one only")] = ""
     of: Annotated[str, about("the part that reaches them, such as a GPU")] = ""
 
 
 class Power(Record, frozen=True):
-    """What power it takes, in watts."""
+    """What power it takes."""
 
     source: Source
     tdp_w: Annotated[Positive | None, about("thermal design power, W")] = None
-    range_w: Annotated[Range | None, about("the least and the most, W")] = None
+    power_w: Annotated[Positive | Range | None, about("what the source calls its power, W, or [least, most]")] = None
 
 
 class Price(Record, frozen=True):
-    """What it costs, in US dollars."""
+    """What it costs."""
 
     source: Source
-    price_usd: Annotated[Positive | None, about("US dollars")] = None
-    range_usd: Annotated[Range | None, about("the least and the most, US dollars")] = None
+    price_usd: Annotated[Positive | Range, about("US dollars, or [least, most]")]
 
 
 class Software(Record, frozen=True):

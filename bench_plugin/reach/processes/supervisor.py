@@ -15,8 +15,8 @@ from pathlib import Path
 from bench_plugin.agent.channel import Channel
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.paths import cache_root
-from bench_plugin.reach.boards.place import ran_here
-from bench_plugin.reach.boards.pool import BoardPool
+from bench_plugin.reach.boards.leasing.place import ran_here
+from bench_plugin.reach.boards.leasing.pool import BoardPool
 from bench_plugin.reach.boards.reach import Reach
 from bench_plugin.reach.processes.client import START_SECONDS, Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.given_files import GivenFiles

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
-from bench_plugin.agent.identity import identity
+from bench_plugin.agent.link.identity import machine_id
 from bench_plugin.reach.boards.board import Board
 
 SAID = ("machine", "machine_id", "agent", "nonce")
-
-
-@cache
-def _here() -> dict[str, Any]:
-    return identity()
 
 
 def place_of(board: Board, hello: Mapping[str, Any]) -> dict[str, str]:
@@ -27,11 +22,11 @@ def ran_here(board: Board, hello: Mapping[str, Any]) -> str:
     """Why a cell of the board would be no proof, because its agent runs on this machine; empty where it does not."""
     if board.same_machine or board.emulated:
         return ""
-    here = _here()
-    if not here["machine_id"] or any(hello.get(key) != here[key] for key in ("machine", "machine_id")):
+    here, machine = machine_id(), platform.machine()
+    if not here or (hello.get("machine_id"), hello.get("machine")) != (here, machine):
         return ""
     return (
-        f"the agent of board {board.name} runs on this machine (its machine id and architecture {here['machine']} are "
+        f"the agent of board {board.name} runs on this machine (its machine id and architecture {machine} are "
         "this machine's), so its results would say nothing of the board; for a stand-in on this machine write "
         "same_machine = true into its file, with reach.host on the loopback"
     )

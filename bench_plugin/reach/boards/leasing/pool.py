@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench_plugin.reach.boards.board import Board
-from bench_plugin.reach.boards.board_lock import BoardLock
-from bench_plugin.reach.boards.candidates import candidates
+from bench_plugin.reach.boards.leasing.candidates import candidates
+from bench_plugin.reach.boards.leasing.lock import BoardLock
 from bench_plugin.reach.boards.reach import Reach
 from bench_plugin.reach.processes.client import AgentFailure
 
