@@ -60,6 +60,21 @@ enum bench_fault bench_decode_descriptor(const uint8_t *data, bench_tensor *blob
 void bench_encode_header(uint8_t *data, const bench_head *head);
 void bench_encode_descriptor(uint8_t *data, const bench_tensor *blob);
 
+/* The architecture that the program was compiled for, as it says in its hello. */
+#if defined(__aarch64__)
+#define BENCH_MACHINE "aarch64"
+#elif defined(__arm__) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
+#define BENCH_MACHINE "arm-m"
+#elif defined(__arm__)
+#define BENCH_MACHINE "arm"
+#elif defined(__riscv) && __riscv_xlen == 64
+#define BENCH_MACHINE "riscv64"
+#elif defined(__x86_64__)
+#define BENCH_MACHINE "x86_64"
+#else
+#define BENCH_MACHINE "unknown"
+#endif
+
 /* Why bench_serve returned. */
 enum bench_end { BENCH_SAID_BYE = 0, BENCH_LINK_ENDED, BENCH_GARBAGE };
 
@@ -95,7 +110,8 @@ uint64_t bench_instructions(void);
  * high water in bytes after it, 0 where that is unknown. */
 void bench_stack_prepare(void);
 uint64_t bench_stack_high_water(void);
-/* Bytes of .data and .bss, and of everything that is stored in flash (.text, .rodata and the contents of .data). */
+/* Bytes of .data and .bss, and of everything that is stored in flash (.text, .rodata and the contents of .data); 0
+ * where the program itself does not know them. */
 uint64_t bench_static_ram(void);
 uint64_t bench_flash_bytes(void);
 

@@ -1,4 +1,4 @@
-/* What posix.c needs of a C library, for programs that are linked without one: the start, and four system calls.
+/* What posix.c needs of a C library, for programs that are linked without one: the start, four system calls, strcmp.
  *
  * A whole C library would take the compiler a minute for every target. */
 #include <stddef.h>
@@ -71,6 +71,11 @@ ssize_t read(int fd, void *data, size_t size) { return patient(READ, fd, (long)d
 ssize_t write(int fd, const void *data, size_t size) { return patient(WRITE, fd, (long)data, (long)size); }
 
 int clock_gettime(clockid_t clock, struct timespec *now) { return (int)call(CLOCK_GETTIME, clock, (long)now, 0); }
+
+int strcmp(const char *one, const char *other) {
+    for (; *one && *one == *other; one++, other++) {}
+    return (unsigned char)*one - (unsigned char)*other;
+}
 
 int main(int count, char **texts);
 
