@@ -96,7 +96,7 @@ def energy(times: Series, watts: Series, window: Window) -> float:
 def per_inference(
     times: Series, watts: Series, window: Window, *, inferences: int, busy: float, idle: float | None
 ) -> dict[str, float]:
-    """The energy of one of the ``inferences`` of a window of which they fill ``busy`` seconds.
+    """The energy of one of the ``inferences`` of a window of which they fill ``busy`` seconds, from readings [n].
 
     ``with_idle`` is all energy of the window; ``above_idle`` is without ``idle`` watts, where they are known. Raises
     NoFigure where the window is not aligned with the inferences, so that its energy is not theirs.
