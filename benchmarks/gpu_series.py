@@ -30,7 +30,8 @@ class Cuda:
         device, self._context = ctypes.c_int(), ctypes.c_void_p()
         self._ask("cuInit", ctypes.c_uint(0))
         self._ask("cuDeviceGet", ctypes.byref(device), ctypes.c_int(0))
-        self._ask("cuCtxCreate_v2", ctypes.byref(self._context), ctypes.c_uint(0), device)
+        self._ask("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
+        self._ask("cuCtxSetCurrent", self._context)
 
     def fill(self, size: int, seconds: float) -> None:
         """Fill ``size`` bytes of the GPU's memory again and again for ``seconds``, and give them back."""
