@@ -101,6 +101,13 @@ def trouble(results: Path, entry: Mapping[str, Any]) -> str:
     return ""
 
 
+def troubles(results: Path, rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """One remark for a person on the side files that rows name and that cannot be used; none where all are whole."""
+    entries = [one for row in rows for one in ((row.get("numbers") or {}).get("series") or {}).values()]
+    found = [text for one in entries if (text := trouble(results, one))]
+    return [f"{len(found)} of {len(entries)} series cannot be read; the first: {found[0]}"] if found else []
+
+
 def folders(results: Path) -> tuple[Path, Path]:
     """Where the side files of a results file can be: beside it, or above it, for one of the history or of a run beside.
 

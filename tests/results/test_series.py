@@ -14,7 +14,16 @@ import pytest
 
 from bench_plugin.results.history import earlier_runs, folder_of
 from bench_plugin.results.rows import read_rows
-from bench_plugin.results.series import FRESH, SeriesUnreadable, described, keep, read, remove_unnamed, trouble
+from bench_plugin.results.series import (
+    FRESH,
+    SeriesUnreadable,
+    described,
+    keep,
+    read,
+    remove_unnamed,
+    trouble,
+    troubles,
+)
 from bench_plugin.results.writer import ResultsWriter
 
 VALUES = np.array([1.0, 2.5, 2.0])
@@ -179,3 +188,14 @@ def test_rows_of_older_versions_without_a_run_id_are_read(results: Path) -> None
     results.parent.mkdir()
     results.write_text('{"schema": 1, "kind": "cell", "key": "k"}\n')
     assert read_rows(results).rows == ({"schema": 1, "kind": "cell", "key": "k"},)
+
+
+def test_one_remark_counts_the_side_files_that_are_gone(results: Path) -> None:
+    kept = keep(results.parent, {"own": VALUES, "shared": VALUES * 2})
+    rows: list[dict[str, Any]] = [
+        {"kind": "header"}, {"numbers": None}, {"numbers": {"series": None}}, {"numbers": {"series": kept}},
+    ]  # fmt: skip
+    assert troubles(results, rows) == []
+    (results.parent / kept["own"]["file"]).unlink()
+    (remark,) = troubles(results, rows)
+    assert remark.startswith("1 of 2 series cannot be read; the first: ") and kept["own"]["file"] in remark

@@ -50,7 +50,7 @@ class Series:
     began: the monotonic clock (``time.monotonic()``, seconds) at time 0 of all series.
     names: the series that there are.
     report: what the sampler printed: ``series`` and ``cost``, see :mod:`.sampler`.
-    phases: name, begin and end (seconds since ``began``) of what :meth:`phase` marked.
+    phases: what :meth:`phase` marked: ``name``, ``begin`` and ``end`` (seconds since ``began``).
     machine: the state of the machine before the block.
     failed: why there are no series; empty where there are.
     """
@@ -60,18 +60,22 @@ class Series:
         self.began = time.monotonic()
         self.names: Tuple[str, ...] = ()
         self.report: Dict[str, Any] = {"series": {}}
-        self.phases: List[Tuple[str, float, float]] = []
+        self.phases: List[Dict[str, Any]] = []
         self.failed = ""
         self.throttled: Dict[str, int] = {}
 
     @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Mark a part of the recording, such as ``base``, ``idle`` or ``full``."""
-        begin = time.monotonic() - self.began
+    def phase(self, name: str) -> Iterator[Dict[str, Any]]:
+        """Mark a part of the recording, such as ``base``, ``idle`` or ``full``; yields what is said of it.
+
+        The block may add to that: of ``full``, how many ``inferences`` it did, which took ``busy`` seconds together.
+        """
+        marked: Dict[str, Any] = {"name": name, "begin": time.monotonic() - self.began}
         try:
-            yield
+            yield marked
         finally:
-            self.phases.append((name, begin, time.monotonic() - self.began))
+            marked["end"] = time.monotonic() - self.began
+            self.phases.append(marked)
 
     def rest(self, name: str, seconds: float = REST) -> None:
         """Mark a phase in which nothing is done for ``seconds``, on a machine with a power meter; else do nothing."""
@@ -128,7 +132,7 @@ def about(series: Series) -> Dict[str, Any]:
     ``series`` by name: ``unit``, ``source``, ``place``, ``hz``, ``accuracy``, n = ``samples`` and their ``mean``,
     ``sd``, ``median``, ``min`` and ``max``; ``ended`` where the sensor went away. ``sampler``: its cost, or ``failed``.
     ``machine``: its state before, and ``clock_seen_hz``, the least and the highest clock of a core; ``throttled``: how
-    often it throttled meanwhile; ``phases``.
+    often it throttled meanwhile; ``phases``; ``began``, this machine's monotonic clock at time 0.
     """
     described = {}
     for name, one in series.report["series"].items():
@@ -143,10 +147,10 @@ def about(series: Series) -> Dict[str, Any]:
         cost["share"] = cost["processor_seconds"] / cost["seconds"]
     if series.failed:
         cost["failed"] = series.failed
-    phases = [{"name": name, "begin": begin, "end": end} for name, begin, end in series.phases]
     machine = {**series.machine, **_clock_seen(described)}
     return {
-        "series": described, "sampler": cost, "machine": machine, "throttled": series.throttled, "phases": phases,
+        "series": described, "sampler": cost, "machine": machine, "throttled": series.throttled,
+        "phases": series.phases, "began": series.began,
     }  # fmt: skip
 
 

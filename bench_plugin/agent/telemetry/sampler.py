@@ -16,6 +16,7 @@ import os
 import select
 import sys
 import time
+from contextlib import suppress
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Tuple
 
 from bench_plugin.agent.telemetry.clock import clocks
@@ -107,7 +108,8 @@ class Sampler:
 def run(request: Request, wanted: int) -> None:
     """Sample until the descriptor ``wanted`` has a byte, then print the report."""
     if request.cores:
-        os.sched_setaffinity(0, request.cores)
+        with suppress(OSError):  # a container may forbid them; then it stays where the agent is, which its report says
+            os.sched_setaffinity(0, request.cores)
     began = time.monotonic()
     sampler = Sampler(readers(request, began), began)
     _say({"channels": sorted(sampler.channels), "began": began})
