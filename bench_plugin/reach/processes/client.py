@@ -102,6 +102,10 @@ class AgentFailure(BenchError):
         self.cause = cause
 
 
+class LinkLost(BenchError):
+    """The link to a board ended, and not the agent at its other end; the symptom is ``board-lost``."""
+
+
 class Process(Protocol):
     """What an agent runs in: a process of this machine, or a board, which has no process to ask."""
 
@@ -123,7 +127,8 @@ class Process(Protocol):
     def ended(self) -> int | None:
         """Its status as of waitpid(2) if it ends by itself within a moment, else None.
 
-        Raises BenchError, with the reason, where what ended it was not the agent's own doing.
+        Raises BenchError, with the reason, where what ended it was not the agent's own doing; LinkLost where a board
+        does not answer.
         """
 
 
@@ -417,8 +422,8 @@ class Agent:
         """The failure of a connection that ended: by a signal, by an exit, or in the middle of a frame."""
         try:
             status = self.process.ended()
-        except AgentFailure as error:  # a board that was lost
-            return self._lost(error.symptom, error.message, stage)
+        except LinkLost as error:
+            return self._lost("board-lost", str(error), stage)
         except BenchError as error:
             return self._lost("harness", str(error), stage)
         where = f" in stage {stage}" if stage else ""

@@ -33,54 +33,18 @@ SECONDS = 1800.0  # for Debian's packages from a slow mirror
 MODULES = (  # each after those that it needs
     "virtio", "virtio_ring", "virtio_mmio", "virtio-rng", "failover", "net_failover", "virtio_net", "virtio_blk",
 )  # fmt: skip
-APPLETS = [
-    "cat",
-    "chmod",
-    "cp",
-    "cut",
-    "df",
-    "dmesg",
-    "echo",
-    "find",
-    "free",
-    "grep",
-    "head",
-    "hostname",
-    "id",
-    "ifconfig",
-    "init",
-    "insmod",
-    "kill",
-    "ln",
-    "ls",
-    "mkdir",
-    "mount",
-    "mv",
-    "nproc",
-    "poweroff",
-    "ps",
-    "rm",
-    "rmdir",
-    "sed",
-    "setsid",
-    "sha256sum",
-    "sleep",
-    "stty",
-    "sync",
-    "tail",
-    "tar",
-    "test",
-    "touch",
-    "true",
-    "uname",
-    "wc",
-]
+APPLETS = (
+    "cat", "chmod", "cp", "cut", "df", "dmesg", "echo", "find", "free", "grep", "head", "hostname", "id", "ifconfig",
+    "init", "insmod", "kill", "ln", "ls", "mkdir", "mount", "mv", "nproc", "poweroff", "ps", "rm", "rmdir", "sed",
+    "setsid", "sha256sum", "sleep", "stty", "sync", "tail", "tar", "test", "touch", "true", "uname", "wc",
+)  # fmt: skip
 # What a board for inference never opens: documentation, what configures a disk, and tests.
 LEFT_OUT = re.compile(
     r"boot/|(usr/)?lib/(udev|systemd|modules|klibc|locale|linux-image[^/]*)/|usr/share/|var/|dev/|etc/initramfs"
     r"|usr/lib/python3[.\d]*/(config-|ensurepip|idlelib|lib2to3|pydoc_data|test|tkinter|turtledemo)"
     r"|(usr/)?lib/[^/]*/(libdb-|libkrb5|libsystemd|libapt|libgnutls|perl)"
 )
+GIVE = "give --mirror 'deb http://deb.debian.org/debian trixie main'"
 READY = "bench: the board is ready"
 SETUP = f"""#!/bin/sh
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
@@ -91,8 +55,9 @@ done
 mkdir -p /root/.cache/bench_plugin
 for disk in /dev/vd?; do
     [ -b $disk ] || continue
-    mkdir -p /runtimes/${{disk##*/}}
-    mount -t ext4 -o noatime $disk /runtimes/${{disk##*/}} && ln -s /runtimes/${{disk##*/}}/[0-9a-f]* /root/.cache/bench_plugin/
+    place=/runtimes/${{disk##*/}}
+    mkdir -p $place
+    mount -t ext4 -o noatime $disk $place && ln -s $place/[0-9a-f]* /root/.cache/bench_plugin/
 done
 hostname {NAME}
 ifconfig lo 127.0.0.1 up
@@ -214,7 +179,7 @@ def _sources(mirror: str) -> tuple[str, list[str]]:
     if mirror:
         parts = re.sub(r"\[[^]]*\]", "", mirror).split()
         if len(parts) < 4 or parts[0] != "deb":
-            raise EnvironmentMissing(f"{mirror!r} is not a line such as 'deb http://deb.debian.org/debian trixie main'")
+            raise EnvironmentMissing(f"{mirror!r} is not a line of apt's sources; {GIVE}")
         return parts[2], [mirror]
     if shutil.which("apt-get") is None:
         raise EnvironmentMissing(
@@ -226,10 +191,7 @@ def _sources(mirror: str) -> tuple[str, list[str]]:
     lines = [f"deb {place} {release} {component}" for _, place, release, component in found]
     plain = [release for _, _, release, component in found if "-" not in release and component == "main"]
     if not plain:
-        raise EnvironmentMissing(
-            "apt knows no packages of Debian; run apt-get update, or give --mirror 'deb http://deb.debian.org/debian "
-            "trixie main'"
-        )
+        raise EnvironmentMissing(f"apt knows no packages of Debian; run apt-get update, or {GIVE}")
     return plain[0], lines
 
 

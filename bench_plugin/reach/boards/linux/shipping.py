@@ -1,7 +1,7 @@
 """The runtimes of a toolchain for boards: wheels for their machine, fetched here and packed as one tar.
 
-Which distributions a board needs is the key ``boards`` of the toolchain's file; their versions are those of its lock, so
-that an artefact runs with the version that compiled it. A board downloads nothing.
+Which distributions a board needs is the key ``boards`` of the toolchain's file; their versions are those of its lock,
+so that an artefact runs with the version that compiled it. A board downloads nothing.
 """
 
 from __future__ import annotations
