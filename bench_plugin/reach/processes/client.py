@@ -481,8 +481,6 @@ class Agent:
             status = self.process.ended()
         except LinkLost as error:
             return self._lost("board-lost", str(error), stage)
-        except AgentFailure as error:  # a board that was lost
-            return self._lost(error.symptom, error.message, stage)
         except BenchError as error:
             return self._lost("harness", str(error), stage)
         where = f" in stage {stage}" if stage else ""

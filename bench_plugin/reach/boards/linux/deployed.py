@@ -6,25 +6,26 @@ import os
 import re
 import secrets
 import signal
+import socket
 import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench_plugin.agent.channel import Closed
+from bench_plugin.agent.channel import Channel, Closed
 from bench_plugin.agent.link import handshake
 from bench_plugin.agent.wire import WireError
 from bench_plugin.domain.errors import BenchError
-from bench_plugin.reach.boards.linux.link import Heartbeat, Link
+from bench_plugin.reach.boards.linux.link import HARNESS, NO_CONNECTION, Heartbeat, Link
 from bench_plugin.reach.boards.linux.shipping import Machine, digest, runtime
 from bench_plugin.reach.environments.toolchains import Toolchains
-from bench_plugin.reach.processes.client import Agent, AgentFailure
+from bench_plugin.reach.processes.client import Agent, AgentFailure, LinkLost
 from bench_plugin.reach.processes.leased_agent import LeasedAgent
 from bench_plugin.reach.processes.workplace import Workplace
 from bench_plugin.reach.processes.zipapp import build_agent
 
 TETHER = Path(__file__).with_name("tether.py")
-LISTENING = re.compile(r"^listening on \S+:(\d+)$", re.MULTILINE)
+LISTENING = re.compile(r"^listening on \S+:(\d+)\r?\n", re.MULTILINE)  # a whole line, which may come in parts
 SILENCE_SECONDS = 15.0  # after which the board ends an agent whose link is silent
 END_SECONDS = 5.0
 POLL_SECONDS = 0.02
@@ -77,29 +78,32 @@ class DeployedAgents:
         python = self._environment(link, toolchain) if self._ship else probed.python
         folder = f"{probed.cache}/run-{secrets.token_hex(8)}"
         words = [python, "-I", "-u", "-X", "faulthandler", tether, "--agent", agent, "--folder", folder]
+        said_before = place.log.stat().st_size if place.log.exists() else 0
         process = link.start([*words, "--silence", str(SILENCE_SECONDS)], place.log)
         running = BoardProcess(link, process)
         token = secrets.token_bytes(32).hex().encode()
         try:
             running.say(token + b"\n")
-            port = self._port(running, place)
-            connection = link.connect(port)
-            about = {"who": f"process {os.getpid()}", "frames": handshake.TUNNELLED}
-            try:
-                channel, _ = handshake.prove(connection, token, about)
-            except (OSError, WireError, Closed, handshake.Refused) as error:
-                connection.close()
-                if not link.alive:
-                    raise link.lost("was lost") from error
-                raise AgentFailure(
-                    "harness", f"board {self._name}: no agent on port {port}: {error}", log=str(place.log)
-                ) from error
+            port = self._port(running, place, said_before)
+            channel = self._authenticated(link, running.connect(port), token, place)
             client = Agent(channel, running, place.log, place.adapters, place.results)
             client.greet(place.start_seconds)
         except BaseException:
             running.kill()
             raise
         return client
+
+    def _authenticated(self, link: Link, connection: socket.socket, token: bytes, place: Workplace) -> Channel:
+        """A channel over a connection to the agent, which has the token. Raises AgentFailure."""
+        about = {"who": f"process {os.getpid()}", "frames": handshake.TUNNELLED}
+        try:
+            return handshake.prove(connection, token, about)[0]
+        except (OSError, WireError, Closed, handshake.Refused) as error:
+            connection.close()
+            if not link.alive:
+                raise link.lost("was lost") from error
+            text = f"board {self._name}: what answers there is not the agent: {error}"
+            raise AgentFailure(HARNESS, text, log=str(place.log)) from error
 
     def _probe(self, link: Link) -> Probed:
         said = dict[str, list[str]]()
@@ -113,7 +117,7 @@ class DeployedAgents:
         except (KeyError, IndexError):
             numbers = None
         if numbers is None:
-            raise AgentFailure("harness", f"board {self._name}: {self._python} -V says {said.get('bench-python')}")
+            raise AgentFailure(HARNESS, f"board {self._name}: {self._python} -V says {said.get('bench-python')}")
         self._there, self._ready = set(said.get("bench-has", ())), set()
         return Probed(cache, python, Machine(architecture, numbers[1]))
 
@@ -134,7 +138,7 @@ class DeployedAgents:
         try:
             shipped = runtime(found, self._probed.machine)
         except BenchError as error:
-            raise AgentFailure("harness", f"board {self._name}: {error}") from error
+            raise AgentFailure(HARNESS, f"board {self._name}: {error}") from error
         place = f"{self._probed.cache}/{shipped.sha256}"
         if shipped.sha256 not in self._there:
             link.unpack(shipped.path, place)
@@ -144,19 +148,18 @@ class DeployedAgents:
             self._ready.add(toolchain)
         return f"{place}/bin/python3"
 
-    def _port(self, running: BoardProcess, place: Workplace) -> int:
-        """The port of the agent, which says it in its output."""
+    def _port(self, running: BoardProcess, place: Workplace, said_before: int) -> int:
+        """The port of the agent, which says it in its output, after what the log had before."""
         until = time.monotonic() + place.start_seconds
         while True:
-            said = LISTENING.search(place.log.read_text("utf-8", "replace"))
-            if said:
+            if said := LISTENING.search(place.log.read_bytes()[said_before:].decode("utf-8", "replace")):
                 return int(said[1])
             if running.gone:
                 running.ended()  # raises where the link was lost
-                raise AgentFailure("harness", f"board {self._name}: the agent did not start", log=str(place.log))
+                raise AgentFailure(HARNESS, f"board {self._name}: the agent did not start", log=str(place.log))
             if time.monotonic() > until:
                 text = f"board {self._name}: the agent did not start within {place.start_seconds:.0f} s"
-                raise AgentFailure("harness", text, log=str(place.log))
+                raise AgentFailure(HARNESS, text, log=str(place.log))
             time.sleep(POLL_SECONDS)
 
 
@@ -169,6 +172,7 @@ class BoardProcess:
         self._link = link
         self._process = process
         self._beating: Heartbeat | None = None
+        self._carrier: subprocess.Popen[bytes] | None = None
 
     def say(self, data: bytes) -> None:
         """Write to its tether, and go on with a byte every second."""
@@ -178,6 +182,11 @@ class BoardProcess:
         except OSError as error:
             raise self._link.lost("was lost") from error
         self._beating = Heartbeat(self._process.stdin)
+
+    def connect(self, port: int) -> socket.socket:
+        """A connection to a port of the board's loopback."""
+        connection, self._carrier = self._link.connect(port)
+        return connection
 
     @property
     def gone(self) -> bool:
@@ -196,11 +205,13 @@ class BoardProcess:
         """End it: its tether kills it with what it started, and removes its folder."""
         if self._beating is not None:
             self._beating.end()
-        try:
-            self._process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        for process in (self._process, self._carrier):
+            if process is not None:
+                try:
+                    process.wait(END_SECONDS)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
         return None
 
     def ended(self) -> int | None:
@@ -209,6 +220,6 @@ class BoardProcess:
             code = self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
             return None
-        if not self._link.alive or code == 255:
-            raise self._link.lost("was lost")
+        if not self._link.alive or code == NO_CONNECTION:
+            raise LinkLost(self._link.lost("was lost").message)
         return code - SIGNALLED if code > SIGNALLED and code - SIGNALLED in set(signal.Signals) else code << 8

@@ -22,6 +22,7 @@ from bench_plugin.reach.boards.linux.initramfs import Entry
 from bench_plugin.reach.environments.uv import run_uv
 
 NAME = "qemu-aarch64-linux"
+LAYOUT = 2  # of the image, as the code below makes it; a change makes another one
 ARCHITECTURE = "arm64"  # as Debian calls it
 PACKAGES = (
     "busybox-static", "dash", "dropbear-bin", "libpython3-stdlib", "libstdc++6", "linux-image-cloud-arm64",
@@ -33,54 +34,18 @@ SECONDS = 1800.0  # for Debian's packages from a slow mirror
 MODULES = (  # each after those that it needs
     "virtio", "virtio_ring", "virtio_mmio", "virtio-rng", "failover", "net_failover", "virtio_net", "virtio_blk",
 )  # fmt: skip
-APPLETS = [
-    "cat",
-    "chmod",
-    "cp",
-    "cut",
-    "df",
-    "dmesg",
-    "echo",
-    "find",
-    "free",
-    "grep",
-    "head",
-    "hostname",
-    "id",
-    "ifconfig",
-    "init",
-    "insmod",
-    "kill",
-    "ln",
-    "ls",
-    "mkdir",
-    "mount",
-    "mv",
-    "nproc",
-    "poweroff",
-    "ps",
-    "rm",
-    "rmdir",
-    "sed",
-    "setsid",
-    "sha256sum",
-    "sleep",
-    "stty",
-    "sync",
-    "tail",
-    "tar",
-    "test",
-    "touch",
-    "true",
-    "uname",
-    "wc",
-]
+APPLETS = (
+    "cat", "chmod", "cp", "cut", "df", "dmesg", "echo", "find", "free", "grep", "head", "hostname", "id", "ifconfig",
+    "init", "insmod", "kill", "ln", "ls", "mkdir", "mount", "mv", "nproc", "poweroff", "ps", "rm", "rmdir", "sed",
+    "setsid", "sha256sum", "sleep", "stty", "sync", "tail", "tar", "test", "touch", "true", "uname", "wc",
+)  # fmt: skip
 # What a board for inference never opens: documentation, what configures a disk, and tests.
 LEFT_OUT = re.compile(
     r"boot/|(usr/)?lib/(udev|systemd|modules|klibc|locale|linux-image[^/]*)/|usr/share/|var/|dev/|etc/initramfs"
     r"|usr/lib/python3[.\d]*/(config-|ensurepip|idlelib|lib2to3|pydoc_data|test|tkinter|turtledemo)"
     r"|(usr/)?lib/[^/]*/(libdb-|libkrb5|libsystemd|libapt|libgnutls|perl)"
 )
+GIVE = "give --mirror 'deb http://deb.debian.org/debian trixie main'"
 READY = "bench: the board is ready"
 SETUP = f"""#!/bin/sh
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
@@ -91,8 +56,9 @@ done
 mkdir -p /root/.cache/bench_plugin
 for disk in /dev/vd?; do
     [ -b $disk ] || continue
-    mkdir -p /runtimes/${{disk##*/}}
-    mount -t ext4 -o noatime $disk /runtimes/${{disk##*/}} && ln -s /runtimes/${{disk##*/}}/[0-9a-f]* /root/.cache/bench_plugin/
+    place=/runtimes/${{disk##*/}}
+    mkdir -p $place
+    mount -t ext4 -o noatime $disk $place && ln -s $place/[0-9a-f]* /root/.cache/bench_plugin/
 done
 hostname {NAME}
 ifconfig lo 127.0.0.1 up
@@ -155,14 +121,9 @@ class Image:
 def recipe() -> str:
     """What identifies the image: 16 hex digits over all that decides its content but Debian's updates."""
     said = json.dumps(
-        [ARCHITECTURE, PACKAGES, MODULES, APPLETS, LEFT_OUT.pattern, SETUP, FILES, _inspected()], sort_keys=True
+        [LAYOUT, ARCHITECTURE, PACKAGES, MODULES, APPLETS, LEFT_OUT.pattern, SETUP, FILES], sort_keys=True
     )
     return hashlib.sha256(said.encode()).hexdigest()[:16]
-
-
-def _inspected() -> list[str]:
-    """The texts of the modules that make the image: a change to them makes another one."""
-    return [Path(initramfs.__file__).read_text("utf-8")]
 
 
 def image(root: Path | None = None) -> Image:
@@ -214,7 +175,7 @@ def _sources(mirror: str) -> tuple[str, list[str]]:
     if mirror:
         parts = re.sub(r"\[[^]]*\]", "", mirror).split()
         if len(parts) < 4 or parts[0] != "deb":
-            raise EnvironmentMissing(f"{mirror!r} is not a line such as 'deb http://deb.debian.org/debian trixie main'")
+            raise EnvironmentMissing(f"{mirror!r} is not a line of apt's sources; {GIVE}")
         return parts[2], [mirror]
     if shutil.which("apt-get") is None:
         raise EnvironmentMissing(
@@ -226,10 +187,7 @@ def _sources(mirror: str) -> tuple[str, list[str]]:
     lines = [f"deb {place} {release} {component}" for _, place, release, component in found]
     plain = [release for _, _, release, component in found if "-" not in release and component == "main"]
     if not plain:
-        raise EnvironmentMissing(
-            "apt knows no packages of Debian; run apt-get update, or give --mirror 'deb http://deb.debian.org/debian "
-            "trixie main'"
-        )
+        raise EnvironmentMissing(f"apt knows no packages of Debian; run apt-get update, or {GIVE}")
     return plain[0], lines
 
 
@@ -266,7 +224,9 @@ def _write(folder: Path, packages: Path, scratch: Path) -> None:
             kept.append(entry)
     if not folder.joinpath("vmlinuz").exists():
         raise EnvironmentMissing("the packages have no kernel: boot/vmlinuz-* is missing")
-    system = {entry.path: entry for entry in [*kept, *_compiled(kept, scratch), *_own(folder, kept)]}
+    system: dict[str, Entry] = {}
+    for entry in [*_own(folder, kept), *kept, *_compiled(kept, scratch)]:
+        system.setdefault(entry.path, entry)
     with folder.joinpath("system.cpio").open("wb") as file:
         initramfs.write(file, system.values())
     folder.joinpath("host_key").unlink()

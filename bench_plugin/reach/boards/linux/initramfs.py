@@ -1,4 +1,4 @@
-"""An initial RAM file system (cpio, format newc) from a tar of unpacked Debian packages: the whole system of a board."""
+"""The whole system of a board as one RAM file system (cpio, format newc), from a tar of unpacked Debian packages."""
 
 from __future__ import annotations
 

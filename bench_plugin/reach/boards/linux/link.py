@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -24,7 +25,7 @@ CONTROL = "master"  # relative to the folder of the link: the path of a socket h
 POLL_SECONDS = 0.05
 COMMAND_SECONDS = 30.0
 SLOWEST = 200_000  # bytes a second that a link must carry at least
-NOISE = re.compile(r"^(Warning: Permanently added|\*\* |Connection to .* closed|Pseudo-terminal)")
+NOISE = re.compile(r"^(Warning: Permanently added|\*\* |Pseudo-terminal)")
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Address:
         given += ["-p", str(self.port)] if self.port else []
         given += ["-i", self.key, "-o", "IdentitiesOnly=yes"] if self.key else []
         # ssh takes the first value of an option, so the user's are before ours.
-        for option in (*self.options, "BatchMode=yes", "ConnectTimeout=10", "LogLevel=ERROR"):
+        for option in (*self.options, "BatchMode=yes", "ConnectTimeout=10"):
             given += ["-o", option]
         return given
 
@@ -130,14 +131,14 @@ class Link:
 
     def _client(self, *arguments: str) -> list[str]:
         # Without its master a client of ssh would connect anew: the proxy that fails forbids it.
-        forbid = ["-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "ProxyJump=none"]
+        forbid = ["-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "LogLevel=ERROR"]
         return ["ssh", "-S", CONTROL, *forbid, *self._address.arguments(), *arguments, self._address.destination]
 
     def run(self, script: str, *words: str, given: IO[bytes] | None = None, seconds: float = COMMAND_SECONDS) -> str:
         """The standard output of a script of the board's POSIX shell, whose arguments are ``words``.
 
-        ``given`` is its standard input. Raises AgentFailure: ``board-lost`` where the connection ended or the board does
-        not answer in time, ``harness`` with the script's own message where it failed.
+        ``given`` is its standard input. Raises AgentFailure: ``board-lost`` where the connection ended or the board
+        does not answer in time, ``harness`` with the script's own message where it failed.
         """
         command = self.command(["/bin/sh", "-c", script, "bench", *words])
         try:
@@ -189,15 +190,16 @@ class Link:
                 env=self._variables,
             )  # fmt: skip
 
-    def connect(self, port: int) -> socket.socket:
-        """A connection to a port of the board's loopback, through the link."""
+    def connect(self, port: int) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+        """A connection to a port of the board's loopback, through the link, and the process of ssh that carries it."""
         ours, theirs = socket.socketpair()
+        command = self._client("-W", f"127.0.0.1:{port}")
         with theirs:
-            subprocess.Popen(
-                self._client("-W", f"127.0.0.1:{port}"), cwd=self._folder, stdin=theirs, stdout=theirs,
-                stderr=subprocess.DEVNULL, env=self._variables,
+            carrier = subprocess.Popen(
+                command, cwd=self._folder, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL,
+                env=self._variables,
             )  # fmt: skip
-        return ours
+        return ours, carrier
 
 
 def _sending(path: Path) -> float:
@@ -218,10 +220,8 @@ class Heartbeat:
         """Close the program's standard input."""
         self._ended.set()
         self._thread.join(2.0)
-        try:
+        with suppress(OSError):  # the program ended before
             self._file.close()
-        except OSError:  # the program ended before
-            pass
 
     def _beat(self) -> None:
         while not self._ended.wait(1.0):

@@ -113,8 +113,8 @@ class QemuSystemReach:
     def _command(self, made: image.Image, port: int, disks: Sequence[Path]) -> list[str]:
         said = self._settings
         attached: list[str] = []
-        for number, disk in enumerate(disks):
-            attached += ["-drive", f"if=none,id=disk{number},format=raw,file={disk}"]
+        for number, path in enumerate(disks):
+            attached += ["-drive", f"if=none,id=disk{number},format=raw,file={path}"]
             attached += ["-device", f"virtio-blk-device,drive=disk{number}"]
         return [
             EMULATOR, "-nodefaults", "-no-reboot", "-snapshot", "-display", "none", "-monitor", "none",

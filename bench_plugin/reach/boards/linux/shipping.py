@@ -1,7 +1,7 @@
 """The runtimes of a toolchain for boards: wheels for their machine, fetched here and packed as one tar.
 
-Which distributions a board needs is the key ``boards`` of the toolchain's file; their versions are those of its lock, so
-that an artefact runs with the version that compiled it. A board downloads nothing.
+Which distributions a board needs is the key ``boards`` of the toolchain's file; their versions are those of its lock,
+so that an artefact runs with the version that compiled it. A board downloads nothing.
 """
 
 from __future__ import annotations
@@ -75,13 +75,12 @@ def runtime(toolchain: Toolchain, machine: Machine, root: Path | None = None) ->
 
     Raises EnvironmentMissing where its wheels cannot be had, UsageError as :func:`pins` does.
     """
-    text = pins(toolchain)
-    folder = _folder(toolchain, text, machine, root)
+    folder = place(toolchain, machine, root)
     with _MAKING:
         if not folder.exists():
             folder.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-") as scratch:
-                _make(toolchain, text, machine, Path(scratch))
+                _make(toolchain, machine, Path(scratch))
                 try:
                     os.rename(Path(scratch, "made"), folder)
                 except OSError:  # another run was faster
@@ -91,14 +90,16 @@ def runtime(toolchain: Toolchain, machine: Machine, root: Path | None = None) ->
     return Runtime(path, path.stem)
 
 
-def _folder(toolchain: Toolchain, text: str, machine: Machine, root: Path | None) -> Path:
-    key = hashlib.sha256(json.dumps([LAYOUT, PLATFORM, LEFT_OUT.pattern, *vars(machine).values(), text]).encode())
+def place(toolchain: Toolchain, machine: Machine, root: Path | None = None) -> Path:
+    """The folder of a toolchain's runtime for a machine, made or not. Raises UsageError as :func:`pins` does."""
+    said = [LAYOUT, PLATFORM, LEFT_OUT.pattern, machine.architecture, machine.python, pins(toolchain)]
+    key = hashlib.sha256(json.dumps(said).encode())
     return (root or cache_root()) / "boards" / "runtimes" / f"{toolchain.name}-{key.hexdigest()[:16]}"
 
 
 def made_before(toolchain: Toolchain, machine: Machine, root: Path | None = None) -> Runtime | None:
     """The runtime of a toolchain for a machine if it was made. Raises UsageError as :func:`pins` does."""
-    path = next(_folder(toolchain, pins(toolchain), machine, root).glob("*.tar"), None)
+    path = next(place(toolchain, machine, root).glob("*.tar"), None)
     return None if path is None else Runtime(path, path.stem)
 
 
@@ -125,10 +126,10 @@ def disk(made: Runtime) -> Path | None:
     return path
 
 
-def _make(toolchain: Toolchain, text: str, machine: Machine, scratch: Path) -> None:
+def _make(toolchain: Toolchain, machine: Machine, scratch: Path) -> None:
     site = scratch / "root" / SITE.format(version=machine.python)
     lock, made = scratch / "board.lock", scratch / "made"
-    lock.write_text(text, "utf-8")
+    lock.write_text(pins(toolchain), "utf-8")
     made.mkdir()
     options = [
         "--no-deps", "--require-hashes", "--only-binary", ":all:", "--python-version", machine.python,

@@ -6,6 +6,7 @@ killed with all that it started. It prints the agent's output, and ends as the a
 """
 
 import argparse
+import contextlib
 import os
 import runpy
 import select
@@ -86,10 +87,8 @@ def _watched(child: int, silence: float) -> int:
 
 
 def _kill(group: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 if __name__ == "__main__":
