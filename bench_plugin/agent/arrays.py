@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, FrozenSet
+from typing import TYPE_CHECKING, Any, FrozenSet, Tuple
 
 from bench_plugin.agent.wire import DTYPES, Array
 
@@ -24,18 +24,15 @@ def to_numpy(array: Array) -> np.ndarray[Any, Any]:
 
     Types that numpy lacks are unsigned integers of the same width; int4 is uint8 [bytes], two values in each.
     """
-    import numpy as np
-
-    flat = np.frombuffer(array.data, dtype=_little(array.dtype))
-    return flat if array.dtype in ("int4", "uint4") else flat.reshape(array.shape)
+    make, dtype, packed = _maker(array.dtype)
+    made: np.ndarray[Any, Any] = make((len(array.data),) if packed else array.shape, dtype, array.data)
+    return made
 
 
 def from_numpy(values: np.ndarray[Any, Any]) -> Array:
     """A blob of a numpy array of any shape [...], without a copy if it is contiguous and little-endian."""
     import numpy as np
 
-    if type(values) is np.ndarray and values.dtype in _sent_as_they_are() and values.flags.c_contiguous and values.size:
-        return Array(values.dtype.name, values.shape, values.reshape(-1).view(np.uint8).data)
     values = np.asarray(values)
     shape = values.shape
     data = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
@@ -43,12 +40,17 @@ def from_numpy(values: np.ndarray[Any, Any]) -> Array:
     return Array(name, tuple(shape), data.reshape(-1).view(np.uint8).data if data.size else b"")
 
 
+def is_sent_as_it_is(values: np.ndarray[Any, Any]) -> bool:
+    """Whether the bytes of elements [...] of this type are those of the wire."""
+    return values.dtype in _sent_as_they_are()
+
+
 @lru_cache(maxsize=None)
-def _little(name: str) -> Any:
-    """numpy's little-endian type for a type of the wire."""
+def _maker(name: str) -> Tuple[Any, Any, bool]:
+    """numpy's class of arrays, its little-endian type for a type of the wire, and whether two share a byte."""
     import numpy as np
 
-    return np.dtype(PLAIN.get(name, name)).newbyteorder("<")
+    return np.ndarray, np.dtype(PLAIN.get(name, name)).newbyteorder("<"), name in ("int4", "uint4")
 
 
 @lru_cache(maxsize=None)

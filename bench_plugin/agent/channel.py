@@ -61,14 +61,16 @@ class Channel:
     ask :meth:`ready`, and not the socket, whether something came.
     """
 
+    AHEAD = AHEAD
+
     def __init__(self, connection: socket.socket, session: Optional[Session] = None) -> None:
         self.connection = connection
         self.session = session
         self._seconds = connection.gettimeout()
         self.pace: Optional[Pace] = None
         self.broken = False  # whether a frame was sent in part, after which nothing more can be
-        self._ahead = bytearray(AHEAD)
-        self._view = memoryview(self._ahead)
+        self.ahead = bytearray(AHEAD)
+        self.view = memoryview(self.ahead)
         self._start = self._end = 0
         self._spare: Optional[bytearray] = None
         # A Unix socket limits each of the waits within one system call, and TCP all of them together.
@@ -145,6 +147,34 @@ class Channel:
             if not left:
                 break
         return found
+
+    def send_and_read(self, parts: List[Any], size: int) -> int:
+        """Send the ``parts`` of a small frame of ``size`` bytes, and read ahead at once; returns the bytes read.
+
+        0 means that nothing came yet, or never will, as :meth:`receive` says then. Raises OSError.
+        """
+        self.broken = True
+        try:
+            sent = self.connection.sendmsg(parts)
+        except BlockingIOError:
+            sent = 0
+        if sent != size:
+            seconds = self._seconds if self.pace is None else self.pace.seconds(size)
+            rest = memoryview(b"".join(parts))[sent:]
+            self._send_all([rest], None if seconds is None else time.monotonic() + seconds)
+        self.broken = False
+        if self._start != self._end:
+            return 0
+        try:
+            got = self.connection.recv_into(self.ahead)
+        except BlockingIOError:
+            got = 0
+        self._start, self._end = 0, got
+        return got
+
+    def take_all(self) -> None:
+        """Note that what was read ahead is taken."""
+        self._start = self._end = 0
 
     def receive(
         self,
@@ -226,7 +256,7 @@ class Channel:
         while self._start == self._end:
             self._start = self._end = 0
             try:
-                count = self.connection.recv_into(self._ahead)
+                count = self.connection.recv_into(self.ahead)
             except BlockingIOError:
                 waits += 1
                 waiting(waits * QUANTUM)
@@ -239,31 +269,31 @@ class Channel:
         """The next ``size`` bytes. They are valid until the next ones are taken."""
         end = self._start + size
         if end <= self._end:  # the usual case: they were read ahead
-            found = self._view[self._start : end]
+            found = self.view[self._start : end]
             self._start = end
             return found
         if size > AHEAD:
             return self._blob(size, until, None, first)
         have = self._end - self._start
-        self._ahead[:have] = self._ahead[self._start : self._end]
+        self.ahead[:have] = self.ahead[self._start : self._end]
         while have < size:
-            count = self._received(self._view[have:], until, 0)
+            count = self._received(self.view[have:], until, 0)
             if not count:
                 raise Closed(within=not (first and have == 0))
             have += count
             if have < size:
                 _check(until)
         self._start, self._end = size, have
-        return self._view[:size]
+        return self.view[:size]
 
     def _blob(self, size: int, until: Optional[float], state: Any, first: bool = False) -> memoryview:
         """The next ``size`` bytes in a buffer of their own, which go into the hash ``state`` as they come."""
         have = min(size, self._end - self._start)
         if have == size:
-            data = bytearray(self._view[self._start : self._start + size])
+            data = bytearray(self.view[self._start : self._start + size])
         else:
             data = self._buffer(size)
-            data[:have] = self._view[self._start : self._start + have]
+            data[:have] = self.view[self._start : self._start + have]
         self._start += have
         if state is not None and have:
             state.update(memoryview(data)[:have])

@@ -13,11 +13,20 @@ from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.channel import Channel
 from bench_plugin.agent.measure import PeakMemory
+from bench_plugin.agent.repeating import Repeating, form_of
 from bench_plugin.agent.store import Refused
 
 Run = Callable[[List[Any]], List[Any]]
 Deploy = Callable[[Run, Sequence[Any]], None]
 SERIES = 1 << 16  # durations that are kept until the host asks for them
+
+
+class InferenceError(Exception):
+    """What a model raised, which is the cause, in the request with the number ``call``."""
+
+    def __init__(self, call: int) -> None:
+        super().__init__(call)
+        self.call = call
 
 
 class Deployed:
@@ -26,11 +35,12 @@ class Deployed:
     Raises Refused for a request out of order, and what the model raises.
     """
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, begin: Callable[[], None]) -> None:
         self._channel = channel
+        self._begin = begin  # called when a request begins
         self._run: Optional[Run] = None
         self._examples: Sequence[Any] = ()
-        self._data: Optional[List[Any]] = None
+        self._data: Optional[List[wire.Array]] = None
         self._outputs: Optional[List[wire.Array]] = None
         self._nanoseconds: List[int] = []
         self._count = 0
@@ -56,8 +66,31 @@ class Deployed:
         return found
 
     def run(self, frame: wire.Frame) -> None:
-        """Answer inputs with outputs, [...] each as the model takes and gives them."""
-        self._channel.send(wire.RESULT, frame.call, None, self._inference(frame.arrays))
+        """Answer inputs with outputs, [...] each as the model takes and gives them; and further ones of the same form.
+
+        Raises InferenceError, with the number of the request, for what the model raises.
+        """
+        call, inputs = frame.call, [to_numpy(array) for array in frame.arrays]
+        repeating: Optional[Repeating] = None
+        while True:
+            try:
+                outputs = self._inference(inputs)
+            except Exception as error:
+                raise InferenceError(call) from error
+            if repeating is None:
+                sent, received = form_of(wire.RESULT, outputs), form_of(wire.RUN, inputs)
+                if sent is None or received is None:
+                    self._channel.send(wire.RESULT, call, None, [from_numpy(one) for one in outputs])
+                    return
+                repeating = Repeating(self._channel, sent, received)
+            elif not repeating.sent.fits(outputs):
+                self._channel.send(wire.RESULT, call, None, [from_numpy(one) for one in outputs])
+                return
+            request = repeating.next_request(outputs, call)
+            if request is None:
+                return
+            call, inputs = request
+            self._begin()
 
     def answer(self, frame: wire.Frame) -> None:
         """Answer one step of an inference, or the question for statistics."""
@@ -69,7 +102,7 @@ class Deployed:
                 raise Refused("there is no data to process: send data first")
             data, self._data = self._data, None
             self._channel.send(wire.OK, frame.call, {"process": "started"})
-            self._outputs = self._inference(data)
+            self._outputs = [from_numpy(values) for values in self._inference([to_numpy(array) for array in data])]
             self._channel.send(wire.OK, frame.call, {"process": "finished"})
         elif frame.kind == wire.OUTPUT:
             if self._outputs is None:
@@ -85,17 +118,16 @@ class Deployed:
         self._data = self._outputs = None
         return had
 
-    def _inference(self, arrays: Sequence[wire.Array]) -> List[wire.Array]:
+    def _inference(self, xs: List[Any]) -> List[Any]:
         if self._run is None:
             raise Refused("no model is deployed")
-        xs = [to_numpy(array) for array in arrays]
         began = time.perf_counter_ns()
         ys = self._run(xs)
         took = time.perf_counter_ns() - began
         self._count += 1
         if len(self._nanoseconds) < SERIES:
             self._nanoseconds.append(took)
-        return [from_numpy(y) for y in ys]
+        return ys
 
     def _statistics(self) -> Dict[str, Any]:
         return {"inferences": self._count, "peak": PeakMemory().read()}

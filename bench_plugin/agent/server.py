@@ -15,8 +15,8 @@ from bench_plugin.agent import causes, modules, refusals, wire
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported, VersionSkew, symptom_of, type_names
 from bench_plugin.agent.channel import Channel, Closed
 from bench_plugin.agent.contract import OPERATIONS, Call, Malformed, Place, record_of
-from bench_plugin.agent.deployed import Deploy, Deployed
-from bench_plugin.agent.link.bounds import Alarm
+from bench_plugin.agent.deployed import Deploy, Deployed, InferenceError
+from bench_plugin.agent.link.bounds import UNBOUNDED, Alarm
 from bench_plugin.agent.link.identity import agent_digest, machine_id
 from bench_plugin.agent.measure import PeakMemory, Stopwatch
 from bench_plugin.agent.store import Refused, Store
@@ -91,7 +91,9 @@ class Server:
     def __init__(self, channel: Channel, folder: str, admitted: Optional[Admitted] = None) -> None:
         self._channel = channel
         self._admitted = admitted
-        self._store = Store(folder, admitted.bounds.store << 20 if admitted else 0)
+        self._bounds = admitted.bounds if admitted else UNBOUNDED
+        self._alarm = Alarm(self._bounds.call)
+        self._store = Store(folder, self._bounds.store << 20)
         self._adapters: Dict[str, Loaded] = {}
         self._deployed: Optional[Deployed] = None
         self._peak = PeakMemory()
@@ -105,7 +107,7 @@ class Server:
         """
         about = self._about()
         self._channel.send(wire.HELLO, 0, self._admitted.signed(about) if self._admitted else about)
-        idle, most, alarm = self._limits()
+        idle, most = self._limits()
         while True:
             try:
                 frame = self._channel.receive(None, most, idle)
@@ -119,32 +121,30 @@ class Server:
                 return
             if frame.kind == wire.BYE:
                 return
-            if alarm is not None:
-                alarm.begin()
+            self._alarm.begin()
             try:
                 if frame.kind == wire.RUN:
                     self._model().run(frame)
                 else:
                     self._answer(frame)
+            except InferenceError as error:
+                self._report(error.call, _cause(error))
             except Exception as error:  # the host gets whatever an adapter raises
                 if isinstance(error, OSError) and self._channel.broken:
                     raise
                 self._report(frame.call, error)
             del frame  # so that its buffers can be used again
-            if alarm is not None:
-                alarm.end()
 
-    def _limits(self) -> Tuple[Optional[Callable[[float], None]], int, Optional[Alarm]]:
-        """What limits the wait for a request, its bytes, and the time that it is worked on."""
-        if self._admitted is None:
-            return None, wire.MAX_BYTES, None
-        bounds = self._admitted.bounds
+    def _limits(self) -> Tuple[Callable[[float], None], int]:
+        """What limits the wait for a request, and its bytes."""
+        bounds = self._bounds
 
         def idle(seconds: float) -> None:
+            self._alarm.rest()
             if 0 < bounds.idle <= seconds:
                 raise Idle("there was no request for %g s, so the board is given to the next host" % bounds.idle)
 
-        return idle, bounds.frame << 20 or wire.MAX_BYTES, Alarm(bounds.call)
+        return idle, bounds.frame << 20 or wire.MAX_BYTES
 
     def _answer(self, frame: wire.Frame) -> None:
         self._stage, self._declared = "", []
@@ -244,7 +244,7 @@ class Server:
         loaded = self._loaded(frame)
         if "run" not in loaded.declaration.get("operations", ()):
             raise Refused("adapter %s runs no models" % frame.meta["adapter"])
-        deployed = Deployed(self._channel)
+        deployed = Deployed(self._channel, self._alarm.begin)
         reply = self._performed(frame, loaded, "run", Stopwatch(), deployed.keep)
         order = deployed.order(dict(zip(frame.meta.get("arrays", []), frame.arrays)))
         self._deployed = deployed
@@ -286,6 +286,11 @@ class Server:
             "pid": os.getpid(), "python": platform.python_version(), "machine": platform.machine(),
             "machine_id": machine_id(), "agent": agent_digest(), "adapters": sorted(self._adapters),
         }  # fmt: skip
+
+
+def _cause(error: InferenceError) -> Exception:
+    """What the model raised."""
+    return error.__cause__ if isinstance(error.__cause__, Exception) else error
 
 
 def _message(error: BaseException) -> str:

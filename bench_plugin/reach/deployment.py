@@ -44,14 +44,14 @@ class Deployment:
         self._agent = agent
         self.order = tuple(order)
         self._limits = limits
+        self._waiting = agent.patience(limits)
 
     def infer(self, inputs: Sequence[Array]) -> list[Array]:
         """The outputs [...] of one sample, whose ``inputs`` [...] are in order, in one round trip.
 
         Raises AgentFailure.
         """
-        frame = self._agent.ask(wire.RUN, NOTHING, self._limits, [from_numpy(values) for values in inputs])
-        return [to_numpy(array) for array in frame.arrays]
+        return self._agent.infer(inputs, self._limits, self._waiting)
 
     def handshake(self, inputs: Sequence[Array]) -> tuple[list[Array], float]:
         """The outputs [...] of one sample by the steps data, process and output, and the handshake in seconds.

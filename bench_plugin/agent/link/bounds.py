@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import resource
 import signal
+import time
 from typing import Any, Dict
 
 from bench_plugin.agent.channel import Pace
@@ -44,23 +46,31 @@ class Bounds:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+UNBOUNDED = Bounds(idle=0, call=0, frame=0, store=0)  # of the host that started the agent itself
+
+
 class Alarm:
     """Ends this process by SIGALRM when a request takes too long, also in native code that never returns."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
+        self._margin = min(1.0, seconds / 8)  # it may come so much earlier, so that it is not set for each request
+        self._set_at = -math.inf
         if seconds:
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
     def begin(self) -> None:
         """A request begins."""
-        if self._seconds:
+        now = time.monotonic()
+        if self._seconds and now - self._set_at > self._margin:
             signal.setitimer(signal.ITIMER_REAL, self._seconds)
+            self._set_at = now
 
-    def end(self) -> None:
-        """It is answered."""
-        if self._seconds:
+    def rest(self) -> None:
+        """There is no request now."""
+        if self._set_at != -math.inf:
             signal.setitimer(signal.ITIMER_REAL, 0)
+            self._set_at = -math.inf
 
 
 OPTIONS = {

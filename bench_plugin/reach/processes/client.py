@@ -18,6 +18,7 @@ from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.channel import Channel, Closed, TooLong
 from bench_plugin.agent.contract.records import Malformed
 from bench_plugin.agent.contract.replies import check_reply
+from bench_plugin.agent.repeating import Repeating, form_of
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.messages import useful_line
 from bench_plugin.reach.processes import answers, result_files
@@ -41,6 +42,7 @@ SMALL_BYTES = wire.MAX_META + wire.MAX_BLOBS * wire.DESCRIPTOR.size  # a frame w
 LARGE = (wire.CALL, wire.GET, wire.RUN, wire.OUTPUT, wire.STATS)  # the requests that are answered with blobs
 ASKED_BYTES = 1 << 16  # a board is asked whether it has content of this size or more, before that is sent
 ANSWERS = (wire.RESULT, wire.OK)
+LOOK_EVERY = 1024  # inferences, after which memory and log are looked at though nothing waits
 STARTED = "started"  # what the first of the two answers to process says
 
 
@@ -164,6 +166,7 @@ class Agent:
     memory_limit: int = 0
     given: GivenFiles | None = None
     hello: Mapping[str, Any] = field(default_factory=dict)  # what the agent said of itself
+    _repeating: Repeating | None = None
     _sent: set[str] = field(default_factory=set)  # digests of the content that the board has
 
     def greet(self, seconds: float = START_SECONDS, *, wait: float = 0.0) -> None:
@@ -365,15 +368,11 @@ class Agent:
         self._bound_log()
         self._looked = time.monotonic()
         sending = limits.wall_seconds or limits.seconds
+        self._repeating = None
         try:
             self.channel.send(kind, self._next, dict(meta), arrays, seconds=sending)
-        except TimeoutError as error:
-            if error.errno == errno.ETIMEDOUT:  # the system's, for a dead link
-                raise self._gone(None, within=False) from None
-            text = f"the agent did not take the data of a request within {sending:g} s"
-            raise self._lost("timeout", text) from None
-        except OSError:
-            raise self._gone(None, within=False) from None
+        except OSError as error:
+            raise self._not_sent(error, sending) from None
         except wire.WireError as error:
             raise self._failed("harness", f"the request cannot be sent: {error}") from error
         most = (limits.memory_bytes or wire.MAX_BYTES) if kind in LARGE else 0
@@ -395,6 +394,60 @@ class Agent:
             else:
                 raise self._lost("harness", f"the agent answered with {wire.KINDS[frame.kind]}", self.stage)
 
+    def _not_sent(self, error: OSError, seconds: float) -> AgentFailure:
+        """The failure of a request that could not be sent."""
+        if isinstance(error, TimeoutError) and error.errno != errno.ETIMEDOUT:  # which is the system's, for a dead link
+            return self._lost("timeout", f"the agent did not take the data of a request within {seconds:g} s")
+        return self._gone(None, within=False)
+
+    def _repeat(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Remember the forms of an inference; the next one has most likely the same."""
+        sent, received = form_of(wire.RUN, inputs), form_of(wire.RESULT, outputs)
+        self._repeating = Repeating(self.channel, sent, received) if sent and received else None
+
+    def infer(self, inputs: Sequence[Any], limits: Limits, waiting: Callable[[float], None]) -> list[Any]:
+        """The outputs [...] of one sample, whose ``inputs`` are numpy arrays [...], through the deployed model.
+
+        ``waiting`` comes from :meth:`patience`. Raises AgentFailure.
+        """
+        self._next += 1
+        call = self._next
+        if not call % LOOK_EVERY:
+            self._look(limits)
+        repeating = self._repeating
+        try:
+            if repeating is not None and repeating.sent.fits(inputs):
+                outputs = repeating.exchange(call, inputs)
+                if outputs is not None:
+                    return outputs
+            else:
+                self._repeating = None
+                self.channel.send(wire.RUN, call, None, [from_numpy(one) for one in inputs], limits.seconds)
+        except wire.WireError as error:
+            raise self._lost("harness", f"the agent sent garbage: {error}") from error
+        except OSError as error:
+            raise self._not_sent(error, limits.seconds) from None
+        while True:
+            frame = self._received(call, limits, limits.seconds, _any_size, waiting)
+            if frame.kind == wire.RESULT:
+                outputs = [to_numpy(array) for array in frame.arrays]
+                self._repeat(inputs, outputs)
+                return outputs
+            if frame.kind == wire.ERROR:
+                raise self._reported(frame.meta)
+            if frame.kind != wire.STAGE:
+                raise self._lost("harness", f"the agent answered with {wire.KINDS[frame.kind]}", self.stage)
+
+    def patience(self, limits: Limits) -> Callable[[float], None]:
+        """What watches the agent while an inference is waited for; it raises AgentFailure when that takes too long."""
+
+        def waiting(seconds: float) -> None:
+            if seconds >= limits.seconds:
+                raise self._lost("timeout", f"the inference took longer than {limits.seconds:g} s", self.stage)
+            self._look(limits)
+
+        return waiting
+
     def _receive(self, call: int, deadline: Deadline, limits: Limits, most: int) -> wire.Frame:
         """The next frame, of at most ``most`` bytes if it is a result and SMALL_BYTES if not. Raises AgentFailure."""
 
@@ -405,12 +458,18 @@ class Agent:
             self._look(limits)
 
         self._look(limits)
+        return self._received(
+            call, limits, lambda: max(1.0, deadline.left()), lambda kind: most if kind in ANSWERS else SMALL_BYTES,
+            waiting,
+        )  # fmt: skip
+
+    def _received(
+        self, call: int, limits: Limits, seconds: float | Callable[[], float], most: Callable[[int], int],
+        waiting: Callable[[float], None],
+    ) -> wire.Frame:  # fmt: skip
+        """The next frame, as Channel.receive gives it. Raises AgentFailure."""
         try:
-            frame = self.channel.receive(
-                lambda: max(1.0, deadline.left()),
-                lambda kind: most if kind in ANSWERS else SMALL_BYTES,
-                waiting,
-            )
+            frame = self.channel.receive(seconds, most, waiting)
         except Closed as closed:
             raise self._gone(self.stage, closed.within) from None
         except TimeoutError as error:
@@ -497,6 +556,10 @@ class Agent:
         self.close()
         detail = f"{message}\n{quoted(self.log)}"
         return AgentFailure(symptom, message, stage=stage or None, detail=detail, log=str(self.log), signal=number)
+
+
+def _any_size(kind: int) -> int:
+    return wire.MAX_BYTES
 
 
 def bounded_line(text: str) -> str:
