@@ -14,7 +14,8 @@ PROGRAM = "program.elf"
 
 class Model(NamedTuple):
     """A model in C. ``code`` is the name of its file in ``folder``, ``entry`` its function, ``parameters`` what it takes
-    (glue.py), ``digest`` the SHA-256 of its code and weights."""
+    (glue.py), ``digest`` the SHA-256 of its code and weights.
+    """
 
     folder: str
     code: str

@@ -159,7 +159,7 @@ class ProgramAgent:
         try:
             agent.greet(self._start_seconds)
             self.hello = {**agent.hello, "agent": digest}
-            agent.ask(wire.LOAD, [wire.Array("bytes", (len(model.digest),), model.digest)], limits)
+            agent.ask(wire.LOAD, {}, limits, [wire.Array("bytes", (len(model.digest),), model.digest)])
         except AgentFailure:
             self.lost = True
             agent.close()
@@ -201,8 +201,8 @@ class _Samples:
     def run(self, xs: list[Any]) -> list[Any]:
         """The outputs of one sample, whose inputs are in the order of the program's. Raises AgentFailure."""
         blobs = [_as_taken(x, row) for x, row in zip(xs, self._model.inputs, strict=True)]
-        frame = self._agent.ask(wire.RUN, blobs, self._left())
-        *arrays, counters = frame.arrays or [None]
+        frame = self._agent.ask(wire.RUN, {}, self._left(), blobs)
+        arrays, counters = frame.arrays[:-1], frame.arrays[-1] if frame.arrays else None
         if len(arrays) != len(self._model.outputs) or counters is None or counters.dtype != "uint64":
             text = f"the program answered run with {len(frame.arrays)} blobs, not with its outputs and the counters"
             raise self._garbage(text)
@@ -242,7 +242,8 @@ def _left(limits: Limits) -> Callable[[], Limits]:
 
 def _as_taken(x: Any, row: Mapping[str, Any]) -> wire.Array:
     """A sample's input [...] with the dtype and the shape that the program takes; raises AgentFailure where it is no
-    such input."""
+    such input.
+    """
     import numpy as np
 
     from bench_plugin.agent.c.glue import WIRE_TYPES

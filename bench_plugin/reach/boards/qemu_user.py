@@ -10,7 +10,6 @@ from __future__ import annotations
 import shutil
 import socket
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from bench_plugin.agent.channel import Channel

@@ -235,13 +235,6 @@ class Agent:
         fetched = self._fetched(answer.files, limits, where) if take_files else {}
         return Answer(answer.said, received, fetched, {**answer.seconds, "call": elapsed}, answer.peak, str(self.log))
 
-    def ask(self, kind: int, blobs: Sequence[wire.Array], limits: Limits) -> wire.Frame:
-        """Make a request without metadata, as a program with one model takes it, and return the result's frame.
-
-        ``blobs`` are of any shapes [...]. Raises AgentFailure.
-        """
-        return self._ask(kind, {}, limits, list(blobs))
-
     def versions(self, adapter: str, limits: Limits) -> dict[str, str]:
         """The installed versions of the distributions that an adapter uses. Raises AgentFailure."""
         self.load(adapter, limits)
