@@ -68,6 +68,6 @@ uint64_t bench_stack_high_water(void) {
     return (uint64_t)((const uint8_t *)&firmware_stack_top - (const uint8_t *)place);
 }
 
-uint64_t bench_static_ram(void) { return (uint64_t)(&firmware_bss_end - (uint8_t *)&firmware_stack_bottom); }
+uint64_t bench_static_ram(void) { return (uint64_t)(&firmware_bss_end - &firmware_data_begin); }
 
 uint64_t bench_flash_bytes(void) { return (uint64_t)(&firmware_flash_end - &firmware_flash_begin); }
