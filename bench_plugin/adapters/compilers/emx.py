@@ -37,6 +37,7 @@ ADAPTER = {
     "targets": ["local", "aarch64", "armhf", "riscv64", "cortex-m3", "cortex-m55"],
     "options": {"optimisation": ["O2", "O3", "Os", "O0"]},
     "needs": ["gcc"],
+    "own_cross_compiler": True,
     # Its README: "full standard ONNX opset 26 support"; its importer reads the forms of older opsets too.
     "opsets": [1, 26],
     "values": ["bfloat16", "float8_e4m3fn", "float8_e5m2"],

@@ -28,6 +28,8 @@ export fn hypot(x: f64, y: f64) f64 { return math.hypot(x, y); }
 export fn hypotf(x: f32, y: f32) f32 { return math.hypot(x, y); }
 export fn log1p(x: f64) f64 { return math.log1p(x); }
 export fn log1pf(x: f32) f32 { return math.log1p(x); }
+export fn nearbyint(x: f64) f64 { return rounded(f64, x); }
+export fn nearbyintf(x: f32) f32 { return rounded(f32, x); }
 export fn rint(x: f64) f64 { return rounded(f64, x); }
 export fn rintf(x: f32) f32 { return rounded(f32, x); }
 export fn tanh(x: f64) f64 { return math.tanh(x); }

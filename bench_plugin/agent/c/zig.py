@@ -27,6 +27,7 @@ PLAIN = ("-fno-sanitize=all", "-fno-stack-protector", "-ffunction-sections", "-f
 LINUX = ("core.c", "posix.c", "linux.c")
 BARE = ("core.c",)
 WORD = re.compile(r"\w+")
+EXPORTED = re.compile(r"^export fn (\w+)", re.MULTILINE)
 
 
 class CompilerFailed(Exception):
@@ -93,7 +94,7 @@ class Zig:
         argv = [
             self.path, "cc", *self.machine, *EXACT, *PLAIN, "-O2", "-std=gnu99", "-D_GNU_SOURCE", *self._headers(),
             "-I" + agent, *self._of_musl(), "-Wl,--gc-sections", "-s", *script, *own, *firmware.files,
-            *self._mathematics(text), *objects, libm, "-o", made,
+            *self._mathematics(text, agent), *objects, libm, "-o", made,
         ]  # fmt: skip
         _checked(argv, folder, where)
 
@@ -109,10 +110,13 @@ class Zig:
         folders = (os.path.join("src", "internal"), os.path.join("arch", self._arch), os.path.join("arch", "generic"))
         return ["-Dhidden=", *("-I" + os.path.join(musl, name) for name in folders)]
 
-    def _mathematics(self, text: str) -> List[str]:
+    def _mathematics(self, text: str, agent: str) -> List[str]:
         """musl's sources of the functions of <math.h> that a text names, and of all that those name."""
         folder = os.path.join(self._lib, "libc", "musl", "src", "math")
-        files = {name[:-2]: os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".c")}
+        with open(os.path.join(agent, "libm.zig"), encoding="utf-8") as file:
+            ours = set(EXPORTED.findall(file.read()))
+        names = [name[:-2] for name in sorted(os.listdir(folder)) if name.endswith(".c")]
+        files = {name: os.path.join(folder, name + ".c") for name in names if name not in ours}
         words: Dict[str, Set[str]] = {}
         needed: Set[str] = set()
         asked = set(WORD.findall(text)) & set(files)

@@ -112,8 +112,10 @@ class CompiledModels:
 
     def _missing_tool(self, cell: Cell) -> str:
         """Which executable that the compiler needs is not found, and its package; empty where all are there."""
-        target = self.compile_tasks.target(cell)
-        for name in self.compile_tasks.adapter(cell).declaration.get("needs", ()):
+        target, declared = self.compile_tasks.target(cell), self.compile_tasks.adapter(cell).declaration
+        if declared.get("own_cross_compiler") and cell.target != "local":
+            return ""
+        for name in declared.get("needs", ()):
             cross = name in ("gcc", "g++", "cc") and "gcc" in target
             wanted = str(target["gcc"]) if cross else str(name)
             if shutil.which(wanted) is None:

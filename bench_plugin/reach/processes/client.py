@@ -37,7 +37,7 @@ WALL_TIMES = 4.0  # how much longer a stage of a model may take on the clock tha
 MESSAGE = 1200  # characters: some tools name a long path or the whole node before they say what is wrong
 NOT_AS_STATED = (NotAsStated.__name__,)  # the types of a failure that no adapter caused
 SMALL_BYTES = wire.MAX_META + wire.MAX_BLOBS * wire.DESCRIPTOR.size  # a frame without the contents of blobs
-LARGE = (wire.CALL, wire.GET)  # the requests that are answered with blobs
+LARGE = (wire.CALL, wire.GET, wire.RUN)  # the requests that are answered with blobs
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,7 @@ class Agent:
     _bounded: float = 0.0  # when the log was bounded last, on the monotonic clock
     memory_limit: int = 0
     given: GivenFiles | None = None
+    hello: Mapping[str, Any] = field(default_factory=dict)  # what the agent said of itself
 
     def greet(self, seconds: float = START_SECONDS) -> None:
         """Wait for the agent's hello. Raises AgentFailure when it does not come within ``seconds``."""
@@ -166,6 +167,7 @@ class Agent:
         if frame.kind != wire.HELLO:
             said = answers.clean(str(frame.meta.get("message") or wire.KINDS[frame.kind]), MESSAGE)
             raise self._lost("harness", f"the agent said {said!r} instead of hello")
+        self.hello = frame.meta
 
     def call(
         self, adapter: str, operation: str, meta: Mapping[str, Any], *, arrays: Arrays | None = None,
@@ -201,6 +203,13 @@ class Agent:
             raise self._failed("harness", str(error)) from error
         fetched = self._fetched(answer.files, limits, where) if take_files else {}
         return Answer(answer.said, received, fetched, {**answer.seconds, "call": elapsed}, answer.peak, str(self.log))
+
+    def ask(self, kind: int, blobs: Sequence[wire.Array], limits: Limits) -> wire.Frame:
+        """Make a request without metadata, as a program with one model takes it, and return the result's frame.
+
+        ``blobs`` are of any shapes [...]. Raises AgentFailure.
+        """
+        return self._ask(kind, {}, limits, list(blobs))
 
     def versions(self, adapter: str, limits: Limits) -> dict[str, str]:
         """The installed versions of the distributions that an adapter uses. Raises AgentFailure."""
