@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import List, NamedTuple, Sequence
+from typing import List
 
 from bench_plugin.agent.adapter import Unsupported
+from bench_plugin.agent.c.zig import Firmware
 from bench_plugin.agent.contract import Target
 
 COMMON = ("startup.c", "counters.c", "uart_link.c", "uart_framing.c")
@@ -55,14 +56,7 @@ const uint32_t board_systick_hz = %(systick_hz)du;
 """
 
 
-class Parts(NamedTuple):
-    """What firmware is linked of beside the C agent and the model: C files and a linker script, by their paths."""
-
-    files: Sequence[str]
-    script: str
-
-
-def parts(target: Target, agent: str, folder: str) -> Parts:
+def parts(target: Target, agent: str, folder: str) -> Firmware:
     """Write the linker script and the description of a target's board into ``folder``; ``agent`` has the C sources.
 
     Raises Unsupported for a target whose file does not say where its memories and its UART are.
@@ -83,7 +77,7 @@ def parts(target: Target, agent: str, folder: str) -> Parts:
     _write(script, SCRIPT % said)
     _write(board, BOARD % said)
     files: List[str] = [os.path.join(own, name) for name in COMMON]
-    return Parts([*files, driver, board], script)
+    return Firmware([*files, driver, board], script)
 
 
 def _write(path: str, text: str) -> None:

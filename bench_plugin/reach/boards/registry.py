@@ -9,7 +9,7 @@ from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.reach import Reach
 
 # By kind, the module that implements it.
-MODULES: dict[str, str] = {"qemu-user": "qemu_user"}
+MODULES: dict[str, str] = {"qemu-user": "qemu_user", "uart": "uart"}
 KINDS = tuple(MODULES)
 
 

@@ -49,6 +49,7 @@ class Link:
         self._due = 0.0
         self._stop, self._stopped = socket.socketpair()
         self.ended = ""
+        self.fault = ""  # of the firmware, as it reported it
         os.set_blocking(line, False)
         self._thread = threading.Thread(target=self._carry, name="bench-uart", daemon=True)
         self._thread.start()
@@ -108,7 +109,7 @@ class Link:
     def _take(self, packet: Packet) -> bool:
         """Take a packet of the board. Returns False after a fault."""
         if packet.kind is Kind.FAULT and len(packet.payload) == FAULT.size:
-            self.ended = described(packet.payload)
+            self.ended = self.fault = described(packet.payload)
             return False
         if packet.kind is Kind.READY and packet.payload == self._nonce:
             self._ready = True
