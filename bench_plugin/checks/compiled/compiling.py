@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from bench_plugin.checks.compiled import artefacts
+from bench_plugin.checks.compiled.counted import note_counters
 from bench_plugin.checks.protocol import Parts, Request
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
@@ -78,6 +79,8 @@ class CompiledModels:
             if not ran.failure and ran.meta["run"].get(key):
                 value = ran.meta["run"][key]
                 run.log.placement.update(value if isinstance(value, Mapping) else {key: value})
+        if not ran.failure:
+            note_counters(run.log, ran.meta["run"].get("counters", {}))
         return ran
 
     def again(self, run: CellRun, found: Compiled) -> tuple[Done, Done]:

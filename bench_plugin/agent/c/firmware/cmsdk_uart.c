@@ -16,6 +16,7 @@
 void board_uart_begin(void) {
     REGISTER(DIVIDER) = SMALLEST_DIVIDER; /* the emulated line is as fast as it is read */
     REGISTER(CONTROL) = ENABLE_BOTH;
+    (void)REGISTER(DATA); /* QEMU looks for bytes that came before this only when a byte is read */
 }
 
 int uart_get(void) {
