@@ -125,11 +125,6 @@ def test_figures_are_typed_and_have_a_source(tmp_path: Path, text: str) -> None:
     assert WRONG_TARGETS[text] in str(caught.value), caught.value
 
 
-def test_a_memory_of_a_linker_script_needs_no_source(tmp_path: Path) -> None:
-    (tmp_path / "a.toml").write_text(FIGURE + "origin = 0x20000000\n")
-    assert read_target(tmp_path / "a.toml")["memories"][0]["origin"] == 0x20000000
-
-
 def figures(name: str) -> dict[str, Any]:
     return read_target(ROOT / f"boards/targets/{name}.toml")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from zlib import crc32
 
 from bench_plugin.checks.compiled import artefacts
+from bench_plugin.checks.compiled.counted import note_counters
 from bench_plugin.checks.compiled.runnable import Artefact, not_runnable
 from bench_plugin.checks.protocol import Parts, Request
 from bench_plugin.domain.cell import Cell
@@ -87,6 +88,8 @@ class CompiledModels:
                 value = ran.meta["run"][key]
                 run.log.placement.update(value if isinstance(value, Mapping) else {key: value})
         self._note_place(run, ran)
+        if not ran.failure:
+            note_counters(run.log, ran.meta["run"].get("counters", {}))
         return ran
 
     def again(self, run: CellRun, found: Compiled) -> tuple[Done, Done]:

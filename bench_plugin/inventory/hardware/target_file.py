@@ -16,7 +16,6 @@ Texts = tuple[str, ...]
 Source = Annotated[str, about("the publication or data sheet that says so", pattern=NOT_BLANK)]
 Positive = Annotated[float, about("above 0", gt=0)]
 Count = Annotated[int, about("above 0", gt=0)]
-Address = Annotated[int, about("from 0", ge=0)]
 Datatype = Literal["int1", "int2", "int4", "int8", "int16", "bf16", "fp16", "fp32", "fp64", "float", "any"]
 Range = Annotated[tuple[Positive, ...], about("the least and the most", min_length=2, max_length=2)]
 
@@ -45,7 +44,6 @@ class Memory(Record, frozen=True):
     bytes: Annotated[Count | None, about("its size, bytes")] = None
     source: Annotated[str, about("the publication or data sheet that says so")] = ""
     kind: Annotated[str, about("its technology, such as LPDDR4")] = ""
-    origin: Annotated[Address | None, about("the address that it begins at, for linkers")] = None
     bandwidth_bytes_per_s: Annotated[Positive | None, about("bytes per second")] = None
 
 
@@ -82,6 +80,7 @@ class Software(Record, frozen=True):
     source: Source
     os: Annotated[Texts, about("operating systems")] = ()
     runtimes: Annotated[Texts, about("runtimes and frameworks that support it")] = ()
+UART_DRIVERS = ("cmsdk",)  # those of the firmware (agent/c/firmware_parts.py)
 
 
 class TargetFile(Record, frozen=True):
@@ -99,6 +98,15 @@ class TargetFile(Record, frozen=True):
     flags: Annotated[Texts, about("flags of the C compiler")] = ()
     package: Annotated[str, about("the system packages that hold the C compiler")] = ""
     bare_metal: Annotated[bool, about("it has no operating system: no files, no heap")] = False
+    flash_origin: Annotated[int, about("of bare metal, the address of its flash", ge=0, lt=1 << 32)] = 0
+    flash_bytes: Annotated[int, about("of bare metal, the size of its flash in bytes", ge=0)] = 0
+    ram_origin: Annotated[int, about("of bare metal, the address of its RAM", ge=0, lt=1 << 32)] = 0
+    ram_bytes: Annotated[int, about("of bare metal, the size of its RAM in bytes", ge=0)] = 0
+    uart_driver: Annotated[
+        str, about("of bare metal, the driver of its UART: cmsdk, or a C file beside this one (docs/microcontrollers.md)")
+    ] = ""
+    uart_base: Annotated[int, about("of bare metal, the address of its UART's registers", ge=0, lt=1 << 32)] = 0
+    systick_hz: Annotated[int, about("of bare metal, how often SysTick counts in a second", ge=0, lt=1 << 32)] = 0
     memories: Annotated[tuple[Memory, ...], about("its memories")] = ()
     vendor: Annotated[str, about("who makes it")] = ""
     processor: Annotated[Processor | None, about("what computes on it")] = None
@@ -109,7 +117,7 @@ class TargetFile(Record, frozen=True):
 
 
 # What says nothing to a compiler: it is no part of what adapters get, nor of keys.
-FIGURES = ("vendor", "processor", "peaks", "power", "prices", "software")
+FIGURES = ("memories", "vendor", "processor", "peaks", "power", "prices", "software")
 
 
 def read_target(path: Path) -> dict[str, Any]:
@@ -122,10 +130,38 @@ def read_target(path: Path) -> dict[str, Any]:
     if target.name != path.stem:
         raise wrong(path, text, ("name",), f"it is {target.name!r}; it must be that of the file, {path.stem!r}")
     for index, memory in enumerate(target.memories):
-        if not memory.source and memory.origin is None:
+        if not memory.source:
             message = "missing: name the publication or data sheet that says so"
             raise wrong(path, text, ("memories", index, "source"), message)
-    return data
+    if target.bare_metal:
+        _check_memories(target, path, text)
+    return {**data, **_driver(target, path, text)}
+
+
+def _check_memories(target: TargetFile, path: Path, text: str) -> None:
+    """Raises UsageError for memories that are half described, reach beyond 32 bits, or lie on each other."""
+    flash, ram = (target.flash_origin, target.flash_bytes), (target.ram_origin, target.ram_bytes)
+    if not flash[1] and not ram[1]:
+        return  # code is compiled for it, and not linked to firmware
+    for name, (origin, size) in (("flash", flash), ("ram", ram)):
+        if not size:
+            raise wrong(path, text, (f"{name}_bytes",), "it must be said too: a memory map has both flash and RAM")
+        if origin + size > 1 << 32:
+            message = f"{size} bytes from {origin:#x} reach beyond the addresses of 32 bits"
+            raise wrong(path, text, (f"{name}_bytes",), message)
+    if flash[0] < ram[0] + ram[1] and ram[0] < flash[0] + flash[1]:
+        raise wrong(path, text, ("ram_origin",), "flash and RAM lie on each other")
+
+
+def _driver(target: TargetFile, path: Path, text: str) -> dict[str, Any]:
+    """The C code of a driver of the user's own: it is a part of what firmware is made of, as its text."""
+    if target.uart_driver in ("", *UART_DRIVERS):
+        return {}
+    try:
+        return {"uart_source": (path.parent / target.uart_driver).read_text(encoding="utf-8")}
+    except (OSError, UnicodeDecodeError) as error:
+        valid = f"it must be {' or '.join(UART_DRIVERS)}, or a C file beside this one"
+        raise wrong(path, text, ("uart_driver",), f"{target.uart_driver!r} cannot be read ({error}); {valid}") from error
 
 
 def for_tools(target: Mapping[str, Any]) -> dict[str, Any]:

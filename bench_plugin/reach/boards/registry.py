@@ -15,6 +15,7 @@ MODULES: dict[str, str] = {
     "qemu-user": "qemu_user",
     "ssh": "linux.ssh",
     "tcp": "tcp",
+    "uart": "uart",
 }
 
 
