@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bench_plugin import options
+from bench_plugin.fixtures.benchmark_clock import note_benchmarks
 from bench_plugin.fixtures.cell import JUDGED, BenchCell, bench_cell, bench_outcome
 from bench_plugin.fixtures.marked_cells import MARKERS, cell_of, planned, tolerances, without_cell
-from bench_plugin.fixtures.performance import begin_call, deployed, lacks_model
+from bench_plugin.fixtures.performance import begin_call, deployed, device_benchmark, lacks_model, timing
 from bench_plugin.fixtures.run_state import RUN, notes_of, run_of
 from bench_plugin.fixtures.verdict_report import KNOWN, report_verdict
 from bench_plugin.plain_imports import PlainImports
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from bench_plugin.domain.cell import Cell
 
 # pytest finds the fixtures of a plugin among the names of its module.
-__all__ = ["BenchCell", "bench_cell", "bench_outcome", "deployed"]
+__all__ = ["BenchCell", "bench_cell", "bench_outcome", "deployed", "device_benchmark", "timing"]
 
 REFUSED = pytest.StashKey[list[str]]()
 WRONG = pytest.StashKey[list[str]]()
@@ -84,6 +85,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A test without a cell in this selection has no item: pytest would make one that holds no parameter."""
+    note_benchmarks(config, items)
     empty = config.stash.get(EMPTY, {})
     if empty and not config.stash.get(WRONG, []):
         items[:] = [item for item in items if not without_cell(item)]
