@@ -23,6 +23,7 @@ DETAIL_CHARACTERS = 64 * 1024
 NAME_CHARACTERS = 200  # of a stage, or of the class of an exception
 MOST_TYPES = 32
 TOOLS = ("framework", "compiler", "runtime")  # the kinds of adapters whose tools are under test
+TIME, RUN = "time", "run"  # every adapter of compilers that runs artefacts is timed by the same method
 
 
 class Loaded:
@@ -44,6 +45,8 @@ class Loaded:
                     "adapter %s: operation %r is not in the contract, which has %s" % (name, operation, known)
                 )
             self.calls[operation] = record_of(operation)
+        if self.declaration.get("kind") == "compiler" and RUN in self.calls:
+            self.calls.setdefault(TIME, record_of(TIME))
         self._instance: Optional[Any] = None
 
     @property
@@ -143,11 +146,10 @@ class Server:
         meta = frame.meta
         loaded = self._loaded(frame)
         operation = str(meta["operation"])
-        if operation not in loaded.declaration.get("operations", ()):
+        if operation not in loaded.calls or method_of(operation) not in loaded.declaration.get("operations", ()):
             raise Refused("adapter %s has no operation %r" % (meta["adapter"], operation))
-        self._declared = [
-            row for row in loaded.declaration.get("errors", ()) if row.get("operation", operation) == operation
-        ]
+        method = method_of(operation)
+        self._declared = [row for row in loaded.declaration.get("errors", ()) if row.get("operation", method) == method]
         watch = Stopwatch()
 
         def announce(stage: str) -> None:
@@ -231,6 +233,11 @@ def _traceback(error: BaseException) -> str:
         return "%s%s (its causes cannot be shown: %s)\n" % (where, _text(cause), type(broken).__name__)
 
 
+def method_of(operation: str) -> str:
+    """The method of an adapter that does an operation: an artefact is timed by the method that runs it."""
+    return RUN if operation == TIME else operation
+
+
 def bounded(text: str, most: int) -> str:
     """A text, of which only the beginning and the end are left if it is longer than ``most`` characters."""
     if len(text) <= most:
@@ -245,11 +252,11 @@ def _raising(loaded: Loaded, operation: str, call: Call) -> Reply:
     Which ones do is said by refusals.py for the tools of all adapters, and by the declaration for those of its own.
     """
     try:
-        reply = getattr(loaded.instance, operation)(call)
+        reply = getattr(loaded.instance, method_of(operation))(call)
     except Exception as error:
         for row in loaded.declaration.get("unsupported", ()):
             named = any(name.rsplit(".", 1)[-1] == row.get("exception") for name in type_names(error))
-            where = row.get("operation", operation) == operation
+            where = row.get("operation", method_of(operation)) == method_of(operation)
             if named and where and re.search(row.get("pattern", ""), _text(error)):
                 raise Unsupported(_text(error)) from error
         if loaded.declaration.get("kind") in TOOLS and refusals.refuses(error):

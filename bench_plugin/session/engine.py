@@ -16,6 +16,7 @@ from bench_plugin.domain.paths import LOGS
 from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.pipeline.admission import Admission
 from bench_plugin.pipeline.cache import Cache, default_folder
 from bench_plugin.pipeline.schedule import Need, Schedule
 from bench_plugin.pipeline.stage_recorder import StageRecorder
@@ -47,7 +48,9 @@ class Engine:
         self._parts = _parts(settings, workspace, note, keys, self._needed)
         self._checkers = {check: checker for checker in checkers(self._parts) for check in checker.checks}
         self._tolerances: dict[Cell, Mapping[str, float]] = {}
-        self._schedule = Schedule(self._compute, self._need, jobs=settings.jobs, memory=_memory())
+        self._schedule = Schedule(
+            self._compute, self._need, jobs=settings.jobs, memory=_memory(), admission=self._parts.admission
+        )
 
     def tolerances(self, overrides: Mapping[Cell, Mapping[str, float]]) -> None:
         """Set the tolerances of cells whose tests have a marker, before :meth:`plan`."""
@@ -113,17 +116,18 @@ def _parts(
     stages = Stages(
         cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh
     )
-    threads = settings.runtime_threads()
+    threads, admission = settings.runtime_threads(), Admission()
     return Parts(
         settings=settings,
         workspace=workspace,
         pool=pool,
         cache=cache,
         stages=stages,
-        recorder=StageRecorder(stages),
+        recorder=StageRecorder(stages, admission),
         tasks=Tasks(workspace, seed=settings.seed, threads=threads),
         compile_tasks=CompileTasks(workspace, threads=threads),
         versions=keys.versions,
+        admission=admission,
     )
 
 
