@@ -61,9 +61,7 @@ NUMBERS = (
     Number("layers", COMPILED, QUANTISED, "layers that were compared one by one"),
     Number("layers_wrong", COMPILED, QUANTISED, "how many of them are wrong"),
     Number("worst_steps", COMPILED, QUANTISED, "largest distance from a layer's unrounded result, in steps"),
-    Number(
-        "per_layer", COMPILED, QUANTISED, "of every layer: `within`, `largest_steps`, `exception`; or its `E`"
-    ),
+    Number("per_layer", COMPILED, QUANTISED, "of every layer: `within`, `largest_steps`, `exception`; or its `E`"),
     Number("converter", COMPILED, QUANTISED, "quantised `constants`, `compared` with the file, `worst_steps`"),
     Number("converter_ranges", COMPILED, QUANTISED, "ranges `compared` with the calibration, `worst_steps`"),
     Number("own_sqnr_db", COMPILED, QUANTISED, "by approximation: signal to noise (dB) of our own quantisation"),

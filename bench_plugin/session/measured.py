@@ -167,7 +167,8 @@ class Series(Mapping[str, "Samples"]):
         return len(self._files)
 
     def __repr__(self) -> str:
-        return f"<series: {', '.join(f'{name} ({one["samples"]:,})' for name, one in self._files.items()) or 'none'}>"
+        shown = (f"{name} ({one['samples']:,})" for name, one in self._files.items())
+        return f"<series: {', '.join(shown) or 'none'}>"
 
 
 class Measured:
@@ -180,7 +181,10 @@ class Measured:
         self.said: Mapping[str, Any] = deployed.numbers.get("timing") or {}
         self.series = Series(folder, deployed.numbers.get("series") or {})
         if not self.said:
-            raise NotMeasured(f"{deployed.cell.id}: nothing was measured on {deployed.target}")
+            raise NotMeasured(
+                f"{deployed.cell.id}: nothing was measured on {deployed.target}; the check of this test is "
+                f"{deployed.cell.check}, and timing is that of a test that names the fixture timing as an argument"
+            )
 
     @property
     def emulated(self) -> bool:
