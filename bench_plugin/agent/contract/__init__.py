@@ -126,9 +126,9 @@ OPERATIONS: Dict[str, str] = {  # the record of each operation
     "reference": "ReferenceCall", "export": "ExportCall", "import_model": "ImportCall",
     "run_imported": "RunImportedCall", "compile": "CompileCall", "run": "RunCall", "time": "TimeCall",
     "fetch": "FetchCall", "train": "TrainCall", "check": "CheckCall", "evaluate": "EvaluateCall",
-    "mutate": "MutateCall", "emulate": "EmulateCall", "prepare": "PrepareCall", "layers": "LayersCall", "open": "OpenCall",
-    "extract": "ExtractCall", "shrink": "ShrinkCall", "collect": "CollectCall", "convert": "ConvertCall",
-    "build": "BuildGraphCall", "rebuild": "RebuildCall", "assemble": "AssembleCall",
+    "mutate": "MutateCall", "emulate": "EmulateCall", "prepare": "PrepareCall", "layers": "LayersCall",
+    "open": "OpenCall", "extract": "ExtractCall", "shrink": "ShrinkCall", "collect": "CollectCall",
+    "convert": "ConvertCall", "build": "BuildGraphCall", "rebuild": "RebuildCall", "assemble": "AssembleCall",
     "mutate_layers": "MutateLayersCall", "match": "MatchCall",
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ Clock = Callable[[], int]
 
 SHORT = 50_000  # ns: an inference that is faster is timed by several per sample
 LONG_SAMPLE = 1_000_000  # ns that a sample of several inferences takes at least
+ESTIMATE_SECONDS = 0.02  # of calls before the warm-up, which say how many fit into a block
 LAST = 5  # blocks whose medians must show no trend at the end of the warm-up
 TREND = 8  # of the ten pairs of five medians, how many more rise than fall, or fall than rise, in a trend
 LEVEL = 0.005  # a change of the medians below this share is no trend
@@ -139,7 +140,7 @@ class _Loop:
 
 def _measured(call: TimeCall, loop: _Loop) -> Tuple[Dict[str, object], "array[float]"]:
     """The warm-up, the blocks, and for a fast model the second pass of single calls."""
-    estimate = statistics.median(loop.singles(0.0, 3))
+    estimate = statistics.median(loop.singles(ESTIMATE_SECONDS, 5))
     count = 1 if estimate >= SHORT else int(LONG_SAMPLE / max(estimate, 1)) + 1
     caps: List[str] = []
     calls, seconds = _block_size(call, estimate * count / 1e9, caps)
@@ -190,10 +191,9 @@ def _block_size(call: TimeCall, sample: float, caps: List[str]) -> Tuple[int, fl
         return call.block_samples, call.block_seconds
     share = call.seconds / call.blocks
     count = max(1, min(call.block_samples, int(share / max(sample, 1e-9))))
-    text = "a launch has a cap of %g s: blocks of %d samples or %.0f ms, not of %d and %.0f ms"
-    shorter = min(call.block_seconds, share)
-    caps.append(text % (call.seconds, count, shorter * 1e3, call.block_samples, call.block_seconds * 1e3))
-    return count, shorter
+    text = "blocks are shorter than %d samples or %.0f ms, because a launch has a cap of %g s"
+    caps.append(text % (call.block_samples, call.block_seconds * 1e3, call.seconds))
+    return count, min(call.block_seconds, share)
 
 
 def _warm_up(block: Callable[[], Sequence[float]], cap: float, clock: Clock) -> Tuple[int, bool]:

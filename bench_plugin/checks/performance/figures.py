@@ -74,7 +74,8 @@ def _compute(said: Sequence[Mapping[str, Any]], medians: list[float], launches: 
         "median": float(np.median(medians)), "mean": float(np.mean([one["mean"] for one in said])),
         "min": float(singles.min()), "max": float(singles.max()), "mad": spread(singles), "samples": len(singles),
         "launch_medians": medians, "launch_samples": [len(one.compute) for one in launches],
-        "inner": said[0]["inner"], "settled": all(one["settled"] for one in said),
+        "inner": said[0]["inner"], "smallest_block": min(min(one["block_samples"]) for one in said),
+        "settled": all(one["settled"] for one in said),
         "warmup_blocks": [one["warmup_blocks"] for one in said],
         "autocorrelation": _mean([autocorrelation(one.compute) for one in launches]),
     }  # fmt: skip

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.report.earlier import NONE_EARLIER, EarlierRuns, beside
-from bench_plugin.report.pages import compiled, operators, others, properties, support
+from bench_plugin.report.pages import compiled, operators, others, properties, support, timing
 from bench_plugin.report.pages.page import FORMATS, TEXTS, Page, PageModule, details_beside
 from bench_plugin.results.rows import read_rows
 
-PAGES: tuple[PageModule, ...] = (support, compiled, operators, properties)
+PAGES: tuple[PageModule, ...] = (support, compiled, operators, properties, timing)
 NAMES = (*(module.NAME for module in PAGES), others.NAME)
 
 
