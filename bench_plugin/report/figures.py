@@ -25,7 +25,7 @@ def median_seconds(one: Entry) -> float | None:
 
 def instructions(one: Entry) -> int | None:
     """Instructions of one inference; None where they were not counted."""
-    counted = _timing(one).get("instructions")
+    counted = (_timing(one).get("instructions") or {}).get("median")
     return None if counted is None else int(counted)
 
 

@@ -216,10 +216,11 @@ class Measured:
 
     @property
     def instructions(self) -> int:
-        """Instructions of one inference, exact where the emulator is deterministic. Raises NotMeasured."""
-        if self.said.get("instructions") is None:
+        """Instructions of one inference (the median), exact where the emulator is deterministic. Raises NotMeasured."""
+        counted = (self.said.get("instructions") or {}).get("median")
+        if counted is None:
             raise NotMeasured(f"{self._absent('instructions')}; they are counted by emulated boards")
-        return int(self.said["instructions"])
+        return int(counted)
 
     @property
     def launches(self) -> int:
@@ -247,5 +248,6 @@ class Measured:
 
     def __repr__(self) -> str:
         if self.emulated or "compute" not in self.said:
-            return f"<{self.deployed.cell.id} on {self.deployed.target}: {self.said.get('instructions')} instructions>"
+            counted = f"{self.instructions:,} instructions" if self.said.get("instructions") else "no instructions"
+            return f"<{self.deployed.cell.id} on {self.deployed.target}: {counted}>"
         return f"<{self.deployed.cell.id} on {self.deployed.target}: {self.compute!r}>"

@@ -44,7 +44,7 @@ def test_a_board_has_its_verdict_with_the_time_that_was_taken_on_it() -> None:
 
 
 def test_instructions_of_an_emulator_are_shown_and_never_its_seconds() -> None:
-    timing = {**MEDIAN, "instructions": 48_213}
+    timing = {**MEDIAN, "instructions": {"median": 48_213}}
     memory = {"flash_bytes": 123_456, "ram_bytes": 7_890}
     page = page_of(
         on("cortex-m3", numbers={"E": 1.5e-7}, placement=EMULATED, artefacts={"memory": memory}),

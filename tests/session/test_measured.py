@@ -60,13 +60,13 @@ def test_a_percentile_that_the_samples_do_not_carry_says_how_many_it_needs(kind:
 
 @pytest.mark.parametrize("name", ["compute", "system", "handshake", "first_inference"])
 def test_an_emulated_board_has_instructions_and_no_latency(name: str) -> None:
-    measured = Measured(deployed({"timing": {**TIMING, "instructions": 48_213}}, emulated=True), Path())
+    measured = Measured(deployed({"timing": {**TIMING, "instructions": {"median": 48_213}}}, emulated=True), Path())
     with pytest.raises(EmulatedLatency, match="cortex-m3 is an emulated board, whose .* is no latency of the device.*"
                        r"compare timing\(deployed\)\.instructions") as error:  # fmt: skip
         getattr(measured, name)
     assert isinstance(error.value, UsageError)
     assert measured.instructions == 48_213
-    assert "48213 instructions" in repr(measured)
+    assert "48,213 instructions" in repr(measured)
 
 
 def test_what_the_board_did_not_say_is_not_zero() -> None:
