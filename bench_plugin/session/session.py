@@ -19,7 +19,7 @@ from bench_plugin.domain.axes import OPTIONS
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import BenchError, UsageError
 from bench_plugin.domain.masking import clean, readable
-from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.domain.paths import LOGS, check_writable, make_folder
 from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
@@ -154,11 +154,19 @@ class Run:
         reused = self.rows.reusable.get(key)
         if self.worker and reused is None:
             self.rows.begin_cell(self._row_if_killed(cell, nodeid))
-        outcome = clean(reused or self._wait(cell, progress))
+        outcome = clean(reused or self._not_beside_others(cell) or self._wait(cell, progress))
         try:
             return self._recorded(cell, key, outcome, nodeid, reused=reused is not None)
         except Exception as error:
             return self._recorded(cell, key, clean(unforeseen(error, outcome.versions)), nodeid, reused=False)
+
+    def _not_beside_others(self, cell: Cell) -> Outcome | None:
+        """The outcome of a cell that takes times in a worker of pytest-xdist, which has no say over the others."""
+        if not self.worker or cell.check is not Check.TIMING:
+            return None
+        reason = "needs -n0: a timing holds the machine, and other workers of pytest-xdist compute meanwhile"
+        versions = self._keys.versions(cell)
+        return Outcome(Status.UNVERIFIED, reason=reason, versions=versions, reusable=False, unverified=Unverified.NOT_RUN)
 
     def _recorded(self, cell: Cell, key: str, outcome: Outcome, nodeid: str, *, reused: bool) -> Judged:
         """Judge an outcome by the expectations, and append its row unless the row is ``reused``."""

@@ -90,18 +90,18 @@ class _Loop:
         self.kept = [None] * len(self.kept)
 
     def singles(self, seconds: float, least: int, most: int = sys.maxsize) -> List[int]:
-        """Nanoseconds of single calls: for at least ``seconds`` and ``least`` calls, at most ``most`` calls."""
+        """Nanoseconds of single calls: of at least ``seconds`` and ``least`` calls, of at most ``most`` calls."""
         clock, invokes, kept = self.clock, self._invokes, self.kept
         size, sampled, index = len(invokes), len(kept), self._next
         found: List[int] = []
-        end = clock()
-        until = end + int(seconds * 1e9)
-        while len(found) < most and (len(found) < least or end < until):
+        left = int(seconds * 1e9)
+        while len(found) < most and (len(found) < least or left > 0):
             invoke = invokes[index]
             begin = clock()
             result = invoke()
-            end = clock()
-            found.append(end - begin)
+            took = clock() - begin
+            found.append(took)
+            left -= took
             if index < sampled and kept[index] is None:  # read at once: the next call may write over it
                 kept[index] = self._reads[index](result)
             index = index + 1 if index + 1 < size else 0

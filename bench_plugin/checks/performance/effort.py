@@ -39,11 +39,16 @@ class Effort:
         }  # fmt: skip
 
 
+SMOKE = Effort(launches=2, most_launches=3, block_seconds=0.01, block_samples=5, seconds=0.2, warmup_seconds=0.2,
+               cell_seconds=2.0, system_calls=5, system_seconds=0.1, quiet_seconds=0.2)  # fmt: skip
 QUICK = Effort()
 FULL = Effort(seconds=20.0, warmup_seconds=20.0, cell_seconds=240.0, last_seconds=600.0, system_calls=100,
               system_seconds=5.0, quiet_seconds=10.0)  # fmt: skip
 
 
 def effort(profile: str) -> Effort:
-    """The effort of a profile: full measures until the interval is as narrow as it should be, others have a cap."""
-    return FULL if profile == "full" else QUICK
+    """The effort of a profile.
+
+    ``full`` measures until the interval is as narrow as it should be, ``smoke`` only whether times can be taken.
+    """
+    return {"full": FULL, "smoke": SMOKE}.get(profile, QUICK)
