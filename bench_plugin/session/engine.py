@@ -26,7 +26,6 @@ from bench_plugin.pipeline.tasks.model_tasks import Tasks
 from bench_plugin.reach.environments.needed import NeededToolchains
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
-from bench_plugin.session.all_boards import AllBoards
 from bench_plugin.session.row_keys import RowKeys
 from bench_plugin.session.unforeseen import unforeseen
 

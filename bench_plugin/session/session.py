@@ -166,7 +166,9 @@ class Run:
             return None
         reason = "needs -n0: a timing holds the machine, and other workers of pytest-xdist compute meanwhile"
         versions = self._keys.versions(cell)
-        return Outcome(Status.UNVERIFIED, reason=reason, versions=versions, reusable=False, unverified=Unverified.NOT_RUN)
+        return Outcome(
+            Status.UNVERIFIED, reason=reason, versions=versions, reusable=False, unverified=Unverified.NOT_RUN
+        )
 
     def _recorded(self, cell: Cell, key: str, outcome: Outcome, nodeid: str, *, reused: bool) -> Judged:
         """Judge an outcome by the expectations, and append its row unless the row is ``reused``."""

@@ -1,4 +1,4 @@
-"""Verdicts of other targets on the page of compiled models, with times and instructions from rows of the timing check."""
+"""Verdicts of other targets on the page of compiled models, with what rows of the timing check say of the same cells."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def test_instructions_of_an_emulator_are_shown_and_never_its_seconds() -> None:
 @pytest.mark.parametrize(
     ("row", "shown"),
     [
-        (on("armhf", status="unverified", unverified="not run", converted=True, reason="no board"), "compiled, not run"),
+        (on("armhf", status="unverified", unverified="not run", converted=True), "compiled, not run"),
         (on("armhf", status="unverified", unverified="blocked", reason="export failed"), "unverified"),
-        (on("armhf", status="mismatch", numbers={"E": 0.5}, stage="compare", symptom="mismatch"), "mismatch (5.0e-01)"),
+        (on("armhf", status="mismatch", numbers={"E": 0.5}, symptom="mismatch"), "mismatch (5.0e-01)"),
         (on("armhf", status="board-lost", stage="run", symptom="board-lost"), "board-lost"),
     ],
-)  # fmt: skip
+)
 def test_what_was_not_compared_is_not_supported(row: Row, shown: str) -> None:
     page = page_of(row)
     assert texts(page, "Target: armhf") == [["LSTM", "fp32", shown]]
