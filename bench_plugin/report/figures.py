@@ -8,7 +8,7 @@ from typing import Any
 from bench_plugin.report.entries import Entry
 
 EMULATED = "emulated"  # of ``placement["timing"]``: seconds of that board are no latency, and are not shown
-MEMORY = ("flash_bytes", "ram_bytes", "stack_bytes")  # of ``artefacts["memory"]``
+MEMORY = ("flash_bytes", "ram_bytes", "stack_bytes")
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
 
@@ -30,8 +30,11 @@ def instructions(one: Entry) -> int | None:
 
 
 def memory(one: Entry) -> Mapping[str, int]:
-    """Bytes of flash, RAM and stack that the program takes on a microcontroller, as far as they are known."""
-    said = (one.artefacts or {}).get("memory") or {}
+    """Bytes of flash, RAM and stack that the program takes on its board, as far as they are known.
+
+    ``artefacts["memory"]`` is what the linker says, ``placement`` what the running program says of itself.
+    """
+    said = {**(one.placement or {}), **((one.artefacts or {}).get("memory") or {})}
     return {name: int(said[name]) for name in MEMORY if said.get(name)}
 
 

@@ -45,15 +45,15 @@ def test_a_board_has_its_verdict_with_the_time_that_was_taken_on_it() -> None:
 
 def test_instructions_of_an_emulator_are_shown_and_never_its_seconds() -> None:
     timing = {**MEDIAN, "instructions": {"median": 48_213}}
-    memory = {"flash_bytes": 123_456, "ram_bytes": 7_890}
+    memory, stack = {"flash_bytes": 123_456, "ram_bytes": 7_890}, {"stack_bytes": 512}
     page = page_of(
-        on("cortex-m3", numbers={"E": 1.5e-7}, placement=EMULATED, artefacts={"memory": memory}),
+        on("cortex-m3", numbers={"E": 1.5e-7}, placement=EMULATED | stack, artefacts={"memory": memory}),
         on("cortex-m3", "timing", numbers={"timing": timing}, placement=EMULATED),
     )
     shown = "supported (1.5e-07) 48,213 instructions emulated"
     assert texts(page, "Target: cortex-m3") == [["LSTM", "fp32", shown]]
     [line] = texts(page, "Instructions and memory")
-    assert line[0] == "cortex-m3" and line[5:] == ["supported", "48,213", "123.5", "7.9", ""]
+    assert line[0] == "cortex-m3" and line[5:] == ["supported", "48,213", "123.5", "7.9", "0.5"]
     assert "12.3 ms" not in markdown.render(page.document)
     assert "its time is no latency of the device" in markdown.render(page.document)
 
