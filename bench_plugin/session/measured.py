@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Samples = np.ndarray[Any, np.dtype[np.float64]]
 
-EMULATED = "emulated"  # of ``placement["timing"]``: nothing that the board's clock says is a latency
-
 
 class NotMeasured(BenchError):
     """A figure that this cell does not have, and what it would take."""
@@ -180,16 +178,11 @@ class Measured:
         self.deployed = deployed
         self.said: Mapping[str, Any] = deployed.numbers.get("timing") or {}
         self.series = Series(folder, deployed.numbers.get("series") or {})
-        if not self.said:
+        if not self.said and not deployed.emulated:
             raise NotMeasured(
                 f"{deployed.cell.id}: nothing was measured on {deployed.target}; the check of this test is "
                 f"{deployed.cell.check}, and timing is that of a test that names the fixture timing as an argument"
             )
-
-    @property
-    def emulated(self) -> bool:
-        """Whether the board is emulated, so that it has instructions and no latency."""
-        return self.deployed.outcome.placement.get("timing") == EMULATED
 
     @property
     def compute(self) -> Figures:
@@ -236,7 +229,7 @@ class Measured:
         return Figures(name, said, own.get("percentiles") or {}, own.get("interval"), self.launches)
 
     def _no_emulator(self, name: str) -> None:
-        if self.emulated:
+        if self.deployed.emulated:
             raise EmulatedLatency(
                 f"{self.deployed.target} is an emulated board, whose {name} is no latency of the device: it says how "
                 "fast the emulator is; compare timing(deployed).instructions"
@@ -247,7 +240,7 @@ class Measured:
         return f"{name} was not measured on {self.deployed.target}; measured: {', '.join(have) or 'nothing'}"
 
     def __repr__(self) -> str:
-        if self.emulated or "compute" not in self.said:
+        if self.deployed.emulated or "compute" not in self.said:
             counted = f"{self.instructions:,} instructions" if self.said.get("instructions") else "no instructions"
             return f"<{self.deployed.cell.id} on {self.deployed.target}: {counted}>"
         return f"<{self.deployed.cell.id} on {self.deployed.target}: {self.compute!r}>"

@@ -11,7 +11,7 @@ import pytest
 
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.results.expectations import Judgement, Result
 from bench_plugin.results.series import keep
 from bench_plugin.session.deployed import Deployed, NotDeployed
@@ -67,6 +67,19 @@ def test_an_emulated_board_has_instructions_and_no_latency(name: str) -> None:
     assert isinstance(error.value, UsageError)
     assert measured.instructions == 48_213
     assert "48,213 instructions" in repr(measured)
+
+
+def test_an_emulated_board_that_counts_nothing_has_no_latency_either() -> None:
+    placement = {"timing": "emulated"}
+    outcome = Outcome(
+        Status.UNVERIFIED, Stage.RUN, reason="no time was taken", placement=placement, unverified=Unverified.NOT_RUN
+    )
+    measured = Measured(Deployed(Judged(CELL, "abc", outcome, Judgement(Result.SKIPPED), "")), Path())
+    with pytest.raises(EmulatedLatency):
+        _ = measured.compute
+    with pytest.raises(NotMeasured, match="instructions was not measured on cortex-m3; measured: nothing"):
+        _ = measured.instructions
+    assert "no instructions" in repr(measured)
 
 
 def test_what_the_board_did_not_say_is_not_zero() -> None:
