@@ -63,5 +63,6 @@ def _figures(outcome: Outcome) -> dict[str, Any]:
     """What the row says of one board: the verdict, its reason, the figures, and the proof of place."""
     numbers = {name: outcome.numbers[name] for name in FIGURES if name in outcome.numbers}
     place = outcome.placement.get("board")
-    said = {"status": str(outcome.status), "reason": outcome.reason, **numbers}
+    kind = {"unverified": str(outcome.unverified)} if outcome.unverified else {}
+    said = {"status": str(outcome.status), "reason": outcome.reason, **kind, **numbers}
     return {**said, "board": dict(place)} if place else said

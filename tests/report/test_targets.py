@@ -97,6 +97,20 @@ def test_times_of_this_machine_stand_beside_its_verdicts() -> None:
     assert "| LSTM | fp32 | supported 12.3 ms |" in markdown.render(page.document)
 
 
+def test_every_board_of_a_pool_has_its_line() -> None:
+    boards = {
+        "pi4-1": {"status": "supported", "reason": "", "E": 1e-7, "timing": MEDIAN},
+        "pi4-2": {"status": "mismatch", "reason": "out0: E 0.5", "E": 0.5},
+        "pi4-3": {"status": "unverified", "reason": "no runtime", "unverified": "not run"},
+    }
+    page = page_of(on("aarch64", status="mismatch", numbers={"E": 0.5, "boards": boards}, symptom="mismatch"))
+    text = markdown.render(page.document)
+    assert "| LSTM | fp32 | IREE 3.11 | pi4-1 | supported (1.0e-07) 12.3 ms |" in text
+    assert "| LSTM | fp32 | IREE 3.11 | pi4-2 | mismatch (5.0e-01) |" in text
+    assert "| LSTM | fp32 | IREE 3.11 | pi4-3 | compiled, not run |" in text
+    assert texts(page, "Target: aarch64") == [["LSTM", "fp32", "mismatch (5.0e-01)"]]
+
+
 def test_every_combination_of_many_boards_fits_a_page() -> None:
     rows = [
         {**on(f"board-{board}", compiler=compiler, numbers={"E": 1e-7}, placement=SSH), "cell": {

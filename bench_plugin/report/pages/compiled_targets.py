@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from bench_plugin.report.blocks import Block, Heading, Paragraph, Table, TableCell
 from bench_plugin.report.entries import Entry, worst_entry
@@ -16,6 +17,7 @@ COSTS_TEXT = (
     "Instructions of one inference, counted by a deterministic emulator and never turned into time; flash is code, "
     "constants and initial values, RAM is static, both in kB of 1,000 bytes."
 )
+POOLS = "Each board of the pool, of cells that ran on all of them; above stands the worst."
 
 
 def target_blocks(grid: CompiledGrid) -> Iterator[Block]:
@@ -25,6 +27,8 @@ def target_blocks(grid: CompiledGrid) -> Iterator[Block]:
         if boards := _boards(grid, target):
             yield Paragraph(f"Ran on {', '.join(boards)}.")
         yield target_table(grid, target)
+        if pools := pool_table(grid, target):
+            yield from (Paragraph(POOLS), pools)
     if costs := cost_table(grid):
         yield from (Heading(COSTS), Paragraph(COSTS_TEXT), costs)
 
@@ -40,6 +44,21 @@ def target_table(grid: CompiledGrid, target: str) -> Table:
         if any(joined):
             rows.append((TableCell(grid.titles.get(model, model)), TableCell(text), *map(_verdict, joined)))
     return Table(("model", "precision", *(grid.headings.get(name, name) for name in columns)), tuple(rows), keys=2)
+
+
+def pool_table(grid: CompiledGrid, target: str) -> Table | None:
+    """A line for each board of cells that ran on every board of a pool (--bench-all-boards); None where none did."""
+    rows = []
+    for (place, line, compiler), one in grid.elsewhere.items():
+        for name, said in (one.numbers.get("boards") or {}).items() if place == target else ():
+            board = replace(
+                one, status=said["status"], reason=said.get("reason", ""), result="", error=said.get("E"),
+                flags=(), numbers=said, converted=True,
+                unverified=said.get("unverified", ""),
+            )  # fmt: skip
+            head = (grid.titles.get(line.model, line.model), line.text, grid.headings.get(compiler, compiler), name)
+            rows.append((*map(TableCell, head), TableCell(verdict_text(board), board.status, board.reason)))
+    return Table(("model", "precision", "compiler", "board", "status"), tuple(rows), keys=4) if rows else None
 
 
 def cost_table(grid: CompiledGrid) -> Table | None:
