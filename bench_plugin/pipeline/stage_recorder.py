@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from bench_plugin.domain.cell import Cell
+from bench_plugin.pipeline.admission import Admission
 from bench_plugin.pipeline.stages import Done, Stages, Task
 
 
 class StageRecorder:
-    """Obtains stages and records the current one of every cell of a run; safe to use from several threads."""
+    """Obtains stages and records the current one of every cell of a run; safe to use from several threads.
 
-    def __init__(self, stages: Stages) -> None:
+    Before each stage it lets those go first who want the machine alone.
+    """
+
+    def __init__(self, stages: Stages, admission: Admission | None = None) -> None:
         self._stages = stages
+        self._admission = admission or Admission()
         self._at: dict[Cell, str] = {}
 
     def progress(self, cell: Cell) -> str:
@@ -22,12 +27,17 @@ class StageRecorder:
 
         Raises EnvironmentMissing when the stage's toolchain cannot be installed.
         """
-        self._at[cell] = name
+        self.at(cell, name)
+        self._admission.pause()
         return self._stages.obtain(task, fresh=fresh)
 
     def obtain_for_nobody(self, task: Task) -> Done:
         """Obtain a stage that is credited to no cell."""
         return self._stages.obtain(task)
+
+    def at(self, cell: Cell, name: str) -> None:
+        """Note what the cell does now, where that is no stage."""
+        self._at[cell] = name
 
     def finished(self, cell: Cell) -> None:
         """Forget the progress of a cell that has its outcome."""

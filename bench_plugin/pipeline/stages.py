@@ -120,9 +120,7 @@ class Stages:
         *,
         agent_digest: str,
         refresh: bool,
-        note: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self._note = note
         self._cache = cache
         self._pool = pool
         self._catalog = catalog
@@ -240,7 +238,7 @@ class Stages:
             task.board, PROGRAM in task.files, toolchain, task.role, task.affinity, task.limits, done,
             lambda error: not_started(error, task.stage, key),
         )  # fmt: skip
-        return performed(self._pool, on_board, self._note, fresh=fresh)
+        return performed(self._pool, on_board, fresh=fresh)
 
 
 def _of_entry(key: str, entry: Entry) -> Done:

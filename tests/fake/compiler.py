@@ -109,7 +109,7 @@ class Adapter:
         def run(xs: Any) -> list[Any]:
             return [_changed(fault, y) for y in evaluator.run(None, dict(zip(given, xs, strict=True)))]
 
-        results = samples.one_by_one(run, list(given.values()), call.batched)
+        results = samples.results(call, run, list(given.values()))
         return samples.reply(call, results, {"placement": {"run_by": os.getpid()}})
 
 

@@ -6,6 +6,7 @@ import importlib
 import os
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
@@ -24,6 +25,7 @@ ADAPTER = {
     "precisions": {"fp32": ["original"], "fp16": ["fp16"], "w8a8": ["qdq"]},
     "artefact": True,
     "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "boards": ["aarch64"],
     "portable": False,
     "options": {"pipeline": ["default", "zero"], "shapes": ["kept", "frozen"]},
     "needs": ["gcc"],
@@ -121,13 +123,18 @@ class Adapter:
         call.stage("run")
 
         def run(xs: Sequence[Any]) -> list[Any]:
-            ys = machine["main"](*[tvm.runtime.tensor(x) for x in xs])
+            return read(machine["main"](*[tvm.runtime.tensor(x) for x in xs]))
+
+        def read(ys: Any) -> list[Any]:
             alone = hasattr(ys, "numpy") or isinstance(ys, tvm.runtime.ShapeTuple)
             return [_array(tvm, y) for y in ([ys] if alone else ys)]
 
+        def bind(xs: Sequence[Any]) -> Any:
+            return partial(machine["main"], *[tvm.runtime.tensor(x) for x in xs]), read
+
         inputs = list(call.named([port.name for port in call.input_ports]).values())
         meta: dict[str, object] = {"placement": {"threads": tvm.get_global_func("runtime.NumThreads")()}}
-        return samples.answered(call, run, inputs, meta)
+        return samples.answered(call, run, inputs, meta, bind)
 
     def _opened(self, tvm: Any, path: str) -> Any:
         key = (path, os.stat(path).st_mtime_ns)

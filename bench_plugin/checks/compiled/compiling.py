@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from zlib import crc32
 
 from bench_plugin.checks.compiled import artefacts
+from bench_plugin.checks.compiled.counted import note_counters
 from bench_plugin.checks.compiled.runnable import Artefact, not_runnable
 from bench_plugin.checks.protocol import Parts, Request
 from bench_plugin.domain.cell import Cell
@@ -86,8 +87,19 @@ class CompiledModels:
             if not ran.failure and ran.meta["run"].get(key):
                 value = ran.meta["run"][key]
                 run.log.placement.update(value if isinstance(value, Mapping) else {key: value})
-        self._note_place(run, ran)
+        self.note_place(run, ran)
+        if not ran.failure:
+            note_counters(run.log, ran.meta["run"].get("counters", {}))
         return ran
+
+    def note_place(self, run: CellRun, ran: Done) -> None:
+        """Note the proof of place: on which board the artefact ran."""
+        place = ran.meta.get(PLACE)
+        if place is None:
+            return
+        run.log.placement["board"] = dict(place)
+        if self.workspace.boards[place["name"]].board.emulated:
+            run.log.placement["timing"] = "emulated"
 
     def again(self, run: CellRun, found: Compiled) -> tuple[Done, Done]:
         """The same subject compiled and run once more in fresh processes: both stages, the second of which may fail."""
@@ -121,8 +133,10 @@ class CompiledModels:
 
     def _missing_tool(self, cell: Cell) -> str:
         """Which executable that the compiler needs is not found, and its package; empty where all are there."""
-        target = self.compile_tasks.target(cell)
-        for name in self.compile_tasks.adapter(cell).declaration.get("needs", ()):
+        target, declared = self.compile_tasks.target(cell), self.compile_tasks.adapter(cell).declaration
+        if declared.get("own_cross_compiler") and cell.target != "local":
+            return ""
+        for name in declared.get("needs", ()):
             cross = name in ("gcc", "g++", "cc") and "gcc" in target
             wanted = str(target["gcc"]) if cross else str(name)
             if shutil.which(wanted) is None:
@@ -221,15 +235,6 @@ class CompiledModels:
         share = said.get("placement", {}).get("requested")
         if isinstance(share, int | float) and share < 1:
             log.flag(f"{share:.0%} of the nodes on the requested backend")
-
-    def _note_place(self, run: CellRun, ran: Done) -> None:
-        """The proof of place: on which board the artefact ran."""
-        place = ran.meta.get(PLACE)
-        if place is None:
-            return
-        run.log.placement["board"] = dict(place)
-        if self.workspace.boards[place["name"]].board.emulated:
-            run.log.placement["timing"] = "emulated"
 
     def _not_runnable(self, run: CellRun, found: Compiled) -> str:
         """Why the artefact of a cell for another target is not run; empty where it is."""

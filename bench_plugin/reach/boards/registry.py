@@ -11,7 +11,13 @@ from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.reach import Reach
 
 # By kind, the module that implements it.
-MODULES: dict[str, str] = {}
+MODULES: dict[str, str] = {
+    "qemu-system": "linux.qemu_system",
+    "qemu-user": "qemu_user",
+    "ssh": "linux.ssh",
+    "tcp": "tcp",
+    "uart": "uart",
+}
 
 
 class ReachModule(Protocol):

@@ -33,7 +33,7 @@ LOADING = Limits(seconds=60.0, memory_bytes=0)  # an adapter's file, with what i
 GROWN = 3  # an agent with more than a third of its memory limit after a lease is replaced
 ENDED_SECONDS = 2.0
 # Threads that spin while they wait for work take the cores of other agents: measured, a convolutional network took
-# 1.9 s instead of 0.3 s beside one other agent. Measurements of time ask for more threads.
+# 1.9 s instead of 0.3 s beside one other agent. An agent that is timed works alone and does without them.
 WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "OPENBLAS_THREAD_TIMEOUT": "4"}
 
 
@@ -129,19 +129,21 @@ class AgentPool:
         self._count = 0
         self._closed = False
         self._start_seconds = start_seconds
-        self._note = note
+        self.note = note
         self._silent: dict[str, AgentFailure] = {}  # by toolchain: what the first agent that said nothing failed with
         self._owner = os.getpid()
 
     @contextmanager
     def lease(
-        self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "", board: str = ""
-    ) -> Iterator[LeasedAgent]:
+        self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "", board: str = "",
+        alone: bool = False,
+    ) -> Iterator[LeasedAgent]:  # fmt: skip
         """Lease the toolchain's agent exclusively; ``fresh`` starts a new one unless it has served no call yet.
 
         An agent keeps its models in memory for leases with the same ``affinity`` and drops them for another. Agents of
         different ``role`` are different processes, so that an artefact runs in another one than compiled it. With the
         name of a ``board`` the agent is that of the board, which the caller has taken from the pool ``boards``.
+        One that works ``alone`` on this machine may let its threads spin while they wait; its role is no other's.
         Raises EnvironmentMissing when the toolchain cannot be installed, AgentFailure when the agent does not start.
         """
         with self._lock:
@@ -155,7 +157,7 @@ class AgentPool:
                 place.agent.close()
                 place.agent = None
             place.toolchain, place.board = toolchain, board
-            agent = self._ready(toolchain, place, fresh=fresh, affinity=affinity)
+            agent = self._ready(toolchain, place, fresh=fresh, affinity=affinity, alone=alone)
             try:
                 yield agent
             finally:
@@ -230,7 +232,7 @@ class AgentPool:
             os.close(self._lock_of_scratch)
         self._lock_of_scratch = -1
 
-    def _ready(self, toolchain: str, place: _Place, *, fresh: bool, affinity: str) -> LeasedAgent:
+    def _ready(self, toolchain: str, place: _Place, *, fresh: bool, affinity: str, alone: bool = False) -> LeasedAgent:
         agent = place.agent
         if agent is not None and (agent.lost or (fresh and agent.calls) or agent.ended_idle()):
             agent.close()
@@ -240,11 +242,13 @@ class AgentPool:
                 agent.reset(RESET)
             except AgentFailure as error:  # a failed reset is no result of the next cell, which gets a new agent
                 after = f" after {place.affinity}" if place.affinity else ""
-                self._note(f"an agent of toolchain {toolchain} was replaced: its reset(){after} failed: {error}")
+                self.note(f"an agent of toolchain {toolchain} was replaced: its reset(){after} failed: {error}")
                 agent.close()
                 agent = None
         place.agent = None
-        place.agent = agent or (self._start_on(place.board, toolchain) if place.board else self._start(toolchain))
+        place.agent = agent or (
+            self._start_on(place.board, toolchain) if place.board else self._start(toolchain, alone=alone)
+        )
         return place.agent
 
     def _start_on(self, board: str, toolchain: str) -> LeasedAgent:
@@ -280,7 +284,7 @@ class AgentPool:
             self._count += 1
             return self._count
 
-    def _start(self, toolchain: str) -> Agent:
+    def _start(self, toolchain: str, *, alone: bool = False) -> Agent:
         if self._closed:
             raise AgentFailure("harness", "the run is ending")
         if toolchain in self._silent:
@@ -299,7 +303,7 @@ class AgentPool:
         if remarks:
             with log.open("a", encoding="utf-8") as file:
                 file.writelines(f"bench: {remark}\n" for remark in remarks)
-        environment = {**WAITING, **kept, "TMPDIR": str(folder), "PYTHONFAULTHANDLER": "1"}
+        environment = {**({} if alone else WAITING), **kept, "TMPDIR": str(folder), "PYTHONFAULTHANDLER": "1"}
         try:
             child = self._nursery.spawn(argv, environment, folder, theirs, log)
         except BenchError as error:

@@ -1,0 +1,193 @@
+"""Launches of a timed model: fresh agents, one after the other, while no other cell computes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.checks.performance.effort import Effort
+from bench_plugin.checks.performance.machine_load import Load, quiet
+from bench_plugin.checks.performance.rotation import rotating
+from bench_plugin.checks.protocol import Parts
+from bench_plugin.compare.timing import enough
+from bench_plugin.pipeline.board_stages import PLACE, PROGRAM, BoardTask, performed
+from bench_plugin.pipeline.cell_run import CellRun
+from bench_plugin.pipeline.stages import CallSpec, Done, Task, failure_of, not_started, perform
+from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.reach.processes.leased_agent import LeasedAgent
+
+if TYPE_CHECKING:
+    Series = np.ndarray[Any, np.dtype[np.float64]]
+
+TIME, RUN = "time", "run"
+COMPUTE = "series:compute"
+MORE = 4  # times the planned seconds that a launch may take before its limit ends it
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch: the stage with the outputs of its sampled inferences, and host seconds of its requests [n]."""
+
+    done: Done
+    system: Series = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def said(self) -> Mapping[str, Any]:
+        """The figures of the timed run, as the agent gave them."""
+        found: Mapping[str, Any] = self.done.meta.get(TIME, {}).get("timing", {})
+        return found
+
+    @property
+    def board(self) -> str:
+        """The name of the board that it was on; empty for this machine."""
+        return str(self.done.meta.get(PLACE, {}).get("name", ""))
+
+    @property
+    def compute(self) -> Series:
+        """Device seconds of single calls [n]."""
+        return np.asarray(self.done.arrays.get(COMPUTE, np.empty(0)), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Launches:
+    """All launches of a cell, the last of which may have failed. ``caps`` say what ended them early."""
+
+    launches: Sequence[Launch]
+    load: Load
+    caps: tuple[str, ...] = ()
+
+    @property
+    def last(self) -> Done:
+        """The stage of the last launch: its outputs [N, ...] are compared, and where it failed so did the cell."""
+        return self.launches[-1].done
+
+
+class Launcher:
+    """Takes the launches of cells; safe to use from several threads, of which one at a time has the machine."""
+
+    def __init__(self, parts: Parts, models: CompiledModels, effort: Effort) -> None:
+        self._parts = parts
+        self._models = models
+        self._effort = effort
+
+    def taken(self, run: CellRun, found: Compiled) -> Launches:
+        """The launches of a compiled model. Raises EnvironmentMissing when its toolchain cannot be installed."""
+        effort = self._effort
+        inputs = rotating(found.subject.inputs, effort.inputs, self._parts.settings.seed)
+        sampled = 0 if inputs.once else len(next(iter(found.subject.inputs.arrays().values()), ()))
+        task = self._task(run, found, inputs.arrays, sampled)
+        self._parts.recorder.at(run.cell, "waiting for the machine")
+        with self._parts.admission.alone():
+            load = quiet(effort.quiet_seconds)
+            launches: list[Launch] = []
+            caps: list[str] = []
+            began = time.monotonic()
+            while True:
+                self._parts.recorder.at(run.cell, f"{TIME}, launch {len(launches) + 1}")
+                launches.append(self._launch(task, inputs.once, launches[0].board if launches else ""))
+                run.log.credit(TIME, launches[-1].done)
+                self._models.note_place(run, launches[-1].done)
+                medians = [float(one.said["median"]) for one in launches if one.said.get("median")]
+                if launches[-1].done.failure is not None or not medians:
+                    break
+                if enough(medians, least=effort.launches, wanted=effort.half_width):
+                    break
+                if cap := self._cap(len(launches), time.monotonic() - began):
+                    caps.append(cap)
+                    break
+        return Launches(launches, load, tuple(caps))
+
+    def _cap(self, launches: int, seconds: float) -> str:
+        """What ends the launches although the interval is wider than wanted; empty where nothing does."""
+        effort = self._effort
+        if launches >= effort.most_launches:
+            return f"{launches} launches, the most that are taken"
+        if launches >= effort.launches and seconds >= effort.cell_seconds:
+            return f"{launches} launches in {seconds:.0f} s: a cell has a cap of {effort.cell_seconds:g} s"
+        if seconds >= effort.last_seconds:
+            text = f"{launches} launches in {seconds:.0f} s, fewer than {effort.launches}"
+            return f"{text}: a cell has a last cap of {effort.last_seconds:g} s"
+        return ""
+
+    def _task(self, run: CellRun, found: Compiled, arrays: Any, sampled: int) -> Task:
+        """The run of the artefact as a timed one; a compiler without an artefact compiles in each launch."""
+        tasks, subject = self._models.compile_tasks, found.subject
+        given = replace(subject.inputs, arrays=arrays)
+        limits = self._limits(run)
+        if tasks.in_one_process(run.cell):
+            task = tasks.compile_and_run(run.cell, subject, limits, calibration=found.calibration, inputs=given)
+        else:
+            task = tasks.run(run.cell, subject, found.compiled, limits, inputs=given)
+        calls = tuple(self._timed(call, sampled) if call.operation == RUN else call for call in task.calls)
+        return replace(task, calls=calls, role=TIME, affinity="")
+
+    def _timed(self, call: CallSpec, sampled: int) -> CallSpec:
+        return replace(call, operation=TIME, meta={**call.meta, **self._effort.plan(sampled)})
+
+    def _limits(self, run: CellRun) -> Limits:
+        """The cell's limits, with what a timed run takes of all processors, also where threads spin."""
+        limits, effort = self._models.limits(run), self._effort
+        more = MORE * (effort.seconds + effort.warmup_seconds) * max(1, run.tasks.threads)
+        wall = limits.wall_seconds + more if limits.wall_seconds else 0
+        return replace(limits, seconds=limits.seconds + more, wall_seconds=wall)
+
+    def _launch(self, task: Task, once: bool, board: str) -> Launch:
+        """One launch in a fresh agent, which ends with it. A failure is not repeated: the launch was fresh.
+
+        On a board it is on ``board``, if that is named: the launches of a cell are all on the same one.
+        """
+        if task.board:
+            return self._on_board(task, once, board)
+        try:
+            with self._parts.pool.lease(task.toolchain, role=TIME, fresh=True, alone=True) as agent:
+                found = self._measured(agent, task, once)
+                agent.close()
+                return found
+        except AgentFailure as error:
+            return Launch(not_started(error, task.stage))
+
+    def _on_board(self, task: Task, once: bool, board: str) -> Launch:
+        found = Launch(Done(failure=None))
+
+        def measured(agent: LeasedAgent, limits: Limits) -> Done:
+            nonlocal found
+            found = self._measured(agent, replace(task, limits=limits), once)
+            return found.done
+
+        on_board = BoardTask(
+            task.board, PROGRAM in task.files, task.toolchain, TIME, "", task.limits, measured,
+            lambda error: not_started(error, task.stage), only=board,
+        )  # fmt: skip
+        return replace(found, done=performed(self._parts.pool, on_board, fresh=True))
+
+    def _measured(self, agent: LeasedAgent, task: Task, once: bool) -> Launch:
+        """The timed run in one agent, and the host's seconds of its requests."""
+        done = perform(agent, task)
+        if done.failure is not None or not done.meta[TIME].get("timing"):
+            return Launch(done)
+        try:
+            return Launch(done, self._system(agent, task, once))
+        except AgentFailure as error:
+            return Launch(replace(done, failure=failure_of(error, task.stage)))
+
+    def _system(self, agent: LeasedAgent, task: Task, once: bool) -> Series:
+        """Host seconds [n] from the request of one inference to its outputs, by calls to run one sample."""
+        effort = self._effort
+        timed = next(call for call in task.calls if call.operation == TIME)
+        plan = effort.plan(0)
+        meta = {name: value for name, value in timed.meta.items() if name not in plan}
+        arrays = timed.arrays() if once else {name: values[:1] for name, values in timed.arrays().items()}
+        seconds: list[float] = []
+        until = time.monotonic() + effort.system_seconds
+        for index in range(effort.system_calls + 1):
+            answer = agent.call(task.adapter, RUN, meta, arrays=arrays, files=task.files, limits=task.limits)
+            if index:  # the first one loads what only run() needs
+                seconds.append(answer.seconds["call"])
+            if time.monotonic() >= until and seconds:
+                break
+        return np.array(seconds)
