@@ -61,11 +61,12 @@ class CompiledModels:
     def need(self, cell: Cell, *, after: tuple[Cell, ...] = ()) -> Need:
         """What a cell occupies: its source's toolchain, the model's memory, and the cells to compute before it.
 
-        A pool of boards has as many lanes as boards, so that none waits for another.
+        A pool of boards has as many lanes as boards of hardware, so that none waits for another.
         """
         need = replace(self.tasks.need(cell, self.tasks.toolchain(cell.framework)), after=after)
-        boards = len(self.workspace.boards_of(cell.target))
-        return replace(need, lane=f"{need.lane} {cell.target} {crc32(cell.id.encode()) % boards}") if boards else need
+        boards = [self.workspace.boards[name].board for name in self.workspace.boards_of(cell.target)]
+        lanes = sum(not board.emulated for board in boards) or 1
+        return replace(need, lane=f"{need.lane} {cell.target} {crc32(cell.id.encode()) % lanes}") if boards else need
 
     def run(self, request: Request, judged: Judged) -> Outcome:
         """Compile the cell and call ``judged``. Failed stages, missing environments and tools are outcomes."""

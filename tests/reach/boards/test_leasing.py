@@ -152,6 +152,27 @@ def test_hardware_comes_before_an_emulator_until_it_is_lost(tmp_path: Path) -> N
         pass
 
 
+def test_of_several_emulators_it_is_always_the_same(tmp_path: Path) -> None:
+    first, other = replace(PI, name="cortex-m3", target="cortex-m3", emulated=True), replace(PI, name="a-unicorn")
+    boards = pool(tmp_path, At(replace(other, target="cortex-m3", emulated=True)), At(first))
+    with boards.taken("cortex-m3", programs=False) as board:
+        assert board.name == "cortex-m3"
+        with boards.taken("a-unicorn", programs=False) as named:
+            assert named.name == "a-unicorn"
+        got = threading.Event()
+
+        def wait() -> None:
+            with boards.taken("cortex-m3", programs=False) as later:
+                assert later.name == "cortex-m3"
+                got.set()
+
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        assert not got.wait(0.3), "it does not go to the other one, which is free"
+    assert got.wait(5)
+    waiting.join(5)
+
+
 def test_a_board_of_the_wrong_kind_is_not_given(tmp_path: Path) -> None:
     boards = pool(tmp_path, At(PI), At(replace(PI, name="gone"), programs=True, lacks="qemu-aarch64 not found"))
     with pytest.raises(AgentFailure, match="qemu-aarch64 not found"), boards.taken("aarch64", programs=True):

@@ -97,9 +97,12 @@ class BoardPool:
         return self._lacks[name]
 
     def _left(self, name: str, programs: bool) -> list[str]:
-        """The boards that are not lost: of hardware if there is one, else emulators, which stand in for it."""
+        """The boards that are not lost: those of hardware if there are any, else the first of the emulators.
+
+        Two emulators count instructions differently, so cells do not go to whichever is free.
+        """
         left = [one for one in self._fitting(name, programs) if one not in self._lost]
-        return [one for one in left if not self._boards[one].emulated] or left
+        return [one for one in left if not self._boards[one].emulated] or left[:1]
 
     def _take(self, name: str, programs: bool, only: str) -> Board:
         waiting = _Waiting()
