@@ -1,4 +1,4 @@
-"""Timing through the whole plugin, with a compiler of the tests' own: the verdict beside the time, and what rows say."""
+"""Timing through the whole plugin, with a compiler of the tests' own: the verdict beside the time, and the row."""
 
 from __future__ import annotations
 
