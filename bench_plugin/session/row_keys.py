@@ -58,7 +58,7 @@ class RowKeys:
             target=self._workspace.targets.get(cell.target), threads=self._threads, judged_by=judging_digest(),
             dataset=self._workspace.catalog[model.dataset].digest if model and model.dataset else "",
             known=[[one.signature.plain(), one.example.digest, one.own, one.replayed] for one in known],
-            **planner.key_parts(cell), **({"boards": boards} if boards else {}),
+            **planner.key_parts(cell), **({"all_boards": boards} if boards else {}),
         )[:12]  # fmt: skip
 
     def versions(self, cell: Cell) -> Mapping[str, str]:
