@@ -72,3 +72,24 @@ def test_a_board_that_is_gone_is_named(pool: tuple[Project, list[ExitStack]]) ->
     assert finished.code != 0 and row["status"] == "board-lost", finished.text
     assert row["reason"].startswith("board pi-2 (2 of 2 boards ran it): "), row["reason"]
     assert row["numbers"]["boards"]["pi-1"]["status"] == "supported"
+
+
+LATENCY = """
+import pytest
+
+@pytest.mark.bench(targets=["pi-1"], compilers=["fakec"], precisions=["fp32"])
+def test_latency(deployed, timing):
+    assert timing(deployed).compute.p90 < 10
+"""
+
+
+def test_a_latency_of_an_emulated_board_is_a_usage_error(pool: tuple[Project, list[ExitStack]]) -> None:
+    project, _ = pool
+    project.write("test_models.py", LATENCY)
+    described = project.folder / "boards/pi-1.toml"
+    described.write_text(described.read_text() + "emulated = true\n")
+    finished = project.run("--bench-profile=smoke")
+    assert finished.code == 1, finished.text
+    assert "EmulatedLatency: pi-1 is an emulated board, whose compute is no latency of the device" in finished.text
+    assert the_row(finished)["placement"]["timing"] == "emulated"
+    assert "compute" not in (the_row(finished)["numbers"]["timing"] or {}), "seconds of an emulator are in no row"
