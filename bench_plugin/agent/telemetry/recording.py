@@ -77,9 +77,14 @@ class Series:
             marked["end"] = time.monotonic() - self.began
             self.phases.append(marked)
 
+    @property
+    def metered(self) -> bool:
+        """Whether there is a power meter."""
+        return any("power" in name for name in self.names)
+
     def rest(self, name: str, seconds: float = REST) -> None:
         """Mark a phase in which nothing is done for ``seconds``, on a machine with a power meter; else do nothing."""
-        if any("power" in one for one in self.names):
+        if self.metered:
             with self.phase(name):
                 time.sleep(seconds)
 

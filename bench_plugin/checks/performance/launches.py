@@ -49,11 +49,15 @@ class Launch:
 
 @dataclass(frozen=True)
 class Launches:
-    """All launches of a cell, the last of which may have failed. ``caps`` say what ended them early."""
+    """All launches of a cell, the last of which may have failed. ``caps`` say what ended them early.
+
+    ``power`` is a further launch with windows for the figures of power; None on a machine without a meter.
+    """
 
     launches: Sequence[Launch]
     load: Load
     caps: tuple[str, ...] = ()
+    power: Launch | None = None
 
     @property
     def last(self) -> Done:
@@ -83,7 +87,7 @@ class Launcher:
             began = time.monotonic()
             while True:
                 self._parts.recorder.at(run.cell, f"{TIME}, launch {len(launches) + 1}")
-                launches.append(self._launch(run, task, inputs.once))
+                launches.append(self._launch(task, inputs.once))
                 run.log.credit(TIME, launches[-1].done)
                 medians = [float(one.said["median"]) for one in launches if one.said.get("median")]
                 if launches[-1].done.failure is not None or not medians:
@@ -93,7 +97,22 @@ class Launcher:
                 if cap := self._cap(len(launches), time.monotonic() - began):
                     caps.append(cap)
                     break
-        return Launches(launches, load, tuple(caps))
+            power = self._power(run, task, launches[-1])
+        return Launches(launches, load, tuple(caps), power)
+
+    def _power(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
+        """A launch with windows of power, where the last one found a meter; what fails in it is not the cell's."""
+        series = (last.said.get("telemetry") or {}).get("series", {})
+        if not self._effort.power_seconds or not any(one.get("unit") == "W" for one in series.values()):
+            return None
+        self._parts.recorder.at(run.cell, f"{TIME}, windows of power")
+        more = {"power_seconds": self._effort.power_seconds}
+        calls = tuple(replace(one, meta={**one.meta, **more}) if one.operation == TIME else one for one in task.calls)
+        seconds = 2 * self._effort.power_seconds * max(1, run.tasks.threads)
+        limits = replace(task.limits, seconds=task.limits.seconds + seconds)
+        if limits.wall_seconds:
+            limits = replace(limits, wall_seconds=limits.wall_seconds + seconds)
+        return self._launch(replace(task, calls=calls, limits=limits), requests=False)
 
     def _cap(self, launches: int, seconds: float) -> str:
         """What ends the launches although the interval is wider than wanted; empty where nothing does."""
@@ -116,11 +135,13 @@ class Launcher:
             task = tasks.compile_and_run(run.cell, subject, limits, calibration=found.calibration, inputs=given)
         else:
             task = tasks.run(run.cell, subject, found.compiled, limits, inputs=given)
-        calls = tuple(self._timed(call, sampled) if call.operation == RUN else call for call in task.calls)
+        calls = tuple(self._timed(call, sampled, task.board) if call.operation == RUN else call for call in task.calls)
         return replace(task, calls=calls, role=TIME, affinity="")
 
-    def _timed(self, call: CallSpec, sampled: int) -> CallSpec:
-        return replace(call, operation=TIME, meta={**call.meta, **self._effort.plan(sampled)})
+    def _timed(self, call: CallSpec, sampled: int, board: str) -> CallSpec:
+        reach = self._parts.workspace.boards.get(board)
+        meter = reach.board.power.get("path", "") if reach is not None else ""
+        return replace(call, operation=TIME, meta={**call.meta, **self._effort.plan(sampled, meter)})
 
     def _limits(self, run: CellRun) -> Limits:
         """The cell's limits, with what a timed run takes of all processors, also where threads spin."""
@@ -129,13 +150,16 @@ class Launcher:
         wall = limits.wall_seconds + more if limits.wall_seconds else 0
         return replace(limits, seconds=limits.seconds + more, wall_seconds=wall)
 
-    def _launch(self, run: CellRun, task: Task, once: bool) -> Launch:
-        """One launch in a fresh agent, which ends with it. A failure is not repeated: the launch was fresh."""
+    def _launch(self, task: Task, once: bool = False, *, requests: bool = True) -> Launch:
+        """One launch in a fresh agent, which ends with it. A failure is not repeated: the launch was fresh.
+
+        With ``requests`` the host times requests of one inference after it.
+        """
         toolchain = task.toolchain
         try:
             with self._parts.pool.lease(toolchain, role=TIME, fresh=True, board=task.board, alone=True) as agent:
                 done = perform(agent, task)
-                if done.failure is not None or not done.meta[TIME].get("timing"):
+                if not requests or done.failure is not None or not done.meta[TIME].get("timing"):
                     return Launch(done)
                 try:
                     found = Launch(done, self._system(agent, task, once))
