@@ -56,6 +56,7 @@ NUMBERS = (
     Number("worst_overlap", BY_ERROR, "fp32", "of detection models: smallest intersection over union of a match"),
     Number("worst_score", BY_ERROR, "fp32", "of detection models: largest difference of scores"),
     Number("worst_mask", BY_ERROR, "fp32", "of detection models: smallest overlap of masks"),
+    Number("boards", (*COMPILED, QUALITY), ALL, "with --bench-all-boards: verdict and figures of each board, by name"),
     Number("training", (*BY_ERROR, QUALITY), ALL, "how the weights were trained; None of seeded weights"),
     Number("approximation", COMPILED, REDUCED, "against the unrounded model: `E`, `sqnr_db` (dB), `truth`"),
     Number("layers", COMPILED, QUANTISED, "layers that were compared one by one"),

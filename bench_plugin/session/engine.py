@@ -44,6 +44,7 @@ class Engine:
     ) -> None:
         self._keys = keys
         self._known = known
+        self._all_boards = keys.all_boards
         self._needed = NeededToolchains(workspace.toolchains, note)
         self._parts = _parts(settings, workspace, note, keys, self._needed)
         self._checkers = {check: checker for checker in checkers(self._parts) for check in checker.checks}
@@ -55,6 +56,8 @@ class Engine:
     def tolerances(self, overrides: Mapping[Cell, Mapping[str, float]]) -> None:
         """Set the tolerances of cells whose tests have a marker, before :meth:`plan`."""
         self._tolerances.update(overrides)
+        for cell, values in overrides.items():
+            self._tolerances.update(dict.fromkeys(self._all_boards.divided(cell), values))
 
     def plan(self, cells: Sequence[Cell]) -> None:
         """Start to compute these cells ahead, in their order."""
@@ -81,11 +84,15 @@ class Engine:
         self._parts.cache.close()
 
     def _need(self, cell: Cell) -> Need:
+        if self._all_boards.divided(cell):
+            return self._all_boards.need(cell)
         return self._checkers[Check(cell.check)].need(cell)
 
     def _compute(self, cell: Cell, others: Mapping[Cell, Outcome]) -> Outcome:
         """The outcome of a cell, also where its check raises: other cells go on, and this one has its row."""
         try:
+            if self._all_boards.divided(cell):
+                return self._all_boards.joined(cell, others)
             request = Request(cell, self._tolerances.get(cell, {}), self._known(cell), others)
             return self._checkers[Check(cell.check)].run(request)
         except Exception as error:

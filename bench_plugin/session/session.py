@@ -31,6 +31,7 @@ from bench_plugin.results.expectations import Expectation, Expectations, Judgeme
 from bench_plugin.results.failure_text import failure_text
 from bench_plugin.results.history import new_run_id
 from bench_plugin.results.rows import cell_row, declared_row, header_row, plan_row
+from bench_plugin.session.all_boards import AllBoards
 from bench_plugin.session.engine import Engine, check_tolerances
 from bench_plugin.session.known_failures import known_failures
 from bench_plugin.session.repro_command import repro_arguments
@@ -82,7 +83,11 @@ class Run:
             self.workspace.models, self.workspace.catalog, list(self.workspace.targets), settings.selection,
             planners(self.workspace),
         )  # fmt: skip
-        self._keys = RowKeys(self.workspace, self.matrix, threads=settings.runtime_threads())
+        boards = {name: one.board.target for name, one in self.workspace.boards.items()}
+        self._keys = RowKeys(
+            self.workspace, self.matrix, threads=settings.runtime_threads(),
+            all_boards=AllBoards(boards if settings.all_boards else {}),
+        )  # fmt: skip
         self.rows = RunRows(settings, note)
         self.declared: dict[Cell, Declared] = {}
         self._planned: list[tuple[Check, Plan]] = []
@@ -162,7 +167,9 @@ class Run:
             return None
         reason = "needs -n0: a timing holds the machine, and other workers of pytest-xdist compute meanwhile"
         versions = self._keys.versions(cell)
-        return Outcome(Status.UNVERIFIED, reason=reason, versions=versions, reusable=False, unverified=Unverified.NOT_RUN)
+        return Outcome(
+            Status.UNVERIFIED, reason=reason, versions=versions, reusable=False, unverified=Unverified.NOT_RUN
+        )
 
     def _recorded(self, cell: Cell, key: str, outcome: Outcome, nodeid: str, *, reused: bool) -> Judged:
         """Judge an outcome by the expectations, and append its row unless the row is ``reused``."""

@@ -140,6 +140,17 @@ def compiled() -> list[Row]:
                       reason="no linker"),
         compiled_cell("ERROR", "tvm", target="arm64", stage="compile", symptom="exception",
                       reason="no cross\ncompiler"),
+        compiled_cell("supported", "onnxruntime", target="pi4", numbers={"E": 6.5e-7, "tolerance_E": 1e-5},
+                      converted=True, placement={"board": {"name": "pi4", "kind": "ssh"}}),
+        compiled_cell("supported", "tvm", target="pi4", exporter="a", numbers={"E": 7.5e-7}, converted=True),
+        compiled_cell("mismatch", "tvm", target="pi4", exporter="b", numbers={"E": 0.25}, stage="compare",
+                      symptom="mismatch", reason="off on this board alone", converted=True),
+        compiled_cell("supported", "tvm", model="resnet50", target="cortex-m3", converted=True,
+                      numbers={"E": 8.5e-7, "timing": {"instructions": {"median": 1_234_567}}},
+                      artefacts={"memory": {"flash_bytes": 123_456, "ram_bytes": 7_890, "stack_bytes": 512}},
+                      placement={"board": {"name": "unicorn-m3", "kind": "uart"}, "timing": "emulated"}),
+        compiled_cell("unsupported", "tvm", model="vgg16", target="cortex-m3", stage="compile", symptom="unsupported",
+                      reason="needs 1.2 MB flash, board has 512 kB"),
         compiled_cell("supported", "onnxruntime", "w8a8", model="resnet50", check="quality", graph="qdq",
                       numbers={"accuracy": 0.975, "drop": {"top1": 0.0125}}),
         compiled_cell("supported", "tvm", "w8a8", model="resnet50", check="quality", graph="qdq",
@@ -212,7 +223,7 @@ def properties() -> list[Row]:
 
 
 def others() -> list[Row]:
-    axes = {"check": "timing", "model": "lstm", "framework": "pytorch", "target": "local", "exporter": ""}
+    axes = {"check": "energy", "model": "lstm", "framework": "pytorch", "target": "local", "exporter": ""}
     return numbered([
         header(titles=TITLES, versions={}, commit=None, python="", machine={"cpus": 2}, run=""), plan(3, 3),
         row("supported", axes, numbers={"E": 0.5, "tolerance_E": 0.75}, converted=True),
