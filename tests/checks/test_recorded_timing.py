@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from bench_plugin.results.series import read
-from tests.checks.test_timing import run, the_row, timed
+from tests.checks.test_boards import boards, describe
+from tests.checks.test_timing import TESTS, run, the_row, timed
+from tests.fake import far
 from tests.project import Project
 
-__all__ = ["timed"]  # a fixture
+__all__ = ["boards", "timed"]  # fixtures
 
 
 def test_a_timed_cell_has_series_of_its_process_the_machine_and_what_sampling_cost(timed: Project) -> None:
@@ -35,3 +39,18 @@ def test_launches_with_other_bits_are_told_in_the_figures_of_determinism(timed: 
     timed.environment["FAKE_COUNTER"] = str(timed.folder / "counter")
     found = the_row(run(timed, fault="run-jitters"))["numbers"]["determinism"]
     assert found["launches"]["identical"] is False and len(found["launches"]["groups"]) > 1
+
+
+def test_the_meter_that_a_boards_description_names_is_a_series_of_its_cells(
+    boards: Project, tools_python: Path
+) -> None:
+    meter = boards.write("power1_input", "5250000\n")
+    sensor = f'\n[power]\nkind = "hwmon"\npath = "{meter}"\n'
+    boards.write("test_models.py", TESTS)
+    with far.machine(tools_python, describe(boards, "pi", sensor), boards.folder / "far"):
+        row = the_row(run(boards, "--targets=pi"))
+    found = row["numbers"]["series"]["power.board"]
+    assert (found["unit"], found["mean"], found["source"]) == ("W", 5.25, str(meter))
+    assert row["numbers"]["power"]["power.board"]["absent"]["full"] == "it was not taken", (
+        "the smallest profile has none"
+    )

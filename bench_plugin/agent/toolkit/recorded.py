@@ -17,7 +17,7 @@ REPEAT_SECONDS = 1.0  # for that, about
 
 
 def recorded(call: TimeCall, bind: Bind, run: Run, samples: Sequence[Values]) -> Timed:
-    """Time the model on ``samples``, inputs of any shape [...], by :func:`.timing.timed`, while a sampler reads sensors.
+    """Time the model on ``samples``, inputs of any shape [...], by :func:`.timing.timed`, beside a sampler of sensors.
 
     Its figures have ``telemetry`` (docs/results.md, "Series over time") and ``repeats`` beside those of the times.
     Raises what the runtime raises.

@@ -165,6 +165,16 @@ def test_the_meter_of_a_board_description_is_named_so_and_counted_once(tmp_path:
     assert meters(str(tmp_path), f"/{HWMON}/power9_input").read(0.0) == {"power.hwmon2.power1": 2.0}
 
 
+def test_the_meter_of_a_board_description_may_be_an_energy_counter(tmp_path: Path) -> None:
+    other = "sys/devices/virtual/powercap/mine"
+    write(tmp_path, {f"{RAPL}/energy_uj": "1000000", f"{other}/energy_uj": "5000000"})
+    inside, outside = (Rapl(str(tmp_path), 0.0, f"/{folder}/energy_uj") for folder in (RAPL, other))
+    write(tmp_path, {f"{RAPL}/energy_uj": "3000000", f"{other}/energy_uj": "6000000"})
+    assert inside.read(1.0) == {"power.board": 2.0}
+    assert outside.read(1.0) == {"power.intel-rapl.0": 2.0, "power.board": 1.0}
+    assert dict(meters(str(tmp_path), f"/{RAPL}/energy_uj").channels) == {}
+
+
 def test_power_of_a_rail_is_voltage_times_current(tmp_path: Path) -> None:
     write(tmp_path, {f"{HWMON}/in1_input": "5000", f"{HWMON}/curr1_input": "1500", f"{HWMON}/in1_label": "VDD_CPU"})
     reader = Rails(str(tmp_path))
