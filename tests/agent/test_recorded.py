@@ -18,6 +18,7 @@ SHORT = {"batched": True, "blocks": 2, "block_seconds": 0.2, "block_samples": 2,
 
 def timed(run: Any, **fields: Any) -> Any:
     call = TimeCall(**{**SHORT, **fields}).at(Place("", {}, {"in:x": from_numpy(X)}, lambda stage: None))
+    call.prepare()
     return samples.answered(call, run, list(call.inputs.values()))
 
 
@@ -37,11 +38,15 @@ def test_a_meter_gives_windows_with_inferences_and_without(tmp_path: Path) -> No
     meter.write_text("5250000\n")
     reply = timed(double, meter=str(meter), power_seconds=0.3)
     said = reply.meta["timing"]["telemetry"]
-    full, idle = said["phases"]
-    assert (full["name"], idle["name"]) == ("full", "idle")
+    base, full, idle = said["phases"]
+    assert [phase["name"] for phase in said["phases"]] == ["base", "full", "idle"]
+    assert base["begin"] >= 0 and base["end"] - base["begin"] >= 0.3 and full["begin"] >= base["end"]
     assert full["inferences"] > 0 and 0 < full["busy"] <= full["end"] - full["begin"] and idle["begin"] >= full["end"]
     assert said["series"]["power.board"]["unit"] == "W"
-    assert set(to_numpy(reply.arrays["series:power.board"])) == {5.25}
+    times = to_numpy(reply.arrays["series:power.board.time"])
+    assert set(to_numpy(reply.arrays["series:power.board"])) == {5.25} and (np.diff(times) > 0).all()
+    for phase in said["phases"]:
+        assert ((times >= phase["begin"]) & (times <= phase["end"])).any(), phase["name"]
 
 
 def test_without_a_meter_no_time_is_spent_on_windows() -> None:

@@ -26,6 +26,8 @@ def recorded(call: TimeCall, bind: Bind, run: Run, samples: Sequence[Values]) ->
         found = timed(call, bind, samples)
         if call.power_seconds:
             _windows(series, bind, samples, call.power_seconds)
+    if call.place.before is not None:
+        series.begin_with(call.place.before)
     found.said["telemetry"] = about(series)
     found.said["repeats"] = _repeats(found, run, samples)
     found.series = arrays(series)

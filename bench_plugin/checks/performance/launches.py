@@ -108,7 +108,7 @@ class Launcher:
         self._parts.recorder.at(run.cell, f"{TIME}, windows of power")
         more = {"power_seconds": self._effort.power_seconds}
         calls = tuple(replace(one, meta={**one.meta, **more}) if one.operation == TIME else one for one in task.calls)
-        seconds = 2 * self._effort.power_seconds * max(1, run.tasks.threads)
+        seconds = 3 * self._effort.power_seconds * max(1, run.tasks.threads)
         limits = replace(task.limits, seconds=task.limits.seconds + seconds)
         if limits.wall_seconds:
             limits = replace(limits, wall_seconds=limits.wall_seconds + seconds)
