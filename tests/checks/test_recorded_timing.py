@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bench_plugin.results.series import read
 from tests.checks.test_boards import boards, describe
 from tests.checks.test_timing import TESTS, run, the_row, timed
@@ -39,6 +41,18 @@ def test_launches_with_other_bits_are_told_in_the_figures_of_determinism(timed: 
     timed.environment["FAKE_COUNTER"] = str(timed.folder / "counter")
     found = the_row(run(timed, fault="run-jitters"))["numbers"]["determinism"]
     assert found["launches"]["identical"] is False and len(found["launches"]["groups"]) > 1
+
+
+@pytest.mark.parametrize(("fault", "same"), [("none", True), ("run-threads", False)])
+def test_bits_of_one_thread_are_compared_with_those_of_several(timed: Project, fault: str, same: bool) -> None:
+    row = the_row(run(timed, "--bench-threads=2", fault=fault))
+    assert row["numbers"]["determinism"]["threads"]["identical"] is same
+    assert row["numbers"]["deterministic"] is True, "launches with equal settings have equal bits"
+    assert row["numbers"]["timing"]["launches"] == row["numbers"]["determinism"]["launches"]["compared"]
+
+
+def test_with_one_thread_there_is_nothing_to_compare(timed: Project) -> None:
+    assert "threads" not in the_row(run(timed, "--bench-threads=1"))["numbers"]["determinism"]
 
 
 def test_the_meter_that_a_boards_description_names_is_a_series_of_its_cells(

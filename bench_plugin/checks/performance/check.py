@@ -49,7 +49,7 @@ class Timing:
             beside = recordings(taken)
             kept = keep(settings.results.parent, {**series(taken), **beside.arrays})
             run.log.numbers["series"] = described(kept, beside.about)
-            run.log.numbers.update({**beside.numbers, "determinism": determinism(taken)})
+            run.log.numbers.update({**beside.numbers, "determinism": determinism(taken, threads=run.tasks.threads)})
             run.log.numbers["deterministic"] = same_bits(taken)
         outcome = self._equivalence.judged(run, found, taken.last, {})
         if outcome.status is Status.SUPPORTED and not {"compute", "instructions"} & set(timing):

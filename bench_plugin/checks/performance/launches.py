@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TIME, RUN = "time", "run"
 COMPUTE = "series:compute"
+BRIEF = {"blocks": 1, "block_seconds": 0.0, "block_samples": 1, "seconds": 0.01, "warmup_seconds": 0.0}
 MORE = 4  # times the planned seconds that a launch may take before its limit ends it
 
 
@@ -52,12 +53,14 @@ class Launches:
     """All launches of a cell, the last of which may have failed. ``caps`` say what ended them early.
 
     ``power`` is a further launch with windows for the figures of power; None on a machine without a meter.
+    ``one_thread`` is a further, short launch with one thread; None where the others had no more.
     """
 
     launches: Sequence[Launch]
     load: Load
     caps: tuple[str, ...] = ()
     power: Launch | None = None
+    one_thread: Launch | None = None
 
     @property
     def last(self) -> Done:
@@ -97,8 +100,10 @@ class Launcher:
                 if cap := self._cap(len(launches), time.monotonic() - began):
                     caps.append(cap)
                     break
-            power = self._power(run, task, launches[-1])
-        return Launches(launches, load, tuple(caps), power)
+            last = launches[-1]
+            return Launches(
+                launches, load, tuple(caps), self._power(run, task, last), self._one_thread(run, task, last)
+            )
 
     def _power(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
         """A launch with windows of power, where the last one found a meter; what fails in it is not the cell's."""
@@ -106,13 +111,19 @@ class Launcher:
         if not self._effort.power_seconds or not any(one.get("unit") == "W" for one in series.values()):
             return None
         self._parts.recorder.at(run.cell, f"{TIME}, windows of power")
-        more = {"power_seconds": self._effort.power_seconds}
-        calls = tuple(replace(one, meta={**one.meta, **more}) if one.operation == TIME else one for one in task.calls)
+        task = _with(task, {"power_seconds": self._effort.power_seconds}, TIME)
         seconds = 3 * self._effort.power_seconds * max(1, run.tasks.threads)
         limits = replace(task.limits, seconds=task.limits.seconds + seconds)
         if limits.wall_seconds:
             limits = replace(limits, wall_seconds=limits.wall_seconds + seconds)
-        return self._launch(replace(task, calls=calls, limits=limits), requests=False)
+        return self._launch(replace(task, limits=limits), requests=False)
+
+    def _one_thread(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
+        """A short launch with one thread, for its bits, where the others had several; its failure is not the cell's."""
+        if run.tasks.threads == 1 or not last.said.get("repeats"):
+            return None
+        self._parts.recorder.at(run.cell, f"{TIME}, one thread")
+        return self._launch(_with(_with(task, {"threads": 1}), BRIEF, TIME), requests=False)
 
     def _cap(self, launches: int, seconds: float) -> str:
         """What ends the launches although the interval is wider than wanted; empty where nothing does."""
@@ -187,3 +198,15 @@ class Launcher:
             if time.monotonic() >= until and seconds:
                 break
         return np.array(seconds)
+
+
+def _with(task: Task, fields: Mapping[str, Any], operation: str = "") -> Task:
+    """The task whose calls of that operation, or all calls, have other values of these fields, where they have them."""
+
+    def changed(call: CallSpec) -> CallSpec:
+        if operation and call.operation != operation:
+            return call
+        known = fields if operation else {name: value for name, value in fields.items() if name in call.meta}
+        return replace(call, meta={**call.meta, **known})
+
+    return replace(task, calls=tuple(map(changed, task.calls)))

@@ -16,8 +16,11 @@ def recordings(taken: Launches) -> Recorded:
     return recorded([(one.said.get("telemetry") or {}, one.done.arrays) for one in _whole(taken, power=True)])
 
 
-def determinism(taken: Launches) -> dict[str, Any]:
-    """``numbers["determinism"]`` of a row (docs/results.md); what was not measured is absent."""
+def determinism(taken: Launches, *, threads: int) -> dict[str, Any]:
+    """``numbers["determinism"]`` of a row (docs/results.md); what was not measured is absent.
+
+    ``threads`` is the number of threads of all launches but that with one thread.
+    """
     launches = _whole(taken)
     repeats = [one.said["repeats"] for one in launches if one.said.get("repeats")]
     medians = [float(one.said["median"]) for one in launches if one.said.get("median")]
@@ -25,9 +28,18 @@ def determinism(taken: Launches) -> dict[str, Any]:
     digests = {f"launch {index}": one["digest"] for index, one in enumerate(repeats, 1)}
     found = {
         "repeats": _repeats(repeats), "launches": across(digests) if digests else {},
+        "threads": _threads(taken, repeats, threads),
         "tails": tails(singles), "spread": over_launches(medians),
     }  # fmt: skip
     return {name: one for name, one in found.items() if one}
+
+
+def _threads(taken: Launches, repeats: list[dict[str, Any]], threads: int) -> dict[str, Any]:
+    """Whether one thread gives the bits of the first launch; nothing where one of the two gave none."""
+    single = (taken.one_thread.said.get("repeats") or {}) if taken.one_thread else {}
+    if not repeats or "digest" not in single:
+        return {}
+    return across({f"threads: {threads}": repeats[0]["digest"], "threads: 1": single["digest"]})
 
 
 def _repeats(launches: list[dict[str, Any]]) -> dict[str, Any]:
