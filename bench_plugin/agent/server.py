@@ -233,6 +233,7 @@ class Server:
         files = {name: self._given(place) for name, place in meta.get("files", {}).items()}
         place = Place(self._store.scratch(), files, dict(zip(names, frame.arrays)), announce, deploy)
         call = loaded.calls[operation].read(meta.get("meta", {}), operation).at(place)
+        call.prepare()
         self._peak.reset()
         reply = _raising(loaded, operation, call)
         watch.stop()
