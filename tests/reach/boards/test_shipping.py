@@ -21,11 +21,11 @@ from bench_plugin.reach.environments.locking import make_board_lock
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.client import Source
 from bench_plugin.reach.processes.supervisor import AgentPool
-from tests.reach.boards.sshd import Sshd
+from tests.reach.boards.sshd import Sshd, sshd
 from tests.reach.environments.conftest import Workshop, workshop
 from tests.reach.processes.conftest import FAKE, LIMITS
 
-__all__ = ["workshop"]
+__all__ = ["sshd", "workshop"]
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 MACHINE = Machine("aarch64", HERE)
