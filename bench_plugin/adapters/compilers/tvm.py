@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -145,7 +146,7 @@ def _named(call: RunCall, path: str) -> str:
     if path.endswith(".so"):
         return path
     named = call.path("model.so")
-    os.symlink(path, named)
+    shutil.copyfile(path, named)  # TVM follows links
     return named
 
 

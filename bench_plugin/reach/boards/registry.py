@@ -11,6 +11,7 @@ from bench_plugin.reach.boards.reach import Reach
 # By kind, the module that implements it.
 MODULES: dict[str, str] = {
     "ssh": "linux.ssh",
+    "labgrid": "linux.labgrid",
     "qemu-system": "linux.qemu_system",
 }
 KINDS = tuple(MODULES)
