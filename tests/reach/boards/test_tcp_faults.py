@@ -189,11 +189,11 @@ def test_a_host_that_does_not_take_its_answer_is_left(listening_with: Callable[.
 
 def test_a_megabyte_of_garbage_and_then_a_clean_host(listening: Listening) -> None:
     garbage = os.urandom(MIB)
-    with socket.create_connection((listening.endpoint.host, listening.endpoint.port), 5) as stranger:
-        with contextlib.suppress(OSError):  # it is refused while it is sent, or afterwards
-            stranger.sendall(garbage)
-            while stranger.recv(4096):
-                pass
+    address = (listening.endpoint.host, listening.endpoint.port)
+    with socket.create_connection(address, 5) as stranger, contextlib.suppress(OSError):  # refused while it is sent
+        stranger.sendall(garbage)
+        while stranger.recv(4096):
+            pass
     served(listening)
     agent = listening.host()
     with contextlib.suppress(OSError):
