@@ -148,20 +148,19 @@ class Channel:
                 break
         return found
 
-    def send_and_read(self, parts: List[Any], size: int) -> int:
-        """Send the ``parts`` of a small frame of ``size`` bytes, and read ahead at once; returns the bytes read.
+    def send_and_read(self, frame: bytes) -> int:
+        """Send a small frame, complete with its code, and read ahead at once; returns how many bytes were read.
 
         0 means that nothing came yet, or never will, as :meth:`receive` says then. Raises OSError.
         """
         self.broken = True
         try:
-            sent = self.connection.sendmsg(parts)
+            sent = self.connection.send(frame)
         except BlockingIOError:
             sent = 0
-        if sent != size:
-            seconds = self._seconds if self.pace is None else self.pace.seconds(size)
-            rest = memoryview(b"".join(parts))[sent:]
-            self._send_all([rest], None if seconds is None else time.monotonic() + seconds)
+        if sent != len(frame):
+            seconds = self._seconds if self.pace is None else self.pace.seconds(len(frame))
+            self._send_all([memoryview(frame)[sent:]], None if seconds is None else time.monotonic() + seconds)
         self.broken = False
         if self._start != self._end:
             return 0

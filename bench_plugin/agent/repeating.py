@@ -80,16 +80,11 @@ class Repeating:
 
     def send(self, call: int, values: Sequence[Any]) -> int:
         """Send a frame, and return how many bytes could be read then. Raises OSError."""
-        channel = self._channel
-        head = self.sent.head
+        channel, head = self._channel, self.sent.head
         CALL.pack_into(head, CALL_AT, call)
+        frame = b"".join([head, *values])
         session = channel.session
-        if session is None:
-            return channel.send_and_read([head, *values], self.sent.size)
-        whole = b"".join([head, *values])
-        state = session.sealing()
-        state.update(whole)
-        return channel.send_and_read([whole, session.code(state)], self.sent.size + CODE_BYTES)
+        return channel.send_and_read(frame if session is None else session.sealed(frame))
 
     def _checked(self, got: int) -> Optional[List[Any]]:
         channel, received = self._channel, self.received
@@ -97,8 +92,6 @@ class Repeating:
             return None
         session = channel.session
         if session is not None:
-            state = session.opening()
-            state.update(channel.view[: received.size])
-            session.check(state, channel.view[received.size : got])
+            session.check_sealed(bytes(channel.view[: received.size]), bytes(channel.view[received.size : got]))
         channel.take_all()
         return received.values(channel.ahead)
