@@ -267,12 +267,13 @@ def test_a_peer_cannot_write_or_read_outside_of_the_folder(listening: Listening,
 def test_a_link_in_the_store_is_neither_written_nor_read_through(listening: Listening, tmp_path: Path) -> None:
     agent = listening.host()
     agent.load("fake", LIMITS)
-    outside = tmp_path / "outside"
+    outside, same = tmp_path / "outside", tmp_path / "same"
     outside.write_bytes(b"mine")
     data = b"content" * 20000
+    same.write_bytes(data)
     digest = hashlib.sha256(data).hexdigest()
     store = listening.folder / "store"
-    (store / digest).symlink_to(outside)
+    (store / digest).symlink_to(same)
     (store / f"{digest}.partial").symlink_to(outside)
     given = tmp_path / "given"
     given.write_bytes(data)
