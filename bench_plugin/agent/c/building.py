@@ -13,8 +13,11 @@ PROGRAM = "program.elf"
 
 
 class Model(NamedTuple):
-    """A model in C. ``code`` is the name of its file in ``folder``, ``entry`` its function, ``parameters`` what it takes
-    (glue.py), ``digest`` the SHA-256 of its code and weights."""
+    """A model in C.
+
+    ``code`` is the name of its file in ``folder``, ``entry`` its function, ``parameters`` what that takes (glue.py),
+    ``digest`` the SHA-256 of its code and weights.
+    """
 
     folder: str
     code: str

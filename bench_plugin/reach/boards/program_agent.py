@@ -46,10 +46,11 @@ class Model(NamedTuple):
 class ProgramAgent:
     """Leases like any agent; ``start`` starts programs on the board called ``board``.
 
-    ``emulated`` says that its times are those of an emulator, which are not told.
+    ``emulated`` says that its times are those of an emulator, which are not told. ``identity`` is what it says of the
+    machine that it runs on where the program cannot know that.
     """
 
-    def __init__(self, board: str, start: Start, place: Workplace, *, emulated: bool) -> None:
+    def __init__(self, board: str, start: Start, place: Workplace, *, emulated: bool, identity: str = "") -> None:
         self.calls = 0
         self.clean = True
         self.lost = False
@@ -61,6 +62,7 @@ class ProgramAgent:
         self._folder = place.scratch
         self._start_seconds = place.start_seconds
         self._emulated = emulated
+        self._identity = {"machine_id": identity} if identity else {}
         self._agent: Agent | None = None
         self._running = ""  # SHA-256 of the program that runs
 
@@ -158,7 +160,7 @@ class ProgramAgent:
         agent = self._start(program)
         try:
             agent.greet(self._start_seconds)
-            self.hello = {**agent.hello, "agent": digest}
+            self.hello = {**agent.hello, **self._identity, "agent": digest}
             agent.ask(wire.LOAD, [wire.Array("bytes", (len(model.digest),), model.digest)], limits)
         except AgentFailure:
             self.lost = True
@@ -202,18 +204,18 @@ class _Samples:
         """The outputs of one sample, whose inputs are in the order of the program's. Raises AgentFailure."""
         blobs = [_as_taken(x, row) for x, row in zip(xs, self._model.inputs, strict=True)]
         frame = self._agent.ask(wire.RUN, blobs, self._left())
-        *arrays, counters = frame.arrays or [None]
-        if len(arrays) != len(self._model.outputs) or counters is None or counters.dtype != "uint64":
+        arrays, counters = frame.arrays[:-1], frame.arrays[-1:]
+        if len(arrays) != len(self._model.outputs) or not counters or counters[0].dtype != "uint64":
             text = f"the program answered run with {len(frame.arrays)} blobs, not with its outputs and the counters"
             raise self._garbage(text)
-        counted = [int(value) for value in to_numpy(counters).reshape(-1)]
+        counted = [int(value) for value in to_numpy(counters[0]).reshape(-1)]
         if len(counted) != len(COUNTERS) or counted[0] != COUNTERS_VERSION:
             raise self._garbage(f"the program's counters are not those of version {COUNTERS_VERSION}: {counted[:9]}")
         self.counted.append(counted)
         return [self._shaped(array, index) for index, array in enumerate(arrays)]
 
     def _shaped(self, array: wire.Array, index: int) -> Any:
-        """An output in the shape that the model declares where its size is that; C has no scalars and no empty arrays."""
+        """An output [...] in the shape that the model declares, if its size is that: C has no scalars."""
         import numpy as np
 
         values = to_numpy(array)
@@ -241,8 +243,7 @@ def _left(limits: Limits) -> Callable[[], Limits]:
 
 
 def _as_taken(x: Any, row: Mapping[str, Any]) -> wire.Array:
-    """A sample's input [...] with the dtype and the shape that the program takes; raises AgentFailure where it is no
-    such input."""
+    """A sample's input [...] with the dtype and the shape that the program takes. Raises AgentFailure for any other."""
     import numpy as np
 
     from bench_plugin.agent.c.glue import WIRE_TYPES
