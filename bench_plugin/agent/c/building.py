@@ -69,7 +69,7 @@ def check_size(sizes: elf.Sizes, memories: Mapping[str, int]) -> None:
     for name, needed in (("flash", sizes.flash), ("ram", sizes.ram)):
         have = memories.get(name, 0)
         if 0 < have < needed:
-            wrong.append("%s of %s, board has %s" % (readable(needed), name, readable(have)))
+            wrong.append("%s %s, board has %s" % (readable(needed), name, readable(have)))
     if wrong:
         raise Unsupported("needs %s" % "; ".join(wrong))
 

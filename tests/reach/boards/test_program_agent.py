@@ -181,3 +181,35 @@ def test_a_program_that_changed_after_it_was_made_is_not_run(agent: LeasedAgent,
             "emx", "run", META, arrays={"in:x": X, "in:n": N}, limits=LIMITS,
             files={"program.elf": GivenFile(files["program.elf"], "0" * 64), "model.json": files["model.json"]},
         )  # fmt: skip
+
+
+def timed(agent: LeasedAgent, files: dict[str, Path], **plan: Any) -> Answer:
+    arrays = {"in:x": X, "in:n": N}
+    return agent.call("emx", "time", {**META, **plan}, arrays=arrays, files=files, limits=LIMITS)
+
+
+def test_an_emulated_board_is_timed_without_seconds(agent: LeasedAgent, files: dict[str, Path]) -> None:
+    answer = timed(agent, files, sampled=1, blocks=2, block_samples=3, seconds=5.0, block_seconds=0.1)
+    assert answer.arrays["out0"].tolist() == (2 * X[:1]).tolist()
+    assert answer.arrays["series:compute"].shape == (0,)
+    assert answer.meta["timing"] == {"inputs": 2, "sampled": 1}
+
+
+def test_a_board_with_a_clock_gives_its_own_times(pool: AgentPool, files: dict[str, Path]) -> None:
+    with pool.lease("emx", role="time", board="native") as agent:
+        agent._emulated = False  # the clock of this machine, as the program reads it
+        answer = timed(agent, files, sampled=2, blocks=2, block_samples=3, seconds=5.0)
+    said, series = answer.meta["timing"], answer.arrays["series:compute"]
+    assert answer.arrays["out0"].tolist() == (2 * X).tolist()
+    assert said["block_samples"] == [2, 3, 3] and series.shape == (8,)
+    assert said["median"] == np.median(series) and 0 < said["median"] < 1.0
+    assert said["first_inference"] > 0 and said["caps"] == []
+    assert len(answer.meta["counters"]["device_ns"]) == 10  # with the warm-up
+
+
+def test_a_plan_of_no_seconds_is_cut_and_says_so(pool: AgentPool, files: dict[str, Path]) -> None:
+    with pool.lease("emx", role="time", board="native") as agent:
+        agent._emulated = False
+        said = timed(agent, files, sampled=1, blocks=2, block_samples=3, seconds=0.0).meta["timing"]
+    assert said["block_samples"] == [1, 1]
+    assert said["caps"] == ["a launch has a cap of 0 s: 2 samples of the board, not 6"]
