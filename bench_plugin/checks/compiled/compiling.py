@@ -38,6 +38,7 @@ class Compiled:
     calibration: InputSet | None = None
 
 
+PROGRAM = "program.elf"  # the file of an artefact that is a program for a board
 Judged = Callable[[CellRun, Compiled], Outcome]
 
 
@@ -175,7 +176,7 @@ class CompiledModels:
         self._note_artefact(run, found.compiled)
         if run.cell.target == "local":
             return found
-        why_not = self._not_runnable(run)
+        why_not = self._not_runnable(run, found.compiled)
         return self._for_target(run, found.compiled, why_not) if why_not else found
 
     def _calibration(self, model: Model, subject: Subject, dataset: Done | None) -> InputSet:
@@ -213,11 +214,13 @@ class CompiledModels:
         if isinstance(share, int | float) and share < 1:
             log.flag(f"{share:.0%} of the nodes on the requested backend")
 
-    def _not_runnable(self, run: CellRun) -> str:
+    def _not_runnable(self, run: CellRun, compiled: Done) -> str:
         """Why the artefact of a cell for another target is not run; empty where it is."""
         reach = self.workspace.boards.get(run.cell.target)
         if reach is None:
             return "no board"
+        if reach.programs and PROGRAM not in compiled.files:
+            return "the board runs compiled programs"
         return reach.missing()
 
     def _for_target(self, run: CellRun, compiled: Done, why_not: str) -> Outcome:
