@@ -105,11 +105,13 @@ class Adapter:
         decodes = local and images.model_uses_image_decoder(model)
         decoders = host.image_decoders(gcc, call.folder) if decodes else ("stb",)
         options = compiler.CompilerOptions(
-            model_name=ENTRY, image_decoder_libs=decoders, large_weight_threshold=INLINE if local else 0,
+            model_name=ENTRY, image_decoder_libs=decoders, large_weight_threshold=INLINE,
             **({} if local else {"large_temp_threshold_bytes": 0}),
         )  # fmt: skip
         source, weights = compiler.Compiler(options).compile_with_weight_data(model)
-        source = source if local else prototype.with_static_arrays(source)
+        if not local:
+            source = prototype.with_static_arrays(source)
+            source = prototype.with_linked_weights(source, ENTRY, "model.bin", len(weights)) if weights else source
         with contextlib.redirect_stdout(io.StringIO()):
             image_flags, image_libraries = images.prepare_image_decoder_build(model, decoders, Path(call.folder))
         parameters = _parameters(source, model)

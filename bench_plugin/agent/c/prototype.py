@@ -1,4 +1,4 @@
-"""The C function of a model, read from its generated code: what it takes, in its order."""
+"""The generated C code of a model: what its function takes, and how its arrays and weights are placed in a program."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ import re
 from typing import Any, Collection, Dict, Iterator, List
 
 from bench_plugin.agent.adapter import Unsupported
+from bench_plugin.agent.c.glue import WIRE_TYPES
+from bench_plugin.agent.wire import nbytes
 
 TENSOR = re.compile(r"(const )?(.+?) (\w+)\[restrict ([^\]]+)\]((?:\[[^\]]+\])*)")
 SIZE = re.compile(r"int (\w+)")
 PRESENT = re.compile(r"_Bool (\w+)_present")  # behind an optional input's tensor: whether it is there
 # A large array that a function declares without a first value: on the stack, where it cannot be counted.
 LOCAL = re.compile(r"^( +)(?!static |return |extern |const )((?:\w+ )+\w+(?:\[\d+\])+;)$", re.MULTILINE)
+
+# A weight whose values come from a file, and the functions that read them.
+WEIGHT = re.compile(r"^(\w+) (\w+)((?:\[\d+\])+);$", re.MULTILINE)
+LOADERS = r"^static _Bool %s_load_file\(FILE \*file\);$.*?(?=^void %s\()"
+LINKED = """__asm__(".pushsection .rodata.%(name)s,\\"a\\"\\n.balign 16\\n.globl %(name)s\\n%(name)s:\\n"
+        ".incbin \\"%(file)s\\", %(at)d, %(size)d\\n.popsection\\n");"""
 
 
 def parameters(
@@ -55,3 +63,24 @@ def with_static_arrays(source: str) -> str:
     Only arrays of fixed sizes without first values are moved: each is written before it is read, as on the stack.
     """
     return LOCAL.sub(r"\1static \2", source)
+
+
+def with_linked_weights(source: str, entry: str, file: str, size: int) -> str:
+    """The same code with its large weights in constant memory, from a file of ``size`` bytes beside it.
+
+    The code of ``entry`` as it is reads the file when it runs, into variables, in their order. Raises ValueError where
+    the file does not have the size of these variables together.
+    """
+    at = 0
+
+    def linked(found: "re.Match[str]") -> str:
+        nonlocal at
+        shape = [int(dim) for dim in re.findall(r"\d+", found[3])]
+        said = {"name": found[2], "file": file, "at": at, "size": nbytes(WIRE_TYPES[found[1]], shape)}
+        at += said["size"]
+        return LINKED % said
+
+    placed = WEIGHT.sub(linked, re.sub(LOADERS % (entry, entry), "", source, flags=re.MULTILINE | re.DOTALL))
+    if at != size:
+        raise ValueError("the weights of the C code have %d bytes, their file %d" % (at, size))
+    return placed

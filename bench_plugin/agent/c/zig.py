@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
+from typing import Collection, Dict, List, NamedTuple, Sequence, Set, Tuple
 
 from bench_plugin.agent.adapter import NotProvided, Unsupported
 from bench_plugin.agent.c import sources
@@ -27,6 +27,17 @@ PLAIN = ("-fno-sanitize=all", "-fno-stack-protector", "-ffunction-sections", "-f
 LINUX = ("core.c", "posix.c", "linux.c")
 BARE = ("core.c",)
 WORD = re.compile(r"\w+")
+# What musl's sources call by another name than that of the file; and those that ask for rounding modes, which the
+# compiler runtime has without.
+MUSL_FILES = {
+    "erfc": "erf",
+    "erfcf": "erff",
+    "__signgam": "signgam",
+    "__lgamma_r": "lgamma_r",
+    "__lgammaf_r": "lgammaf_r",
+}
+MUSL_LEFT_OUT = {"fma", "fmaf"}
+MUSL_MACROS = ("-Dhidden=", "-Dweak_alias(old,new)=extern __typeof(old) new __attribute__((__weak__,__alias__(#old)))")
 EXPORTED = re.compile(r"^export fn (\w+)", re.MULTILINE)
 
 
@@ -108,25 +119,28 @@ class Zig:
         """The flags that musl's own sources need."""
         musl = os.path.join(self._lib, "libc", "musl")
         folders = (os.path.join("src", "internal"), os.path.join("arch", self._arch), os.path.join("arch", "generic"))
-        return ["-Dhidden=", *("-I" + os.path.join(musl, name) for name in folders)]
+        return [*MUSL_MACROS, *("-I" + os.path.join(musl, name) for name in folders)]
 
     def _mathematics(self, text: str, agent: str) -> List[str]:
         """musl's sources of the functions of <math.h> that a text names, and of all that those name."""
         folder = os.path.join(self._lib, "libc", "musl", "src", "math")
         with open(os.path.join(agent, "libm.zig"), encoding="utf-8") as file:
-            ours = set(EXPORTED.findall(file.read()))
+            ours = MUSL_LEFT_OUT | set(EXPORTED.findall(file.read()))
         names = [name[:-2] for name in sorted(os.listdir(folder)) if name.endswith(".c")]
         files = {name: os.path.join(folder, name + ".c") for name in names if name not in ours}
-        words: Dict[str, Set[str]] = {}
         needed: Set[str] = set()
-        asked = set(WORD.findall(text)) & set(files)
+        asked = _named(text, files)
         while asked:
             name = asked.pop()
             needed.add(name)
             with open(files[name], encoding="utf-8") as file:
-                words[name] = set(WORD.findall(file.read()))
-            asked |= (words[name] & set(files)) - needed
+                asked |= _named(file.read(), files) - needed
         return [files[name] for name in sorted(needed)]
+
+
+def _named(text: str, files: Collection[str]) -> Set[str]:
+    """Those of musl's ``files`` whose functions a C text names."""
+    return {MUSL_FILES.get(word, word) for word in WORD.findall(text)} & set(files)
 
 
 def _checked(argv: Sequence[str], folder: str, variables: Dict[str, str]) -> None:
