@@ -175,8 +175,9 @@ class ProgramAgent:
             for name, values in columns.items()
             if name not in ("version", "reserved") and any(values)
         }
-        if self._emulated:  # an emulator's time says nothing of a device
-            found.pop("device_ns", None)
+        # A device has a clock, and an emulator, whose time says nothing of a device, counts instructions. Firmware tells
+        # the same counter as both.
+        found.pop("device_ns" if self._emulated else "instructions", None)
         placement: dict[str, Any] = {name: found[name] for name in found if name.endswith("_bytes")}
         return {"counters": found, "placement": {**placement, **({"timing": "emulated"} if self._emulated else {})}}
 

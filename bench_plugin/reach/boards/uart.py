@@ -176,6 +176,11 @@ class _Board:
         self._process = process
         self._log = log
 
+    @property
+    def emulated(self) -> bool:
+        """Whether it is a program of this machine."""
+        return self._process is not None
+
     def resident(self) -> int:
         """Resident bytes of the emulator; 0 for a board."""
         return self._process.resident() if self._process else 0
@@ -217,11 +222,14 @@ class _Firmware(Agent):
     """The agent in firmware: a lost one is reported with the fault that ended it."""
 
     def greet(self, seconds: float = 0.0) -> None:
-        """Wait for its hello. Raises AgentFailure, for a fault with symptom ``crash``."""
+        """Wait for its hello. Raises AgentFailure: ``crash`` for a fault, ``board-lost`` for a silent board."""
         try:
             super().greet(seconds)
         except AgentFailure as error:
-            raise self._explained(error) from error
+            found = self._explained(error)
+            if found is error and isinstance(self.process, _Board) and not self.process.emulated:
+                found = AgentFailure("board-lost", error.message, stage=error.stage, detail=error.detail, log=error.log)
+            raise found from error
 
     def ask(self, kind: int, blobs: Sequence[wire.Array], limits: Limits) -> wire.Frame:
         """Make a request. Raises AgentFailure, for a fault with symptom ``crash``."""

@@ -90,14 +90,19 @@ def board(name: str = "unicorn-m3", **settings: Any) -> Uart:
     return reach(Board(name, "cortex-m3", "uart", settings or {"machine": "unicorn"}))
 
 
+def log_of(folder: Path) -> Path:
+    """The log of the board that is leased in a folder, which is removed in the end."""
+    return folder.with_name(f"{folder.name}.log")
+
+
 @contextmanager
-def leased(folder: Path, over: Uart) -> Iterator[LeasedAgent]:
+def leased(folder: Path, over: Uart, start_seconds: float = 60.0) -> Iterator[LeasedAgent]:
     """An agent of the board, as the pool leases it; everything that was started ends with it."""
     folder.mkdir(parents=True, exist_ok=True)
     nursery = Nursery(folder)
     place = Workplace(
-        folder, folder / "results", folder / "board.log", nursery, lambda name: [], Toolchains().ensure,
-        for_agents(os.environ).variables, 60.0,
+        folder, folder / "results", log_of(folder), nursery, lambda name: [], Toolchains().ensure,
+        for_agents(os.environ).variables, start_seconds,
     )  # fmt: skip
     agent = over.acquire("emx", place)
     try:
