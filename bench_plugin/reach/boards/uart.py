@@ -35,6 +35,7 @@ MACHINES = (UNICORN, *qemu_arm.MACHINES)
 BAUD = 115200
 FLASH_SECONDS = 120.0
 CONNECT_SECONDS = 10.0
+IDENTITY = "emulated-on-host"
 FAULT_STATUS = 3  # of the machine in Unicorn
 
 
@@ -80,7 +81,10 @@ class Uart:
             raise AgentFailure("board-lost", f"board {self.board.name}: {missing}", log=str(place.log))
         start = self._emulated if self.machine else self._connected
         emulated = bool(self.machine)
-        return ProgramAgent(self.board.name, lambda program: start(program, place), place, emulated=emulated)
+        identity = IDENTITY if emulated else ""
+        return ProgramAgent(
+            self.board.name, lambda program: start(program, place), place, emulated=emulated, identity=identity
+        )
 
     def release(self) -> None:
         """Nothing runs between leases but children of the nursery, which ends them."""

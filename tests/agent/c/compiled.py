@@ -1,6 +1,6 @@
 """C programs of tests, by the system's gcc; skipped where there is none. Run as a script it fuzzes the C agent.
 
-``python -m tests.agent.c.compiled SECONDS`` prints executions, the inputs that were kept, and the edges that they reach.
+``python -m tests.agent.c.compiled SECONDS [SEED]`` prints executions, the inputs that were kept, and their edges.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def test_the_core_has_the_numbers_of_the_wire() -> None:
     assert int(defined["BENCH_HEADER"].split("u")[0]) == wire.HEADER.size
     assert int(defined["BENCH_DESCRIPTOR"].split("u")[0]) == wire.DESCRIPTOR.size
     bits = (AGENT / "core.c").read_text().partition("BITS[")[2].partition("{")[2].partition("}")[0]
-    known = {code: bits for code, bits in wire.DTYPES.values()}
+    known = dict(wire.DTYPES.values())
     assert [int(one) for one in bits.split(",")] == [known.get(code, 0) for code in range(max(known) + 1)]
 
 
