@@ -12,6 +12,7 @@ import struct
 import threading
 import time
 from contextlib import suppress
+from typing import Any
 
 from bench_plugin.reach.boards.uart_framing import PAYLOAD, Decoder, Kind, Packet, encode
 
@@ -84,7 +85,7 @@ class Link:
 
     def _step(self) -> bool:
         """Wait for something to do and do it. Returns False at the end."""
-        asked = [self._line, self._stopped, *([self._peer] if self._ready and not self._waiting else [])]
+        asked: list[Any] = [self._line, self._stopped, *([self._peer] if self._ready and not self._waiting else [])]
         found = select.select(asked, [], [], max(0.0, self._due - time.monotonic()))[0]
         if self._stopped in found:
             return False

@@ -1,4 +1,4 @@
-"""Firmware of small models written in C, made by toolchain ``emx`` as the adapters make it, and run as boards run it."""
+"""Firmware of small models in C, made by toolchain ``emx`` as adapters make it, and run as boards run it."""
 
 from __future__ import annotations
 

@@ -103,9 +103,9 @@ def test_a_flashing_command_that_fails_is_a_lost_board(device: str, firmware: Fi
 def test_a_board_with_another_model_is_refused(device: str, tmp_path: Path) -> None:
     """Without a flashing command the board has what it has: its digest is compared."""
     other = built(tmp_path / "other", more="static const int another = 1;")
-    with leased(tmp_path / "board", board("m3", device=device)) as agent:
-        with pytest.raises(AgentFailure, match="the model that is linked in has another digest"):
-            run(agent, other, X)
+    refused = pytest.raises(AgentFailure, match="the model that is linked in has another digest")
+    with leased(tmp_path / "board", board("m3", device=device)) as agent, refused:
+        run(agent, other, X)
 
 
 def test_a_board_that_is_switched_off_is_lost(firmware: Firmware, tmp_path: Path) -> None:
@@ -139,9 +139,9 @@ def test_a_board_that_is_switched_off_is_lost(firmware: Firmware, tmp_path: Path
 def test_a_board_that_says_nothing_is_lost(firmware: Firmware, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         over = board("m3", socket=f"127.0.0.1:{server.getsockname()[1]}")
-        with leased(tmp_path, over, start_seconds=1.0) as agent:
-            with pytest.raises(AgentFailure, match="the agent did not start") as caught:
-                run(agent, firmware, X)
+        refused = pytest.raises(AgentFailure, match="the agent did not start")
+        with leased(tmp_path, over, start_seconds=1.0) as agent, refused as caught:
+            run(agent, firmware, X)
     assert caught.value.symptom == "board-lost"
 
 

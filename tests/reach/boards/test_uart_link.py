@@ -1,4 +1,4 @@
-"""The link over a serial line, with the firmware's C code at the other end and a line between them that damages bytes."""
+"""The link over a serial line, with the firmware's C code at the other end of a line that damages bytes."""
 
 from __future__ import annotations
 
