@@ -1,8 +1,8 @@
 """Kind ``qemu-user``: compiled programs of other architectures on this machine, by QEMU's emulation of Linux processes.
 
-Nothing of this machine's system is emulated: what is proven is the compiled code and its numbers. So the identity of
-such a board is ``emulated-on-host``, and its times say nothing of a device. QEMU counts no instructions here: ``-icount``
-is for whole machines, and Debian does not package the plugin that counts them for processes.
+No other system is emulated: what is proven is the compiled code and its numbers. So the identity of such a board is
+``emulated-on-host``, and its times say nothing of a device. QEMU counts no instructions here: ``-icount`` is for whole
+machines, and Debian does not package the plugin that counts them for processes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import shutil
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from bench_plugin.agent.channel import Channel
@@ -31,7 +32,9 @@ class Settings(Record, frozen=True):
     """The keys of the table ``reach`` beside ``kind``."""
 
     program: Annotated[str, about("QEMU's program of the architecture, such as qemu-aarch64-static", pattern=NOT_BLANK)]
-    cpu: Annotated[str, about("the processor that it emulates, one that it lists under -cpu help; empty: its default")] = ""
+    cpu: Annotated[
+        str, about("the processor that it emulates, one that it lists under -cpu help; empty: its default")
+    ] = ""
 
 
 SETTINGS = Settings
@@ -58,7 +61,11 @@ class QemuUser:
         if found is None:
             raise AgentFailure("harness", f"board {self.board.name}: {self.missing()}", log=str(place.log))
         argv = [found, *(["-cpu", self.cpu] if self.cpu else [])]
-        return ProgramAgent(self.board.name, lambda program: _started([*argv, str(program)], place), place, emulated=True)
+
+        def start(program: Path) -> Agent:
+            return _started([*argv, str(program)], place)
+
+        return ProgramAgent(self.board.name, start, place, emulated=True, identity=IDENTITY)
 
     def release(self) -> None:
         """Nothing runs between leases but children of the nursery, which ends them."""
@@ -86,7 +93,9 @@ def _started(argv: list[str], place: Workplace) -> Agent:
     except BenchError as error:
         ours.close()
         raise AgentFailure("harness", str(error), log=str(place.log)) from error
-    return Agent(Channel(ours), LocalProcess(place.nursery, child), place.log, _no_adapters, place.results, place.scratch)
+    return Agent(
+        Channel(ours), LocalProcess(place.nursery, child), place.log, _no_adapters, place.results, place.scratch
+    )
 
 
 def _no_adapters(name: str) -> list[Source]:
