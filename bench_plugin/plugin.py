@@ -171,7 +171,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
-    """After everything that pytest and other plugins write: the grids. A run that lost rows is not green."""
+    """After everything that pytest and other plugins write: the grids. A run that lost rows or a board is not green."""
     _hand_over_rows(session.config)
     try:
         return (yield)
@@ -183,7 +183,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
             notes_of(session.config).flush()
             finish(run, session.config)
             notes_of(session.config).flush()
-            if run.rows.unwritten and session.exitstatus == pytest.ExitCode.OK:
+            if session.exitstatus == pytest.ExitCode.OK and (run.rows.unwritten or run.lost_boards()):
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

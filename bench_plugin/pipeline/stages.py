@@ -16,6 +16,7 @@ from bench_plugin.domain.recipes import recipe
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.inventory.fingerprints import Fingerprints
 from bench_plugin.pipeline.array_sets import digests_in, digests_of
+from bench_plugin.pipeline.board_stages import PROGRAM, BoardTask, performed
 from bench_plugin.pipeline.cache import Cache, Entry
 from bench_plugin.pipeline.retry import Attempted, confirmation, settled
 from bench_plugin.reach.processes.client import AgentFailure, Limits
@@ -219,14 +220,25 @@ class Stages:
 
     def _attempt(self, key: str, task: Task, *, fresh: bool) -> Done:
         toolchain = task.toolchain or self._catalog[task.adapter].toolchain
+        if task.board:
+            return self._on_board(key, task, toolchain, fresh=fresh)
         try:
-            with self._pool.lease(
-                toolchain, role=task.role, fresh=fresh, affinity=task.affinity, board=task.board
-            ) as agent:
+            with self._pool.lease(toolchain, role=task.role, fresh=fresh, affinity=task.affinity) as agent:
                 done = perform(agent, task, key)
                 return done if task.affinity else _left(agent, done)
         except AgentFailure as error:
             return not_started(error, task.stage, key)
+
+    def _on_board(self, key: str, task: Task, toolchain: str, *, fresh: bool) -> Done:
+        def done(agent: LeasedAgent, limits: Limits) -> Done:
+            made = perform(agent, replace(task, limits=limits), key)
+            return made if task.affinity else _left(agent, made)
+
+        on_board = BoardTask(
+            task.board, PROGRAM in task.files, toolchain, task.role, task.affinity, task.limits, done,
+            lambda error: not_started(error, task.stage, key),
+        )  # fmt: skip
+        return performed(self._pool, on_board, fresh=fresh)
 
 
 def _of_entry(key: str, entry: Entry) -> Done:
@@ -303,8 +315,17 @@ def perform(agent: LeasedAgent, task: Task, key: str = "") -> Done:
 
 
 def not_started(error: AgentFailure, stage: Stage, key: str = "") -> Done:
-    """The result of a task whose agent did not start, which says nothing of what the task is about."""
-    failure = replace(failure_of(error, stage), symptom=Symptom.HARNESS, cause=Cause.ENVIRONMENT)
+    """The result of a task whose agent did not start, which says nothing of what the task is about.
+
+    One whose board does not answer says so, at the stage before.
+    """
+    failed = failure_of(error, stage)
+    lost = failed.symptom is Symptom.BOARD_LOST
+    failure = (
+        replace(failed, stage=Stage.DEPLOY, cause=Cause.ENVIRONMENT)
+        if lost
+        else replace(failed, symptom=Symptom.HARNESS, cause=Cause.ENVIRONMENT)
+    )
     return Done(key=key, failure=failure, fresh=True)
 
 

@@ -91,6 +91,10 @@ NUMBERS = (
     Number("opset", (OPERATOR,), "fp32", "opset of the case"),
     Number("ir", (OPERATOR,), "fp32", "IR version of the case"),
     Number(
+        "timing", (EQUIVALENCE,), ALL,
+        "of firmware on an emulated microcontroller: `instructions` of the model's call, `median`, `min`, `max` over `n`",
+    ),
+    Number(
         "deterministic",
         (EQUIVALENCE, OPERATOR, TIMING),
         ALL,

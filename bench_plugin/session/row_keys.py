@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from typing import Any
 
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.paths import PACKAGE
@@ -48,7 +49,8 @@ class RowKeys:
     def key(self, cell: Cell, tolerances: Mapping[str, float], known: Iterable[KnownFailure]) -> str:
         """The key of a cell: its axes, what it is made with, and what judges it.
 
-        Made with: the fingerprints of its tools, its planner's parts, its target and dataset, the number of threads.
+        Made with: the fingerprints of its tools, its planner's parts, its target, boards and dataset, and the
+        number of threads.
         Judged by: its tolerances, the failures that expectations list for it where it is searched, and our own code.
         """
         boards = list(self.all_boards.boards(cell.target))
@@ -58,7 +60,7 @@ class RowKeys:
             target=self._workspace.targets.get(cell.target), threads=self._threads, judged_by=judging_digest(),
             dataset=self._workspace.catalog[model.dataset].digest if model and model.dataset else "",
             known=[[one.signature.plain(), one.example.digest, one.own, one.replayed] for one in known],
-            **planner.key_parts(cell), **({"all_boards": boards} if boards else {}),
+            **self._boards_of(cell), **planner.key_parts(cell), **({"all_boards": boards} if boards else {}),
         )[:12]  # fmt: skip
 
     def versions(self, cell: Cell) -> Mapping[str, str]:
@@ -74,6 +76,11 @@ class RowKeys:
         for cell in cells:
             for name in self._matrix.planner(cell).adapters(cell):
                 yield self._workspace.catalog[name].toolchain_for(cell.framework)
+
+    def _boards_of(self, cell: Cell) -> dict[str, Any]:
+        """The descriptions of the boards that the cell may run on; nothing for a cell without one."""
+        names = self._workspace.boards_of(cell.target)
+        return {"boards": {name: self._workspace.boards[name].board.digest for name in names}} if names else {}
 
     def _tools_of(self, cell: Cell) -> str:
         names = self._matrix.planner(cell).adapters(cell)

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+from bench_plugin.agent.telemetry.machine import state
 from bench_plugin.checks.registry import planners
 from bench_plugin.domain.axes import OPTIONS
 from bench_plugin.domain.cell import Cell, Check
@@ -203,6 +204,15 @@ class Run:
                     found.setdefault(model, {})[f"{check}: {why}"] = None
         return {model: "; ".join(reasons) for model, reasons in found.items()}
 
+    def lost_boards(self) -> bool:
+        """Whether a cell has no result because its board was lost, in this process or in a worker of pytest-xdist."""
+        if self.judged:
+            return any(one.outcome.status is Status.BOARD_LOST for one in self.judged)
+        try:
+            return any(row.get("status") == Status.BOARD_LOST for row in self.rows.read().rows)
+        except UsageError:  # no row was written; that has been said
+            return False
+
     def _make_folders(self) -> None:
         """Make the folders of rows and stages. Raises UsageError for a path that cannot be made."""
         results, cache = self.settings.results, self.settings.cache
@@ -239,6 +249,7 @@ class Run:
         header = header_row(
             run=new_run_id(),
             root=self.settings.root,
+            state=state(),
             command=self.command,
             versions=versions,
             seeds=seeds,

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench_plugin.agent.tokens import answer_to
 
 from bench_plugin.agent import wire
 from bench_plugin.agent.channel import Channel
-from bench_plugin.agent.tokens import answer_to
 
 VECTORS = json.loads(Path(__file__).with_name("vectors.json").read_text())
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()

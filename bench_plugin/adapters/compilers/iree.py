@@ -28,6 +28,7 @@ ADAPTER = {
     "precisions": {"fp32": ["original"], "fp16": ["fp16"], "w8a8": ["qdq"]},
     "artefact": True,
     "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "boards": ["aarch64"],
     "portable": False,
     "options": {"optimisation": ["O0", "O1", "O2", "O3"], "shapes": ["kept", "frozen"]},
     # Counted in torch-mlir's table of conversions (onOp): Add, Mul and Div begin at 7, and no entry is newer than 22.

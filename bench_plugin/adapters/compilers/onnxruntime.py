@@ -29,6 +29,7 @@ ADAPTER = {
     "takes": ["onnx"],
     "precisions": {"fp32": ["original"], "w16": ["w16"], "w8a8": ["qdq"], "w8a8-dyn": ["dynamic"]},
     "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "boards": ["aarch64"],
     "portable": True,
     "artefact_is_model": True,
     "backends": ["cpu", "xnnpack", "cuda"],

@@ -34,6 +34,7 @@ ADAPTER = {
     "takes": ["onnx", "tensorflow"],
     "precisions": {"fp32": ["original"], "w16": ["original"], "w8": ["original"], "w8a8": ["original"]},
     "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "boards": ["aarch64"],
     "portable": True,
     "rounds": "w16-all",  # what float16 weights mean here: biases are rounded too
     "backends": ["xnnpack", "builtin"],

@@ -25,6 +25,7 @@ ADAPTER = {
     "precisions": {"fp32": ["original"], "fp16": ["fp16"], "w8a8": ["qdq"]},
     "artefact": True,
     "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "boards": ["aarch64"],
     "portable": False,
     "options": {"pipeline": ["default", "zero"], "shapes": ["kept", "frozen"]},
     "needs": ["gcc"],

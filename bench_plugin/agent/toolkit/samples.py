@@ -31,6 +31,9 @@ def answered(
     samples (or [...] for a single run), in the order of ``run``'s. ``bind`` is as in :func:`results`. Raises what
     ``run`` raises.
     """
+    if call.place.deploy is not None:  # the samples come later, one by one (agent/deployed.py)
+        call.place.deploy(run, inputs)
+        return Reply(dict(meta or {}))
     return reply(call, results(call, run, inputs, bind), meta)
 
 

@@ -15,6 +15,7 @@ from bench_plugin.checks.performance.machine_load import Load, quiet
 from bench_plugin.checks.performance.rotation import rotating
 from bench_plugin.checks.protocol import Parts
 from bench_plugin.compare.timing import enough
+from bench_plugin.pipeline.board_stages import PLACE, PROGRAM, BoardTask, performed
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.stages import CallSpec, Done, Task, failure_of, not_started, perform
 from bench_plugin.reach.processes.client import AgentFailure, Limits
@@ -40,6 +41,11 @@ class Launch:
         """The figures of the timed run, as the agent gave them."""
         found: Mapping[str, Any] = self.done.meta.get(TIME, {}).get("timing", {})
         return found
+
+    @property
+    def board(self) -> str:
+        """The name of the board that it was on; empty for this machine."""
+        return str(self.done.meta.get(PLACE, {}).get("name", ""))
 
     @property
     def compute(self) -> Series:
@@ -83,8 +89,9 @@ class Launcher:
             began = time.monotonic()
             while True:
                 self._parts.recorder.at(run.cell, f"{TIME}, launch {len(launches) + 1}")
-                launches.append(self._launch(run, task, inputs.once))
+                launches.append(self._launch(task, inputs.once, launches[0].board if launches else ""))
                 run.log.credit(TIME, launches[-1].done)
+                self._models.note_place(run, launches[-1].done)
                 medians = [float(one.said["median"]) for one in launches if one.said.get("median")]
                 if launches[-1].done.failure is not None or not medians:
                     break
@@ -129,23 +136,44 @@ class Launcher:
         wall = limits.wall_seconds + more if limits.wall_seconds else 0
         return replace(limits, seconds=limits.seconds + more, wall_seconds=wall)
 
-    def _launch(self, run: CellRun, task: Task, once: bool) -> Launch:
-        """One launch in a fresh agent, which ends with it. A failure is not repeated: the launch was fresh."""
-        toolchain = task.toolchain
+    def _launch(self, task: Task, once: bool, board: str) -> Launch:
+        """One launch in a fresh agent, which ends with it. A failure is not repeated: the launch was fresh.
+
+        On a board it is on ``board``, if that is named: the launches of a cell are all on the same one.
+        """
+        if task.board:
+            return self._on_board(task, once, board)
         try:
-            with self._parts.pool.lease(toolchain, role=TIME, fresh=True, board=task.board, alone=True) as agent:
-                done = perform(agent, task)
-                if done.failure is not None or not done.meta[TIME].get("timing"):
-                    return Launch(done)
-                try:
-                    found = Launch(done, self._system(agent, task, once))
-                except AgentFailure as error:
-                    found = Launch(replace(done, failure=failure_of(error, task.stage)))
-                if not task.board:
-                    agent.close()
+            with self._parts.pool.lease(task.toolchain, role=TIME, fresh=True, alone=True) as agent:
+                found = self._measured(agent, task, once)
+                agent.close()
                 return found
         except AgentFailure as error:
             return Launch(not_started(error, task.stage))
+
+    def _on_board(self, task: Task, once: bool, board: str) -> Launch:
+        found = Launch(Done(failure=None))
+
+        def measured(agent: LeasedAgent, limits: Limits) -> Done:
+            nonlocal found
+            found = self._measured(agent, replace(task, limits=limits), once)
+            return found.done
+
+        on_board = BoardTask(
+            task.board, PROGRAM in task.files, task.toolchain, TIME, "", task.limits, measured,
+            lambda error: not_started(error, task.stage), only=board,
+        )  # fmt: skip
+        return replace(found, done=performed(self._parts.pool, on_board, fresh=True))
+
+    def _measured(self, agent: LeasedAgent, task: Task, once: bool) -> Launch:
+        """The timed run in one agent, and the host's seconds of its requests."""
+        done = perform(agent, task)
+        if done.failure is not None or not done.meta[TIME].get("timing"):
+            return Launch(done)
+        try:
+            return Launch(done, self._system(agent, task, once))
+        except AgentFailure as error:
+            return Launch(replace(done, failure=failure_of(error, task.stage)))
 
     def _system(self, agent: LeasedAgent, task: Task, once: bool) -> Series:
         """Host seconds [n] from the request of one inference to its outputs, by calls to run one sample."""

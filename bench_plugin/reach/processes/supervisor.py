@@ -15,6 +15,9 @@ from pathlib import Path
 from bench_plugin.agent.channel import Channel
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.paths import cache_root
+from bench_plugin.reach.boards.leasing.place import ran_here
+from bench_plugin.reach.boards.leasing.pool import BoardPool
+from bench_plugin.reach.boards.reach import Reach
 from bench_plugin.reach.processes.client import START_SECONDS, Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.given_files import GivenFiles
 from bench_plugin.reach.processes.leased_agent import LeasedAgent
@@ -22,7 +25,7 @@ from bench_plugin.reach.processes.memory import processor_seconds_below, residen
 from bench_plugin.reach.processes.nursery import Child, GuardianGone, Nursery
 from bench_plugin.reach.processes.scratch import make_scratch, sweep
 from bench_plugin.reach.processes.variables import for_agents
-from bench_plugin.reach.processes.workplace import Starter, Workplace
+from bench_plugin.reach.processes.workplace import Workplace
 from bench_plugin.reach.processes.zipapp import build_agent
 
 RESET = Limits(seconds=5.0, memory_bytes=0)
@@ -104,9 +107,10 @@ class AgentPool:
         *,
         start_seconds: float = START_SECONDS,
         note: Callable[[str], None] = lambda text: None,
-        boards: Mapping[str, Starter] | None = None,
+        boards: Mapping[str, Reach] | None = None,
     ) -> None:
-        self._boards = boards or {}
+        self._reaches = boards or {}
+        self.boards = BoardPool(self._reaches, cache_root() / "boards" / "locks", idle=self._end_on_board, note=note)
         self._environments = environments
         self._logs = folder
         self._adapters = adapters
@@ -125,7 +129,7 @@ class AgentPool:
         self._count = 0
         self._closed = False
         self._start_seconds = start_seconds
-        self._note = note
+        self.note = note
         self._silent: dict[str, AgentFailure] = {}  # by toolchain: what the first agent that said nothing failed with
         self._owner = os.getpid()
 
@@ -138,7 +142,7 @@ class AgentPool:
 
         An agent keeps its models in memory for leases with the same ``affinity`` and drops them for another. Agents of
         different ``role`` are different processes, so that an artefact runs in another one than compiled it. With the
-        name of a ``board`` the agent is that of the board, which has one lease at a time, whatever toolchain and role.
+        name of a ``board`` the agent is that of the board, which the caller has taken from the pool ``boards``.
         One that works ``alone`` on this machine may let its threads spin while they wait; its role is no other's.
         Raises EnvironmentMissing when the toolchain cannot be installed, AgentFailure when the agent does not start.
         """
@@ -189,6 +193,11 @@ class AgentPool:
         finally:
             place.lock.release()
 
+    @property
+    def ending(self) -> bool:
+        """Whether the run is over, so that no agent starts any more."""
+        return self._closed
+
     def busy(self, toolchain: str, role: str = "") -> bool:
         """Whether the toolchain's agent is leased."""
         with self._lock:
@@ -203,9 +212,10 @@ class AgentPool:
         if os.getpid() != self._owner:
             return
         self._closed = True
-        for board in self._boards.values():
+        for board in self._reaches.values():
             board.release()
         self._nursery.close()
+        self.boards.close()
         with self._lock:
             places = [*self._places.values(), *self._on_boards.values()]
         for place in places:
@@ -232,7 +242,7 @@ class AgentPool:
                 agent.reset(RESET)
             except AgentFailure as error:  # a failed reset is no result of the next cell, which gets a new agent
                 after = f" after {place.affinity}" if place.affinity else ""
-                self._note(f"an agent of toolchain {toolchain} was replaced: its reset(){after} failed: {error}")
+                self.note(f"an agent of toolchain {toolchain} was replaced: its reset(){after} failed: {error}")
                 agent.close()
                 agent = None
         place.agent = None
@@ -253,7 +263,20 @@ class AgentPool:
             folder, self._scratch / "results", self._logs / f"{board}-{os.getpid()}-{number}.log", self._nursery,
             self._adapters, self._environments, for_agents(os.environ, self._variables).variables, self._start_seconds,
         )  # fmt: skip
-        return self._boards[board].acquire(toolchain, place)
+        reach = self._reaches[board]
+        agent = reach.acquire(toolchain, place)
+        if why := ran_here(reach.board, agent.hello):
+            agent.close()
+            raise AgentFailure("harness", why, log=str(place.log))
+        return agent
+
+    def _end_on_board(self, board: str) -> None:
+        """End the agent of a board that nobody has leased."""
+        with self._lock:
+            place = self._on_boards.get(board)
+        if place is not None and place.agent is not None:
+            place.agent.close()
+            place.agent = None
 
     def _next_number(self) -> int:
         """The number of the next agent."""
