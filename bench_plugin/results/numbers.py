@@ -91,10 +91,6 @@ NUMBERS = (
     Number("opset", (OPERATOR,), "fp32", "opset of the case"),
     Number("ir", (OPERATOR,), "fp32", "IR version of the case"),
     Number(
-        "timing", (EQUIVALENCE,), ALL,
-        "of firmware on an emulated microcontroller: `instructions` of the model's call, `median`, `min`, `max` over `n`",
-    ),
-    Number(
         "deterministic",
         (EQUIVALENCE, OPERATOR, TIMING),
         ALL,
@@ -117,7 +113,13 @@ NUMBERS = (
     Number("first", (PROPERTY,), "fp32", "the first reason for each of these"),
     Number("seed", (PROPERTY,), "fp32", "seed of a random search"),
     Number("database", (PROPERTY,), "fp32", "folder of a random search's examples"),
-    Number("timing", (TIMING,), ALL, "times in seconds, intervals and their error budget (docs/timing.md)"),
+    Number(
+        "timing",
+        COMPILED,
+        ALL,
+        "times in seconds, intervals and error budget (docs/timing.md); of emulated boards only `instructions` of the "
+        "model's call, `median`, `min`, `max` over `n`",
+    ),
     Number("series", (TIMING,), ALL, "samples by name: `file`, beside the results file, and number of `samples`"),
     Number("signature", (PROPERTY,), "fp32", "of a failure: stage, symptom, operators, message"),
     Number("seen", (PROPERTY,), "fp32", "every known signature that came again, with the row of its expectation"),

@@ -36,21 +36,22 @@ class Timed(List[Values]):
     """The outputs of the sampled inferences, with the figures of the timed run and its samples in seconds."""
 
     def __init__(self, outputs: Sequence[Values], said: Dict[str, object], singles: "array[float]") -> None:
+        """``outputs`` has those of each inference, [1, ...] or [...]; ``singles`` seconds of single calls [n]."""
         super().__init__(outputs)
         self.said = said
         self.singles = singles
 
 
 def bound(run: Run) -> Bind:
-    """The binding of an adapter that has none of its own: all that ``run`` does is timed."""
+    """The binding of an adapter that has none of its own: all that ``run`` does with inputs [...] is timed."""
     return lambda xs: (partial(run, xs), list)
 
 
 def timed(call: TimeCall, bind: Bind, samples: Sequence[Values], clock: Clock = time.perf_counter_ns) -> Timed:
     """Time the model on ``samples`` in turn, as the call's plan says, with Python's garbage collection off.
 
-    Each of ``samples`` has the inputs of one inference. The outputs of the first ``call.sampled`` of them are those
-    that the timed inferences gave. Raises what the runtime raises.
+    Each of ``samples`` has the inputs of one inference, [1, ...] or [...]. The outputs of the first ``call.sampled`` of
+    them are those that the timed inferences gave. Raises what the runtime raises.
     """
     pairs = [bind(xs) for xs in samples]
     invoke, read = pairs[0]

@@ -41,6 +41,7 @@ class Timing:
     def _judged(self, run: CellRun, found: Compiled) -> Outcome:
         run.log.reusable = False
         taken = self._launcher.taken(run, found)
+        self._models.note_run(run, taken.last, "time")
         settings = self._parts.settings
         timing = figures(taken, threads=run.tasks.threads, seed=settings.seed)
         if timing:

@@ -12,29 +12,30 @@ import numpy as np
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.performance.effort import Effort
 from bench_plugin.checks.performance.machine_load import Load, quiet
+from bench_plugin.checks.performance.requests import TIME, Requests, taken
 from bench_plugin.checks.performance.rotation import rotating
 from bench_plugin.checks.protocol import Parts
 from bench_plugin.compare.timing import enough
-from bench_plugin.pipeline.board_stages import PLACE, PROGRAM, BoardTask, performed
+from bench_plugin.pipeline.board_stages import PLACE
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.stages import CallSpec, Done, Task, failure_of, not_started, perform
+from bench_plugin.pipeline.stages import CallSpec, Done, Task, failure_of, perform
 from bench_plugin.reach.processes.client import AgentFailure, Limits
 from bench_plugin.reach.processes.leased_agent import LeasedAgent
 
 if TYPE_CHECKING:
     Series = np.ndarray[Any, np.dtype[np.float64]]
 
-TIME, RUN = "time", "run"
+RUN = "run"
 COMPUTE = "series:compute"
 MORE = 4  # times the planned seconds that a launch may take before its limit ends it
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch: the stage with the outputs of its sampled inferences, and host seconds of its requests [n]."""
+    """One launch: the stage with the outputs of its sampled inferences, and the host's times of its requests."""
 
     done: Done
-    system: Series = field(default_factory=lambda: np.empty(0))
+    requests: Requests = field(default_factory=Requests)
 
     @property
     def said(self) -> Mapping[str, Any]:
@@ -55,10 +56,13 @@ class Launch:
 
 @dataclass(frozen=True)
 class Launches:
-    """All launches of a cell, the last of which may have failed. ``caps`` say what ended them early."""
+    """All launches of a cell, the last of which may have failed. ``caps`` say what ended them early.
+
+    ``load`` is that of this machine before; None where it takes no part in the times.
+    """
 
     launches: Sequence[Launch]
-    load: Load
+    load: Load | None
     caps: tuple[str, ...] = ()
 
     @property
@@ -77,29 +81,34 @@ class Launcher:
 
     def taken(self, run: CellRun, found: Compiled) -> Launches:
         """The launches of a compiled model. Raises EnvironmentMissing when its toolchain cannot be installed."""
-        effort = self._effort
-        inputs = rotating(found.subject.inputs, effort.inputs, self._parts.settings.seed)
+        inputs = rotating(found.subject.inputs, self._effort.inputs, self._parts.settings.seed)
         sampled = 0 if inputs.once else len(next(iter(found.subject.inputs.arrays().values()), ()))
         task = self._task(run, found, inputs.arrays, sampled)
         self._parts.recorder.at(run.cell, "waiting for the machine")
+        boards = [self._models.workspace.boards[name] for name in self._models.workspace.boards_of(run.cell.target)]
+        if boards and all(reach.board.emulated for reach in boards):  # which are counted, not timed
+            return self._all(run, task, None)
         with self._parts.admission.alone():
-            load = quiet(effort.quiet_seconds)
-            launches: list[Launch] = []
-            caps: list[str] = []
-            began = time.monotonic()
-            while True:
-                self._parts.recorder.at(run.cell, f"{TIME}, launch {len(launches) + 1}")
-                launches.append(self._launch(task, inputs.once, launches[0].board if launches else ""))
-                run.log.credit(TIME, launches[-1].done)
-                self._models.note_place(run, launches[-1].done)
-                medians = [float(one.said["median"]) for one in launches if one.said.get("median")]
-                if launches[-1].done.failure is not None or not medians:
-                    break
-                if enough(medians, least=effort.launches, wanted=effort.half_width):
-                    break
-                if cap := self._cap(len(launches), time.monotonic() - began):
-                    caps.append(cap)
-                    break
+            return self._all(run, task, quiet(self._effort.quiet_seconds))
+
+    def _all(self, run: CellRun, task: Task, load: Load | None) -> Launches:
+        """Launches until they are enough; a failed one is the last, and so is one of a device that takes no times."""
+        effort = self._effort
+        launches: list[Launch] = []
+        caps: list[str] = []
+        began = time.monotonic()
+        while True:
+            launches.append(self._launch(run, task, len(launches) + 1, launches[0].board if launches else ""))
+            run.log.credit(TIME, launches[-1].done)
+            self._models.note_place(run, launches[-1].done)
+            medians = [float(one.said["median"]) for one in launches if one.said.get("median")]
+            if launches[-1].done.failure is not None or not medians:
+                break
+            if enough(medians, least=effort.launches, wanted=effort.half_width):
+                break
+            if cap := self._cap(len(launches), time.monotonic() - began):
+                caps.append(cap)
+                break
         return Launches(launches, load, tuple(caps))
 
     def _cap(self, launches: int, seconds: float) -> str:
@@ -136,58 +145,23 @@ class Launcher:
         wall = limits.wall_seconds + more if limits.wall_seconds else 0
         return replace(limits, seconds=limits.seconds + more, wall_seconds=wall)
 
-    def _launch(self, task: Task, once: bool, board: str) -> Launch:
+    def _launch(self, run: CellRun, task: Task, number: int, board: str) -> Launch:
         """One launch in a fresh agent, which ends with it. A failure is not repeated: the launch was fresh.
 
         On a board it is on ``board``, if that is named: the launches of a cell are all on the same one.
         """
-        if task.board:
-            return self._on_board(task, once, board)
-        try:
-            with self._parts.pool.lease(task.toolchain, role=TIME, fresh=True, alone=True) as agent:
-                found = self._measured(agent, task, once)
-                agent.close()
-                return found
-        except AgentFailure as error:
-            return Launch(not_started(error, task.stage))
+        requests = Requests()
 
-    def _on_board(self, task: Task, once: bool, board: str) -> Launch:
-        found = Launch(Done(failure=None))
+        def make(agent: LeasedAgent, limits: Limits) -> Done:
+            nonlocal requests
+            done = perform(agent, replace(task, limits=limits))
+            if done.failure is not None or not done.meta[TIME]["timing"].get("median"):
+                return done
+            try:
+                requests = taken(agent, replace(task, limits=limits), self._effort)
+            except AgentFailure as error:
+                return replace(done, failure=failure_of(error, task.stage))
+            return done
 
-        def measured(agent: LeasedAgent, limits: Limits) -> Done:
-            nonlocal found
-            found = self._measured(agent, replace(task, limits=limits), once)
-            return found.done
-
-        on_board = BoardTask(
-            task.board, PROGRAM in task.files, task.toolchain, TIME, "", task.limits, measured,
-            lambda error: not_started(error, task.stage), only=board,
-        )  # fmt: skip
-        return replace(found, done=performed(self._parts.pool, on_board, fresh=True))
-
-    def _measured(self, agent: LeasedAgent, task: Task, once: bool) -> Launch:
-        """The timed run in one agent, and the host's seconds of its requests."""
-        done = perform(agent, task)
-        if done.failure is not None or not done.meta[TIME].get("timing"):
-            return Launch(done)
-        try:
-            return Launch(done, self._system(agent, task, once))
-        except AgentFailure as error:
-            return Launch(replace(done, failure=failure_of(error, task.stage)))
-
-    def _system(self, agent: LeasedAgent, task: Task, once: bool) -> Series:
-        """Host seconds [n] from the request of one inference to its outputs, by calls to run one sample."""
-        effort = self._effort
-        timed = next(call for call in task.calls if call.operation == TIME)
-        plan = effort.plan(0)
-        meta = {name: value for name, value in timed.meta.items() if name not in plan}
-        arrays = timed.arrays() if once else {name: values[:1] for name, values in timed.arrays().items()}
-        seconds: list[float] = []
-        until = time.monotonic() + effort.system_seconds
-        for index in range(effort.system_calls + 1):
-            answer = agent.call(task.adapter, RUN, meta, arrays=arrays, files=task.files, limits=task.limits)
-            if index:  # the first one loads what only run() needs
-                seconds.append(answer.seconds["call"])
-            if time.monotonic() >= until and seconds:
-                break
-        return np.array(seconds)
+        done = self._parts.recorder.apart(run.cell, f"{TIME}, launch {number}", task, make, only=board)
+        return Launch(done, requests)
