@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence,
 
 if TYPE_CHECKING:
     from bench_plugin.agent.contract import TimeCall
+    from bench_plugin.agent.wire import Array
 
 Values = List[Any]
 Run = Callable[[Values], Values]
@@ -33,13 +34,17 @@ MOST_SINGLES, FEWEST_SINGLES = 10_000, 100
 
 
 class Timed(List[Values]):
-    """The outputs of the sampled inferences, with the figures of the timed run and its samples in seconds."""
+    """The outputs of the sampled inferences, with the figures of the timed run and its samples in seconds.
+
+    ``series`` are further series [n] that were recorded meanwhile, by the names of their arrays.
+    """
 
     def __init__(self, outputs: Sequence[Values], said: Dict[str, object], singles: "array[float]") -> None:
         """``outputs`` has those of each inference, [1, ...] or [...]; ``singles`` seconds of single calls [n]."""
         super().__init__(outputs)
         self.said = said
         self.singles = singles
+        self.series: Dict[str, Array] = {}
 
 
 def bound(run: Run) -> Bind:
