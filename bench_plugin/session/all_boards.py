@@ -19,16 +19,19 @@ class AllBoards:
     """Divides a cell for a target into cells for its boards, and joins their outcomes.
 
     ``targets`` gives the target of every board by the board's name; it is empty where the option was not given.
+    ``emulated`` are the boards that are emulators, which stand in for hardware and do not stand beside it.
     """
 
     targets: Mapping[str, str]
+    emulated: frozenset[str] = frozenset()
 
     def boards(self, target: str) -> tuple[str, ...]:
         """The boards that a cell for a target runs on; empty where it runs on one, as the pool gives it.
 
         A board with the name of its target is none of them: its name stands for the whole pool.
         """
-        return tuple(sorted(name for name, of in self.targets.items() if of == target and name != target))
+        found = sorted(name for name, of in self.targets.items() if of == target and name != target)
+        return tuple(name for name in found if name not in self.emulated) or tuple(found)
 
     def divided(self, cell: Cell) -> tuple[Cell, ...]:
         """The cells for each board, in the order of the boards; empty for a cell that is computed as it is."""

@@ -149,7 +149,7 @@ class Series(Mapping[str, "Samples"]):
 
     def __init__(self, folder: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
         self._folder = folder
-        self._files = files
+        self._files = {name: one for name, one in files.items() if one.get("file")}  # others are without a value
 
     def __getitem__(self, name: str) -> Samples:
         """The samples of one series. Raises KeyError for a name without one, OSError where its file is gone."""

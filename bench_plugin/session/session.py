@@ -84,9 +84,10 @@ class Run:
             planners(self.workspace),
         )  # fmt: skip
         boards = {name: one.board.target for name, one in self.workspace.boards.items()}
+        emulated = frozenset(name for name, one in self.workspace.boards.items() if one.board.emulated)
         self._keys = RowKeys(
             self.workspace, self.matrix, threads=settings.runtime_threads(),
-            all_boards=AllBoards(boards if settings.all_boards else {}),
+            all_boards=AllBoards(boards if settings.all_boards else {}, emulated),
         )  # fmt: skip
         self.rows = RunRows(settings, note)
         self.declared: dict[Cell, Declared] = {}

@@ -45,6 +45,12 @@ def test_a_cell_for_a_target_is_divided_among_its_boards() -> None:
     assert AllBoards({}).divided(CELL) == (), "the option was not given"
 
 
+def test_emulators_stand_in_for_hardware_only() -> None:
+    both = AllBoards({"pi4-1": "aarch64", "qemu-1": "aarch64", "qemu-2": "aarch64"}, frozenset({"qemu-1", "qemu-2"}))
+    assert both.boards("aarch64") == ("pi4-1",)
+    assert AllBoards({"qemu-1": "aarch64"}, frozenset({"qemu-1"})).boards("aarch64") == ("qemu-1",)
+
+
 def test_the_boards_are_computed_first_and_the_cell_reports_once() -> None:
     computed: list[str] = []
 

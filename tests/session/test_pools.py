@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.fake import far
 from tests.fixtures.test_deployed import COMPILER, FRAMEWORK, compiled_project
 from tests.project import Finished, Project
 
-far = pytest.importorskip("tests.fake.far", reason="boards of the tests' own are made by another part")
 TESTS = """
 import pytest
 

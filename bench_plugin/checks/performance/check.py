@@ -44,11 +44,13 @@ class Timing:
         taken = self._launcher.taken(run, found)
         self._models.note_run(run, taken.last, "time")
         settings = self._parts.settings
-        timing = figures(taken, threads=run.tasks.threads, seed=settings.seed)
+        emulated = run.log.placement.get("timing") == "emulated"
+        timing = figures(taken, threads=run.tasks.threads, seed=settings.seed, emulated=emulated)
         if timing:
             run.log.numbers["timing"] = timing
             beside = recordings(taken)
-            kept = keep(settings.results.parent, {**series(taken), **beside.arrays})
+            times = {} if emulated else series(taken)
+            kept = keep(settings.results.parent, {**times, **beside.arrays})
             run.log.numbers["series"] = described(kept, beside.about)
             run.log.numbers.update({**beside.numbers, "determinism": determinism(taken, threads=run.tasks.threads)})
             run.log.numbers["deterministic"] = same_bits(taken)

@@ -17,8 +17,11 @@ CLOSED_LOOP = "closed loop"
 COPIED = ("instructions",)  # what a board says and the host does not compute
 
 
-def figures(taken: Launches, *, threads: int, seed: int) -> dict[str, Any]:
-    """``numbers["timing"]`` of a row (docs/timing.md); a figure that was not measured is absent. Times in seconds."""
+def figures(taken: Launches, *, threads: int, seed: int, emulated: bool = False) -> dict[str, Any]:
+    """``numbers["timing"]`` of a row (docs/timing.md); a figure that was not measured is absent. Times in seconds.
+
+    Of an ``emulated`` board there are none: its seconds are those of the emulator.
+    """
     launches = [one for one in taken.launches if one.done.failure is None and one.said]
     if not launches:
         return {}
@@ -31,7 +34,7 @@ def figures(taken: Launches, *, threads: int, seed: int) -> dict[str, Any]:
         **(said[0].get("set") or {}),
     }  # fmt: skip
     medians = [float(one["median"]) for one in said if one.get("median")]
-    if not medians:
+    if emulated or not medians:
         return found
     singles = np.concatenate([one.compute for one in launches])
     within = interval(medians, launches[0].compute)
