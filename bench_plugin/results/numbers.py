@@ -120,7 +120,10 @@ NUMBERS = (
         "times in seconds, intervals and error budget (docs/timing.md); of emulated boards only `instructions` of the "
         "model's call, `median`, `min`, `max` over `n`",
     ),
-    Number("series", (TIMING,), ALL, "samples by name: `file`, beside the results file, and number of `samples`"),
+    Number("series", (TIMING,), ALL, "samples and series over time by name: `file`, `samples` and more (below)"),
+    Number("machine", (TIMING,), ALL, "state of the machine that did the work, before, and clocks seen"),
+    Number("sampler", (TIMING,), ALL, "what recording the series cost: `hz`, `late` ticks, `share` of a core"),
+    Number("power", (TIMING,), ALL, "of each power meter: `base`, `idle` and `full`, in watts, `energy_per_inference`"),
     Number("signature", (PROPERTY,), "fp32", "of a failure: stage, symptom, operators, message"),
     Number("seen", (PROPERTY,), "fp32", "every known signature that came again, with the row of its expectation"),
     Number("found", (PROPERTY,), "fp32", "every new signature with its smallest example"),

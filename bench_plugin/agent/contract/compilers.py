@@ -137,6 +137,7 @@ class TimeCall(RunCall):
     block_samples: how many samples a block has at least.
     seconds: what all blocks together may take; shorter ones are the consequence, and said.
     warmup_seconds: how long the warm-up lasts at most, where the medians of its blocks keep a trend.
+    telemetry: whether series of the machine are recorded meanwhile (bench_plugin/agent/telemetry).
     """
 
     operation = "time"
@@ -148,6 +149,7 @@ class TimeCall(RunCall):
     block_samples: int = 30
     seconds: float = 60.0
     warmup_seconds: float = 5.0
+    telemetry: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -69,6 +69,11 @@ def reply(
         found.meta["timing"] = outputs.said
         import numpy as np
 
+        if outputs.series is not None:
+            from bench_plugin.agent import telemetry
+
+            found.meta["telemetry"] = telemetry.about(outputs.series)
+            found.arrays.update(telemetry.arrays(outputs.series))
         found.arrays["series:compute"] = from_numpy(np.array(outputs.singles, dtype=np.float64))
     return found
 

@@ -12,11 +12,12 @@ from bench_plugin.checks.performance.effort import effort
 from bench_plugin.checks.performance.figures import figures, same_bits, series
 from bench_plugin.checks.performance.launches import Launcher
 from bench_plugin.checks.protocol import Checker, Parts, Request
+from bench_plugin.compare.recorded import recorded
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Unverified
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.schedule import Need
-from bench_plugin.results.series import keep
+from bench_plugin.results.series import described, keep
 
 
 class Timing:
@@ -46,7 +47,9 @@ class Timing:
         timing = figures(taken, threads=run.tasks.threads, seed=settings.seed)
         if timing:
             run.log.numbers["timing"] = timing
-            run.log.numbers["series"] = keep(settings.results.parent, series(taken))
+            said = recorded([(one.done.meta["time"].get("telemetry") or {}, one.done.arrays) for one in taken.finished])
+            kept = keep(settings.results.parent, {**series(taken), **said.arrays})
+            run.log.numbers |= {"series": described(kept, said.about), **said.numbers}
             run.log.numbers["deterministic"] = same_bits(taken)
         outcome = self._equivalence.judged(run, found, taken.last, {})
         if outcome.status is Status.SUPPORTED and not {"compute", "instructions"} & set(timing):

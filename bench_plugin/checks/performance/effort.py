@@ -15,6 +15,7 @@ class Effort:
     samples, all blocks together of at most about ``seconds``. Inputs rotate through ``inputs`` samples.
     ``system_seconds`` bounds the requests that are timed on the host in each launch, and so do ``deployed_calls`` those
     to a deployed model, ``system_calls`` those that open the artefact, and ``handshakes``, which are 0 where not asked.
+    With ``telemetry`` series of the machine are recorded meanwhile.
     """
 
     launches: int = 5
@@ -33,18 +34,20 @@ class Effort:
     handshakes: int = 0
     system_seconds: float = 0.4
     quiet_seconds: float = 2.0
+    telemetry: bool = True
 
     def plan(self, sampled: int) -> dict[str, Any]:
         """The fields of a TimeCall; ``sampled`` is of how many of the first inputs the outputs are compared."""
         return {
             "sampled": sampled, "blocks": self.blocks, "block_seconds": self.block_seconds,
             "block_samples": self.block_samples, "seconds": self.seconds, "warmup_seconds": self.warmup_seconds,
+            "telemetry": self.telemetry,
         }  # fmt: skip
 
 
 SMOKE = Effort(
     launches=2, most_launches=3, block_seconds=0.01, block_samples=5, seconds=0.2, warmup_seconds=0.2, cell_seconds=2.0,
-    system_calls=5, deployed_calls=20, handshakes=5, system_seconds=0.1, quiet_seconds=0.2,
+    system_calls=5, deployed_calls=20, handshakes=5, system_seconds=0.1, quiet_seconds=0.2, telemetry=False,
 )  # fmt: skip
 QUICK = Effort()
 FULL = Effort(

@@ -60,6 +60,11 @@ class Launches:
     caps: tuple[str, ...] = ()
 
     @property
+    def finished(self) -> Sequence[Launch]:
+        """The launches that did not fail."""
+        return [one for one in self.launches if one.done.failure is None]
+
+    @property
     def last(self) -> Done:
         """The stage of the last launch: its outputs [N, ...] are compared, and where it failed so did the cell."""
         return self.launches[-1].done

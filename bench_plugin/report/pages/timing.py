@@ -11,6 +11,7 @@ from bench_plugin.report.entries import Entry, entry, header_of, heading, latest
 from bench_plugin.report.formats.tabular import flat
 from bench_plugin.report.pages.page import Page
 from bench_plugin.report.parts import failures_table, legend_table, made_with, mark, remarks, run_line
+from bench_plugin.report.recorded import recorded_blocks
 
 NAME = "timing"
 CHECKS: tuple[str, ...] = ("timing",)
@@ -47,6 +48,7 @@ def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: Earli
             continue
         grids.append((f"Times: {name}", table))
         blocks += [Heading(name), table, Paragraph(BUDGET), budget_table(mine, titles)]
+    blocks += recorded_blocks(entries, describe)
     blocks += [Heading("Legend"), legend_table(entries), *failures_table(entries, describe), *made_with(header)]
     data = {"cells": [flat(one) | {"numbers": one.numbers} for one in entries], "partial": missing, "header": header}
     return Page(NAME, Document("Times", tuple(blocks)), tuple(grids), entries, data, said)
