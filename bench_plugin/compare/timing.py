@@ -87,7 +87,7 @@ def within_run(samples: Samples, *, seed: int = 0) -> Interval:
 
 
 def interval(launches: Sequence[float], samples: Samples) -> Interval:
-    """Over the medians of ``launches`` where there are two at least, else within the only one by its ``samples``."""
+    """Over the medians of ``launches`` where there are two at least, else within the only one by its samples [n]."""
     return over_launches(launches) if len(launches) > 1 else within_run(samples)
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bench_plugin.domain.cell import Cell
 from bench_plugin.pipeline.admission import Admission
 from bench_plugin.pipeline.stages import Done, Stages, Task
+from bench_plugin.reach.processes.client import Limits
+from bench_plugin.reach.processes.leased_agent import LeasedAgent
 
 
 class StageRecorder:
@@ -34,6 +38,14 @@ class StageRecorder:
     def obtain_for_nobody(self, task: Task) -> Done:
         """Obtain a stage that is credited to no cell."""
         return self._stages.obtain(task)
+
+    def apart(self, cell: Cell, name: str, task: Task, make: Callable[[LeasedAgent, Limits], Done]) -> Done:
+        """What ``make`` gives for a cell with a fresh agent, never stored; meanwhile the cell's progress is ``name``.
+
+        Raises EnvironmentMissing when the task's toolchain cannot be installed.
+        """
+        self.at(cell, name)
+        return self._stages.apart(task, make)
 
     def at(self, cell: Cell, name: str) -> None:
         """Note what the cell does now, where that is no stage."""

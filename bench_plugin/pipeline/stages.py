@@ -158,6 +158,25 @@ class Stages:
             self._known[key] = self._known[f"{key} fresh"]
         return again
 
+    def apart(self, task: Task, make: Callable[[LeasedAgent, Limits], Done]) -> Done:
+        """What ``make`` gives with a fresh agent that has its machine or its board alone: never stored, nor reused.
+
+        ``make`` makes the task's calls within the given limits. Only what a lost board did not finish is tried again.
+        Raises EnvironmentMissing when the task's toolchain cannot be installed.
+        """
+        toolchain = task.toolchain or self._catalog[task.adapter].toolchain
+        if task.board:
+            on_board = self._board_task(task, toolchain, make, "")
+            return performed(self._pool, on_board, self._note, fresh=True)
+        try:
+            with self._pool.lease(toolchain, role=task.role, fresh=True, alone=True) as agent:
+                try:
+                    return make(agent, task.limits)
+                finally:
+                    agent.close()
+        except AgentFailure as error:
+            return not_started(error, task.stage)
+
     def _once(self, name: str, make: Callable[[], Done]) -> Done:
         """The result of this name; the first thread that asks for it makes it, the others wait."""
         with self._lock:
@@ -236,11 +255,16 @@ class Stages:
             made = perform(agent, replace(task, limits=limits), key)
             return made if task.affinity else _left(agent, made)
 
-        on_board = BoardTask(
-            task.board, PROGRAM in task.files, toolchain, task.role, task.affinity, task.limits, done,
+        on_board = self._board_task(task, toolchain, done, key)
+        return performed(self._pool, on_board, self._note, fresh=fresh)
+
+    def _board_task(
+        self, task: Task, toolchain: str, make: Callable[[LeasedAgent, Limits], Done], key: str
+    ) -> BoardTask:
+        return BoardTask(
+            task.board, PROGRAM in task.files, toolchain, task.role, task.affinity, task.limits, make,
             lambda error: not_started(error, task.stage, key),
         )  # fmt: skip
-        return performed(self._pool, on_board, self._note, fresh=fresh)
 
 
 def _of_entry(key: str, entry: Entry) -> Done:

@@ -1,4 +1,4 @@
-"""Timing through the whole plugin, with a compiler of the tests' own: the verdict beside the time, and what rows say."""
+"""Timing through the whole plugin, with a compiler of the tests' own: the verdict beside the time, and the row."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_time_is_beside_its_verdict_and_three_figures_are_apart(timed: Project
     assert 0 < timing["compute"]["min"] <= timing["compute"]["median"] <= timing["compute"]["max"]
     assert len(timing["compute"]["launch_medians"]) == timing["launches"]
     assert timing["system"]["median"] > timing["compute"]["median"]  # request and answer beside the model
-    assert "handshake" not in timing
+    assert timing["system"]["by"] == "a deployed model" and timing["handshake"]["median"] > 0
     assert timing["first_inference"] > 0 and timing["interval"]["kind"] == "over launches"
     assert timing["throughput"]["kind"] == "closed loop" and timing["throughput"]["per_second"] > 0
     assert {"clock_cost", "drift", "spread_over_launches", "bare_loop_ratio"} <= set(timing["error_budget"])
@@ -151,3 +151,19 @@ def test_compilers_are_those_that_are_ready_and_another_says_how_to_add_it(timed
 def test_a_compiler_that_was_named_is_taken_though_it_is_not_ready(timed: Project) -> None:
     collected = with_own_compilers(timed).run("--bench-profile=smoke", "--compilers=absentc", "--collect-only", "-q")
     assert "absentc]" in collected.text and "fakec]" not in collected.text
+
+
+def test_a_quick_run_records_series_of_the_machine_beside_the_times(timed: Project) -> None:
+    effort = '"bench_plugin.checks.performance.effort"'
+    timed.write(
+        "conftest.py",
+        f"import dataclasses, importlib\neffort = importlib.import_module({effort})\n"
+        "effort.SMOKE = dataclasses.replace(effort.SMOKE, telemetry=True)\n",
+    )
+    row = the_row(run(timed))
+    assert row["status"] == "supported" and row["numbers"]["machine"]["kernel"]
+    series = row["numbers"]["series"]
+    assert {"compute", "system"} < set(series) and row["numbers"]["sampler"]["hz"] > 0
+    recorded = [one for one in series.values() if "unit" in one]
+    assert recorded and all(one["samples"] >= 0 for one in recorded)
+    assert "Series over time" in (timed.folder / "reports/timing.md").read_text()

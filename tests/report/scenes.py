@@ -222,6 +222,48 @@ def properties() -> list[Row]:
     ])  # fmt: skip
 
 
+def timed(
+    median: float, *, launches: int = 5, system: float | None = None, busy: float | None = 0.02
+) -> dict[str, Any]:
+    """The times of a row."""
+    over = {"kind": "over launches"} if launches > 1 else {"kind": "within-run"}
+    return {
+        "compute": {"median": median, "samples": 300 * launches}, "launches": launches, "first_inference": 40 * median,
+        "interval": {"low": median * 0.99, "high": median * 1.02, "half_width": 0.015, **over},
+        "percentiles": {"p50": median} | ({"p90": 1.1 * median, "p99": 1.5 * median} if launches > 1 else {}),
+        "throughput": {"per_second": 0.9 / median, "kind": "closed loop", "clients": 1},
+        **({} if system is None else {"system": {"median": system}}),
+        "error_budget": {
+            "clock_cost": 4.5e-8, "clock_share": 4.5e-8 / median, "drift": -0.012, "half_width": 0.015,
+            "spread_over_launches": 0.008 if launches > 1 else None, "bare_loop_ratio": 1.001 if launches > 1 else None,
+        },
+        "conditions": {"load_before": {"busy": busy}},
+        "caps": [] if launches > 1 else ["1 launches in 41 s, fewer than 5: a cell has a last cap of 40 s"],
+    }  # fmt: skip
+
+
+def times() -> list[Row]:
+    def cell(status: str, compiler: str, model: str = "lstm", **more: Any) -> Row:
+        axes = {"check": "timing", "model": model, "framework": "pytorch", "exporter": "dynamo", "compiler": compiler,
+                "precision": "fp32", "target": "local"}  # fmt: skip
+        timing = more.pop("timing", None)
+        return row(status, axes | more.pop("axes", {}), numbers={"timing": timing}, **more)
+
+    emulated = {"launches": 1, "instructions": {"median": 1234567.0}}
+    none = "toolchain tvm is not made; bench env sync tvm, or --compilers tvm, adds it"
+    return numbered([
+        header(titles=TITLES, versions=VERSIONS), plan(6, 7),
+        cell("supported", "onnxruntime", timing=timed(0.0021, system=0.0034)),
+        cell("supported", "iree", timing=timed(4.2e-6, launches=1), axes={"exporter": ""}),
+        cell("mismatch", "ncnn", timing=timed(1.9e-6), stage="compare", symptom="mismatch", reason="E 0.5"),
+        cell("ERROR", "onnxruntime", stage="run", symptom="crash", reason="it is gone", axes={"precision": "w8a8",
+             "graph": "qdq"}),
+        cell("supported", "iree", timing=emulated, axes={"target": "riscv"}),
+        cell("supported", "onnxruntime", "vgg16", timing=timed(1.5, busy=None)),
+        declared({"check": "timing", "model": "lstm", "framework": "pytorch", "compiler": "tvm"}, "Not provided", none),
+    ])  # fmt: skip
+
+
 def others() -> list[Row]:
     axes = {"check": "energy", "model": "lstm", "framework": "pytorch", "target": "local", "exporter": ""}
     return numbered([
@@ -235,5 +277,5 @@ def others() -> list[Row]:
 
 SCENES = {
     "onnx-support": support, "equivalence": compiled, "onnx-operators": operators, "onnx-properties": properties,
-    "other-checks": others,
+    "timing": times, "other-checks": others,
 }  # fmt: skip

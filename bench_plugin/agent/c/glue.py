@@ -41,9 +41,7 @@ def digest_of(*parts: bytes) -> str:
     return found.hexdigest()
 
 
-def text(
-    code: str, entry: str, parameters: Sequence[Mapping[str, Any]], digest: str, about: Mapping[str, Any]
-) -> str:
+def text(code: str, entry: str, parameters: Sequence[Mapping[str, Any]], digest: str, about: Mapping[str, Any]) -> str:
     """The glue of the model whose C file is ``code`` and whose function is ``entry``.
 
     ``parameters`` are rows of what the function takes, in its order: ``kind`` (input, output or present), ``name``, and

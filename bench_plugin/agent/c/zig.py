@@ -29,7 +29,13 @@ BARE = ("core.c",)
 WORD = re.compile(r"\w+")
 # What musl's sources call by another name than that of the file; and those that ask for rounding modes, which the
 # compiler runtime has without.
-MUSL_FILES = {"erfc": "erf", "erfcf": "erff", "__signgam": "signgam", "__lgamma_r": "lgamma_r", "__lgammaf_r": "lgammaf_r"}
+MUSL_FILES = {
+    "erfc": "erf",
+    "erfcf": "erff",
+    "__signgam": "signgam",
+    "__lgamma_r": "lgamma_r",
+    "__lgammaf_r": "lgammaf_r",
+}
 MUSL_LEFT_OUT = {"fma", "fmaf"}
 MUSL_MACROS = ("-Dhidden=", "-Dweak_alias(old,new)=extern __typeof(old) new __attribute__((__weak__,__alias__(#old)))")
 EXPORTED = re.compile(r"^export fn (\w+)", re.MULTILINE)

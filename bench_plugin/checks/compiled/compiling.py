@@ -83,14 +83,18 @@ class CompiledModels:
         if found.ran is not None:
             return found.ran
         ran = run.obtain("run", self._run_task(run, found.subject, found.compiled))
+        self.note_run(run, ran, "run")
+        return ran
+
+    def note_run(self, run: CellRun, ran: Done, operation: str) -> None:
+        """Note where and how the artefact ran, as the reply to the operation says, and what its program counted."""
         for key in ("effective", "placement"):
-            if not ran.failure and ran.meta["run"].get(key):
-                value = ran.meta["run"][key]
+            if not ran.failure and ran.meta[operation].get(key):
+                value = ran.meta[operation][key]
                 run.log.placement.update(value if isinstance(value, Mapping) else {key: value})
         self._note_place(run, ran)
         if not ran.failure:
-            note_counters(run.log, ran.meta["run"].get("counters", {}))
-        return ran
+            note_counters(run.log, ran.meta[operation].get("counters", {}))
 
     def again(self, run: CellRun, found: Compiled) -> tuple[Done, Done]:
         """The same subject compiled and run once more in fresh processes: both stages, the second of which may fail."""

@@ -42,14 +42,15 @@ class Timing:
     def _judged(self, run: CellRun, found: Compiled) -> Outcome:
         run.log.reusable = False
         taken = self._launcher.taken(run, found)
+        self._models.note_run(run, taken.last, "time")
         settings = self._parts.settings
         timing = figures(taken, threads=run.tasks.threads, seed=settings.seed)
         if timing:
             run.log.numbers["timing"] = timing
-            beside = recordings(taken)
-            kept = keep(settings.results.parent, {**series(taken), **beside.arrays})
-            run.log.numbers["series"] = described(kept, beside.about)
-            run.log.numbers.update({**beside.numbers, "determinism": determinism(taken, threads=run.tasks.threads)})
+            said = recordings(taken)
+            kept = keep(settings.results.parent, {**series(taken), **said.arrays})
+            run.log.numbers |= {"series": described(kept, said.about), **said.numbers}
+            run.log.numbers["determinism"] = determinism(taken, threads=run.tasks.threads)
             run.log.numbers["deterministic"] = same_bits(taken)
         outcome = self._equivalence.judged(run, found, taken.last, {})
         if outcome.status is Status.SUPPORTED and not {"compute", "instructions"} & set(timing):

@@ -27,7 +27,8 @@ def figures(taken: Launches, *, threads: int, seed: int) -> dict[str, Any]:
     caps = [*dict.fromkeys(cap for one in said for cap in one.get("caps", ())), *taken.caps]
     found |= {"launches": len(launches), "caps": caps, "seed": seed, "inputs": said[0].get("inputs")}
     found["conditions"] = {
-        "threads": threads, "load_before": taken.load._asdict(), **(said[0].get("set") or {}),
+        "threads": threads, **({"load_before": taken.load._asdict()} if taken.load else {}),
+        **(said[0].get("set") or {}),
     }  # fmt: skip
     medians = [float(one["median"]) for one in said if one.get("median")]
     if not medians:
@@ -41,15 +42,23 @@ def figures(taken: Launches, *, threads: int, seed: int) -> dict[str, Any]:
     rates = [float(one["per_second"]) for one in said if one.get("per_second")]
     if rates:
         found["throughput"] = {"per_second": float(np.mean(rates)), "kind": CLOSED_LOOP, "clients": 1}
-    found |= {name: one for name, one in (("system", _host(launches)),) if one}
+    host = {
+        "system": [one.requests.system for one in launches],
+        "handshake": [one.requests.handshake for one in launches],
+    }
+    found |= {name: one for name, arrays in host.items() if (one := _host(arrays))}
+    if "system" in found:
+        found["system"]["by"] = launches[0].requests.by
     found["error_budget"] = _budget(said, medians, within.half_width)
     return found
 
 
 def series(taken: Launches) -> dict[str, Series]:
-    """The samples of all launches, one behind the other, in seconds: ``compute`` and ``system`` [n]."""
+    """The samples of all launches, one behind the other, in seconds: ``compute``, ``system``, ``handshake`` [n]."""
     whole = {
-        "compute": [one.compute for one in taken.launches], "system": [one.system for one in taken.launches],
+        "compute": [one.compute for one in taken.launches],
+        "system": [one.requests.system for one in taken.launches],
+        "handshake": [one.requests.handshake for one in taken.launches],
     }  # fmt: skip
     joined = {name: np.concatenate(arrays) for name, arrays in whole.items()}
     return {name: values for name, values in joined.items() if len(values)}
@@ -81,13 +90,13 @@ def _compute(said: Sequence[Mapping[str, Any]], medians: list[float], launches: 
     }  # fmt: skip
 
 
-def _host(launches: Sequence[Launch]) -> dict[str, Any]:
-    """Host time from a request to its outputs."""
-    values = np.concatenate([one.system for one in launches])
+def _host(launches: Sequence[Series]) -> dict[str, Any]:
+    """The host's times [n] of each launch; empty where none were taken."""
+    values = np.concatenate(launches)
     if not len(values):
         return {}
     return {
-        "median": float(np.median([np.median(one.system) for one in launches if len(one.system)])),
+        "median": float(np.median([np.median(one) for one in launches if len(one)])),
         "mean": float(values.mean()), "min": float(values.min()), "max": float(values.max()), "mad": spread(values),
         "samples": len(values), "percentiles": percentiles(values),
     }  # fmt: skip

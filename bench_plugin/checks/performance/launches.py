@@ -12,18 +12,19 @@ import numpy as np
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.performance.effort import Effort
 from bench_plugin.checks.performance.machine_load import Load, quiet
+from bench_plugin.checks.performance.requests import TIME, Requests, taken
 from bench_plugin.checks.performance.rotation import rotating
 from bench_plugin.checks.protocol import Parts
 from bench_plugin.compare.timing import enough
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.stages import CallSpec, Done, Task, failure_of, not_started, perform
+from bench_plugin.pipeline.stages import CallSpec, Done, Task, failure_of, perform
 from bench_plugin.reach.processes.client import AgentFailure, Limits
 from bench_plugin.reach.processes.leased_agent import LeasedAgent
 
 if TYPE_CHECKING:
     Series = np.ndarray[Any, np.dtype[np.float64]]
 
-TIME, RUN = "time", "run"
+RUN = "run"
 COMPUTE = "series:compute"
 BRIEF = {"blocks": 1, "block_seconds": 0.0, "block_samples": 1, "seconds": 0.01, "warmup_seconds": 0.0}
 MORE = 4  # times the planned seconds that a launch may take before its limit ends it
@@ -31,15 +32,21 @@ MORE = 4  # times the planned seconds that a launch may take before its limit en
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch: the stage with the outputs of its sampled inferences, and host seconds of its requests [n]."""
+    """One launch: the stage with the outputs of its sampled inferences, and the host's times of its requests."""
 
     done: Done
-    system: Series = field(default_factory=lambda: np.empty(0))
+    requests: Requests = field(default_factory=Requests)
 
     @property
     def said(self) -> Mapping[str, Any]:
         """The figures of the timed run, as the agent gave them."""
         found: Mapping[str, Any] = self.done.meta.get(TIME, {}).get("timing", {})
+        return found
+
+    @property
+    def telemetry(self) -> Mapping[str, Any]:
+        """What the agent says of the series that it recorded."""
+        found: Mapping[str, Any] = self.done.meta.get(TIME, {}).get("telemetry") or {}
         return found
 
     @property
@@ -52,15 +59,21 @@ class Launch:
 class Launches:
     """All launches of a cell, the last of which may have failed. ``caps`` say what ended them early.
 
-    ``power`` is a further launch with windows for the figures of power; None on a machine without a meter.
-    ``one_thread`` is a further, short launch with one thread; None where the others had no more.
+    ``load`` is that of this machine before; None where it takes no part in the times. ``power`` is a further launch
+    with windows for the figures of power, None without a meter; ``one_thread`` a further, short launch with one thread,
+    None where the others had no more.
     """
 
     launches: Sequence[Launch]
-    load: Load
+    load: Load | None
     caps: tuple[str, ...] = ()
     power: Launch | None = None
     one_thread: Launch | None = None
+
+    @property
+    def finished(self) -> Sequence[Launch]:
+        """The launches that did not fail."""
+        return [one for one in self.launches if one.done.failure is None]
 
     @property
     def last(self) -> Done:
@@ -78,52 +91,57 @@ class Launcher:
 
     def taken(self, run: CellRun, found: Compiled) -> Launches:
         """The launches of a compiled model. Raises EnvironmentMissing when its toolchain cannot be installed."""
-        effort = self._effort
-        inputs = rotating(found.subject.inputs, effort.inputs, self._parts.settings.seed)
+        inputs = rotating(found.subject.inputs, self._effort.inputs, self._parts.settings.seed)
         sampled = 0 if inputs.once else len(next(iter(found.subject.inputs.arrays().values()), ()))
         task = self._task(run, found, inputs.arrays, sampled)
         self._parts.recorder.at(run.cell, "waiting for the machine")
+        boards = [self._models.workspace.boards[name] for name in self._models.workspace.boards_of(run.cell.target)]
+        if boards and all(reach.board.emulated for reach in boards):  # which are counted, not timed
+            return self._all(run, task, None)
         with self._parts.admission.alone():
-            load = quiet(effort.quiet_seconds)
-            launches: list[Launch] = []
-            caps: list[str] = []
-            began = time.monotonic()
-            while True:
-                self._parts.recorder.at(run.cell, f"{TIME}, launch {len(launches) + 1}")
-                launches.append(self._launch(task, inputs.once))
-                run.log.credit(TIME, launches[-1].done)
-                medians = [float(one.said["median"]) for one in launches if one.said.get("median")]
-                if launches[-1].done.failure is not None or not medians:
-                    break
-                if enough(medians, least=effort.launches, wanted=effort.half_width):
-                    break
-                if cap := self._cap(len(launches), time.monotonic() - began):
-                    caps.append(cap)
-                    break
-            last = launches[-1]
-            return Launches(
-                launches, load, tuple(caps), self._power(run, task, last), self._one_thread(run, task, last)
-            )
+            every = self._all(run, task, quiet(self._effort.quiet_seconds))
+            if every.last.failure is not None:
+                return every
+            return replace(every, power=self._power(run, task, every), one_thread=self._one_thread(run, task, every))
 
-    def _power(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
-        """A launch with windows of power, where the last one found a meter; what fails in it is not the cell's."""
-        series = (last.said.get("telemetry") or {}).get("series", {})
-        if not self._effort.power_seconds or not any(one.get("unit") == "W" for one in series.values()):
+    def _power(self, run: CellRun, task: Task, found: Launches) -> Launch | None:
+        """A launch with windows of power, where there is a meter; what fails in it is not the cell's."""
+        series = found.launches[-1].telemetry.get("series", {})
+        seconds = self._effort.power_seconds
+        if not seconds or not any(one.get("unit") == "W" for one in series.values()):
             return None
-        self._parts.recorder.at(run.cell, f"{TIME}, windows of power")
-        task = _with(task, {"power_seconds": self._effort.power_seconds}, TIME)
-        seconds = 3 * self._effort.power_seconds * max(1, run.tasks.threads)
-        limits = replace(task.limits, seconds=task.limits.seconds + seconds)
+        plan = {"blocks": 10, "block_seconds": seconds / 10, "block_samples": 1, "seconds": 2 * seconds}
+        more = MORE * 3 * seconds * max(1, run.tasks.threads)
+        limits = replace(task.limits, seconds=task.limits.seconds + more)
         if limits.wall_seconds:
-            limits = replace(limits, wall_seconds=limits.wall_seconds + seconds)
-        return self._launch(replace(task, limits=limits), requests=False)
+            limits = replace(limits, wall_seconds=limits.wall_seconds + more)
+        task = replace(_with(task, {**plan, "power_seconds": seconds}, TIME), limits=limits)
+        return self._launch(run, task, "windows of power", requests=False)
 
-    def _one_thread(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
+    def _one_thread(self, run: CellRun, task: Task, found: Launches) -> Launch | None:
         """A short launch with one thread, for its bits, where the others had several; its failure is not the cell's."""
-        if run.tasks.threads == 1 or not last.said.get("repeats"):
+        if run.tasks.threads == 1 or not found.launches[-1].said.get("repeats"):
             return None
-        self._parts.recorder.at(run.cell, f"{TIME}, one thread")
-        return self._launch(_with(_with(task, {"threads": 1}), BRIEF, TIME), requests=False)
+        return self._launch(run, _with(_with(task, {"threads": 1}), BRIEF, TIME), "one thread", requests=False)
+
+    def _all(self, run: CellRun, task: Task, load: Load | None) -> Launches:
+        """Launches until they are enough; a failed one is the last, and so is one of a device that takes no times."""
+        effort = self._effort
+        launches: list[Launch] = []
+        caps: list[str] = []
+        began = time.monotonic()
+        while True:
+            launches.append(self._launch(run, task, f"launch {len(launches) + 1}"))
+            run.log.credit(TIME, launches[-1].done)
+            medians = [float(one.said["median"]) for one in launches if one.said.get("median")]
+            if launches[-1].done.failure is not None or not medians:
+                break
+            if enough(medians, least=effort.launches, wanted=effort.half_width):
+                break
+            if cap := self._cap(len(launches), time.monotonic() - began):
+                caps.append(cap)
+                break
+        return Launches(launches, load, tuple(caps))
 
     def _cap(self, launches: int, seconds: float) -> str:
         """What ends the launches although the interval is wider than wanted; empty where nothing does."""
@@ -146,12 +164,12 @@ class Launcher:
             task = tasks.compile_and_run(run.cell, subject, limits, calibration=found.calibration, inputs=given)
         else:
             task = tasks.run(run.cell, subject, found.compiled, limits, inputs=given)
-        calls = tuple(self._timed(call, sampled, task.board) if call.operation == RUN else call for call in task.calls)
+        names = self._models.workspace.boards_of(run.cell.target)
+        meter = next((self._models.workspace.boards[name].board.power.get("path", "") for name in names), "")
+        calls = tuple(self._timed(call, sampled, meter) if call.operation == RUN else call for call in task.calls)
         return replace(task, calls=calls, role=TIME, affinity="")
 
-    def _timed(self, call: CallSpec, sampled: int, board: str) -> CallSpec:
-        reach = self._parts.workspace.boards.get(board)
-        meter = reach.board.power.get("path", "") if reach is not None else ""
+    def _timed(self, call: CallSpec, sampled: int, meter: str) -> CallSpec:
         return replace(call, operation=TIME, meta={**call.meta, **self._effort.plan(sampled, meter)})
 
     def _limits(self, run: CellRun) -> Limits:
@@ -161,43 +179,26 @@ class Launcher:
         wall = limits.wall_seconds + more if limits.wall_seconds else 0
         return replace(limits, seconds=limits.seconds + more, wall_seconds=wall)
 
-    def _launch(self, task: Task, once: bool = False, *, requests: bool = True) -> Launch:
+    def _launch(self, run: CellRun, task: Task, name: str, *, requests: bool = True) -> Launch:
         """One launch in a fresh agent, which ends with it. A failure is not repeated: the launch was fresh.
 
-        With ``requests`` the host times requests of one inference after it.
+        With ``requests`` the host times requests to it.
         """
-        toolchain = task.toolchain
-        try:
-            with self._parts.pool.lease(toolchain, role=TIME, fresh=True, board=task.board, alone=True) as agent:
-                done = perform(agent, task)
-                if not requests or done.failure is not None or not done.meta[TIME].get("timing"):
-                    return Launch(done)
-                try:
-                    found = Launch(done, self._system(agent, task, once))
-                except AgentFailure as error:
-                    found = Launch(replace(done, failure=failure_of(error, task.stage)))
-                if not task.board:
-                    agent.close()
-                return found
-        except AgentFailure as error:
-            return Launch(not_started(error, task.stage))
+        timed = Requests()
 
-    def _system(self, agent: LeasedAgent, task: Task, once: bool) -> Series:
-        """Host seconds [n] from the request of one inference to its outputs, by calls to run one sample."""
-        effort = self._effort
-        timed = next(call for call in task.calls if call.operation == TIME)
-        plan = effort.plan(0)
-        meta = {name: value for name, value in timed.meta.items() if name not in plan}
-        arrays = timed.arrays() if once else {name: values[:1] for name, values in timed.arrays().items()}
-        seconds: list[float] = []
-        until = time.monotonic() + effort.system_seconds
-        for index in range(effort.system_calls + 1):
-            answer = agent.call(task.adapter, RUN, meta, arrays=arrays, files=task.files, limits=task.limits)
-            if index:  # the first one loads what only run() needs
-                seconds.append(answer.seconds["call"])
-            if time.monotonic() >= until and seconds:
-                break
-        return np.array(seconds)
+        def make(agent: LeasedAgent, limits: Limits) -> Done:
+            nonlocal timed
+            done = perform(agent, replace(task, limits=limits))
+            if not requests or done.failure is not None or not done.meta[TIME]["timing"].get("median"):
+                return done
+            try:
+                timed = taken(agent, replace(task, limits=limits), self._effort)
+            except AgentFailure as error:
+                return replace(done, failure=failure_of(error, task.stage))
+            return done
+
+        done = self._parts.recorder.apart(run.cell, f"{TIME}, {name}", task, make)
+        return Launch(done, timed)
 
 
 def _with(task: Task, fields: Mapping[str, Any], operation: str = "") -> Task:

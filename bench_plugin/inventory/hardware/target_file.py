@@ -80,6 +80,8 @@ class Software(Record, frozen=True):
     source: Source
     os: Annotated[Texts, about("operating systems")] = ()
     runtimes: Annotated[Texts, about("runtimes and frameworks that support it")] = ()
+
+
 UART_DRIVERS = ("cmsdk",)  # those of the firmware (agent/c/firmware_parts.py)
 
 
@@ -103,7 +105,8 @@ class TargetFile(Record, frozen=True):
     ram_origin: Annotated[int, about("of bare metal, the address of its RAM", ge=0, lt=1 << 32)] = 0
     ram_bytes: Annotated[int, about("of bare metal, the size of its RAM in bytes", ge=0)] = 0
     uart_driver: Annotated[
-        str, about("of bare metal, the driver of its UART: cmsdk, or a C file beside this one (docs/microcontrollers.md)")
+        str,
+        about("of bare metal, the driver of its UART: cmsdk, or a C file beside this one (docs/microcontrollers.md)"),
     ] = ""
     uart_base: Annotated[int, about("of bare metal, the address of its UART's registers", ge=0, lt=1 << 32)] = 0
     systick_hz: Annotated[int, about("of bare metal, how often SysTick counts in a second", ge=0, lt=1 << 32)] = 0
@@ -161,7 +164,9 @@ def _driver(target: TargetFile, path: Path, text: str) -> dict[str, Any]:
         return {"uart_source": (path.parent / target.uart_driver).read_text(encoding="utf-8")}
     except (OSError, UnicodeDecodeError) as error:
         valid = f"it must be {' or '.join(UART_DRIVERS)}, or a C file beside this one"
-        raise wrong(path, text, ("uart_driver",), f"{target.uart_driver!r} cannot be read ({error}); {valid}") from error
+        raise wrong(
+            path, text, ("uart_driver",), f"{target.uart_driver!r} cannot be read ({error}); {valid}"
+        ) from error
 
 
 def for_tools(target: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,9 @@ class Settings(Record, frozen=True):
     """The keys of the table ``reach`` beside ``kind``."""
 
     program: Annotated[str, about("QEMU's program of the architecture, such as qemu-aarch64-static", pattern=NOT_BLANK)]
-    cpu: Annotated[str, about("the processor that it emulates, one that it lists under -cpu help; empty: its default")] = ""
+    cpu: Annotated[
+        str, about("the processor that it emulates, one that it lists under -cpu help; empty: its default")
+    ] = ""
 
 
 SETTINGS = Settings
@@ -58,7 +60,9 @@ class QemuUser:
         if found is None:
             raise AgentFailure("harness", f"board {self.board.name}: {self.missing()}", log=str(place.log))
         argv = [found, *(["-cpu", self.cpu] if self.cpu else [])]
-        return ProgramAgent(self.board.name, lambda program: _started([*argv, str(program)], place), place, emulated=True)
+        return ProgramAgent(
+            self.board.name, lambda program: _started([*argv, str(program)], place), place, emulated=True
+        )
 
     def release(self) -> None:
         """Nothing runs between leases but children of the nursery, which ends them."""
@@ -81,7 +85,9 @@ def _started(argv: list[str], place: Workplace) -> Agent:
     except BenchError as error:
         ours.close()
         raise AgentFailure("harness", str(error), log=str(place.log)) from error
-    return Agent(Channel(ours), LocalProcess(place.nursery, child), place.log, _no_adapters, place.results, place.scratch)
+    return Agent(
+        Channel(ours), LocalProcess(place.nursery, child), place.log, _no_adapters, place.results, place.scratch
+    )
 
 
 def _no_adapters(name: str) -> list[Source]:

@@ -47,7 +47,9 @@ class Settings(Record, frozen=True):
     baud: Annotated[int, about("symbols per second of the device, such as 115200", gt=0)] = BAUD
     flash: Annotated[
         tuple[str, ...],
-        about("the command of this machine that puts firmware onto the board, as an argument list; {program} is the ELF file"),
+        about(
+            "the command of this machine that puts firmware onto the board, as an argument list; {program} is the ELF file"
+        ),
     ] = ()
 
 
@@ -108,7 +110,9 @@ class Uart:
             line = opened(self.device, self.baud) if self.device else self._dialled()
         except (OSError, subprocess.SubprocessError, termios.error) as error:
             where = self.device or self.socket
-            raise AgentFailure("board-lost", f"board {self.board.name}: {where}: {error}", log=str(place.log)) from error
+            raise AgentFailure(
+                "board-lost", f"board {self.board.name}: {where}: {error}", log=str(place.log)
+            ) from error
         return _agent(line, place, None)
 
     def _dialled(self) -> int:

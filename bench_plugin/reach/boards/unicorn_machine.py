@@ -68,9 +68,7 @@ class Machine:
         self._load(path)
         self.uc.mmio_map(UART, UART_SIZE, self._read_uart, None, self._write_uart, None)
         self.uc.mmio_map(SYSTEM, SYSTEM_SIZE, self._read_system, None, self._write_system, None)
-        self.uc.hook_add(
-            unicorn_const.UC_HOOK_MEM_UNMAPPED | unicorn_const.UC_HOOK_MEM_PROT, self._bad_access
-        )
+        self.uc.hook_add(unicorn_const.UC_HOOK_MEM_UNMAPPED | unicorn_const.UC_HOOK_MEM_PROT, self._bad_access)
         self.uc.hook_add(unicorn_const.UC_HOOK_INTR, self._exception)
         self._count_instructions()
         stack, self.start = struct.unpack("<II", self.uc.mem_read(flash[0], 8))
