@@ -119,11 +119,11 @@ def _parts(
         note=note,
         variables=workspace.variables,
         boards=workspace.boards,
+        toolchains=workspace.toolchains,
     )
     stages = Stages(
-        cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh,
-        note=note,
-    )  # fmt: skip
+        cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh
+    )
     threads, admission = settings.runtime_threads(), Admission()
     return Parts(
         settings=settings,

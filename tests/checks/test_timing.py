@@ -151,19 +151,3 @@ def test_compilers_are_those_that_are_ready_and_another_says_how_to_add_it(timed
 def test_a_compiler_that_was_named_is_taken_though_it_is_not_ready(timed: Project) -> None:
     collected = with_own_compilers(timed).run("--bench-profile=smoke", "--compilers=absentc", "--collect-only", "-q")
     assert "absentc]" in collected.text and "fakec]" not in collected.text
-
-
-def test_a_quick_run_records_series_of_the_machine_beside_the_times(timed: Project) -> None:
-    effort = '"bench_plugin.checks.performance.effort"'
-    timed.write(
-        "conftest.py",
-        f"import dataclasses, importlib\neffort = importlib.import_module({effort})\n"
-        "effort.SMOKE = dataclasses.replace(effort.SMOKE, telemetry=True)\n",
-    )
-    row = the_row(run(timed))
-    assert row["status"] == "supported" and row["numbers"]["machine"]["kernel"]
-    series = row["numbers"]["series"]
-    assert {"compute", "system"} < set(series) and row["numbers"]["sampler"]["hz"] > 0
-    recorded = [one for one in series.values() if "unit" in one]
-    assert recorded and all(one["samples"] >= 0 for one in recorded)
-    assert "Series over time" in (timed.folder / "reports/timing.md").read_text()

@@ -6,7 +6,6 @@ Launches and numbers of threads are compared by the host, by the digest of the o
 from __future__ import annotations
 
 import hashlib
-import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Sequence
 
 if TYPE_CHECKING:
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 Values = List[Any]  # arrays of any shape, and for some tools also lists (sequences) and None (empty optionals)
 Run = Callable[[Values], Values]
 
-AGAIN, AGAIN_SECONDS = 8, 1.0  # samples that are run again, at most, and for how long about
 POSITIONS = 4  # of a batch in which one sample is tried
 MESSAGE_CHARACTERS = 200
 
@@ -61,20 +59,6 @@ def repeated(run: Run, samples: Sequence[Values], times: int) -> Dict[str, Any]:
     for _ in range(times):
         for index, inputs in enumerate(samples):
             repeats.add(index, run(list(inputs)))
-    return repeats.figures()
-
-
-def again(outputs: Sequence[Values], run: Run, samples: Sequence[Values]) -> Dict[str, Any]:
-    """The figures of :class:`Repeats` of ``outputs`` and of those that ``run`` gives of ``samples``, [...] each.
-
-    At most the first eight samples are run, and no more once a second is over. Raises what ``run`` raises.
-    """
-    repeats = Repeats()
-    until = time.monotonic() + AGAIN_SECONDS
-    for index, values in enumerate(outputs):
-        repeats.add(index, values)
-        if index < AGAIN and time.monotonic() < until:
-            repeats.add(index, run(list(samples[index])))
     return repeats.figures()
 
 

@@ -47,10 +47,10 @@ class Timing:
         timing = figures(taken, threads=run.tasks.threads, seed=settings.seed)
         if timing:
             run.log.numbers["timing"] = timing
-            said = recordings(taken)
-            kept = keep(settings.results.parent, {**series(taken), **said.arrays})
-            run.log.numbers |= {"series": described(kept, said.about), **said.numbers}
-            run.log.numbers["determinism"] = determinism(taken, threads=run.tasks.threads)
+            beside = recordings(taken)
+            kept = keep(settings.results.parent, {**series(taken), **beside.arrays})
+            run.log.numbers["series"] = described(kept, beside.about)
+            run.log.numbers.update({**beside.numbers, "determinism": determinism(taken, threads=run.tasks.threads)})
             run.log.numbers["deterministic"] = same_bits(taken)
         outcome = self._equivalence.judged(run, found, taken.last, {})
         if outcome.status is Status.SUPPORTED and not {"compute", "instructions"} & set(timing):

@@ -15,8 +15,7 @@ class Effort:
     samples, all blocks together of at most about ``seconds``. Inputs rotate through ``inputs`` samples.
     ``system_seconds`` bounds the requests that are timed on the host in each launch, and so do ``deployed_calls`` those
     to a deployed model, ``system_calls`` those that open the artefact, and ``handshakes``, which are 0 where not asked.
-    With ``telemetry`` series of the machine are recorded meanwhile. ``power_seconds`` is the length of each window of
-    power, in a launch of its own on a machine with a meter; 0 for none.
+    ``power_seconds`` is the length of each window of power, in a launch of their own on a machine with a meter.
     """
 
     launches: int = 5
@@ -35,7 +34,6 @@ class Effort:
     handshakes: int = 0
     system_seconds: float = 0.4
     quiet_seconds: float = 2.0
-    telemetry: bool = True
     power_seconds: float = 10.5
 
     def plan(self, sampled: int, meter: str = "") -> dict[str, Any]:
@@ -46,13 +44,14 @@ class Effort:
         return {
             "sampled": sampled, "blocks": self.blocks, "block_seconds": self.block_seconds,
             "block_samples": self.block_samples, "seconds": self.seconds, "warmup_seconds": self.warmup_seconds,
-            "telemetry": self.telemetry, "meter": meter,
+            "meter": meter,
         }  # fmt: skip
 
 
 SMOKE = Effort(
     launches=2, most_launches=3, block_seconds=0.01, block_samples=5, seconds=0.2, warmup_seconds=0.2, cell_seconds=2.0,
-    system_calls=5, deployed_calls=20, handshakes=5, system_seconds=0.1, quiet_seconds=0.2, power_seconds=0.0,
+    system_calls=5, deployed_calls=20, handshakes=5, system_seconds=0.1, quiet_seconds=0.2,
+    power_seconds=0.0,
 )  # fmt: skip
 QUICK = Effort()
 FULL = Effort(

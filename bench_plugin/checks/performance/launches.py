@@ -16,6 +16,7 @@ from bench_plugin.checks.performance.requests import TIME, Requests, taken
 from bench_plugin.checks.performance.rotation import rotating
 from bench_plugin.checks.protocol import Parts
 from bench_plugin.compare.timing import enough
+from bench_plugin.pipeline.board_stages import PLACE
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.stages import CallSpec, Done, Task, failure_of, perform
 from bench_plugin.reach.processes.client import AgentFailure, Limits
@@ -44,10 +45,9 @@ class Launch:
         return found
 
     @property
-    def telemetry(self) -> Mapping[str, Any]:
-        """What the agent says of the series that it recorded."""
-        found: Mapping[str, Any] = self.done.meta.get(TIME, {}).get("telemetry") or {}
-        return found
+    def board(self) -> str:
+        """The name of the board that it was on; empty for this machine."""
+        return str(self.done.meta.get(PLACE, {}).get("name", ""))
 
     @property
     def compute(self) -> Series:
@@ -59,9 +59,9 @@ class Launch:
 class Launches:
     """All launches of a cell, the last of which may have failed. ``caps`` say what ended them early.
 
-    ``load`` is that of this machine before; None where it takes no part in the times. ``power`` is a further launch
-    with windows for the figures of power, None without a meter; ``one_thread`` a further, short launch with one thread,
-    None where the others had no more.
+    ``load`` is that of this machine before; None where it takes no part in the times.
+    ``power`` is a further launch with windows for the figures of power; None on a machine without a meter.
+    ``one_thread`` is a further, short launch with one thread; None where the others had no more.
     """
 
     launches: Sequence[Launch]
@@ -69,11 +69,6 @@ class Launches:
     caps: tuple[str, ...] = ()
     power: Launch | None = None
     one_thread: Launch | None = None
-
-    @property
-    def finished(self) -> Sequence[Launch]:
-        """The launches that did not fail."""
-        return [one for one in self.launches if one.done.failure is None]
 
     @property
     def last(self) -> Done:
@@ -99,30 +94,7 @@ class Launcher:
         if boards and all(reach.board.emulated for reach in boards):  # which are counted, not timed
             return self._all(run, task, None)
         with self._parts.admission.alone():
-            every = self._all(run, task, quiet(self._effort.quiet_seconds))
-            if every.last.failure is not None:
-                return every
-            return replace(every, power=self._power(run, task, every), one_thread=self._one_thread(run, task, every))
-
-    def _power(self, run: CellRun, task: Task, found: Launches) -> Launch | None:
-        """A launch with windows of power, where there is a meter; what fails in it is not the cell's."""
-        series = found.launches[-1].telemetry.get("series", {})
-        seconds = self._effort.power_seconds
-        if not seconds or not any(one.get("unit") == "W" for one in series.values()):
-            return None
-        plan = {"blocks": 10, "block_seconds": seconds / 10, "block_samples": 1, "seconds": 2 * seconds}
-        more = MORE * 3 * seconds * max(1, run.tasks.threads)
-        limits = replace(task.limits, seconds=task.limits.seconds + more)
-        if limits.wall_seconds:
-            limits = replace(limits, wall_seconds=limits.wall_seconds + more)
-        task = replace(_with(task, {**plan, "power_seconds": seconds}, TIME), limits=limits)
-        return self._launch(run, task, "windows of power", requests=False)
-
-    def _one_thread(self, run: CellRun, task: Task, found: Launches) -> Launch | None:
-        """A short launch with one thread, for its bits, where the others had several; its failure is not the cell's."""
-        if run.tasks.threads == 1 or not found.launches[-1].said.get("repeats"):
-            return None
-        return self._launch(run, _with(_with(task, {"threads": 1}), BRIEF, TIME), "one thread", requests=False)
+            return self._all(run, task, quiet(self._effort.quiet_seconds))
 
     def _all(self, run: CellRun, task: Task, load: Load | None) -> Launches:
         """Launches until they are enough; a failed one is the last, and so is one of a device that takes no times."""
@@ -131,8 +103,10 @@ class Launcher:
         caps: list[str] = []
         began = time.monotonic()
         while True:
-            launches.append(self._launch(run, task, f"launch {len(launches) + 1}"))
+            board = launches[0].board if launches else ""
+            launches.append(self._launch(run, task, f"{TIME}, launch {len(launches) + 1}", board))
             run.log.credit(TIME, launches[-1].done)
+            self._models.note_place(run, launches[-1].done)
             medians = [float(one.said["median"]) for one in launches if one.said.get("median")]
             if launches[-1].done.failure is not None or not medians:
                 break
@@ -141,7 +115,27 @@ class Launcher:
             if cap := self._cap(len(launches), time.monotonic() - began):
                 caps.append(cap)
                 break
-        return Launches(launches, load, tuple(caps))
+        last = launches[-1]
+        return Launches(launches, load, tuple(caps), self._power(run, task, last), self._one_thread(run, task, last))
+
+    def _power(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
+        """A launch with windows of power, where the last one found a meter; what fails in it is not the cell's."""
+        series = (last.said.get("telemetry") or {}).get("series", {})
+        if not self._effort.power_seconds or not any(one.get("unit") == "W" for one in series.values()):
+            return None
+        task = _with(task, {"power_seconds": self._effort.power_seconds}, TIME)
+        seconds = 3 * self._effort.power_seconds * max(1, run.tasks.threads)
+        limits = replace(task.limits, seconds=task.limits.seconds + seconds)
+        if limits.wall_seconds:
+            limits = replace(limits, wall_seconds=limits.wall_seconds + seconds)
+        return self._launch(run, replace(task, limits=limits), f"{TIME}, windows of power", last.board, requests=False)
+
+    def _one_thread(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
+        """A short launch with one thread, for its bits, where the others had several; its failure is not the cell's."""
+        if run.tasks.threads == 1 or not last.said.get("repeats"):
+            return None
+        task = _with(_with(task, {"threads": 1}), BRIEF, TIME)
+        return self._launch(run, task, f"{TIME}, one thread", last.board, requests=False)
 
     def _cap(self, launches: int, seconds: float) -> str:
         """What ends the launches although the interval is wider than wanted; empty where nothing does."""
@@ -164,12 +158,12 @@ class Launcher:
             task = tasks.compile_and_run(run.cell, subject, limits, calibration=found.calibration, inputs=given)
         else:
             task = tasks.run(run.cell, subject, found.compiled, limits, inputs=given)
-        names = self._models.workspace.boards_of(run.cell.target)
-        meter = next((self._models.workspace.boards[name].board.power.get("path", "") for name in names), "")
-        calls = tuple(self._timed(call, sampled, meter) if call.operation == RUN else call for call in task.calls)
+        calls = tuple(self._timed(call, sampled, task.board) if call.operation == RUN else call for call in task.calls)
         return replace(task, calls=calls, role=TIME, affinity="")
 
-    def _timed(self, call: CallSpec, sampled: int, meter: str) -> CallSpec:
+    def _timed(self, call: CallSpec, sampled: int, board: str) -> CallSpec:
+        reach = self._parts.workspace.boards.get(board)
+        meter = reach.board.power.get("path", "") if reach is not None else ""
         return replace(call, operation=TIME, meta={**call.meta, **self._effort.plan(sampled, meter)})
 
     def _limits(self, run: CellRun) -> Limits:
@@ -179,26 +173,27 @@ class Launcher:
         wall = limits.wall_seconds + more if limits.wall_seconds else 0
         return replace(limits, seconds=limits.seconds + more, wall_seconds=wall)
 
-    def _launch(self, run: CellRun, task: Task, name: str, *, requests: bool = True) -> Launch:
+    def _launch(self, run: CellRun, task: Task, name: str, board: str, *, requests: bool = True) -> Launch:
         """One launch in a fresh agent, which ends with it. A failure is not repeated: the launch was fresh.
 
-        With ``requests`` the host times requests to it.
+        On a board it is on ``board``, if that is named: the launches of a cell are all on the same one. With
+        ``requests`` the host times requests of one inference after it.
         """
-        timed = Requests()
+        asked = Requests()
 
         def make(agent: LeasedAgent, limits: Limits) -> Done:
-            nonlocal timed
+            nonlocal asked
             done = perform(agent, replace(task, limits=limits))
             if not requests or done.failure is not None or not done.meta[TIME]["timing"].get("median"):
                 return done
             try:
-                timed = taken(agent, replace(task, limits=limits), self._effort)
+                asked = taken(agent, replace(task, limits=limits), self._effort)
             except AgentFailure as error:
                 return replace(done, failure=failure_of(error, task.stage))
             return done
 
-        done = self._parts.recorder.apart(run.cell, f"{TIME}, {name}", task, make)
-        return Launch(done, timed)
+        done = self._parts.recorder.apart(run.cell, name, task, make, only=board)
+        return Launch(done, asked)
 
 
 def _with(task: Task, fields: Mapping[str, Any], operation: str = "") -> Task:

@@ -13,7 +13,7 @@ from bench_plugin.compare.recorded import Recorded, recorded
 
 def recordings(taken: Launches) -> Recorded:
     """The series of all launches, joined; the launch with the windows of power is the last of them."""
-    return recorded([(one.telemetry, one.done.arrays) for one in _whole(taken, power=True)])
+    return recorded([(one.said.get("telemetry") or {}, one.done.arrays) for one in _whole(taken, power=True)])
 
 
 def determinism(taken: Launches, *, threads: int) -> dict[str, Any]:

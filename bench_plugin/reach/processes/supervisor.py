@@ -18,6 +18,7 @@ from bench_plugin.domain.paths import cache_root
 from bench_plugin.reach.boards.leasing.place import ran_here
 from bench_plugin.reach.boards.leasing.pool import BoardPool
 from bench_plugin.reach.boards.reach import Reach
+from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.client import START_SECONDS, Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.given_files import GivenFiles
 from bench_plugin.reach.processes.leased_agent import LeasedAgent
@@ -94,7 +95,7 @@ class AgentPool:
     agents get beside those of :mod:`bench_plugin.reach.processes.variables`. An agent has ``start_seconds`` to say
     hello; a toolchain whose agent did not do that is not tried again in this run. ``note`` is called with a sentence
     for the user when an agent that could not drop its models was replaced. ``boards`` gives what starts the agents of a
-    board (reach/boards/reach.py).
+    board (reach/boards/reach.py), ``toolchains`` what is shipped to it (default: the plugin's own).
     """
 
     def __init__(
@@ -108,9 +109,11 @@ class AgentPool:
         start_seconds: float = START_SECONDS,
         note: Callable[[str], None] = lambda text: None,
         boards: Mapping[str, Reach] | None = None,
+        toolchains: Toolchains | None = None,
     ) -> None:
+        self._toolchains = toolchains
         self._reaches = boards or {}
-        self.boards = BoardPool(self._reaches, cache_root() / "boards", idle=self._end_on_board, note=note)
+        self.boards = BoardPool(self._reaches, cache_root() / "boards" / "locks", idle=self._end_on_board, note=note)
         self._environments = environments
         self._logs = folder
         self._adapters = adapters
@@ -129,7 +132,7 @@ class AgentPool:
         self._count = 0
         self._closed = False
         self._start_seconds = start_seconds
-        self._note = note
+        self.note = note
         self._silent: dict[str, AgentFailure] = {}  # by toolchain: what the first agent that said nothing failed with
         self._owner = os.getpid()
 
@@ -193,6 +196,11 @@ class AgentPool:
         finally:
             place.lock.release()
 
+    @property
+    def ending(self) -> bool:
+        """Whether the run is over, so that no agent starts any more."""
+        return self._closed
+
     def busy(self, toolchain: str, role: str = "") -> bool:
         """Whether the toolchain's agent is leased."""
         with self._lock:
@@ -237,7 +245,7 @@ class AgentPool:
                 agent.reset(RESET)
             except AgentFailure as error:  # a failed reset is no result of the next cell, which gets a new agent
                 after = f" after {place.affinity}" if place.affinity else ""
-                self._note(f"an agent of toolchain {toolchain} was replaced: its reset(){after} failed: {error}")
+                self.note(f"an agent of toolchain {toolchain} was replaced: its reset(){after} failed: {error}")
                 agent.close()
                 agent = None
         place.agent = None
@@ -257,6 +265,7 @@ class AgentPool:
         place = Workplace(
             folder, self._scratch / "results", self._logs / f"{board}-{os.getpid()}-{number}.log", self._nursery,
             self._adapters, self._environments, for_agents(os.environ, self._variables).variables, self._start_seconds,
+            self._toolchains or Toolchains(),
         )  # fmt: skip
         reach = self._reaches[board]
         agent = reach.acquire(toolchain, place)

@@ -25,7 +25,7 @@ class Settings(Record, frozen=True):
     host: Annotated[str, about("its name or address, or a Host of your ssh configuration", min_length=1)]
     user: Annotated[str, about("the user (default: as ssh decides)")] = ""
     port: Annotated[int, about("the port (default: as ssh decides)", ge=0, le=65535)] = 0
-    key: Annotated[str, about("the file of a private key, ~ may be (default: as ssh decides)")] = ""
+    key: Annotated[str, about("the file of a private key (default: as ssh decides)", extra={"file": True})] = ""
     python: Annotated[str, about("the board's Python, 3.8 or later")] = "python3"
     ship: Annotated[bool, about("ship the runtimes of toolchains; else the board's python must have them")] = True
     options: Annotated[tuple[str, ...], about("options of ssh's -o, such as 'ProxyJump=bastion'")] = ()
@@ -42,8 +42,9 @@ class SshReach:
 
     def __init__(self, board: Board, settings: Settings) -> None:
         self.board = board
-        key = str(Path(settings.key).expanduser()) if settings.key else ""
-        self._address = Address(settings.host, settings.user, settings.port, key, settings.options)
+        self._address = Address(
+            settings.host, settings.user, settings.port, key_of(settings.key), settings.options
+        )  # fmt: skip
         self._deployed = DeployedAgents(board.name, settings.python, ship=settings.ship)
         self._link: Link | None = None
 
@@ -68,6 +69,11 @@ class SshReach:
 def reach(board: Board) -> SshReach:
     """The reach of a board. Raises UsageError for settings that are not valid."""
     return SshReach(board, settings_of(board, Settings))
+
+
+def key_of(text: str) -> str:
+    """The path of a key's file, empty where ssh decides."""
+    return str(Path(text).expanduser()) if text else ""
 
 
 def settings_of(board: Board, kind: type[R]) -> R:
