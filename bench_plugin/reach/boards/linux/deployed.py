@@ -16,7 +16,7 @@ from bench_plugin.agent.channel import Channel, Closed
 from bench_plugin.agent.link import handshake
 from bench_plugin.agent.wire import WireError
 from bench_plugin.domain.errors import BenchError
-from bench_plugin.reach.boards.linux.link import HARNESS, NO_CONNECTION, Heartbeat, Link
+from bench_plugin.reach.boards.linux.link import BOARD_LOST, HARNESS, NO_CONNECTION, Heartbeat, Link
 from bench_plugin.reach.boards.linux.shipping import Machine, digest, runtime
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.client import Agent, AgentFailure, LinkLost
@@ -73,9 +73,9 @@ class DeployedAgents:
         if self._link is not link or self._probed is None:
             self._link, self._probed = link, self._probe(link)
         probed = self._probed
-        tether = self._shipped(link, TETHER, ".py")
-        agent = self._shipped(link, build_agent(place.scratch.parent), ".pyz")
-        python = self._environment(link, place.toolchains, toolchain) if self._ship else probed.python
+        tether = self._shipped(link, probed, TETHER, ".py")
+        agent = self._shipped(link, probed, build_agent(place.scratch.parent), ".pyz")
+        python = self._environment(link, probed, place.toolchains, toolchain) if self._ship else probed.python
         folder = f"{probed.cache}/run-{secrets.token_hex(8)}"
         words = [python, "-I", "-u", "-X", "faulthandler", tether, "--agent", agent, "--folder", folder]
         said_before = place.log.stat().st_size if place.log.exists() else 0
@@ -121,29 +121,27 @@ class DeployedAgents:
         self._there, self._ready = set(said.get("bench-has", ())), set()
         return Probed(cache, python, Machine(architecture, numbers[1]))
 
-    def _shipped(self, link: Link, path: Path, suffix: str) -> str:
+    def _shipped(self, link: Link, probed: Probed, path: Path, suffix: str) -> str:
         """The path on the board of a file, which is sent unless the board has it."""
-        assert self._probed is not None
         name = f"{digest(path)}{suffix}"
-        place = f"{self._probed.cache}/{name}"
+        place = f"{probed.cache}/{name}"
         if name not in self._there:
             link.put(path, place)
             self._there.add(name)
         return place
 
-    def _environment(self, link: Link, toolchains: Toolchains, toolchain: str) -> str:
+    def _environment(self, link: Link, probed: Probed, toolchains: Toolchains, toolchain: str) -> str:
         """The Python of the toolchain's environment on the board, which is made unless it is there."""
-        assert self._probed is not None
         try:
-            shipped = runtime(toolchains[toolchain], self._probed.machine)
+            shipped = runtime(toolchains[toolchain], probed.machine)
         except BenchError as error:
             raise AgentFailure(HARNESS, f"board {self._name}: {error}") from error
-        place = f"{self._probed.cache}/{shipped.sha256}"
+        place = f"{probed.cache}/{shipped.sha256}"
         if shipped.sha256 not in self._there:
             link.unpack(shipped.path, place)
             self._there.add(shipped.sha256)
         if toolchain not in self._ready:
-            link.run(ENVIRONMENT, place, self._probed.python)
+            link.run(ENVIRONMENT, place, probed.python)
             self._ready.add(toolchain)
         return f"{place}/bin/python3"
 
@@ -154,7 +152,10 @@ class DeployedAgents:
             if said := LISTENING.search(place.log.read_bytes()[said_before:].decode("utf-8", "replace")):
                 return int(said[1])
             if running.gone:
-                running.ended()  # raises where the link was lost
+                try:
+                    running.ended()
+                except LinkLost as error:
+                    raise AgentFailure(BOARD_LOST, str(error), log=str(place.log)) from error
                 raise AgentFailure(HARNESS, f"board {self._name}: the agent did not start", log=str(place.log))
             if time.monotonic() > until:
                 text = f"board {self._name}: the agent did not start within {place.start_seconds:.0f} s"

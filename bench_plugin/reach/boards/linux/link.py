@@ -24,6 +24,7 @@ NO_CONNECTION = 255  # what ssh ends with where the connection fails, and not th
 CONTROL = "master"  # relative to the folder of the link: the path of a socket has at most 108 bytes
 POLL_SECONDS = 0.05
 COMMAND_SECONDS = 30.0
+LAST_WORDS_SECONDS = 1.0  # for a client of the connection learns of its end before its master has said why
 SLOWEST = 200_000  # bytes a second that a link must carry at least
 NOISE = re.compile(r"^(Warning: Permanently added|\*\* |Pseudo-terminal)")
 
@@ -96,7 +97,6 @@ class Link:
             if self._master.ended.wait(POLL_SECONDS):
                 raise self.lost("cannot be reached")
             if time.monotonic() > until:
-                self.close()
                 raise self.lost(f"cannot be reached: no connection within {seconds:.0f} s")
 
     def close(self) -> None:
@@ -105,7 +105,10 @@ class Link:
             self._nursery.kill(self._master)
 
     def lost(self, what: str) -> AgentFailure:
-        """The failure of a board whose connection ended: with ssh's own message."""
+        """The failure of a board whose connection is of no use: with ssh's own message. What is left of it is ended."""
+        if self._master is not None:
+            self._master.ended.wait(LAST_WORDS_SECONDS)
+        self.close()
         said = self.said()
         return AgentFailure(
             BOARD_LOST,
@@ -147,22 +150,14 @@ class Link:
                 check=False, encoding="utf-8", errors="replace", env=self._variables,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
-            self.close()
             raise self.lost(f"did not answer within {seconds:.0f} s") from error
         if done.returncode == 0:
             return done.stdout
         if done.returncode == NO_CONNECTION or not self.alive:
-            self._end()
             raise self.lost("was lost")
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
         told = lines[-1] if lines else f"exit code {done.returncode}"
         raise AgentFailure(HARNESS, f"board {self._name}: {told}", detail=done.stderr)
-
-    def _end(self) -> None:
-        """Wait for the master's last words, and end it."""
-        if self._master is not None:
-            self._master.ended.wait(1.0)
-        self.close()
 
     def put(self, path: Path, place: str) -> None:
         """Copy a file to the board, where it appears complete or not at all.

@@ -107,6 +107,8 @@ def disk(made: Runtime) -> Path | None:
     """The runtime as a disk with one folder, named ``sha256``, for emulated boards; None where mke2fs is missing.
 
     An emulated board takes half a minute to receive a runtime and to unpack it; of a disk it reads what it opens.
+
+    Raises EnvironmentMissing where mke2fs fails.
     """
     tool = shutil.which("mke2fs", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     path = made.path.with_suffix(".ext4")
