@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench_plugin.agent.channel import Channel, Closed
-from bench_plugin.agent.link import handshake
+from bench_plugin.agent.link.handshake import TUNNELLED, Refused, Transcript, prove, signature
 from bench_plugin.agent.wire import WireError
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.reach.boards.linux.link import BOARD_LOST, HARNESS, NO_CONNECTION, Heartbeat, Link
@@ -85,20 +85,32 @@ class DeployedAgents:
         try:
             running.say(token + b"\n")
             port = self._port(running, place, said_before)
-            channel = self._authenticated(link, running.connect(port), token, place)
+            channel, transcript = self._authenticated(link, running.connect(port), token, place)
             client = Agent(channel, running, place.log, place.adapters, place.results)
             client.greet(place.start_seconds)
+            self._check_place(client, transcript)
         except BaseException:
             running.kill()
             raise
         return client
 
-    def _authenticated(self, link: Link, connection: socket.socket, token: bytes, place: Workplace) -> Channel:
-        """A channel over a connection to the agent, which has the token. Raises AgentFailure."""
-        about = {"who": f"process {os.getpid()}", "frames": handshake.TUNNELLED}
+    def _check_place(self, client: Agent, transcript: Transcript) -> None:
+        """Raises AgentFailure for a hello that was not signed for this connection."""
+        expected = signature(transcript.hello_key(), client.hello)
+        if client.hello.get("nonce") != transcript.host.hex() or client.hello.get("signature") != expected:
+            text = f"board {self._name}: the hello of its agent is not signed for this connection"
+            raise AgentFailure(HARNESS, text, log=str(client.log))
+
+    def _authenticated(
+        self, link: Link, connection: socket.socket, token: bytes, place: Workplace
+    ) -> tuple[Channel, Transcript]:
+        """A channel over a connection to the agent; both ends have proven the token. Raises AgentFailure.
+
+        Frames have no codes of their own: ssh authenticates what it carries.
+        """
         try:
-            return handshake.prove(connection, token, about)[0]
-        except (OSError, WireError, Closed, handshake.Refused) as error:
+            return prove(connection, token, {"who": "the host of this link", "frames": TUNNELLED}, place.start_seconds)
+        except (OSError, WireError, Closed, Refused) as error:
             connection.close()
             if not link.alive:
                 raise link.lost("was lost") from error
