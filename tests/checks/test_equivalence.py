@@ -205,7 +205,9 @@ def test_what_only_simulates_integers_says_so(compiled: Project) -> None:
 
 def test_an_artefact_for_another_target_is_checked_and_not_run(compiled: Project) -> None:
     row = the_row(run(compiled, "--precisions=fp32", "--targets=aarch64"))
-    assert (row["status"], row["reason"]) == ("unverified", "not run: compiled, the artefact is for aarch64")
+    assert row["status"] == "unverified" and row["reason"].startswith(
+        "not run: compiled, the artefact is for aarch64; "
+    )
     assert row["artefacts"]["kernel.o"]["machine"] == "AArch64" and "run" not in row["timings"]
     row = the_row(run(compiled, "--precisions=fp32", "--targets=aarch64", fault="wrong-machine"))
     assert (row["status"], row["symptom"]) == ("ERROR", "invalid-model")

@@ -6,7 +6,7 @@ import os
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
 
 from bench_plugin.agent.adapter import Unsupported
-from bench_plugin.agent.c import elf, glue, zig
+from bench_plugin.agent.c import elf, firmware_parts, glue, zig
 from bench_plugin.agent.contract import Target
 
 PROGRAM = "program.elf"
@@ -35,7 +35,7 @@ class Built(NamedTuple):
 
 
 def program(model: Model, target: Target, flags: Sequence[str]) -> Built:
-    """The program of a model for a target; for one without an operating system only the object, until it is linked.
+    """The program of a model for a target; for bare metal without a memory map only the object.
 
     ``flags`` are those of the C compiler beside the exact ones. Raises NotProvided without zig, Unsupported for a
     model that needs more memory than the target has, or for types that do not travel; CompilerFailed.
@@ -51,12 +51,14 @@ def program(model: Model, target: Target, flags: Sequence[str]) -> Built:
     switches: Dict[str, object] = {
         "c_compiler": compiler.version, "flags": [*compiler.machine, *zig.EXACT, *flags], "temporaries": "static",
     }  # fmt: skip
-    if target.bare_metal:
+    if target.bare_metal and not target.flash_bytes:
         return Built(os.path.join(model.folder, "model.o"), {}, switches)
     made = os.path.join(model.folder, PROGRAM)
-    compiler.linked(["model.o"], made, code, agent, model.folder, zig.Firmware((), ""))
+    parts = firmware_parts.parts(target, agent, model.folder) if target.bare_metal else zig.Firmware((), "")
+    compiler.linked(["model.o"], made, code, agent, model.folder, parts)
     sizes = elf.sizes(made)
-    check_size(sizes, {})
+    stack = firmware_parts.STACK_BYTES if target.bare_metal else 0
+    check_size(elf.Sizes(sizes.flash, sizes.ram + stack), {"flash": target.flash_bytes, "ram": target.ram_bytes})
     return Built(made, {"flash_bytes": sizes.flash, "ram_bytes": sizes.ram}, switches)
 
 
