@@ -96,7 +96,8 @@ class ProgramAgent:
             call = RunCall.read(dict(meta), operation).at(_place(arrays or {}))
         except Malformed as error:
             raise self._failed(str(error)) from error
-        link = _Samples(running, model, [port.shape for port in call.output_ports], _left(limits), str(self._log))
+        shapes = [port.shape for port in call.output_ports]
+        link = _Samples(running, model, shapes, _left(limits), str(self._log), emulated=self._emulated)
         try:
             taken = call.inputs
             inputs = [taken[row["name"]] for row in model.inputs]
@@ -212,8 +213,6 @@ class ProgramAgent:
         found: dict[str, Any] = {
             name: list(values) if name in PER_RUN else max(values) for name, values in counted.items()
         }  # fmt: skip
-        if self._emulated:  # an emulator's time says nothing of a device
-            found.pop("device_ns", None)
         placement: dict[str, Any] = {name: found[name] for name in found if name.endswith("_bytes")}
         return {"counters": found, "placement": {**placement, **({"timing": "emulated"} if self._emulated else {})}}
 
@@ -225,8 +224,9 @@ class _Samples:
     """Runs samples one by one within one limit, and keeps the counters of each run."""
 
     def __init__(
-        self, agent: Agent, model: Model, declared: Sequence[Sequence[Any]], left: Callable[[], Limits], log: str
-    ) -> None:
+        self, agent: Agent, model: Model, declared: Sequence[Sequence[Any]], left: Callable[[], Limits], log: str,
+        *, emulated: bool,
+    ) -> None:  # fmt: skip
         self.counted: list[Sequence[int]] = []
         self.began = time.monotonic()
         self._agent = agent
@@ -234,12 +234,15 @@ class _Samples:
         self._declared = declared
         self._left = left
         self._log = log
+        # A device has a clock; an emulator, whose time says nothing of a device, counts instructions. Firmware has one
+        # counter, which it tells as both.
+        self._untold = {*NO_FIGURES, "device_ns" if emulated else "instructions"}
 
     @property
     def columns(self) -> Counted:
         """By counter, the figures of all runs so far; a counter that is always 0 is absent, because none counts it."""
         rows = zip(*self.counted, strict=True) if self.counted else ()
-        return {name: row for name, row in zip(COUNTERS, rows, strict=False) if name not in NO_FIGURES and any(row)}
+        return {name: row for name, row in zip(COUNTERS, rows, strict=False) if name not in self._untold and any(row)}
 
     def run(self, xs: Sequence[Any]) -> list[Any]:
         """The outputs of one sample, whose inputs are in the order of the program's. Raises AgentFailure."""
