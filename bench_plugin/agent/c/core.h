@@ -19,7 +19,7 @@
 #define BENCH_MAX_RANK 8u
 #define BENCH_MAX_BYTES (1ull << 35)
 
-#define BENCH_LAST_KIND 15u /* the kinds of the protocol are 1 to this */
+#define BENCH_LAST_KIND 22u /* the kinds of the protocol are 1 to this */
 
 enum bench_kind {
     BENCH_HELLO = 1, BENCH_LOAD = 2, BENCH_RUN = 3, BENCH_RESULT = 4, BENCH_ERROR = 5, BENCH_RESET = 11, BENCH_BYE = 13
