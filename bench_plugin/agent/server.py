@@ -31,6 +31,7 @@ DETAIL_CHARACTERS = 64 * 1024
 NAME_CHARACTERS = 200  # of a stage, or of the class of an exception
 MOST_TYPES = 32
 TOOLS = ("framework", "compiler", "runtime")  # the kinds of adapters whose tools are under test
+TIME, RUN = "time", "run"  # every adapter of compilers that runs artefacts is timed by the same method
 
 
 class Loaded:
@@ -52,6 +53,8 @@ class Loaded:
                     "adapter %s: operation %r is not in the contract, which has %s" % (name, operation, known)
                 )
             self.calls[operation] = record_of(operation)
+        if self.declaration.get("kind") == "compiler" and RUN in self.calls:
+            self.calls.setdefault(TIME, record_of(TIME))
         self._instance: Optional[Any] = None
 
     @property
@@ -205,7 +208,7 @@ class Server:
         meta = frame.meta
         loaded = self._loaded(frame)
         operation = str(meta["operation"])
-        if operation not in loaded.declaration.get("operations", ()):
+        if operation not in loaded.calls or method_of(operation) not in loaded.declaration.get("operations", ()):
             raise Refused("adapter %s has no operation %r" % (meta["adapter"], operation))
         watch = Stopwatch()
         reply = self._performed(frame, loaded, operation, watch)
@@ -221,9 +224,8 @@ class Server:
     ) -> Reply:
         """The reply of an adapter to a call, whose stages are announced to the host."""
         meta = frame.meta
-        self._declared = [
-            row for row in loaded.declaration.get("errors", ()) if row.get("operation", operation) == operation
-        ]
+        method = method_of(operation)
+        self._declared = [row for row in loaded.declaration.get("errors", ()) if row.get("operation", method) == method]
 
         def announce(stage: str) -> None:
             if not isinstance(stage, str) or not 0 < len(stage) <= NAME_CHARACTERS:
@@ -237,6 +239,7 @@ class Server:
         files = {name: self._given(place) for name, place in meta.get("files", {}).items()}
         place = Place(self._store.scratch(), files, dict(zip(names, frame.arrays)), announce, deploy)
         call = loaded.calls[operation].read(meta.get("meta", {}), operation).at(place)
+        call.prepare()
         self._peak.reset()
         reply = _raising(loaded, operation, call)
         watch.stop()
@@ -288,7 +291,7 @@ class Server:
     def _about(self) -> Dict[str, Any]:
         return {
             "pid": os.getpid(), "python": platform.python_version(), "machine": platform.machine(),
-            "adapters": sorted(self._adapters), "machine_id": machine_id(), "agent": agent_digest(),
+            "machine_id": machine_id(), "agent": agent_digest(), "adapters": sorted(self._adapters),
         }  # fmt: skip
 
 
@@ -330,6 +333,11 @@ def _traceback(error: BaseException) -> str:
         return "%s%s (its causes cannot be shown: %s)\n" % (where, _text(cause), type(broken).__name__)
 
 
+def method_of(operation: str) -> str:
+    """The method of an adapter that does an operation: an artefact is timed by the method that runs it."""
+    return RUN if operation == TIME else operation
+
+
 def bounded(text: str, most: int) -> str:
     """A text, of which only the beginning and the end are left if it is longer than ``most`` characters."""
     if len(text) <= most:
@@ -344,11 +352,11 @@ def _raising(loaded: Loaded, operation: str, call: Call) -> Reply:
     Which ones do is said by refusals.py for the tools of all adapters, and by the declaration for those of its own.
     """
     try:
-        reply = getattr(loaded.instance, operation)(call)
+        reply = getattr(loaded.instance, method_of(operation))(call)
     except Exception as error:
         for row in loaded.declaration.get("unsupported", ()):
             named = any(name.rsplit(".", 1)[-1] == row.get("exception") for name in type_names(error))
-            where = row.get("operation", operation) == operation
+            where = row.get("operation", method_of(operation)) == method_of(operation)
             if named and where and re.search(row.get("pattern", ""), _text(error)):
                 raise Unsupported(_text(error)) from error
         if loaded.declaration.get("kind") in TOOLS and refusals.refuses(error):

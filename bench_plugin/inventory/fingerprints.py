@@ -49,7 +49,9 @@ class Fingerprints:
         with self._lock:
             parts = [self._part(name) for name in self._catalog.used(adapter)]
             programs = {name: self._programs.named(name) for name in self._toolchains[toolchain].tools}
-            cross = (target or {}).get("gcc") if self._catalog[adapter].kind == "compiler" else None
+            compiler = self._catalog[adapter]
+            crosses = compiler.kind == "compiler" and not compiler.declaration.get("own_cross_compiler")
+            cross = (target or {}).get("gcc") if crosses else None
             if cross:
                 programs[cross] = self._programs.named(cross)
             return {

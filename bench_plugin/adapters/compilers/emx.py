@@ -1,4 +1,7 @@
-"""emx-onnx-cgen: ONNX to one C file, then any C compiler; run on the host as a shared library through ctypes."""
+"""emx-onnx-cgen: ONNX to one C file; on the host a shared library that is run through ctypes, else a program.
+
+A program is the C agent with the model linked in (bench_plugin/agent/c), by zig's C compiler, for boards.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,14 @@ import io
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.agent.adapter import NotProvided, Reply, Unsupported
-from bench_plugin.agent.contract import CompileCall, RunCall, Target
+from bench_plugin.agent.adapter import Reply, Unsupported
+from bench_plugin.agent.c import building, glue, host, prototype
+from bench_plugin.agent.c.zig import CompilerFailed
+from bench_plugin.agent.contract import CompileCall, RunCall
 from bench_plugin.agent.toolkit import contractions, programs, samples, versions
 from bench_plugin.agent.wire import Array
 
@@ -32,6 +37,7 @@ ADAPTER = {
     "targets": ["local", "aarch64", "armhf", "riscv64", "cortex-m3", "cortex-m55"],
     "options": {"optimisation": ["O2", "O3", "Os", "O0"]},
     "needs": ["gcc"],
+    "own_cross_compiler": True,
     # Its README: "full standard ONNX opset 26 support"; its importer reads the forms of older opsets too.
     "opsets": [1, 26],
     "values": ["bfloat16", "float8_e4m3fn", "float8_e5m2"],
@@ -56,25 +62,10 @@ CARRIERS = {
 NAMED = {"__bf16": "bfloat16", "emx_float8e4m3fn_t": "float8_e4m3fn", "emx_float8e5m2_t": "float8_e5m2"}
 # Types of C23 and later that older compilers lack.
 LATE_TYPE = re.compile(r"error: .*(_BitInt|__bf16|_Float16)")
-TENSOR = re.compile(r"(const )?(.+?) (\w+)\[restrict ([^\]]+)\]((?:\[[^\]]+\])*)")
-SIZE = re.compile(r"int (\w+)")
-PRESENT = re.compile(r"_Bool (\w+)_present")  # behind an optional input's tensor: whether it is there
-
-
-# Libraries that decode images exactly as the reference, by emx's names, with their headers.
-EXACT_DECODERS = {
-    "libjpeg-turbo": ("jpeglib.h", "-ljpeg"),
-    "libwebp": ("webp/decode.h", "-lwebp"),
-    "libtiff": ("tiffio.h", "-ltiff"),
-}
 # emx's options that numbers depend on, which are as it has them.
 SWITCHES = ("fp32_accumulation_strategy", "fp16_accumulation_strategy", "replicate_ort_bugs", "truncate_weights_after")
 INTEGERS = frozenset({"QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger"})
 CONTRACTIONS = INTEGERS | {"Conv", "ConvTranspose", "DeformConv", "MatMul", "Gemm", "Einsum", "LSTM", "GRU", "RNN"}
-
-
-class CompilerFailed(Exception):
-    """The C compiler refused the generated code."""
 
 
 class Adapter:
@@ -96,61 +87,46 @@ class Adapter:
         self._key = self._library = None
 
     def compile(self, call: CompileCall) -> Reply:
-        """``model.c``, ``model.json`` (its parameters), ``model.bin`` (large weights), and the library or object.
+        """``model.c``, ``model.json`` (its parameters), ``model.bin`` (large weights), and the library or program.
 
-        Raises Unsupported for what emx or the C compiler does not know, NotProvided where a target's compiler is too
-        old for it, CompilerFailed where the C is refused.
+        Raises Unsupported for what emx or the C compiler does not know and for what does not fit the target,
+        NotProvided without the C compiler, CompilerFailed where the C is refused.
         """
-        target, (gcc, flags) = call.target, _c_compiler(call)
         onnx = importlib.import_module("onnx")
         compiler = importlib.import_module("emx_onnx_cgen.compiler")
         self._keep_templates()
         images = importlib.import_module("emx_onnx_cgen.codegen.image_decoder_libs")
         importlib.import_module("emx_onnx_cgen.lowering").load_lowering_registry()
+        local = call.target.is_local
+        gcc = host.c_compiler(call.target) if local else ""
         call.stage("compile")
         model = onnx.load(call.files["model.onnx"])
         _freeze(model, call.binding)
-        local, bare = target.is_local, target.bare_metal  # bare: without files and without a heap
         decodes = local and images.model_uses_image_decoder(model)
-        decoders = _image_decoders(gcc, call.folder) if decodes else ("stb",)
+        decoders = host.image_decoders(gcc, call.folder) if decodes else ("stb",)
         options = compiler.CompilerOptions(
-            model_name=ENTRY, image_decoder_libs=decoders, large_weight_threshold=0 if bare else INLINE,
-            **({"large_temp_threshold_bytes": 0} if bare else {}),
+            model_name=ENTRY, image_decoder_libs=decoders, large_weight_threshold=INLINE,
+            **({} if local else {"large_temp_threshold_bytes": 0}),
         )  # fmt: skip
         source, weights = compiler.Compiler(options).compile_with_weight_data(model)
+        if not local:
+            source = prototype.with_static_arrays(source)
+            source = prototype.with_linked_weights(source, ENTRY, "model.bin", len(weights)) if weights else source
         with contextlib.redirect_stdout(io.StringIO()):
             image_flags, image_libraries = images.prepare_image_decoder_build(model, decoders, Path(call.folder))
-        flags += image_flags
         parameters = _parameters(source, model)
-        texts = {"model.c": source, "model.json": json.dumps({"parameters": parameters})}
-        files = {name: call.path(name) for name in texts}
-        for name, text in texts.items():
-            with open(files[name], "w", encoding="utf-8") as file:
-                file.write(text)
-        if weights is not None:
-            files["model.bin"] = call.path("model.bin")
-            with open(files["model.bin"], "wb") as file:
-                file.write(weights)
-        if "_Float16" in source:
-            flags += _half_flags(target)
+        digest = glue.digest_of(source.encode(), weights or b"")
+        files = _written(call, source, {"parameters": parameters, "digest": digest}, weights)
         # ISO C, as emx's own tests have it: nothing is contracted to a fused multiply-add.
-        flags.append("-std=c2x" if "_BitInt(" in source else "-std=c99")
-        kind = ["-fPIC", "-shared"] if local else ["-c"]
-        binary = "model.so" if local else "model.o"
-        files[binary] = call.path(binary)
-        said = programs.run(
-            [gcc, *flags, "-w", *kind, "model.c", "-o", binary, *([*image_libraries, "-lm"] if local else [])],
-            call.folder,
-        )
-        if said.status:
-            late = LATE_TYPE.search(said.text)
-            message = next((line for line in said.text.splitlines() if "error:" in line), said.text.strip()[-500:])
-            if late and not local:  # another cross compiler is a package away: the cell is not provided, not refused
-                newer = "%s does not take %s; a newer %s may" % (_version(gcc), late[1], target.package or "gcc")
-                raise NotProvided(newer)
-            if late:
-                raise Unsupported("%s does not take %s: %s" % (_version(gcc), late[1], message))
-            raise CompilerFailed("%s ended with status %d: %s" % (os.path.basename(gcc), said.status, message))
+        standard = "-std=c2x" if "_BitInt(" in source else "-std=c99"
+        flags = ["-" + call.option("optimisation", "O2"), standard]
+        if local:
+            flags += [*image_flags, *(host.half_flags(call.target) if "_Float16" in source else [])]
+            built = _library(call, gcc, flags, [*image_libraries, "-lm"])
+        else:
+            in_c = building.Model(call.folder, "model.c", ENTRY, parameters, digest)
+            built = building.program(in_c, call.target, flags)
+        files[os.path.basename(built.file)] = built.file
         counts = contractions.counted(
             (node.op_type, node.op_type in INTEGERS) for node in model.graph.node if node.op_type in CONTRACTIONS
         )  # it writes a function for every node, and fuses none
@@ -158,12 +134,12 @@ class Adapter:
             "effective": "fp16" if call.precision == "fp16" and "_Float16" in source else "",
             "integer": contractions.integer(counts) if call.precision.startswith("w8a8") else "",
             "switches": {
-                "c_compiler": _version(gcc), "flags": [*flags, *kind], "weights": "file" if weights else "inline",
-                "temporaries": "stack" if bare else "heap", "image_decoders": list(decoders),
+                **built.switches, "weights": "file" if weights else "inline", "image_decoders": list(decoders),
                 **{name: getattr(options, name) for name in SWITCHES},
             },
             "placement": {
                 "requested": 1.0, "nodes": len(model.graph.node), "fallback": [], **contractions.placed(counts),
+                **built.said,
             },
             "notes": ["one thread, whatever is asked for"],
         }  # fmt: skip
@@ -183,10 +159,25 @@ class Adapter:
 
         def run(xs: Sequence[Any]) -> list[Any]:
             by_name = {row["name"]: x for row, x in zip(takes, xs)}
-            ys = _called(getattr(library, ENTRY), parameters, by_name, [port.shape for port in declared])
-            return [_typed(y, row["type"]) if call.once else y for y, row in zip(ys, gives)]
+            invoke, results, _ = _prepared(function, parameters, by_name, shapes)
+            invoke()
+            return read(results)
 
-        reply = samples.answered(call, run, [given[row["name"]] for row in takes])
+        function, shapes = getattr(library, ENTRY), [port.shape for port in declared]
+
+        def read(results: list[Any]) -> list[Any]:
+            return [_typed(y, row["type"]) if call.once else y for y, row in zip(_outputs(results), gives)]
+
+        def bind(xs: Sequence[Any]) -> Any:
+            by_name = {row["name"]: x for row, x in zip(takes, xs)}
+            invoke, results, held = _prepared(function, parameters, by_name, shapes)
+
+            def outputs(_: Any, held: Any = held) -> list[Any]:  # the arrays that C reads live as long as this
+                return [y.copy() for y in read(results)]
+
+            return invoke, outputs
+
+        reply = samples.answered(call, run, [given[row["name"]] for row in takes], None, bind)
         if call.once:
             return reply
         for name, row in zip(samples.numbered(len(gives)), gives):
@@ -236,38 +227,28 @@ def _kept_templates(jinja2: Any) -> Any:
     return Kept()
 
 
-def _c_compiler(call: CompileCall) -> tuple[str, list[str]]:
-    """The path of the target's compiler, and its flags. Raises NotProvided where it is not installed."""
-    name = call.target.gcc or "gcc"
-    others = ["cc"] if name == "gcc" else []
-    found = programs.executable(name, call.target.package or "gcc", *others)
-    return found, ["-" + call.option("optimisation", "O2"), *call.target.flags]
+def _written(call: CompileCall, source: str, described: Mapping[str, Any], weights: bytes | None) -> dict[str, str]:
+    """The code, its description, and the large weights, as files of the reply."""
+    contents = {"model.c": source.encode(), "model.json": json.dumps(described).encode()}
+    if weights is not None:
+        contents["model.bin"] = weights
+    for name, content in contents.items():
+        with open(call.path(name), "wb") as file:
+            file.write(content)
+    return {name: call.path(name) for name in contents}
 
 
-def _image_decoders(gcc: str, folder: str) -> tuple[str, ...]:
-    """emx's own decoder, behind those that it recommends for exact pixels where their libraries are installed."""
-    found = []
-    for name, (header, library) in EXACT_DECODERS.items():
-        source, made = os.path.join(folder, "decoder.c"), os.path.join(folder, "decoder.so")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write("#include <stdio.h>\n#include <%s>\n" % header)
-        if not programs.run([gcc, "-shared", "-fPIC", source, "-o", made, library], folder).status:
-            found.append(name)
-    return (*found, "stb")
-
-
-def _half_flags(target: Target) -> list[str]:
-    """32-bit Arm has two formats of half precision; without F16C x86 takes a call to convert each number."""
-    if target.architecture == "arm":
-        return ["-mfp16-format=ieee"]
-    if target.is_local and os.uname().machine == "x86_64":
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return ["-mf16c"] if re.search(r"^flags\s*:.*\bf16c\b", file.read(), re.MULTILINE) else []
-    return []
-
-
-def _version(gcc: str) -> str:
-    return programs.run([gcc, "--version"]).text.partition("\n")[0]
+def _library(call: CompileCall, gcc: str, flags: Sequence[str], libraries: Sequence[str]) -> building.Built:
+    """The shared library of ``model.c``. Raises Unsupported for types that this compiler lacks, CompilerFailed."""
+    flags, made = [*flags, "-w", "-fPIC", "-shared"], call.path("model.so")
+    said = programs.run([gcc, *flags, "model.c", "-o", made, *libraries], call.folder)
+    if said.status:
+        late = LATE_TYPE.search(said.text)
+        message = next((line for line in said.text.splitlines() if "error:" in line), said.text.strip()[-500:])
+        if late:
+            raise Unsupported("%s does not take %s: %s" % (host.version(gcc), late[1], message))
+        raise CompilerFailed("%s ended with status %d: %s" % (os.path.basename(gcc), said.status, message))
+    return building.Built(made, {}, {"c_compiler": host.version(gcc), "flags": flags, "temporaries": "heap"})
 
 
 def _freeze(model: Any, binding: Mapping[str, int]) -> None:
@@ -283,44 +264,21 @@ def _freeze(model: Any, binding: Mapping[str, int]) -> None:
 
 
 def _parameters(source: str, model: Any) -> list[dict[str, Any]]:
-    """What the C function takes, in its order: sizes, inputs and outputs with their C types and dimensions.
-
-    The file's inputs and outputs come in the file's order under C names of their own. Raises Unsupported for strings,
-    sequences, optional and packed types, which C or the agents' protocol do not express.
-    """
-    prototype = re.search(r"^void %s\((.*)\) \{$" % ENTRY, source, re.MULTILINE)
-    if prototype is None:
-        raise ValueError("the generated C has no function %s" % ENTRY)
+    """What the C function takes. Raises Unsupported as :func:`prototype.parameters` does."""
     weights = {tensor.name for tensor in model.graph.initializer}
     weights |= {tensor.values.name for tensor in model.graph.sparse_initializer}
-    names = {
-        "input": iter([value.name for value in model.graph.input if value.name not in weights]),
-        "output": iter([value.name for value in model.graph.output]),
-    }
-    found: list[dict[str, Any]] = []
-    last = ""
-    for text in prototype[1].split(", "):
-        size, tensor, present = SIZE.fullmatch(text), TENSOR.fullmatch(text), PRESENT.fullmatch(text)
-        if present and present[1] == last:
-            found.append({"kind": "present", "name": found[-1]["name"]})
-        elif size:
-            found.append({"kind": "size", "name": size[1]})
-        elif tensor and tensor[2] in CARRIERS:
-            kind = "input" if tensor[1] else "output"
-            dims = [tensor[4], *re.findall(r"\[([^\]]+)\]", tensor[5])]
-            shape = [int(dim) if dim.isdecimal() else dim for dim in dims]
-            found.append({"kind": kind, "name": next(names[kind]), "type": tensor[2], "shape": shape})
-            last = tensor[3] if tensor[1] else ""
-        elif text != "void":
-            raise Unsupported("the C parameter %r cannot be handed over" % text)
-    left = [name for rest in names.values() for name in rest]
-    if left:
-        raise ValueError("the C function has no parameter for %s" % ", ".join(left))
-    return found
+    inputs = iter([value.name for value in model.graph.input if value.name not in weights])
+    outputs = iter([value.name for value in model.graph.output])
+    return prototype.parameters(source, ENTRY, inputs, outputs, CARRIERS)
 
 
-def _called(function: Any, parameters: list[dict[str, Any]], given: dict[str, Any], declared: list[Any]) -> list[Any]:
-    """Call it once; outputs have the declared shape where that is known, else the C function's."""
+def _prepared(
+    function: Any, parameters: list[dict[str, Any]], given: dict[str, Any], declared: list[Any]
+) -> tuple[Callable[[], Any], list[Any], Any]:
+    """The call on these inputs, what :func:`_outputs` reads after it, and the arrays that must live as long as it.
+
+    Outputs have the declared shape where that is known, else the C function's.
+    """
     import numpy as np
 
     sizes: dict[str, int] = {}
@@ -355,7 +313,13 @@ def _called(function: Any, parameters: list[dict[str, Any]], given: dict[str, An
             results.append((block, kind, shape))
             arguments.append(ctypes.c_void_p(block.ctypes.data))
     function.restype = None
-    function(*arguments)
+    return functools.partial(function, *arguments), results, held
+
+
+def _outputs(results: list[Any]) -> list[Any]:
+    """The outputs after a call. The next call on the same inputs writes over them."""
+    import numpy as np
+
     ys = []
     for block, kind, shape in results:
         flat = block.astype(bool) if kind == np.dtype(bool) else block.view(kind)

@@ -49,6 +49,14 @@ class Target(Record):
     flags: the flags that the cross compiler needs.
     package: the system packages with the cross compiler.
     bare_metal: there is no operating system: no files and no heap.
+    flash_origin: of bare metal, the address of its flash.
+    flash_bytes: of bare metal, the size of its flash in bytes; 0 where it is not known.
+    ram_origin: of bare metal, the address of its RAM.
+    ram_bytes: of bare metal, the size of its RAM in bytes; 0 where it is not known.
+    uart_driver: of bare metal, the driver of its UART: one of the firmware's, or the name of the user's own.
+    uart_source: the C code of the user's own driver; empty for one of the firmware's.
+    uart_base: of bare metal, the address of its UART's registers.
+    systick_hz: of bare metal, how often SysTick counts in a second; 0 where it is not known.
     """
 
     name: str = "local"
@@ -61,6 +69,14 @@ class Target(Record):
     flags: Tuple[str, ...] = ()
     package: str = ""
     bare_metal: bool = False
+    flash_origin: int = 0
+    flash_bytes: int = 0
+    ram_origin: int = 0
+    ram_bytes: int = 0
+    uart_driver: str = ""
+    uart_source: str = ""
+    uart_base: int = 0
+    systick_hz: int = 0
 
     @property
     def is_local(self) -> bool:

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import ipaddress
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+import msgspec
 
 from bench_plugin.agent.link.tokens import BadToken, read_token
-from bench_plugin.domain.choices import hint
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.records import NOT_BLANK, Record, about
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.network import Endpoint, start
 from bench_plugin.reach.processes.client import Agent, AgentFailure
 from bench_plugin.reach.processes.workplace import Workplace
 
-KEYS = ("host", "port", "token_file", "wait", "same_machine", "tunnelled")
-WAIT_SECONDS = 60.0  # for a board that another host has
+FILE = {"file": True}
+
+
+class Settings(Record, frozen=True):
+    """The table ``reach`` of a board that listens on a TCP port."""
+
+    host: Annotated[str, about("its address or name", pattern=NOT_BLANK)]
+    port: Annotated[int, about("the port that it listens on", ge=1, le=65535)]
+    token_file: Annotated[str, about("the file of the token, the same as on the board", pattern=NOT_BLANK, extra=FILE)]
+    wait: Annotated[float, about("how long to wait for it while another host has it, seconds", ge=0, le=86400)] = 60.0
+    tunnelled: Annotated[bool, about("the port is the end of a tunnel through SSH on this machine")] = False
+
+
+SETTINGS = Settings
 
 
 @dataclass(frozen=True)
@@ -57,55 +69,15 @@ class TcpReach:
 
 def reach(board: Board) -> TcpReach:
     """The reach of a board of kind tcp. Raises UsageError for settings that are not valid."""
-    settings = _Settings(board.name, board.settings)
-    unknown = sorted(set(board.settings) - set(KEYS))
-    if unknown:
-        raise settings.wrong(unknown[0], f"there is no such key{hint(unknown[0], KEYS)}; valid are: {', '.join(KEYS)}")
-    host, port = settings.text("host"), settings.number("port", 1, 65535)
-    token = Path(os.path.expanduser(settings.text("token_file")))
-    wait = settings.number("wait", 0, 86400, WAIT_SECONDS)
-    same, tunnelled = settings.flag("same_machine"), settings.flag("tunnelled")
-    if same and not _is_loopback(host):
-        raise settings.wrong("same_machine", f"only a loopback address is this machine, and the host is {host!r}")
-    if tunnelled and not _is_loopback(host):
-        raise settings.wrong("tunnelled", f"a tunnel ends on this machine, and the host is {host!r}")
-    return TcpReach(board, Endpoint(host, int(port), token, wait, tunnelled), same)
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """The keys of a board's table ``reach``, read with messages that name them."""
-
-    board: str
-    given: Mapping[str, Any]
-
-    def wrong(self, key: str, text: str) -> UsageError:
-        """The error of one key."""
-        return UsageError(f"board {self.board}: reach.{key}: {text}")
-
-    def text(self, key: str) -> str:
-        """A text that has to be there."""
-        value = self.given.get(key)
-        if not isinstance(value, str) or not value:
-            missing = "it is missing" if key not in self.given else f"it is {value!r}"
-            raise self.wrong(key, f"{missing}; expected a text")
-        return value
-
-    def number(self, key: str, least: int, most: int, otherwise: float | None = None) -> float:
-        """A number within bounds; without ``otherwise`` it has to be there, and be whole."""
-        value = self.given.get(key, otherwise)
-        kinds = int if otherwise is None else (int, float)
-        if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
-            missing = "it is missing" if key not in self.given else f"it is {value!r}"
-            raise self.wrong(key, f"{missing}; expected a number from {least} to {most}")
-        return value
-
-    def flag(self, key: str) -> bool:
-        """True or false; false where it is not said."""
-        value = self.given.get(key, False)
-        if not isinstance(value, bool):
-            raise self.wrong(key, f"it is {value!r}; expected true or false")
-        return value
+    try:
+        said = msgspec.convert(dict(board.settings), Settings)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"board {board.name}: reach: {error}") from error
+    if said.tunnelled and not _is_loopback(said.host):
+        text = f"reach.tunnelled: a tunnel ends on this machine, and the host is {said.host!r}"
+        raise UsageError(f"board {board.name}: {text}")
+    endpoint = Endpoint(said.host, said.port, Path(said.token_file), said.wait, said.tunnelled)
+    return TcpReach(board, endpoint, board.same_machine)
 
 
 def _is_loopback(host: str) -> bool:

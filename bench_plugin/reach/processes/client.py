@@ -165,7 +165,7 @@ class Agent:
     _bounded: float = 0.0  # when the log was bounded last, on the monotonic clock
     memory_limit: int = 0
     given: GivenFiles | None = None
-    hello: Mapping[str, Any] = field(default_factory=dict)
+    hello: Mapping[str, Any] = field(default_factory=dict)  # what the agent said of itself
     _repeating: Repeating | None = None
     _sent: set[str] = field(default_factory=set)  # digests of the content that the board has
 

@@ -22,6 +22,7 @@ class LeasedAgent(Protocol):
     clean: bool
     lost: bool
     memory_limit: int
+    hello: Mapping[str, Any]  # what it said of itself: machine, machine_id, agent, and nonce where the link has one
 
     def call(
         self, adapter: str, operation: str, meta: Mapping[str, Any], *, arrays: Arrays | None = None,

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2]
+SUFFIXES = (".py", ".c", ".h", ".ld", ".S", ".zig")  # the C agent is a part of it
 EPOCH = (1980, 1, 1, 0, 0, 0)
 MAIN = "from bench_plugin.agent.__main__ import main\nmain()\n"
 
@@ -38,5 +39,5 @@ def build_agent(folder: Path) -> Path:
 
 
 def _sources() -> list[tuple[str, bytes]]:
-    files = sorted((PACKAGE / "agent").rglob("*.py"))
+    files = sorted(path for path in (PACKAGE / "agent").rglob("*") if path.suffix in SUFFIXES)
     return [(f"bench_plugin/{path.relative_to(PACKAGE).as_posix()}", path.read_bytes()) for path in files]

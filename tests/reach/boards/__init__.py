@@ -1,0 +1,1 @@
+"""Boards: their links, emulated machines, and faults."""
