@@ -67,6 +67,10 @@ def add_options(parser: pytest.Parser) -> None:
         help="finished stages are kept here (default: in the user's cache folder)",
     )  # fmt: skip
     group.addoption(
+        "--bench-all-boards", dest="bench_all_boards", action="store_true",
+        help="a cell for a target that has several boards runs on each of them, and reports once",
+    )  # fmt: skip
+    group.addoption(
         "--bench-resume", dest="bench_resume", action="store_true",
         help="reuse rows of the results file that are still valid",
     )  # fmt: skip
@@ -158,7 +162,7 @@ def read_settings(config: pytest.Config) -> Any:
     search = _one_of(option, "search", SEARCHES) or said.search
     return replace(
         said, **given, selection=_selection(config, said.selection), resume=option.bench_resume,
-        refresh=option.bench_refresh, search=search, calibration=calibration,
+        all_boards=option.bench_all_boards, refresh=option.bench_refresh, search=search, calibration=calibration,
         options=compiler_options(option.bench_option),
     )  # fmt: skip
 

@@ -3,126 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import pytest
-from _pytest._code.code import TerminalRepr  # the type of texts in reports, which pytest exports nowhere else
-from _pytest._io import TerminalWriter
 
 from bench_plugin import options
-from bench_plugin.domain.axes import MARKER_AXES, Check
+from bench_plugin.fixtures.benchmark_clock import note_benchmarks
+from bench_plugin.fixtures.cell import JUDGED, BenchCell, bench_cell, bench_outcome
+from bench_plugin.fixtures.marked_cells import MARKERS, cell_of, planned, tolerances, without_cell
+from bench_plugin.fixtures.performance import begin_call, deployed, device_benchmark, lacks_model, timing
+from bench_plugin.fixtures.run_state import RUN, notes_of, run_of
+from bench_plugin.fixtures.verdict_report import KNOWN, report_verdict
 from bench_plugin.plain_imports import PlainImports
 
 if TYPE_CHECKING:
     from bench_plugin.domain.cell import Cell
-    from bench_plugin.domain.outcome import Outcome
-    from bench_plugin.matrix.matrix import Plan
-    from bench_plugin.notes import Notes
-    from bench_plugin.session.session import Judged, Run
-    from bench_plugin.terminal import Progress
 
-RUN = pytest.StashKey["Run"]()
-PROGRESS = pytest.StashKey["Progress"]()
-NOTES = pytest.StashKey["Notes"]()
-JUDGED = pytest.StashKey["Judged"]()
+# pytest finds the fixtures of a plugin among the names of its module.
+__all__ = ["BenchCell", "bench_cell", "bench_outcome", "deployed", "device_benchmark", "timing"]
+
 REFUSED = pytest.StashKey[list[str]]()
 WRONG = pytest.StashKey[list[str]]()
 EMPTY = pytest.StashKey[dict[str, str]]()
-KNOWN = "bench_known"  # the attribute of a report that says: a known failure, with its key
-
-MARKERS = (
-    f"bench(check, {', '.join(f'{axis}=None' for axis in MARKER_AXES)}): run this test once per cell of the check (one "
-    f"of {', '.join(Check)}), narrowed to the given axes, each a name or a list",
-    "tolerance(k=None, floor=None, cap=None): other tolerances for the cells of this test, each by its name "
-    "(docs/numbers.md)",
-)
-
-
-class BenchCell:
-    """The cell of a marked test. ``verify()`` computes it; pytest's verdict is then taken from the outcome."""
-
-    def __init__(self, request: pytest.FixtureRequest, cell: Cell) -> None:
-        self.cell = cell
-        self._item = request.node
-        self._config = request.config
-        self._lock = Lock()
-
-    def verify(self) -> Outcome:
-        """Run the cell through its stages and record the verdict; returns the outcome, whatever it is.
-
-        Further calls return the same outcome, also from several threads of a test.
-        """
-        with self._lock:
-            if JUDGED not in self._item.stash:
-                run = run_of(self._config)
-                nodeid = _nodeid(self._item, run.settings.root)
-                self._item.stash[JUDGED] = run.verdict(self.cell, nodeid=nodeid, progress=_progress(self._config))
-            judged: Judged = self._item.stash[JUDGED]
-        return judged.outcome
-
-
-def _nodeid(item: pytest.Item, root: Path) -> str:
-    """The node id of a test relative to the project's folder ``root``, from where its cell is repeated.
-
-    A test of the package's own suites has the same one wherever the package is installed.
-    """
-    from bench_plugin.domain.paths import suite_name
-
-    name = suite_name(item.path)
-    if name and not (root / name).exists():
-        return "::".join((name, *item.nodeid.split("::")[1:]))
-    if root == item.config.rootpath or not item.path.is_relative_to(root):
-        return item.nodeid
-    _, separator, test = item.nodeid.partition("::")
-    return f"{item.path.relative_to(root).as_posix()}{separator}{test}"
-
-
-@dataclass(frozen=True)
-class _Crash:
-    """What pytest's short summary looks for."""
-
-    message: str
-
-
-class CellRepr(TerminalRepr):
-    """A failed cell as pytest prints it: the text in full, one line of it in the short summary."""
-
-    def __init__(self, text: str, short: str) -> None:
-        self._text = text
-        self.reprcrash = _Crash(short)
-
-    def __str__(self) -> str:
-        return self._text
-
-    def toterminal(self, terminal: TerminalWriter) -> None:
-        """The text as it is."""
-        terminal.line(self._text)
-
-
-@pytest.fixture
-def bench_cell(request: pytest.FixtureRequest) -> BenchCell:
-    """The cell that this test was parametrised with; only for tests marked ``bench(check=...)``."""
-    from bench_plugin.domain.cell import Cell
-
-    cell = getattr(request, "param", None)
-    if not isinstance(cell, Cell):
-        pytest.fail(
-            "fixture bench_cell needs a test marked @pytest.mark.bench(check='export') or another check",
-            pytrace=False,
-        )
-    for axis, value in cell.axes().items():
-        request.node.user_properties.append((f"bench_{axis}", value))
-    return BenchCell(request, cell)
-
-
-@pytest.fixture
-def bench_outcome(bench_cell: BenchCell) -> Outcome:
-    """The outcome of this test's cell: status, stage, symptom, numbers, timings, versions."""
-    return bench_cell.verify()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -159,38 +62,6 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     return said + [f"bench: --{axis} belongs to another plugin, use --bench-{axis}" for axis in refused]
 
 
-def run_of(config: pytest.Config) -> Run:
-    """The session's state, made on first use. Raises BenchError for a wrong option or file."""
-    if RUN not in config.stash:
-        from bench_plugin.domain.errors import require_linux
-
-        require_linux()
-        from bench_plugin.session.session import Run, command_line
-
-        settings = options.read_settings(config)
-        worker = getattr(config, "workerinput", {}).get("testrunuid", "")
-        config.stash[RUN] = Run(settings, worker=worker, command=command_line(), note=_notes(config))
-    return config.stash[RUN]
-
-
-def _progress(config: pytest.Config) -> Progress:
-    """What says how far the run is; made when the first cell is waited for."""
-    if PROGRESS not in config.stash:
-        from bench_plugin.terminal import Progress
-
-        config.stash[PROGRESS] = Progress(config, run_of(config), _notes(config))
-    return config.stash[PROGRESS]
-
-
-def _notes(config: pytest.Config) -> Notes:
-    """What writes notes on the terminal; made on first use."""
-    if NOTES not in config.stash:
-        from bench_plugin.notes import Notes
-
-        config.stash[NOTES] = Notes(config)
-    return config.stash[NOTES]
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("bench")
     if marker is None or "bench_cell" not in metafunc.fixturenames:
@@ -199,7 +70,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     cells: Sequence[Cell] = ()
     try:
-        plan = _plan(metafunc, marker)
+        plan = planned(metafunc, marker)
         cells = plan.cells
         if not cells:
             metafunc.config.stash.setdefault(EMPTY, {})[metafunc.definition.nodeid] = plan.why_empty
@@ -211,53 +82,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("bench_cell", cells, ids=[cell.id for cell in cells], indirect=True)
 
 
-def _plan(metafunc: pytest.Metafunc, marker: pytest.Mark) -> Plan:
-    from bench_plugin.domain.errors import UsageError
-
-    axes = dict(marker.kwargs)
-    given = [*marker.args, *([axes.pop("check")] if "check" in axes else [])]
-    if len(given) > 1:
-        shown = ", ".join(repr(one) for one in given)
-        raise UsageError(f"{metafunc.definition.nodeid}: marker bench: one check is wanted, found {shown}")
-    name = given[0] if given else None
-    run = run_of(metafunc.config)
-    if name not in run.matrix.checks:
-        valid = ", ".join(run.matrix.checks)
-        raise UsageError(f"{metafunc.definition.nodeid}: marker bench: check is {name!r}; one of {valid}")
-    return run.plan(Check(name), axes)
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A test without a cell in this selection has no item: pytest would make one that holds no parameter."""
+    note_benchmarks(config, items)
     empty = config.stash.get(EMPTY, {})
     if empty and not config.stash.get(WRONG, []):
-        items[:] = [item for item in items if not _without_cell(item)]
+        items[:] = [item for item in items if not without_cell(item)]
         if items:
             for nodeid, why in empty.items():
-                _notes(config)(f"{nodeid}: no cell in this selection: {why}")
+                notes_of(config)(f"{nodeid}: no cell in this selection: {why}")
         else:
             config.stash.setdefault(WRONG, []).append(_nothing_selected(empty))
     if RUN in config.stash and not config.stash.get(WRONG, []):
         for model, why in config.stash[RUN].without_cell().items():
-            _notes(config)(f"model {model} has no cell: {why}")
+            notes_of(config)(f"model {model} has no cell: {why}")
     if config.stash.get(WRONG, []) and hasattr(config, "workerinput"):
         items.clear()  # a worker reports the error to its controller, and has nothing to run
-
-
-def _cell_of(item: pytest.Item) -> Cell | None:
-    """The cell that our marker gave to a test; None for any other test, also one with a ``bench_cell`` of its own."""
-    from bench_plugin.domain.cell import Cell
-
-    callspec = getattr(item, "callspec", None)
-    found = callspec.params.get("bench_cell") if callspec is not None else None
-    return found if isinstance(found, Cell) else None
-
-
-def _without_cell(item: pytest.Item) -> bool:
-    """Whether a test of ours has an item although there is no cell for it: pytest makes one without a parameter."""
-    given = getattr(item, "callspec", None) is not None and "bench_cell" in item.callspec.params  # type: ignore[attr-defined]
-    return given and item.get_closest_marker("bench") is not None and _cell_of(item) is None
 
 
 def _nothing_selected(empty: dict[str, str]) -> str:
@@ -277,24 +118,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     cells = {}
     try:
         for item in session.items:
-            if (cell := _cell_of(item)) is not None:
-                cells[cell] = _tolerances(item)
+            if (cell := cell_of(item)) is not None:
+                cells[cell] = tolerances(item)
         run_of(session.config).begin(cells)
     except (BenchError, OSError) as error:
         _usage_error(session, str(error))
-
-
-def _tolerances(item: pytest.Item) -> dict[str, float]:
-    """What the marker ``tolerance`` of a test gives, by name. Raises UsageError for a value without a name."""
-    from bench_plugin.domain.errors import UsageError
-
-    marker = item.get_closest_marker("tolerance")
-    if marker is not None and marker.args:
-        value = marker.args[0]
-        raise UsageError(
-            f"{item.nodeid}: marker tolerance: {value!r} has no name; write k={value}, floor={value} or cap={value}"
-        )
-    return dict(marker.kwargs) if marker else {}
 
 
 def _usage_error(session: pytest.Session, text: str) -> None:
@@ -310,11 +138,10 @@ def _usage_error(session: pytest.Session, text: str) -> None:
     session.items.clear()
 
 
-def _short(judged: Judged) -> str:
-    from bench_plugin.results.failure_text import headline
-
-    lines = (judged.judgement.reason or judged.outcome.reason).strip().splitlines()
-    return f"{headline(judged.outcome)}: {lines[0] if lines else ''}"
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test whose compiled model was not deployed is not called: its report is that of the cell."""
+    return None if begin_call(pyfuncitem) else True
 
 
 @pytest.hookimpl(wrapper=True)
@@ -323,23 +150,11 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     judged = item.stash.get(JUDGED, None)
-    if call.when != "call" or judged is None or call.excinfo is not None:
+    if judged is None:
         return report
-    from bench_plugin.results.expectations import Result
-
-    result = judged.judgement.result
-    if result is Result.FAILED:
-        report.outcome, report.longrepr = "failed", CellRepr(judged.text, _short(judged))
-    elif result is Result.XFAILED:
-        report.outcome, report.wasxfail = "skipped", f"{judged.judgement.reason} (cell {judged.key})"
-        report.longrepr = judged.text
-        report.__dict__[KNOWN] = judged.key  # pytest-xdist sends it to its controller
-    elif result is Result.SKIPPED:
-        path, line, _ = item.location
-        report.outcome, report.longrepr = (
-            "skipped",
-            (path, (line or 0) + 1, f"{judged.outcome.status}: {judged.outcome.reason}"),
-        )
+    ended_well = call.when == "call" and call.excinfo is None
+    if ended_well or (call.excinfo is not None and lacks_model(call.excinfo.value)):
+        report_verdict(report, item, judged)
     return report
 
 
@@ -356,7 +171,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
-    """After everything that pytest and other plugins write: the grids. A run that lost rows is not green."""
+    """After everything that pytest and other plugins write: the grids. A run that lost rows or a board is not green."""
     _hand_over_rows(session.config)
     try:
         return (yield)
@@ -365,10 +180,10 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
             from bench_plugin.terminal import finish
 
             run = run_of(session.config)
-            _notes(session.config).flush()
+            notes_of(session.config).flush()
             finish(run, session.config)
-            _notes(session.config).flush()
-            if run.rows.unwritten and session.exitstatus == pytest.ExitCode.OK:
+            notes_of(session.config).flush()
+            if session.exitstatus == pytest.ExitCode.OK and (run.rows.unwritten or run.lost_boards()):
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

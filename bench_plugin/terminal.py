@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from bench_plugin.domain.errors import BenchError
+from bench_plugin.domain.outcome import Status
 from bench_plugin.notes import Notes
 from bench_plugin.pipeline.retry import CARRIED
 from bench_plugin.report.earlier import beside
@@ -171,6 +172,8 @@ def _show(run: Run, config: pytest.Config, terminal: Any) -> None:
     _write_counts(terminal, run, pages)
     for line in repeats_lines(rows.rows):
         terminal.write_line(line)
+    if lost := sum(row.get("status") == Status.BOARD_LOST for row in rows.rows):
+        terminal.write_line(f"board-lost: {lost} cells have no result, so the run is not green", red=True)
     start = config.invocation_params.dir
     for written in paths:
         suffixes = ",".join(path.suffix[1:] for path in written)

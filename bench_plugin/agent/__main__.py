@@ -4,49 +4,53 @@ from __future__ import annotations
 
 import argparse
 import socket
+from typing import Optional
 
 from bench_plugin.agent.channel import Channel
 from bench_plugin.agent.server import Server
-from bench_plugin.agent.tokens import admit
 
 
 def main() -> None:
-    """Serve one connection on ``--fd``, or one after another on ``--listen``."""
+    """Serve one connection on ``--fd``, or listen on ``--listen`` and start a process for each host."""
     parser = argparse.ArgumentParser(prog="bench agent", description=__doc__)
     place = parser.add_mutually_exclusive_group(required=True)
     place.add_argument("--fd", type=int, help="an inherited, connected stream socket")
     place.add_argument("--listen", metavar="HOST:PORT", help="a TCP address; 127.0.0.1:0 picks a free port")
-    parser.add_argument("--token-file", help="the file that holds the token, needed with --listen")
     parser.add_argument("--folder", required=True, help="the only folder that the agent writes to")
-    options = parser.parse_args()
-    if options.fd is not None:
-        Server(Channel(socket.socket(fileno=options.fd)), options.folder).serve()
+    parser.add_argument("--admitted", type=int, help=argparse.SUPPRESS)  # a pipe of the listener
+    known, _ = parser.parse_known_args()
+    if known.fd is not None:
+        options = parser.parse_args()
+        _serve(options.fd, options.folder, options.admitted)
         return
-    if not options.token_file:
-        parser.error("--listen needs --token-file")
-    with open(options.token_file, "rb") as file:
-        token = file.read().strip()
-    if len(token) < 16:
-        parser.error("the token in %s is shorter than 16 bytes" % options.token_file)
-    _listen(options.listen, token, options.folder)
+    from bench_plugin.agent.link import serving
+    from bench_plugin.agent.link.listener import own_command
+
+    serving.add_options(parser)
+    options = parser.parse_args()
+    try:
+        serving.run(options, options.folder, own_command())
+    except serving.Wrong as error:
+        parser.error(str(error))
 
 
-def _listen(address: str, token: bytes, folder: str) -> None:
-    host, _, port = address.rpartition(":")
-    listener = socket.create_server((host or "127.0.0.1", int(port)))
-    print("listening on %s:%d" % listener.getsockname()[:2], flush=True)
-    while True:
-        connection, _ = listener.accept()
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # a lost peer frees the agent
-        with connection:
-            channel = Channel(connection)
-            if admit(channel, token):
-                channel.settimeout(None)
-                try:
-                    Server(channel, folder).serve()
-                except OSError as error:  # the peer ended the connection during an answer, so wait for the next one
-                    print("connection lost: %s" % error, flush=True)
+def _serve(descriptor: int, folder: str, admitted: Optional[int]) -> None:
+    connection = socket.socket(fileno=descriptor)
+    if admitted is None:
+        Server(Channel(connection), folder).serve()
+        return
+    from bench_plugin.agent.link.admitted import Admitted
+    from bench_plugin.agent.link.processes import end_with_parent
+
+    end_with_parent()
+    terms = Admitted.read(admitted)
+    terms.bounds.limit_process()
+    channel = Channel(connection, terms.session)
+    channel.pace = terms.bounds.pace()
+    try:
+        Server(channel, folder, terms).serve()
+    except OSError as error:  # the host ended the connection during an answer, or takes it too slowly
+        print("connection lost: %s" % error, flush=True)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, FrozenSet, Tuple
 
-from bench_plugin.agent.wire import Array
+from bench_plugin.agent.wire import DTYPES, Array
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+# Types that numpy lacks are given as unsigned integers of the same width.
+PLAIN = {
+    "bfloat16": "uint16", "int4": "uint8", "uint4": "uint8", "float8e4m3fn": "uint8", "float8e5m2": "uint8",
+    "bytes": "uint8",
+}  # fmt: skip
 
 
 def to_numpy(array: Array) -> np.ndarray[Any, Any]:
@@ -15,12 +24,9 @@ def to_numpy(array: Array) -> np.ndarray[Any, Any]:
 
     Types that numpy lacks are unsigned integers of the same width; int4 is uint8 [bytes], two values in each.
     """
-    import numpy as np
-
-    plain = {"bfloat16": "uint16", "int4": "uint8", "uint4": "uint8", "float8e4m3fn": "uint8", "float8e5m2": "uint8"}
-    dtype = plain.get(array.dtype, "uint8" if array.dtype == "bytes" else array.dtype)
-    flat = np.frombuffer(array.data, dtype=np.dtype(dtype).newbyteorder("<"))
-    return flat if array.dtype in ("int4", "uint4") else flat.reshape(array.shape)
+    make, dtype, packed = _maker(array.dtype)
+    made: np.ndarray[Any, Any] = make((len(array.data),) if packed else array.shape, dtype, array.data)
+    return made
 
 
 def from_numpy(values: np.ndarray[Any, Any]) -> Array:
@@ -32,3 +38,26 @@ def from_numpy(values: np.ndarray[Any, Any]) -> Array:
     data = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
     name = data.dtype.name
     return Array(name, tuple(shape), data.reshape(-1).view(np.uint8).data if data.size else b"")
+
+
+def is_sent_as_it_is(values: np.ndarray[Any, Any]) -> bool:
+    """Whether the bytes of elements [...] of this type are those of the wire."""
+    return values.dtype in _sent_as_they_are()
+
+
+@lru_cache(maxsize=None)
+def _maker(name: str) -> Tuple[Any, Any, bool]:
+    """numpy's class of arrays, its little-endian type for a type of the wire, and whether two share a byte."""
+    import numpy as np
+
+    return np.ndarray, np.dtype(PLAIN.get(name, name)).newbyteorder("<"), name in ("int4", "uint4")
+
+
+@lru_cache(maxsize=None)
+def _sent_as_they_are() -> FrozenSet[Any]:
+    """numpy's types whose bytes are those of the wire."""
+    import numpy as np
+
+    return (
+        frozenset(np.dtype(name) for name in DTYPES if name not in PLAIN) if sys.byteorder == "little" else frozenset()
+    )

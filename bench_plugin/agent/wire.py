@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
+from functools import lru_cache
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 MAGIC = b"BNCH"
@@ -21,13 +22,16 @@ MAX_META = 1 << 20
 MAX_BLOBS = 4096
 MAX_RANK = 8
 MAX_BYTES = 1 << 35
+REMEMBERED_BYTES = 16 * 48  # descriptors of so many blobs are remembered once they were parsed
 
 HELLO, LOAD, RUN, RESULT, ERROR, CALL, STAGE, PUT, GET, CANCEL = range(1, 11)
 RESET, VERSIONS, BYE, CHALLENGE, AUTHENTICATE = range(11, 16)
+MODEL, DATA, PROCESS, OUTPUT, STATS, OK, BUSY = range(16, 23)
 KINDS = {
     HELLO: "hello", LOAD: "load", RUN: "run", RESULT: "result", ERROR: "error", CALL: "call", STAGE: "stage",
     PUT: "put", GET: "get", CANCEL: "cancel", RESET: "reset", VERSIONS: "versions", BYE: "bye", CHALLENGE: "challenge",
-    AUTHENTICATE: "authenticate",
+    AUTHENTICATE: "authenticate", MODEL: "model", DATA: "data", PROCESS: "process", OUTPUT: "output", STATS: "stats",
+    OK: "ok", BUSY: "busy",
 }  # fmt: skip
 
 # name -> (code, bits per element); bf16 and int4 travel as codes and bytes, two int4 in a byte, low nibble first.
@@ -40,6 +44,7 @@ DTYPES = {
 NAMES = {code: name for name, (code, _) in DTYPES.items()}
 
 Buffer = Union[bytes, bytearray, memoryview]
+Descriptors = Sequence[Tuple[str, Tuple[int, ...], int]]
 
 
 class WireError(Exception):
@@ -91,15 +96,20 @@ def encode(kind: int, call: int, meta: Optional[Dict[str, Any]] = None, arrays: 
         raise WireError("metadata of %d bytes, at most %d can be sent" % (len(text), MAX_META))
     if len(arrays) > MAX_BLOBS:
         raise WireError("%d blobs, at most %d can be sent" % (len(arrays), MAX_BLOBS))
-    descriptors, blobs = [], []
+    total = len(text) + DESCRIPTOR.size * len(arrays)
+    first, blobs = [b"", text], []
     for array in arrays:
-        descriptors.append(_descriptor(array))
-        blobs.append(memoryview(array.data).cast("B"))
-    total = len(text) + DESCRIPTOR.size * len(arrays) + sum(len(blob) for blob in blobs)
+        blob = memoryview(array.data)
+        if blob.format != "B" or blob.ndim != 1:
+            blob = blob.cast("B")
+        first.insert(-1, _descriptor(array.dtype, array.shape, len(blob)))
+        total += len(blob)
+        if len(blob):
+            blobs.append(blob)
     if total > MAX_BYTES:
         raise WireError("a frame of %d bytes, at most %d can be sent" % (total, MAX_BYTES))
-    header = HEADER.pack(MAGIC, VERSION, kind, 0, call, len(text), len(arrays), 0, 0, total)
-    return [b"".join([header, *descriptors, text]), *[blob for blob in blobs if len(blob)]]
+    first[0] = HEADER.pack(MAGIC, VERSION, kind, 0, call, len(text), len(arrays), 0, 0, total)
+    return [b"".join(first), *blobs]
 
 
 def decode_header(data: Buffer) -> Head:
@@ -122,13 +132,21 @@ def decode_header(data: Buffer) -> Head:
     return Head(kind, call, meta_bytes, blobs, total)
 
 
-def decode_descriptors(data: Buffer, head: Head) -> List[Tuple[str, Tuple[int, ...], int]]:
+def decode_descriptors(data: Buffer, head: Head) -> Descriptors:
     """The type, shape and size in bytes of every blob. Raises WireError where they do not agree."""
-    if len(data) != head.blobs * DESCRIPTOR.size:
-        raise WireError("%d bytes of descriptors, %d are needed" % (len(data), head.blobs * DESCRIPTOR.size))
+    size = head.blobs * DESCRIPTOR.size
+    if len(data) != size:
+        raise WireError("%d bytes of descriptors, %d are needed" % (len(data), size))
+    left = head.total - head.meta_bytes - size
+    if size <= REMEMBERED_BYTES:
+        return _few_descriptors(bytes(data), head.blobs, left)
+    return _descriptors(data, head.blobs, left)
+
+
+def _descriptors(data: Buffer, blobs: int, left: int) -> Descriptors:
+    """The parsed descriptors of blobs that have ``left`` bytes together."""
     found = []
-    left = head.total - head.meta_bytes - head.blobs * DESCRIPTOR.size
-    for index in range(head.blobs):
+    for index in range(blobs):
         code, rank, _, _, *rest = DESCRIPTOR.unpack_from(data, index * DESCRIPTOR.size)
         dims, size = tuple(rest[:MAX_RANK]), rest[MAX_RANK]
         if code not in NAMES:
@@ -145,6 +163,11 @@ def decode_descriptors(data: Buffer, head: Head) -> List[Tuple[str, Tuple[int, .
     return found
 
 
+@lru_cache(maxsize=64)  # inferences repeat the same few; errors are not remembered
+def _few_descriptors(data: bytes, blobs: int, left: int) -> Descriptors:
+    return tuple(_descriptors(data, blobs, left))
+
+
 def decode_meta(data: Buffer) -> Dict[str, Any]:
     """The metadata; empty bytes are an empty object. Raises WireError for bytes that are not a JSON object."""
     if not len(data):
@@ -158,15 +181,15 @@ def decode_meta(data: Buffer) -> Dict[str, Any]:
     return meta
 
 
-def _descriptor(array: Array) -> bytes:
-    if array.dtype not in DTYPES:
-        raise WireError("type %r cannot be sent; one of %s" % (array.dtype, ", ".join(sorted(DTYPES))))
-    if len(array.shape) > MAX_RANK:
-        raise WireError("rank %d cannot be sent, at most %d" % (len(array.shape), MAX_RANK))
-    size = memoryview(array.data).nbytes
-    if size != nbytes(array.dtype, array.shape):
-        raise WireError("%d bytes given for %s%s" % (size, array.dtype, list(array.shape)))
-    if any(not 0 <= dim < 1 << 32 for dim in array.shape):
-        raise WireError("shape %s cannot be sent" % (list(array.shape),))
-    dims = list(array.shape) + [0] * (MAX_RANK - len(array.shape))
-    return DESCRIPTOR.pack(DTYPES[array.dtype][0], len(array.shape), 0, 0, *dims, size)
+@lru_cache(maxsize=64)
+def _descriptor(dtype: str, shape: Tuple[int, ...], size: int) -> bytes:
+    if dtype not in DTYPES:
+        raise WireError("type %r cannot be sent; one of %s" % (dtype, ", ".join(sorted(DTYPES))))
+    if len(shape) > MAX_RANK:
+        raise WireError("rank %d cannot be sent, at most %d" % (len(shape), MAX_RANK))
+    if size != nbytes(dtype, shape):
+        raise WireError("%d bytes given for %s%s" % (size, dtype, list(shape)))
+    if any(not 0 <= dim < 1 << 32 for dim in shape):
+        raise WireError("shape %s cannot be sent" % (list(shape),))
+    dims = list(shape) + [0] * (MAX_RANK - len(shape))
+    return DESCRIPTOR.pack(DTYPES[dtype][0], len(shape), 0, 0, *dims, size)

@@ -12,6 +12,7 @@ from bench_plugin.domain.outcome import Outcome, Status, Symptom
 from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.pipeline.admission import Admission
 from bench_plugin.pipeline.cache import Cache
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.cell_run import CellRun, InputChanged
@@ -29,8 +30,8 @@ from bench_plugin.reach.processes.supervisor import AgentPool
 class Parts:
     """What checks work with, put together once per run (session/engine.py).
 
-    ``versions`` gives the versions that a cell's row names. The functions in ``closing`` are called at the end of the
-    run.
+    ``versions`` gives the versions that a cell's row names, ``admission`` the machine alone to a cell that takes times.
+    The functions in ``closing`` are called at the end of the run.
     """
 
     settings: Settings
@@ -42,6 +43,7 @@ class Parts:
     tasks: Tasks
     compile_tasks: CompileTasks
     versions: Callable[[Cell], Mapping[str, str]]
+    admission: Admission = field(default_factory=Admission)
     closing: list[Callable[[], None]] = field(default_factory=list)
 
     def computed(self, request: Request, compute: Callable[[CellRun], Outcome]) -> Outcome:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bench_plugin.cli.shared.arguments import add_json
+from bench_plugin.cli.shared.board_rows import BOARD_COLUMNS, board_rows
 from bench_plugin.cli.shared.output import note, print_json, print_table
-from bench_plugin.domain.paths import folders
 from bench_plugin.domain.precision import ALIASES, PRECISIONS
-from bench_plugin.domain.records import load, wrong
 from bench_plugin.domain.settings import Settings, settings_here
 from bench_plugin.inventory.adapters import Adapter, Converter
 from bench_plugin.inventory.workspace import Workspace
@@ -92,25 +90,17 @@ def _targets(workspace: Workspace, settings: Settings) -> list[Row]:
     compilers = workspace.catalog.of_kind("compiler")
     return [
         {
-            "name": name, "title": target.get("title", "this machine" if name == "local" else name),
-            "architecture": target.get("architecture"), "cpu": target.get("cpu"),
+            **target, "name": name, "title": target.get("title", "this machine" if name == "local" else name),
+            "architecture": target.get("architecture"), "cpu": target.get("cpu"), "vendor": target.get("vendor"),
             "compilers": [one for one, adapter in compilers.items() if name in adapter.targets],
+            "boards": list(workspace.boards_of(name)),
         }
-        for name, target in sorted(workspace.targets.items())
+        for name, target in sorted(workspace.hardware.items())
     ]  # fmt: skip
 
 
 def _boards(workspace: Workspace, settings: Settings) -> list[Row]:
-    paths = {path.stem: path for folder in reversed(folders("boards", settings.root)) for path in folder.glob("*.toml")}
-    return [_board(path) for _, path in sorted(paths.items())]
-
-
-def _board(path: Path) -> Row:
-    text, said = load(path)
-    for key in ("title", "target"):
-        if not isinstance(said.get(key, ""), str):
-            raise wrong(path, text, (key,), f"expected a text, found {said[key]!r}")
-    return {"title": path.stem, "target": None, **said, "name": path.stem, "path": path}
+    return [*board_rows(workspace)]
 
 
 def _precisions(workspace: Workspace, settings: Settings) -> list[Row]:
@@ -190,8 +180,8 @@ KINDS: Mapping[str, Kind] = {
     "models": Kind(_models, ("name", "title", "task", "frameworks", "profiles")),
     "frameworks": Kind(_frameworks, ("name", "title", "version", "exporters", "importers")),
     "compilers": Kind(_compilers, ("name", "title", "version", "takes", "precisions", "targets", "backends")),
-    "targets": Kind(_targets, ("name", "title", "architecture", "compilers")),
-    "boards": Kind(_boards, ("name", "title", "target")),
+    "targets": Kind(_targets, ("name", "title", "architecture", "vendor", "compilers", "boards")),
+    "boards": Kind(_boards, BOARD_COLUMNS),
     "precisions": Kind(_precisions, ("name", "aliases", "weights", "activations", "accumulate", "compilers")),
     "exporters": Kind(_exporters, ("name", "framework", "version", "opsets", "default_opset")),
     "importers": Kind(_importers, ("name", "framework", "version", "opsets")),

@@ -16,8 +16,10 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.records import Record
 from bench_plugin.inventory.budget_file import BudgetFile
 from bench_plugin.inventory.command_file import CommandFile
+from bench_plugin.inventory.hardware.board_file import BoardFile
 from bench_plugin.inventory.hardware.target_file import TargetFile
 from bench_plugin.inventory.model_file import ModelFile
+from bench_plugin.reach.boards.registry import MODULES, module_of
 from bench_plugin.reach.environments.toolchain_file import ToolchainFile
 from bench_plugin.report.formats.schema_page import page
 from bench_plugin.results.expectation_file import ExpectationFile
@@ -29,6 +31,7 @@ FILES: Mapping[str, tuple[type[Record], str]] = {
     "configuration": (ConfigurationFile, "bench.toml, or the table [tool.bench_plugin] of pyproject.toml"),
     "model": (ModelFile, "fixtures/models/<name>.toml"),
     "target": (TargetFile, "boards/targets/<name>.toml"),
+    "board": (BoardFile, "boards/<name>.toml"),
     "toolchain": (ToolchainFile, "<name>.toml in a folder of toolchains"),
     "compiler": (CommandFile, "fixtures/compilers/<name>.toml"),
     "expectations": (ExpectationFile, "suites/expectations/<name>.toml"),
@@ -66,7 +69,26 @@ def schema(name: str) -> dict[str, Any]:
     """The JSON Schema of a file, made from the type that reads it."""
     kind, where = FILES[name]
     made: dict[str, Any] = _without_null(msgspec.json.schema(kind))
+    if kind is BoardFile:
+        made["$defs"].update(kinds := _kinds_of_reach())
+        said = made["$defs"]["BoardFile"]["properties"]["reach"]
+        made["$defs"]["BoardFile"]["properties"]["reach"] = {
+            "description": said["description"], "anyOf": [{"$ref": f"#/$defs/{name}"} for name in kinds],
+        }  # fmt: skip
     return {"$schema": DRAFT, "title": f"bench_plugin: {name}", "description": where, **made}
+
+
+def _kinds_of_reach() -> dict[str, Any]:
+    """The schemas of the table ``reach`` by the name of its record, one for each kind."""
+    made: dict[str, Any] = {}
+    for kind in MODULES:
+        record = module_of(kind).SETTINGS
+        found = _without_null(msgspec.json.schema(record))["$defs"]
+        own = found.pop(record.__name__)
+        own["properties"] = {"kind": {"description": "the kind of reach", "enum": [kind]}, **own["properties"]}
+        own["required"] = ["kind", *own["required"]]
+        made.update({f"{kind}-{record.__name__}": own, **found})
+    return made
 
 
 def _without_null(part: Any) -> Any:

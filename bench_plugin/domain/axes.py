@@ -16,6 +16,7 @@ class Check(StrEnum):
     OPERATOR = "operator"
     PROPERTY = "property"
     QUALITY = "quality"
+    TIMING = "timing"
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,7 @@ class Settings:
     """The settings of a run, made once, in the pytest process.
 
     ``jobs`` counts cells at the same time, ``threads`` those of each runtime (0: one for each core).
+    With ``all_boards`` a cell for a target runs on each of the target's boards.
     """
 
     root: Path
@@ -75,6 +76,7 @@ class Settings:
     cache: Path | None = None
     resume: bool = False
     refresh: bool = False
+    all_boards: bool = False
     adapters: tuple[Path, ...] = ()
     toolchains: tuple[Path, ...] = ()
     models: tuple[Path, ...] = ()

@@ -133,6 +133,7 @@ class FrameworkRecord(AdapterRecord, frozen=True, kw_only=True):
 class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
     """An adapter of a compiler or a runtime."""
 
+    boards: Annotated[Texts, about("targets whose boards its toolchain has runtimes for")] = ()
     takes: Annotated[Texts, about("what it compiles from: onnx, or names of frameworks")] = ("onnx",)
     operators: Annotated[bool, about("it is one of the operator suite's compilers")] = False
     portable: Annotated[bool, about("its artefacts run on any machine")] = False
@@ -163,6 +164,7 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Raises ValueError for keys that do not go together."""
         super().__post_init__()
+        _all_in("boards", self.boards, self.targets, "one of its targets")
         _all_in("jit_backends", self.jit_backends, self.backends, "one of its backends")
         _all_in("loose", self.loose, self.precisions, "one of its precisions")
         for key, found in (("opsets", self.opsets), ("ir", self.ir)):

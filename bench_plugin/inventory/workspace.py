@@ -17,12 +17,13 @@ from bench_plugin.domain.settings import Settings
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.inventory.cases import Case, find_index, read_cases
 from bench_plugin.inventory.fingerprints import Fingerprints
-from bench_plugin.inventory.hardware.board_file import read_board
-from bench_plugin.inventory.hardware.target_file import read_target
+from bench_plugin.inventory.hardware.board_file import read_reach
+from bench_plugin.inventory.hardware.target_file import for_tools, read_target
 from bench_plugin.inventory.inputs_file import InputsFile, read_inputs
 from bench_plugin.inventory.models import Model, load_models
+from bench_plugin.reach.boards.board import Board
+from bench_plugin.reach.boards.leasing.candidates import candidates
 from bench_plugin.reach.boards.reach import Reach
-from bench_plugin.reach.boards.registry import reach_of
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.given_files import with_digests
 
@@ -46,6 +47,7 @@ class Workspace:
     notes: tuple[str, ...] = ()  # remarks for a person
     variables: tuple[str, ...] = ()  # environment variables that agents get beside the usual ones
     boards: Mapping[str, Reach] = field(default_factory=dict)  # by name; each is also one of the ``targets``
+    hardware: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # the whole files of targets, with figures
 
     @staticmethod
     def load(settings: Settings) -> Workspace:
@@ -61,12 +63,13 @@ class Workspace:
             if model.name in models:
                 raise UsageError(f"--bench-onnx: {path.name} has the name of a model of the project; rename the file")
             models[model.name] = model
-        targets: dict[str, Mapping[str, Any]] = {"local": {"name": "local"}}
+        hardware: dict[str, Mapping[str, Any]] = {"local": {"name": "local"}}
         for folder in reversed(places.folders("boards/targets", settings.root)):
             for path in sorted(folder.glob("*.toml")):
-                targets[path.stem] = read_target(path)
-        boards = _boards(settings.root, targets)
-        targets.update({name: {**targets[one.board.target], "board": name} for name, one in boards.items()})
+                hardware[path.stem] = read_target(path)
+        boards = _boards(settings.root, hardware)
+        targets = {name: for_tools(target) for name, target in hardware.items()}
+        targets.update({name: _limited(targets, one.board) for name, one in boards.items() if name not in hardware})
         expectations = [*settings.expectations, *places.folders("suites/expectations", settings.root)]
         catalog = Catalog(settings.adapters)
         for folder in reversed(places.folders("fixtures/compilers", settings.root)):
@@ -87,6 +90,7 @@ class Workspace:
             notes=tuple(notes),
             variables=(*settings.environment, *_declared(catalog, models.values())),
             boards=boards,
+            hardware=hardware,
         )
 
     @cached_property
@@ -96,7 +100,11 @@ class Workspace:
 
     def target_name(self, target: str) -> str:
         """The name of a target's file, for a name of the axis of targets, which may be that of a board."""
-        return self.boards[target].board.target if target in self.boards else target
+        return target if target in self.hardware or target not in self.boards else self.boards[target].board.target
+
+    def boards_of(self, target: str) -> tuple[str, ...]:
+        """The boards that a name of the axis of targets stands for: those of that target, or the board of that name."""
+        return candidates({name: one.board for name, one in self.boards.items()}, target)
 
     def cases(self) -> Mapping[str, Case]:
         """ONNX's backend tests by name, read on first use. Raises UsageError where there is no valid index."""
@@ -156,8 +164,14 @@ def _boards(root: Path, targets: Mapping[str, Any]) -> dict[str, Reach]:
     found: dict[str, Reach] = {}
     for folder in reversed(places.folders("boards", root)):
         for path in sorted(folder.glob("*.toml")):
-            found[path.stem] = reach_of(read_board(path, targets))
+            found[path.stem] = read_reach(path, targets)
     return found
+
+
+def _limited(targets: Mapping[str, Mapping[str, Any]], board: Board) -> dict[str, Any]:
+    """The target of a board, with the memory that models may use on this one."""
+    own = {"flash_bytes": board.flash_bytes, "ram_bytes": board.ram_bytes}
+    return {**targets[board.target], **{key: size for key, size in own.items() if size}}
 
 
 def _declared(catalog: Catalog, models: Iterable[Model]) -> list[str]:

@@ -7,6 +7,7 @@ verdict on the cell only after a fresh agent has confirmed it, and so is a misma
 failure in a used agent                             repeated in a fresh one?
 ==================================================  =======================================================
 the tool says that it does not implement this       no: that does not depend on what its process did before
+the board was lost                                  no: it was tried again already (pipeline/board_stages.py)
 the agent, or the tool's own process, crashed       yes
 any other                                           yes, unless starting an agent takes longer than the call, as for
                                                     operator cases, generated graphs and parts of graphs
@@ -63,7 +64,10 @@ def settled(
         note = repeated(first.failure, counted.failure)
     failure = counted.failure
     if confirm and failure is not None and _confirms(failure, short=short):
-        again = attempt(True).failure
+        repeat = attempt(True)
+        again = repeat.failure
+        if again is not None and again.symptom is Symptom.BOARD_LOST:
+            return replace(repeat, retry=repeated(failure, again))
         failure = replace(failure, confirmed=again is not None and again.signature == failure.signature)
         note = note or {**repeated(failure, again), "symptom": ""}
         note.update(confirmation(failure) or {"again": _ended(again)})
@@ -75,7 +79,8 @@ def repeated(first: Failure, second: Failure | None) -> dict[str, Any]:
 
     If the second result differs, the first was a fault of the harness: the agent had kept state from an earlier call.
     """
-    differs = second is None or (first.stage, first.symptom) != (second.stage, second.symptom)
+    lost = second is not None and second.symptom is Symptom.BOARD_LOST  # that says nothing of the agent
+    differs = second is None or (not lost and (first.stage, first.symptom) != (second.stage, second.symptom))
     return {
         "first": f"{first.stage}: {first.symptom}: {first.message}",
         "fresh": _ended(second),
@@ -101,7 +106,7 @@ def with_repeat(again: Outcome, mismatch: Outcome) -> Outcome:
 
 def _repeats(failure: Failure, *, short: bool) -> bool:
     """Whether a failure in a used agent is repeated in a fresh one."""
-    if failure.symptom is Symptom.UNSUPPORTED:
+    if failure.symptom in (Symptom.UNSUPPORTED, Symptom.BOARD_LOST):
         return False
     return failure.symptom is Symptom.CRASH or not short
 

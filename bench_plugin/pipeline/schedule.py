@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Outcome
+from bench_plugin.pipeline.admission import Admission
 
 Compute = Callable[[Cell, Mapping[Cell, Outcome]], Outcome]
 
@@ -41,10 +42,15 @@ class Schedule:
     A thread takes a cell whose lane no other thread works in, whose declared peak fits into the memory that is left,
     and whose predecessors are done: the one that a test waits for, else the next of the lane that has most work ahead,
     so that the longest lane does not end alone. While nothing runs, a cell is admitted whatever it declares.
-    ``compute`` must be safe to call from several threads; ``need`` says what a cell needs.
+    ``compute`` must be safe to call from several threads; ``need`` says what a cell needs. Every cell that is computed
+    has a share of the machine by ``admission``, which gives the machine to one cell alone where that takes times.
     """
 
-    def __init__(self, compute: Compute, need: Callable[[Cell], Need], *, jobs: int, memory: int) -> None:
+    def __init__(
+        self, compute: Compute, need: Callable[[Cell], Need], *, jobs: int, memory: int,
+        admission: Admission | None = None,
+    ) -> None:  # fmt: skip
+        self._admission = admission or Admission()
         self._compute = compute
         self._need = need
         self._jobs = jobs
@@ -167,7 +173,9 @@ class Schedule:
         need, future = self._needs[cell], self._futures[cell]
         try:
             others = {other: self._futures[other].result() for other in need.after}
-            future.set_result(self._compute(cell, others))
+            with self._admission.shared():
+                outcome = self._compute(cell, others)
+            future.set_result(outcome)
         except BaseException as error:
             future.set_exception(error)
         finally:

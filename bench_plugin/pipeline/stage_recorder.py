@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bench_plugin.domain.cell import Cell
+from bench_plugin.pipeline.admission import Admission
 from bench_plugin.pipeline.stages import Done, Stages, Task
+from bench_plugin.reach.processes.client import Limits
+from bench_plugin.reach.processes.leased_agent import LeasedAgent
 
 
 class StageRecorder:
-    """Obtains stages and records the current one of every cell of a run; safe to use from several threads."""
+    """Obtains stages and records the current one of every cell of a run; safe to use from several threads.
 
-    def __init__(self, stages: Stages) -> None:
+    Before each stage it lets those go first who want the machine alone.
+    """
+
+    def __init__(self, stages: Stages, admission: Admission | None = None) -> None:
         self._stages = stages
+        self._admission = admission or Admission()
         self._at: dict[Cell, str] = {}
 
     def progress(self, cell: Cell) -> str:
@@ -22,12 +31,28 @@ class StageRecorder:
 
         Raises EnvironmentMissing when the stage's toolchain cannot be installed.
         """
-        self._at[cell] = name
+        self.at(cell, name)
+        self._admission.pause()
         return self._stages.obtain(task, fresh=fresh)
 
     def obtain_for_nobody(self, task: Task) -> Done:
         """Obtain a stage that is credited to no cell."""
         return self._stages.obtain(task)
+
+    def apart(
+        self, cell: Cell, name: str, task: Task, make: Callable[[LeasedAgent, Limits], Done], *, only: str = ""
+    ) -> Done:
+        """What ``make`` gives for a cell with a fresh agent, never stored; meanwhile the cell's progress is ``name``.
+
+        ``only`` names the board that it must be, where the cell was on it before.
+        Raises EnvironmentMissing when the task's toolchain cannot be installed.
+        """
+        self.at(cell, name)
+        return self._stages.apart(task, make, only=only)
+
+    def at(self, cell: Cell, name: str) -> None:
+        """Note what the cell does now, where that is no stage."""
+        self._at[cell] = name
 
     def finished(self, cell: Cell) -> None:
         """Forget the progress of a cell that has its outcome."""

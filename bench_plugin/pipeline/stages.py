@@ -16,6 +16,7 @@ from bench_plugin.domain.recipes import recipe
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.inventory.fingerprints import Fingerprints
 from bench_plugin.pipeline.array_sets import digests_in, digests_of
+from bench_plugin.pipeline.board_stages import PROGRAM, BoardTask, performed
 from bench_plugin.pipeline.cache import Cache, Entry
 from bench_plugin.pipeline.retry import Attempted, confirmation, settled
 from bench_plugin.reach.processes.client import AgentFailure, Limits
@@ -155,6 +156,25 @@ class Stages:
             self._known[key] = self._known[f"{key} fresh"]
         return again
 
+    def apart(self, task: Task, make: Callable[[LeasedAgent, Limits], Done], *, only: str = "") -> Done:
+        """What ``make`` gives with a fresh agent that has its machine or its board alone: never stored, nor reused.
+
+        ``make`` makes the task's calls within the given limits. ``only`` names the board that it must be. Only what a lost board did not finish is tried again.
+        Raises EnvironmentMissing when the task's toolchain cannot be installed.
+        """
+        toolchain = task.toolchain or self._catalog[task.adapter].toolchain
+        if task.board:
+            on_board = replace(self._board_task(task, toolchain, make, ""), only=only)
+            return performed(self._pool, on_board, fresh=True)
+        try:
+            with self._pool.lease(toolchain, role=task.role, fresh=True, alone=True) as agent:
+                try:
+                    return make(agent, task.limits)
+                finally:
+                    agent.close()
+        except AgentFailure as error:
+            return not_started(error, task.stage)
+
     def _once(self, name: str, make: Callable[[], Done]) -> Done:
         """The result of this name; the first thread that asks for it makes it, the others wait."""
         with self._lock:
@@ -219,14 +239,30 @@ class Stages:
 
     def _attempt(self, key: str, task: Task, *, fresh: bool) -> Done:
         toolchain = task.toolchain or self._catalog[task.adapter].toolchain
+        if task.board:
+            return self._on_board(key, task, toolchain, fresh=fresh)
         try:
-            with self._pool.lease(
-                toolchain, role=task.role, fresh=fresh, affinity=task.affinity, board=task.board
-            ) as agent:
+            with self._pool.lease(toolchain, role=task.role, fresh=fresh, affinity=task.affinity) as agent:
                 done = perform(agent, task, key)
                 return done if task.affinity else _left(agent, done)
         except AgentFailure as error:
             return not_started(error, task.stage, key)
+
+    def _on_board(self, key: str, task: Task, toolchain: str, *, fresh: bool) -> Done:
+        def done(agent: LeasedAgent, limits: Limits) -> Done:
+            made = perform(agent, replace(task, limits=limits), key)
+            return made if task.affinity else _left(agent, made)
+
+        on_board = self._board_task(task, toolchain, done, key)
+        return performed(self._pool, on_board, fresh=fresh)
+
+    def _board_task(
+        self, task: Task, toolchain: str, make: Callable[[LeasedAgent, Limits], Done], key: str
+    ) -> BoardTask:
+        return BoardTask(
+            task.board, PROGRAM in task.files, toolchain, task.role, task.affinity, task.limits, make,
+            lambda error: not_started(error, task.stage, key),
+        )  # fmt: skip
 
 
 def _of_entry(key: str, entry: Entry) -> Done:
@@ -303,8 +339,17 @@ def perform(agent: LeasedAgent, task: Task, key: str = "") -> Done:
 
 
 def not_started(error: AgentFailure, stage: Stage, key: str = "") -> Done:
-    """The result of a task whose agent did not start, which says nothing of what the task is about."""
-    failure = replace(failure_of(error, stage), symptom=Symptom.HARNESS, cause=Cause.ENVIRONMENT)
+    """The result of a task whose agent did not start, which says nothing of what the task is about.
+
+    One whose board does not answer says so, at the stage before.
+    """
+    failed = failure_of(error, stage)
+    lost = failed.symptom is Symptom.BOARD_LOST
+    failure = (
+        replace(failed, stage=Stage.DEPLOY, cause=Cause.ENVIRONMENT)
+        if lost
+        else replace(failed, symptom=Symptom.HARNESS, cause=Cause.ENVIRONMENT)
+    )
     return Done(key=key, failure=failure, fresh=True)
 
 

@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from bench_plugin.domain.axes import Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.messages import matches, normalised
-from bench_plugin.domain.outcome import Outcome, Stage, Symptom
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.domain.records import read
 from bench_plugin.domain.selector import selector_of
 from bench_plugin.results.expectation_file import ExpectationFile, texts
@@ -217,13 +217,14 @@ def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
     a row, another stage, symptom or signature      failed (a new failure)
     a row, it passed                                failed (progress)
     a row, the cell was never reached               skipped
+    a row, the board was lost                       skipped
     ==============================================  ========
     """
     if expectation is None:
         return Judgement(Result.FAILED if outcome.failed else Result.PASSED if outcome.passed else Result.SKIPPED)
     if outcome.passed:
         return Judgement(Result.FAILED, f"progress: it passed, {expectation.where} expected a failure; remove the row")
-    if outcome.stage is None:
+    if outcome.stage is None or outcome.status is Status.BOARD_LOST:
         return Judgement(Result.SKIPPED)
     if expectation.covers(outcome):
         return Judgement(Result.XFAILED, expectation.reason)

@@ -5,6 +5,8 @@ were narrowed or ended early do not replace it.
 
 A run that found the results file in use writes to ``run-<run id>/`` beside it, where its logs and pages are too. Its
 rows move to the same history when it ends.
+
+The side files that rows name (results/series.py) stay as long as one of these files names them.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.results.rows import read_rows
+from bench_plugin.results.series import remove_unnamed
 
 KEPT = 10
 BESIDE = "run-"  # begins the name of a folder of a run that found the results file in use
@@ -66,6 +70,8 @@ def archive(path: Path, folder: Path) -> Path:
     kept.parent.mkdir(parents=True, exist_ok=True)
     os.replace(path, kept)
     _prune(folder)
+    with suppress(OSError):  # what could not be removed is tried again when the next run begins
+        remove_unnamed(folder.parent, _all_files(folder.parent))
     return kept
 
 
@@ -122,6 +128,11 @@ def _matching(cells: Sequence[Mapping[str, Any]], cell: str, path: Path) -> list
         if len({row["key"] for row in found}) > 1:
             raise UsageError(f"{cell}: {len(found)} cells of {path} begin so; give more of the key")
     return found
+
+
+def _all_files(folder: Path) -> list[Path]:
+    """Every file of rows in the folder of a results file: other results files too, the history, and runs beside."""
+    return [path for pattern in ("*.jsonl", "history/*.jsonl", f"{BESIDE}*/*.jsonl") for path in folder.glob(pattern)]
 
 
 def _prune(folder: Path) -> None:

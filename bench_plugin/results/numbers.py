@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 EXPORT, IMPORT, EQUIVALENCE, QUALITY = "export", "import", "equivalence", "quality"
-OPERATOR, PROPERTY = "operator", "property"
+OPERATOR, PROPERTY, TIMING = "operator", "property", "timing"
 ROUND_TRIPS = (EXPORT, IMPORT)
-BY_ERROR = (*ROUND_TRIPS, EQUIVALENCE)
+COMPILED = (EQUIVALENCE, TIMING)  # what is timed is judged as equivalence judges it
+BY_ERROR = (*ROUND_TRIPS, *COMPILED)
 VERDICTS = (*BY_ERROR, QUALITY)
 ALL = "all"
 COMPUTED = "fp32 fp16 bf16 w16"  # judged by E and M against a float64 reference
@@ -55,23 +56,22 @@ NUMBERS = (
     Number("worst_overlap", BY_ERROR, "fp32", "of detection models: smallest intersection over union of a match"),
     Number("worst_score", BY_ERROR, "fp32", "of detection models: largest difference of scores"),
     Number("worst_mask", BY_ERROR, "fp32", "of detection models: smallest overlap of masks"),
+    Number("boards", (*COMPILED, QUALITY), ALL, "with --bench-all-boards: verdict and figures of each board, by name"),
     Number("training", (*BY_ERROR, QUALITY), ALL, "how the weights were trained; None of seeded weights"),
-    Number("approximation", (EQUIVALENCE,), REDUCED, "against the unrounded model: `E`, `sqnr_db` (dB), `truth`"),
-    Number("layers", (EQUIVALENCE,), QUANTISED, "layers that were compared one by one"),
-    Number("layers_wrong", (EQUIVALENCE,), QUANTISED, "how many of them are wrong"),
-    Number("worst_steps", (EQUIVALENCE,), QUANTISED, "largest distance from a layer's unrounded result, in steps"),
-    Number(
-        "per_layer", (EQUIVALENCE,), QUANTISED, "of every layer: `within`, `largest_steps`, `exception`; or its `E`"
-    ),
-    Number("converter", (EQUIVALENCE,), QUANTISED, "quantised `constants`, `compared` with the file, `worst_steps`"),
-    Number("converter_ranges", (EQUIVALENCE,), QUANTISED, "ranges `compared` with the calibration, `worst_steps`"),
-    Number("own_sqnr_db", (EQUIVALENCE,), QUANTISED, "by approximation: signal to noise (dB) of our own quantisation"),
-    Number("short_of_own_db", (EQUIVALENCE,), QUANTISED, "by approximation: how far the tool lies under that, in dB"),
-    Number("stable_inputs", (EQUIVALENCE,), QUANTISED, "inputs whose rounding no perturbation changes"),
-    Number("end_to_end", (EQUIVALENCE,), QUANTISED, "errors of those inputs at the outputs, in steps"),
+    Number("approximation", COMPILED, REDUCED, "against the unrounded model: `E`, `sqnr_db` (dB), `truth`"),
+    Number("layers", COMPILED, QUANTISED, "layers that were compared one by one"),
+    Number("layers_wrong", COMPILED, QUANTISED, "how many of them are wrong"),
+    Number("worst_steps", COMPILED, QUANTISED, "largest distance from a layer's unrounded result, in steps"),
+    Number("per_layer", COMPILED, QUANTISED, "of every layer: `within`, `largest_steps`, `exception`; or its `E`"),
+    Number("converter", COMPILED, QUANTISED, "quantised `constants`, `compared` with the file, `worst_steps`"),
+    Number("converter_ranges", COMPILED, QUANTISED, "ranges `compared` with the calibration, `worst_steps`"),
+    Number("own_sqnr_db", COMPILED, QUANTISED, "by approximation: signal to noise (dB) of our own quantisation"),
+    Number("short_of_own_db", COMPILED, QUANTISED, "by approximation: how far the tool lies under that, in dB"),
+    Number("stable_inputs", COMPILED, QUANTISED, "inputs whose rounding no perturbation changes"),
+    Number("end_to_end", COMPILED, QUANTISED, "errors of those inputs at the outputs, in steps"),
     Number(
         "accumulated",
-        (EQUIVALENCE,),
+        COMPILED,
         QUANTISED,
         "distance from the quantised graph, over that of this graph from the unrounded model",
     ),
@@ -91,16 +91,11 @@ NUMBERS = (
     Number("opset", (OPERATOR,), "fp32", "opset of the case"),
     Number("ir", (OPERATOR,), "fp32", "IR version of the case"),
     Number(
-        "timing",
-        (EQUIVALENCE,),
-        ALL,
-        "of emulated microcontrollers: `instructions` of the model's call: `median`, `min`, `max` over `n` samples",
-    ),
-    Number(
         "deterministic",
-        ("equivalence", OPERATOR),
+        (EQUIVALENCE, OPERATOR, TIMING),
         ALL,
-        "whether a second compilation and run gave the same bits; of a sample, of all cells in profile `full`",
+        "whether a second compilation and run gave the same bits; of a sample, of all cells in profile `full`; of "
+        "times, whether all launches did",
     ),
     Number("artefact_same_twice", ("equivalence",), ALL, "of outputs that differ: whether the artefacts are the same"),
     Number("rule", (OPERATOR,), "fp32", "the operator's rule, in words"),
@@ -118,6 +113,18 @@ NUMBERS = (
     Number("first", (PROPERTY,), "fp32", "the first reason for each of these"),
     Number("seed", (PROPERTY,), "fp32", "seed of a random search"),
     Number("database", (PROPERTY,), "fp32", "folder of a random search's examples"),
+    Number(
+        "timing",
+        COMPILED,
+        ALL,
+        "times in seconds, intervals and error budget (docs/timing.md); of emulated boards only `instructions` of the "
+        "model's call, `median`, `min`, `max` over `n`",
+    ),
+    Number("series", (TIMING,), ALL, "samples by name: `file`, beside the results file, and number of `samples`"),
+    Number("power", (TIMING,), ALL, "of every meter: `base`, `idle`, `full` (W), `energy_per_inference` (J), `absent`"),
+    Number("determinism", (TIMING,), ALL, "equal bits over `repeats`, `launches`, `threads`; `tails`, `spread`"),
+    Number("machine", (TIMING,), ALL, "state of the machine that did the work, `clock_seen_hz`, `throttled`"),
+    Number("sampler", (TIMING,), ALL, "what sampling cost: `hz`, `late` ticks, `share` of a core; or `failed`"),
     Number("signature", (PROPERTY,), "fp32", "of a failure: stage, symptom, operators, message"),
     Number("seen", (PROPERTY,), "fp32", "every known signature that came again, with the row of its expectation"),
     Number("found", (PROPERTY,), "fp32", "every new signature with its smallest example"),

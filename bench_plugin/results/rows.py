@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from typing import Any
 from bench_plugin import __version__
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
-from bench_plugin.results.machine import commit, machine
 from bench_plugin.results.numbers import complete, measured
 
 SCHEMA = 1
@@ -34,6 +34,7 @@ def header_row(
     *,
     run: str,
     root: Path,
+    state: Mapping[str, Any],
     command: Sequence[str],
     versions: Mapping[str, Any],
     seeds: Mapping[str, int],
@@ -42,14 +43,15 @@ def header_row(
 ) -> Row:
     """The row of the run: its id, machine, commit, command, locked versions and seeds.
 
-    ``host`` is all of the machine that results depend on.
+    ``host`` is all of the machine that results depend on, ``state`` what is set and seen there, on which times depend.
     """
     return {
         "schema": SCHEMA,
         "kind": "header",
         "run": run,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": machine(),
+        "machine": machine(state),
+        "state": dict(state),
         "host": dict(host),
         "commit": commit(root),
         "command": list(command),
@@ -146,6 +148,18 @@ def outcome_of(row: Mapping[str, Any]) -> Outcome:
     )
 
 
+def of_run(row: Mapping[str, Any], run: str) -> Row:
+    """The row with the id of its run behind its kind; the same row where the id is not known.
+
+    >>> of_run({"schema": 1, "kind": "cell", "key": "k"}, "run-1")
+    {'schema': 1, 'kind': 'cell', 'run': 'run-1', 'key': 'k'}
+    """
+    if not run:
+        return dict(row)
+    first = {key: row[key] for key in ("schema", "kind") if key in row}
+    return {**first, "run": run, **{key: value for key, value in row.items() if key not in (*first, "run")}}
+
+
 def read_rows(path: Path) -> Rows:
     """The rows of a results file, one at least. Raises UsageError as :func:`parse_rows`, and for a file without any."""
     found = parse_rows(path)
@@ -191,6 +205,29 @@ def finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def machine(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What stays the same of a machine, from its ``state`` (agent/telemetry/machine.py), for the heads of pages.
+
+    ``cpus`` counts the usable cores, ``memory_gb`` is in GiB. What cannot be known is absent.
+    """
+    facts = {key: state[key] for key in ("architecture", "system", "kernel", "cpu", "libc") if key in state}
+    if "cores" in state:
+        facts["cpus"] = len(state["cores"])
+    if "memory_bytes" in state:
+        facts["memory_gb"] = round(state["memory_bytes"] / 2**30, 1)
+    return facts
+
+
+def commit(root: Path) -> str:
+    """The commit of ``root`` as ``git describe`` prints it; empty where it is not a git checkout."""
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def _kind(row: Mapping[str, Any]) -> Unverified | None:

@@ -15,6 +15,7 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.masking import clean
 from bench_plugin.results.begun import BegunCells
 from bench_plugin.results.history import archive, files_beside, folder_beside, folder_of, run_of_file
+from bench_plugin.results.rows import of_run
 
 ENCODER = json.JSONEncoder(allow_nan=False)  # made once: a run writes thousands of rows
 WAIT = 5.0  # seconds; the workers of a killed pytest-xdist live a little longer than their controller
@@ -32,6 +33,7 @@ class ResultsWriter:
     same name in a folder of this run's own beside it, and ``occupied_by`` is the id of the other run. Every process
     of a run holds a shared flock(2) on ``path`` for its life, so that the lock of a dead run is gone with it.
     ``unwritten`` are rows that could not be written, for the reason in ``trouble``; they are tried again with the next.
+    Every row gets the id of the run.
     """
 
     def __init__(self, path: Path, *, resume: bool, wait: float = WAIT) -> None:
@@ -43,6 +45,7 @@ class ResultsWriter:
         self._resume = resume
         self._wait = wait
         self._file: int | None = None
+        self._run = ""
 
     def begin(self, opener: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write the first rows, once per ``opener``: only the first of several processes of a run writes them.
@@ -74,6 +77,7 @@ class ResultsWriter:
             return False
         self._move_to(path)
         self._open()
+        self._run = run_of_file(self.path)
         return True
 
     def append(self, row: Mapping[str, Any]) -> None:
@@ -82,10 +86,11 @@ class ResultsWriter:
         It is written without secrets and half characters (domain/masking.py). One that cannot be written is kept in
         ``unwritten``. Raises ValueError or TypeError for a row that JSON cannot hold, which is not kept.
         """
-        data = _encoded(row)
+        own = of_run(row, self._run)
+        data = _encoded(own)
         self.flush()
         if self.unwritten or not self._tried(data):
-            self.unwritten.append(row)
+            self.unwritten.append(own)
 
     def flush(self) -> None:
         """Write the rows that could not be written before, in their order."""
@@ -112,22 +117,20 @@ class ResultsWriter:
 
     def _open_new(self, opener: str, rows: Sequence[Mapping[str, Any]], *, free: bool) -> None:
         """Open the file for a new run and write its first rows. The caller holds the gate of the file asked for."""
-        continued = ""
+        self._run = next((str(row["run"]) for row in rows if row["kind"] == "header"), opener)
         if free:
             _tidy(self._asked)
             if self._asked.exists() and self._resume:
-                continued = run_of_file(self._asked)
+                self._run = run_of_file(self._asked) or self._run
             elif self._asked.exists():
                 archive(self._asked, folder_of(self._asked))
         else:
-            run = next((str(row["run"]) for row in rows if row["kind"] == "header"), opener)
-            own = folder_beside(self._asked, run)
+            own = folder_beside(self._asked, self._run)
             own.mkdir()
             self._move_to(own / self._asked.name)
         self._open()
         for row in rows:
-            own_row = {**row, "run": continued} if continued and row["kind"] == "header" else row
-            self._write(_encoded(own_row), gated=free)
+            self._write(_encoded(of_run(row, self._run)), gated=free)
         _gate_of(self.path).write_text(opener, "utf-8")
 
     def _move_to(self, path: Path) -> None:

@@ -16,6 +16,7 @@ from bench_plugin.domain.paths import LOGS
 from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.pipeline.admission import Admission
 from bench_plugin.pipeline.cache import Cache, default_folder
 from bench_plugin.pipeline.schedule import Need, Schedule
 from bench_plugin.pipeline.stage_recorder import StageRecorder
@@ -43,15 +44,20 @@ class Engine:
     ) -> None:
         self._keys = keys
         self._known = known
+        self._all_boards = keys.all_boards
         self._needed = NeededToolchains(workspace.toolchains, note)
         self._parts = _parts(settings, workspace, note, keys, self._needed)
         self._checkers = {check: checker for checker in checkers(self._parts) for check in checker.checks}
         self._tolerances: dict[Cell, Mapping[str, float]] = {}
-        self._schedule = Schedule(self._compute, self._need, jobs=settings.jobs, memory=_memory())
+        self._schedule = Schedule(
+            self._compute, self._need, jobs=settings.jobs, memory=_memory(), admission=self._parts.admission
+        )
 
     def tolerances(self, overrides: Mapping[Cell, Mapping[str, float]]) -> None:
         """Set the tolerances of cells whose tests have a marker, before :meth:`plan`."""
         self._tolerances.update(overrides)
+        for cell, values in overrides.items():
+            self._tolerances.update(dict.fromkeys(self._all_boards.divided(cell), values))
 
     def plan(self, cells: Sequence[Cell]) -> None:
         """Start to compute these cells ahead, in their order."""
@@ -78,11 +84,15 @@ class Engine:
         self._parts.cache.close()
 
     def _need(self, cell: Cell) -> Need:
+        if self._all_boards.divided(cell):
+            return self._all_boards.need(cell)
         return self._checkers[Check(cell.check)].need(cell)
 
     def _compute(self, cell: Cell, others: Mapping[Cell, Outcome]) -> Outcome:
         """The outcome of a cell, also where its check raises: other cells go on, and this one has its row."""
         try:
+            if self._all_boards.divided(cell):
+                return self._all_boards.joined(cell, others)
             request = Request(cell, self._tolerances.get(cell, {}), self._known(cell), others)
             return self._checkers[Check(cell.check)].run(request)
         except Exception as error:
@@ -109,21 +119,23 @@ def _parts(
         note=note,
         variables=workspace.variables,
         boards=workspace.boards,
+        toolchains=workspace.toolchains,
     )
     stages = Stages(
         cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh
     )
-    threads = settings.runtime_threads()
+    threads, admission = settings.runtime_threads(), Admission()
     return Parts(
         settings=settings,
         workspace=workspace,
         pool=pool,
         cache=cache,
         stages=stages,
-        recorder=StageRecorder(stages),
+        recorder=StageRecorder(stages, admission),
         tasks=Tasks(workspace, seed=settings.seed, threads=threads),
         compile_tasks=CompileTasks(workspace, threads=threads),
         versions=keys.versions,
+        admission=admission,
     )
 
 

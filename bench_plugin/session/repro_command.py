@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench_plugin.domain.axes import CASES, SELECTABLE, Axis
+from bench_plugin.domain.axes import BY_NAME, CASES, SELECTABLE, Axis
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.settings import Selection, Settings
 
@@ -39,6 +39,7 @@ def _option(axis: Axis, cell: Cell) -> str:
 def _further(cell: Cell, settings: Settings) -> list[str]:
     """Options that are not axes, where they differ from the default."""
     found = [f"--bench-seed={settings.seed}"] if settings.seed else []
+    found += ["--bench-all-boards"] if settings.all_boards and cell.target != BY_NAME["target"].usual else []
     if cell.compiler:
         for compiler, chosen in settings.options.items():
             found += [f"--bench-option={compiler}.{name}={value}" for name, value in chosen.items()]

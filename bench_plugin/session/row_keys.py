@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from typing import Any
 
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.paths import PACKAGE
@@ -13,7 +14,9 @@ from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix
 from bench_plugin.reach.processes.zipapp import agent_digest
+from bench_plugin.session.all_boards import AllBoards
 
+ONE_BOARD = AllBoards({})
 JUDGING = ("checks", "compare", "domain", "generation", "pipeline")  # from the results of stages to an outcome
 
 
@@ -30,10 +33,13 @@ def judging_digest() -> str:
 class RowKeys:
     """Makes the keys. The part that all cells with the same adapters share is computed once.
 
-    ``threads`` is the number of threads of each runtime.
+    ``threads`` is the number of threads of each runtime, ``all_boards`` says which cells run on several boards.
     """
 
-    def __init__(self, workspace: Workspace, matrix: Matrix, *, threads: int) -> None:
+    def __init__(
+        self, workspace: Workspace, matrix: Matrix, *, threads: int, all_boards: AllBoards = ONE_BOARD
+    ) -> None:
+        self.all_boards = all_boards
         self._workspace = workspace
         self._matrix = matrix
         self._threads = threads
@@ -43,16 +49,18 @@ class RowKeys:
     def key(self, cell: Cell, tolerances: Mapping[str, float], known: Iterable[KnownFailure]) -> str:
         """The key of a cell: its axes, what it is made with, and what judges it.
 
-        Made with: the fingerprints of its tools, its planner's parts, its target and dataset, the number of threads.
+        Made with: the fingerprints of its tools, its planner's parts, its target, boards and dataset, and the
+        number of threads.
         Judged by: its tolerances, the failures that expectations list for it where it is searched, and our own code.
         """
+        boards = list(self.all_boards.boards(cell.target))
         planner, model = self._matrix.planner(cell), self._workspace.models.get(cell.model)
         return recipe(
             stage="cell", cell=cell.axes(), tolerances=dict(tolerances), tools=self._tools_of(cell),
             target=self._workspace.targets.get(cell.target), threads=self._threads, judged_by=judging_digest(),
             dataset=self._workspace.catalog[model.dataset].digest if model and model.dataset else "",
             known=[[one.signature.plain(), one.example.digest, one.own, one.replayed] for one in known],
-            **planner.key_parts(cell),
+            **self._boards_of(cell), **planner.key_parts(cell), **({"all_boards": boards} if boards else {}),
         )[:12]  # fmt: skip
 
     def versions(self, cell: Cell) -> Mapping[str, str]:
@@ -68,6 +76,11 @@ class RowKeys:
         for cell in cells:
             for name in self._matrix.planner(cell).adapters(cell):
                 yield self._workspace.catalog[name].toolchain_for(cell.framework)
+
+    def _boards_of(self, cell: Cell) -> dict[str, Any]:
+        """The descriptions of the boards that the cell may run on; nothing for a cell without one."""
+        names = self._workspace.boards_of(cell.target)
+        return {"boards": {name: self._workspace.boards[name].board.digest for name in names}} if names else {}
 
     def _tools_of(self, cell: Cell) -> str:
         names = self._matrix.planner(cell).adapters(cell)

@@ -14,12 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+from bench_plugin.agent.telemetry.machine import state
 from bench_plugin.checks.registry import planners
 from bench_plugin.domain.axes import OPTIONS
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import BenchError, UsageError
 from bench_plugin.domain.masking import clean, readable
-from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.domain.paths import LOGS, check_writable, make_folder
 from bench_plugin.domain.settings import Settings
 from bench_plugin.generation.search import KnownFailure
@@ -30,6 +31,7 @@ from bench_plugin.results.expectations import Expectation, Expectations, Judgeme
 from bench_plugin.results.failure_text import failure_text
 from bench_plugin.results.history import new_run_id
 from bench_plugin.results.rows import cell_row, declared_row, header_row, plan_row
+from bench_plugin.session.all_boards import AllBoards
 from bench_plugin.session.engine import Engine, check_tolerances
 from bench_plugin.session.known_failures import known_failures
 from bench_plugin.session.repro_command import repro_arguments
@@ -81,7 +83,11 @@ class Run:
             self.workspace.models, self.workspace.catalog, list(self.workspace.targets), settings.selection,
             planners(self.workspace),
         )  # fmt: skip
-        self._keys = RowKeys(self.workspace, self.matrix, threads=settings.runtime_threads())
+        boards = {name: one.board.target for name, one in self.workspace.boards.items()}
+        self._keys = RowKeys(
+            self.workspace, self.matrix, threads=settings.runtime_threads(),
+            all_boards=AllBoards(boards if settings.all_boards else {}),
+        )  # fmt: skip
         self.rows = RunRows(settings, note)
         self.declared: dict[Cell, Declared] = {}
         self._planned: list[tuple[Check, Plan]] = []
@@ -149,11 +155,21 @@ class Run:
         reused = self.rows.reusable.get(key)
         if self.worker and reused is None:
             self.rows.begin_cell(self._row_if_killed(cell, nodeid))
-        outcome = clean(reused or self._wait(cell, progress))
+        outcome = clean(reused or self._not_beside_others(cell) or self._wait(cell, progress))
         try:
             return self._recorded(cell, key, outcome, nodeid, reused=reused is not None)
         except Exception as error:
             return self._recorded(cell, key, clean(unforeseen(error, outcome.versions)), nodeid, reused=False)
+
+    def _not_beside_others(self, cell: Cell) -> Outcome | None:
+        """The outcome of a cell that takes times in a worker of pytest-xdist, which has no say over the others."""
+        if not self.worker or cell.check is not Check.TIMING:
+            return None
+        reason = "needs -n0: a timing holds the machine, and other workers of pytest-xdist compute meanwhile"
+        versions = self._keys.versions(cell)
+        return Outcome(
+            Status.UNVERIFIED, reason=reason, versions=versions, reusable=False, unverified=Unverified.NOT_RUN
+        )
 
     def _recorded(self, cell: Cell, key: str, outcome: Outcome, nodeid: str, *, reused: bool) -> Judged:
         """Judge an outcome by the expectations, and append its row unless the row is ``reused``."""
@@ -187,6 +203,15 @@ class Run:
                 if model in self.matrix.selection.models and model not in have:
                     found.setdefault(model, {})[f"{check}: {why}"] = None
         return {model: "; ".join(reasons) for model, reasons in found.items()}
+
+    def lost_boards(self) -> bool:
+        """Whether a cell has no result because its board was lost, in this process or in a worker of pytest-xdist."""
+        if self.judged:
+            return any(one.outcome.status is Status.BOARD_LOST for one in self.judged)
+        try:
+            return any(row.get("status") == Status.BOARD_LOST for row in self.rows.read().rows)
+        except UsageError:  # no row was written; that has been said
+            return False
 
     def _make_folders(self) -> None:
         """Make the folders of rows and stages. Raises UsageError for a path that cannot be made."""
@@ -224,6 +249,7 @@ class Run:
         header = header_row(
             run=new_run_id(),
             root=self.settings.root,
+            state=state(),
             command=self.command,
             versions=versions,
             seeds=seeds,

@@ -36,7 +36,7 @@ ADAPTER = {
             "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
-            "run-varies", "run-jitters", "leaves-out", "compile-spin", "compile-pause",
+            "run-varies", "run-jitters", "run-threads", "leaves-out", "compile-spin", "compile-pause",
         ]
     },
     "on_request": True,
@@ -89,7 +89,10 @@ class Adapter:
         self._runs += 1
         if fault in ("run-varies", "run-jitters"):
             kind = "run-wrong" if fault == "run-varies" else fault
-            fault = kind if _even(os.environ["FAKE_COUNTER"]) else "none"
+            counted = call.place.deploy is None  # a deployed model is no further run
+            fault = kind if counted and _even(os.environ["FAKE_COUNTER"]) else "none"
+        if fault == "run-threads":
+            fault = "run-jitters" if call.threads == 1 else "none"
         if fault == "run-leaks" and self._runs > 1:
             fault = "run-wrong"
         model = onnx.load(call.files["model.onnx"])
@@ -109,8 +112,7 @@ class Adapter:
         def run(xs: Any) -> list[Any]:
             return [_changed(fault, y) for y in evaluator.run(None, dict(zip(given, xs, strict=True)))]
 
-        results = samples.one_by_one(run, list(given.values()), call.batched)
-        return samples.reply(call, results, {"placement": {"run_by": os.getpid()}})
+        return samples.answered(call, run, list(given.values()), {"placement": {"run_by": os.getpid()}})
 
 
 def _leave_out(graph: Any) -> None:

@@ -140,6 +140,17 @@ def compiled() -> list[Row]:
                       reason="no linker"),
         compiled_cell("ERROR", "tvm", target="arm64", stage="compile", symptom="exception",
                       reason="no cross\ncompiler"),
+        compiled_cell("supported", "onnxruntime", target="pi4", numbers={"E": 6.5e-7, "tolerance_E": 1e-5},
+                      converted=True, placement={"board": {"name": "pi4", "kind": "ssh"}}),
+        compiled_cell("supported", "tvm", target="pi4", exporter="a", numbers={"E": 7.5e-7}, converted=True),
+        compiled_cell("mismatch", "tvm", target="pi4", exporter="b", numbers={"E": 0.25}, stage="compare",
+                      symptom="mismatch", reason="off on this board alone", converted=True),
+        compiled_cell("supported", "tvm", model="resnet50", target="cortex-m3", converted=True,
+                      numbers={"E": 8.5e-7, "timing": {"instructions": {"median": 1_234_567}}},
+                      artefacts={"memory": {"flash_bytes": 123_456, "ram_bytes": 7_890, "stack_bytes": 512}},
+                      placement={"board": {"name": "unicorn-m3", "kind": "uart"}, "timing": "emulated"}),
+        compiled_cell("unsupported", "tvm", model="vgg16", target="cortex-m3", stage="compile", symptom="unsupported",
+                      reason="needs 1.2 MB flash, board has 512 kB"),
         compiled_cell("supported", "onnxruntime", "w8a8", model="resnet50", check="quality", graph="qdq",
                       numbers={"accuracy": 0.975, "drop": {"top1": 0.0125}}),
         compiled_cell("supported", "tvm", "w8a8", model="resnet50", check="quality", graph="qdq",
@@ -211,8 +222,50 @@ def properties() -> list[Row]:
     ])  # fmt: skip
 
 
+def timed(
+    median: float, *, launches: int = 5, system: float | None = None, busy: float | None = 0.02
+) -> dict[str, Any]:
+    """The times of a row."""
+    over = {"kind": "over launches"} if launches > 1 else {"kind": "within-run"}
+    return {
+        "compute": {"median": median, "samples": 300 * launches}, "launches": launches, "first_inference": 40 * median,
+        "interval": {"low": median * 0.99, "high": median * 1.02, "half_width": 0.015, **over},
+        "percentiles": {"p50": median} | ({"p90": 1.1 * median, "p99": 1.5 * median} if launches > 1 else {}),
+        "throughput": {"per_second": 0.9 / median, "kind": "closed loop", "clients": 1},
+        **({} if system is None else {"system": {"median": system}}),
+        "error_budget": {
+            "clock_cost": 4.5e-8, "clock_share": 4.5e-8 / median, "drift": -0.012, "half_width": 0.015,
+            "spread_over_launches": 0.008 if launches > 1 else None, "bare_loop_ratio": 1.001 if launches > 1 else None,
+        },
+        "conditions": {"load_before": {"busy": busy}},
+        "caps": [] if launches > 1 else ["1 launches in 41 s, fewer than 5: a cell has a last cap of 40 s"],
+    }  # fmt: skip
+
+
+def times() -> list[Row]:
+    def cell(status: str, compiler: str, model: str = "lstm", **more: Any) -> Row:
+        axes = {"check": "timing", "model": model, "framework": "pytorch", "exporter": "dynamo", "compiler": compiler,
+                "precision": "fp32", "target": "local"}  # fmt: skip
+        timing = more.pop("timing", None)
+        return row(status, axes | more.pop("axes", {}), numbers={"timing": timing}, **more)
+
+    emulated = {"launches": 1, "instructions": {"median": 1234567.0}}
+    none = "toolchain tvm is not made; bench env sync tvm, or --compilers tvm, adds it"
+    return numbered([
+        header(titles=TITLES, versions=VERSIONS), plan(6, 7),
+        cell("supported", "onnxruntime", timing=timed(0.0021, system=0.0034)),
+        cell("supported", "iree", timing=timed(4.2e-6, launches=1), axes={"exporter": ""}),
+        cell("mismatch", "ncnn", timing=timed(1.9e-6), stage="compare", symptom="mismatch", reason="E 0.5"),
+        cell("ERROR", "onnxruntime", stage="run", symptom="crash", reason="it is gone", axes={"precision": "w8a8",
+             "graph": "qdq"}),
+        cell("supported", "iree", timing=emulated, axes={"target": "riscv"}),
+        cell("supported", "onnxruntime", "vgg16", timing=timed(1.5, busy=None)),
+        declared({"check": "timing", "model": "lstm", "framework": "pytorch", "compiler": "tvm"}, "Not provided", none),
+    ])  # fmt: skip
+
+
 def others() -> list[Row]:
-    axes = {"check": "timing", "model": "lstm", "framework": "pytorch", "target": "local", "exporter": ""}
+    axes = {"check": "energy", "model": "lstm", "framework": "pytorch", "target": "local", "exporter": ""}
     return numbered([
         header(titles=TITLES, versions={}, commit=None, python="", machine={"cpus": 2}, run=""), plan(3, 3),
         row("supported", axes, numbers={"E": 0.5, "tolerance_E": 0.75}, converted=True),
@@ -224,5 +277,5 @@ def others() -> list[Row]:
 
 SCENES = {
     "onnx-support": support, "equivalence": compiled, "onnx-operators": operators, "onnx-properties": properties,
-    "other-checks": others,
+    "timing": times, "other-checks": others,
 }  # fmt: skip

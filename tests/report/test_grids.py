@@ -115,13 +115,13 @@ def test_an_operator_with_a_case_that_made_progress_is_not_green() -> None:
 
 
 def test_the_summary_counts_every_kind_of_check_by_what_pytest_said() -> None:
-    other = {"check": "timing", "model": "lstm", "framework": "pytorch"}
+    other = {"check": "weighing", "model": "lstm", "framework": "pytorch"}
     rows = [export(result="passed"), export("vgg16", status="ERROR", result="xfailed"), imported(status="mismatch"),
             generated("Relu", "iree", "unverified"), declared(other, "unsupported")]  # fmt: skip
     pages = build_pages([header(), plan(4, 4), *rows])
     assert texts(totals_table(pages)) == [
         ["export", "2", "1", "", "1", "", ""], ["import", "1", "", "1", "", "", ""],
-        ["property", "1", "", "", "", "1", ""], ["timing", "1", "", "", "", "", "1"],
+        ["property", "1", "", "", "", "1", ""], ["weighing", "1", "", "", "", "", "1"],
     ]  # fmt: skip
     assert known_failures(pages) == 1
 

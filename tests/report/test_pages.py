@@ -21,7 +21,8 @@ ROWS: dict[str, Row] = {
     "onnx-operators": {**generated("test_relu", "iree"), "check": "operator"}
     | {"cell": {"check": "operator", "model": "test_relu", "framework": "onnx", "compiler": "iree"}},
     "onnx-properties": generated("Relu", "iree"),
-    "other-checks": {**export(), "cell": {"check": "timing", "model": "lstm", "framework": "pytorch"}},
+    "timing": {**equivalence(check="timing"), "numbers": {}},
+    "other-checks": {**export(), "cell": {"check": "weighing", "model": "lstm", "framework": "pytorch"}},
 }
 
 

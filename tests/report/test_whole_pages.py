@@ -53,7 +53,9 @@ def test_tables_say_how_many_columns_their_rows_are_about() -> None:
     documents = [one for page in pages for one in (page.document, *page.details.values())]
     keys = {table.heads[: table.keys] for one in documents for table in one.blocks if isinstance(table, Table)}
     assert {heads for heads in keys if len(heads) > 1} == {
-        ("model", "precision"), ("model", "source", "precision"), ("cases", "status")
+        ("model", "precision"), ("model", "source", "precision"), ("cases", "status"), ("compiler", "precision"),
+        ("model", "precision"), ("model", "source", "precision"), ("cases", "status"),
+        ("target", "model", "source", "precision"), ("target", "model", "source", "precision", "compiler"),
     }  # fmt: skip
 
 

@@ -14,19 +14,30 @@ from bench_plugin import __version__
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.results.history import find_row, find_run, folder_beside, folder_of, new_run_id, run_of_file
-from bench_plugin.results.machine import commit, machine
-from bench_plugin.results.rows import cell_row, declared_row, header_row, parse_rows, plan_row, read_rows
+from bench_plugin.results.rows import (
+    cell_row,
+    commit,
+    declared_row,
+    header_row,
+    machine,
+    parse_rows,
+    plan_row,
+    read_rows,
+)
+
+STATE = {"cores": [0, 2], "memory_bytes": 3 * 2**30, "cpu": "x", "load": [1.0, 2.0, 3.0]}
 
 
 def test_the_row_of_a_run(tmp_path: Path) -> None:
     row = header_row(
-        run="run-1", root=tmp_path, command=("pytest", "suites"), versions={"onnx": {"onnx": "1"}},
+        run="run-1", root=tmp_path, state=STATE, command=("pytest", "suites"), versions={"onnx": {"onnx": "1"}},
         seeds={"weights": 3}, titles={"models": {"a": "A"}}, host={"cpu": "x"},
     )  # fmt: skip
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", row.pop("started"))
     assert row == {
-        "schema": 1, "kind": "header", "run": "run-1", "machine": machine(), "host": {"cpu": "x"},
-        "commit": commit(tmp_path), "command": ["pytest", "suites"], "versions": {"onnx": {"onnx": "1"}},
+        "schema": 1, "kind": "header", "run": "run-1", "machine": machine(STATE), "host": {"cpu": "x"},
+        "state": STATE, "commit": commit(tmp_path), "command": ["pytest", "suites"],
+        "versions": {"onnx": {"onnx": "1"}},
         "seeds": {"weights": 3}, "titles": {"models": {"a": "A"}}, "bench_plugin": __version__,
         "python": platform.python_version(),
     }  # fmt: skip
@@ -124,3 +135,8 @@ def test_where_runs_lie_and_how_they_are_called(tmp_path: Path) -> None:
     results.write_text('{"kind": "header"}\n')
     assert run_of_file(results) == ""
     assert new_run_id()[:2] == "20" and new_run_id() != new_run_id()
+
+
+def test_the_machine_in_short_leaves_out_what_is_not_known() -> None:
+    assert machine(STATE) == {"cpu": "x", "cpus": 2, "memory_gb": 3.0}
+    assert machine({}) == {}

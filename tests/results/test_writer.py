@@ -16,7 +16,7 @@ import pytest
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.results.begun import BegunCells
 from bench_plugin.results.history import earlier_runs, files_beside, find_row, run_of_file
-from bench_plugin.results.rows import read_rows
+from bench_plugin.results.rows import of_run, read_rows
 from bench_plugin.results.writer import ResultsWriter, file_of, in_use
 
 CONTEXT = multiprocessing.get_context("spawn")
@@ -189,7 +189,8 @@ def test_rows_that_do_not_fit_are_kept_and_written_when_there_is_room(results: P
     process.start()
     full, later = here.recv(), here.recv()
     process.join(60)
-    assert full[0].endswith(json.dumps(cell("a")).encode() + b"\n"), "no part of a row stays in the file"
+    last = json.dumps(of_run(cell("a"), "run-1")).encode() + b"\n"
+    assert full[0].endswith(last), "no part of a row stays in the file"
     assert full[1:] == (["long", "after"], "File too large")
     assert [json.loads(line)["key"] for line in later[0].splitlines()[2:]] == ["a", "long", "after", "last"]
     assert later[1] == []

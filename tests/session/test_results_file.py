@@ -40,6 +40,7 @@ def cells(path: Path) -> set[tuple[str, str]]:
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert [row["kind"] for row in rows[:2]] == ["header", "plan"]
     assert sum(row["kind"] == "header" for row in rows) == 1
+    assert {row["run"] for row in rows} == {rows[0]["run"]}
     return {(row["check"], row["cell"]["model"]) for row in rows if row["kind"] == "cell"}
 
 

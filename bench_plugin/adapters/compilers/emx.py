@@ -13,7 +13,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -159,10 +159,25 @@ class Adapter:
 
         def run(xs: Sequence[Any]) -> list[Any]:
             by_name = {row["name"]: x for row, x in zip(takes, xs)}
-            ys = _called(getattr(library, ENTRY), parameters, by_name, [port.shape for port in declared])
-            return [_typed(y, row["type"]) if call.once else y for y, row in zip(ys, gives)]
+            invoke, results, _ = _prepared(function, parameters, by_name, shapes)
+            invoke()
+            return read(results)
 
-        reply = samples.answered(call, run, [given[row["name"]] for row in takes])
+        function, shapes = getattr(library, ENTRY), [port.shape for port in declared]
+
+        def read(results: list[Any]) -> list[Any]:
+            return [_typed(y, row["type"]) if call.once else y for y, row in zip(_outputs(results), gives)]
+
+        def bind(xs: Sequence[Any]) -> Any:
+            by_name = {row["name"]: x for row, x in zip(takes, xs)}
+            invoke, results, held = _prepared(function, parameters, by_name, shapes)
+
+            def outputs(_: Any, held: Any = held) -> list[Any]:  # the arrays that C reads live as long as this
+                return [y.copy() for y in read(results)]
+
+            return invoke, outputs
+
+        reply = samples.answered(call, run, [given[row["name"]] for row in takes], None, bind)
         if call.once:
             return reply
         for name, row in zip(samples.numbered(len(gives)), gives):
@@ -257,8 +272,13 @@ def _parameters(source: str, model: Any) -> list[dict[str, Any]]:
     return prototype.parameters(source, ENTRY, inputs, outputs, CARRIERS)
 
 
-def _called(function: Any, parameters: list[dict[str, Any]], given: dict[str, Any], declared: list[Any]) -> list[Any]:
-    """Call it once; outputs have the declared shape where that is known, else the C function's."""
+def _prepared(
+    function: Any, parameters: list[dict[str, Any]], given: dict[str, Any], declared: list[Any]
+) -> tuple[Callable[[], Any], list[Any], Any]:
+    """The call on these inputs, what :func:`_outputs` reads after it, and the arrays that must live as long as it.
+
+    Outputs have the declared shape where that is known, else the C function's.
+    """
     import numpy as np
 
     sizes: dict[str, int] = {}
@@ -293,7 +313,13 @@ def _called(function: Any, parameters: list[dict[str, Any]], given: dict[str, An
             results.append((block, kind, shape))
             arguments.append(ctypes.c_void_p(block.ctypes.data))
     function.restype = None
-    function(*arguments)
+    return functools.partial(function, *arguments), results, held
+
+
+def _outputs(results: list[Any]) -> list[Any]:
+    """The outputs after a call. The next call on the same inputs writes over them."""
+    import numpy as np
+
     ys = []
     for block, kind, shape in results:
         flat = block.astype(bool) if kind == np.dtype(bool) else block.view(kind)

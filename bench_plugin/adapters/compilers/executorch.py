@@ -7,6 +7,7 @@ import gc
 import importlib
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from bench_plugin.adapters.frameworks import pytorch
@@ -103,7 +104,10 @@ class Adapter:
         def run(xs: Sequence[Any]) -> list[Any]:
             return [y.numpy().copy() for y in method.execute(_tensors(torch, xs))]  # the next call writes over them
 
-        return samples.answered(call, run, list(call.inputs.values()))
+        def bind(xs: Sequence[Any]) -> Any:
+            return partial(method.execute, _tensors(torch, xs)), lambda ys: [y.numpy().copy() for y in ys]
+
+        return samples.answered(call, run, list(call.inputs.values()), None, bind)
 
     def _opened(self, call: RunCall) -> Any:
         path = call.files["model.pte"]

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
@@ -27,6 +28,7 @@ ADAPTER = {
     "precisions": {"fp32": ["original"], "fp16": ["fp16"], "w8a8": ["qdq"]},
     "artefact": True,
     "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "boards": ["aarch64"],
     "portable": False,
     "options": {"optimisation": ["O0", "O1", "O2", "O3"], "shapes": ["kept", "frozen"]},
     # Counted in torch-mlir's table of conversions (onOp): Add, Mul and Div begin at 7, and no entry is newer than 22.
@@ -143,14 +145,19 @@ class Adapter:
         call.stage("run")
 
         def run(xs: Sequence[Any]) -> list[Any]:
-            ys = function(*[runtime.asdevicearray(device, _signless(x)) for x in xs])
+            return read(function(*[runtime.asdevicearray(device, _signless(x)) for x in xs]))
+
+        def read(ys: Any) -> list[Any]:
             results = list(ys) if isinstance(ys, (tuple, list)) else [ys]
             # Copied at once: a view of what to_host() maps does not keep the memory, which the next call writes to.
             return [_as_declared(y.to_host().copy(), port) for y, port in zip(results, call.output_ports)]
 
+        def bind(xs: Sequence[Any]) -> Any:
+            return partial(function, *[runtime.asdevicearray(device, _signless(x)) for x in xs]), read
+
         inputs = list(call.named([port.name for port in call.input_ports]).values())
         meta: dict[str, object] = {"placement": {"driver": self._key[-1]}}
-        return samples.answered(call, run, inputs, meta)
+        return samples.answered(call, run, inputs, meta, bind)
 
     def _opened(self, runtime: Any, call: RunCall) -> tuple[Any, Any]:
         path = call.files["model.vmfb"]

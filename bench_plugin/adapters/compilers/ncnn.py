@@ -29,6 +29,7 @@ ADAPTER = {
     "precisions": {"fp32": ["original"], "w16": ["original"], "bf16": ["original"]},
     "artefact": True,
     "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "boards": ["aarch64"],
     "portable": True,
     "options": {"winograd": ["on", "off"]},
     "loose": ["fp32", "w16"],

@@ -9,6 +9,7 @@ import os
 import platform
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from bench_plugin.agent import external
@@ -28,6 +29,7 @@ ADAPTER = {
     "takes": ["onnx"],
     "precisions": {"fp32": ["original"], "w16": ["w16"], "w8a8": ["qdq"], "w8a8-dyn": ["dynamic"]},
     "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "boards": ["aarch64"],
     "portable": True,
     "artefact_is_model": True,
     "backends": ["cpu", "xnnpack", "cuda"],
@@ -164,18 +166,27 @@ class Adapter:
             held = session.run_with_ort_values(None, {name: _held(x) for name, x in feeds.items()})
             return [_array(value) for value in held]
 
+        names = [row.name for row in session.get_outputs()]
+
+        def bind(xs: Sequence[Any]) -> Any:
+            feeds = dict(zip(given, xs))
+            if not typed:
+                return partial(session.run, names, feeds), list
+            held = {name: _held(x) for name, x in feeds.items()}
+            return partial(session.run_with_ort_values, names, held), lambda found: [_array(value) for value in found]
+
         meta: dict[str, object] = {
             "outputs": [{"name": row.name, "type": row.type} for row in session.get_outputs()],
             "placement": {"providers": session.get_providers()},
         }  # fmt: skip
-        return samples.answered(call, run, list(given.values()), meta)
+        return samples.answered(call, run, list(given.values()), meta, bind)
 
     def _opened(self, call: CompilerCall, optimised: str = "") -> Any:
         """The session of the call's file; it writes its optimised graph to the path ``optimised`` if there is one."""
         path = call.files["model.onnx"]
         providers = list(dict.fromkeys([PROVIDERS[call.backend or "cpu"], PROVIDERS["cpu"]]))
         optimisation = call.option("optimisation", "all")
-        key = (path, os.stat(path).st_mtime_ns, optimisation, call.threads, providers, optimised)
+        key = (path, os.stat(path).st_mtime_ns, optimisation, call.threads, providers, optimised, call.alone)
         if key != self._key:
             self.reset()
             runtime = importlib.import_module("onnxruntime")
@@ -183,7 +194,8 @@ class Adapter:
             chosen.log_severity_level = 3
             chosen.intra_op_num_threads = call.threads
             chosen.inter_op_num_threads = 1
-            chosen.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other agents work beside
+            spinning = "1" if call.alone else "0"  # else other agents work beside
+            chosen.add_session_config_entry("session.intra_op.allow_spinning", spinning)
             for name, value in EXACT.items():
                 chosen.add_session_config_entry(name, value)
             if optimised:

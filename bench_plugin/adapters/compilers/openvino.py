@@ -8,6 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from bench_plugin.adapters.readback import openvino_layers
@@ -127,8 +128,15 @@ class Adapter:
             request.infer({index: _tensor(x) for index, x in enumerate(xs)})
             return [_array(request.get_output_tensor(index)) for index in range(len(compiled.outputs))]
 
+        def bind(xs: Sequence[Any]) -> Any:
+            tensors = {index: _tensor(x) for index, x in enumerate(xs)}
+            count = len(compiled.outputs)
+            return partial(request.infer, tensors), lambda _: [
+                _array(request.get_output_tensor(index)) for index in range(count)
+            ]
+
         meta = {**_findings(compiled, call.precision, self._types), "shims": shims}
-        return samples.answered(call, run, [given[name] for name in taken], meta)
+        return samples.answered(call, run, [given[name] for name in taken], meta, bind)
 
     def rebuild(self, call: RebuildCall) -> Reply:
         """The layers of ``model.xml`` between its FakeQuantize nodes, and the same model with those as outputs."""
@@ -186,7 +194,7 @@ def _settings(call: CompilerCall) -> dict[str, object]:
         "INFERENCE_NUM_THREADS": call.threads,
         "NUM_STREAMS": 1,
         "PERFORMANCE_HINT": "LATENCY",
-        "ENABLE_CPU_PINNING": False,  # other agents work beside
+        "ENABLE_CPU_PINNING": call.alone,  # else other agents work beside
         "CPU_DENORMALS_OPTIMIZATION": False,
         **EXACT,
     }

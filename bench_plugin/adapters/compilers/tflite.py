@@ -8,6 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx_simplifier, tensorflow
@@ -33,6 +34,7 @@ ADAPTER = {
     "takes": ["onnx", "tensorflow"],
     "precisions": {"fp32": ["original"], "w16": ["original"], "w8": ["original"], "w8a8": ["original"]},
     "targets": ["local", "aarch64", "armhf", "riscv64"],
+    "boards": ["aarch64"],
     "portable": True,
     "rounds": "w16-all",  # what float16 weights mean here: biases are rounded too
     "backends": ["xnnpack", "builtin"],
@@ -165,9 +167,12 @@ class Adapter:
             ys = runner(**dict(zip(order, xs)))
             return [ys[key] for key in sorted(ys)]
 
+        def bind(xs: Arrays) -> Any:
+            return partial(runner, **dict(zip(order, xs))), lambda ys: [ys[key] for key in sorted(ys)]
+
         inputs = [given[name] for name in order.values()]
         meta: dict[str, object] = {"placement": _placement(interpreter, plain)}
-        return samples.answered(call, run, inputs, meta)
+        return samples.answered(call, run, inputs, meta, bind)
 
     def rebuild(self, call: RebuildCall) -> Reply:
         """The layers of ``model.tflite``, and the same file with every tensor of them as an output."""

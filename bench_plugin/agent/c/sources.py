@@ -1,4 +1,7 @@
-"""The C sources of the agent, which lie in its package: in a folder, or in the archive that an agent runs from."""
+"""The C sources of the agent, which lie in its package: in a folder, or in the archive that an agent runs from.
+
+Needs Python 3.9, which every toolchain with a C compiler has.
+"""
 
 from __future__ import annotations
 

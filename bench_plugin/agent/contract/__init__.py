@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         CompilerCall,
         RebuildCall,
         RunCall,
+        TimeCall,
     )
     from bench_plugin.agent.contract.frameworks import (
         WEIGHTS,
@@ -76,7 +77,7 @@ if TYPE_CHECKING:
 # Modules of this package, and the names that are imported from them on first use, because an agent needs only a few
 # records and starts faster without the others.
 _LATER = {
-    "compilers": ("ORIGINAL", "QDQ", "CompileCall", "CompilerCall", "RebuildCall", "RunCall"),
+    "compilers": ("ORIGINAL", "QDQ", "CompileCall", "CompilerCall", "RebuildCall", "RunCall", "TimeCall"),
     "frameworks": (
         "WEIGHTS",
         "ExportCall",
@@ -123,11 +124,11 @@ _LATER = {
 _WHERE = {name: module for module, names in _LATER.items() for name in names}
 OPERATIONS: Dict[str, str] = {  # the record of each operation
     "reference": "ReferenceCall", "export": "ExportCall", "import_model": "ImportCall",
-    "run_imported": "RunImportedCall", "compile": "CompileCall", "run": "RunCall", "fetch": "FetchCall",
-    "train": "TrainCall", "check": "CheckCall", "evaluate": "EvaluateCall", "mutate": "MutateCall",
-    "emulate": "EmulateCall", "prepare": "PrepareCall", "layers": "LayersCall", "open": "OpenCall",
-    "extract": "ExtractCall", "shrink": "ShrinkCall", "collect": "CollectCall", "convert": "ConvertCall",
-    "build": "BuildGraphCall", "rebuild": "RebuildCall", "assemble": "AssembleCall",
+    "run_imported": "RunImportedCall", "compile": "CompileCall", "run": "RunCall", "time": "TimeCall",
+    "fetch": "FetchCall", "train": "TrainCall", "check": "CheckCall", "evaluate": "EvaluateCall",
+    "mutate": "MutateCall", "emulate": "EmulateCall", "prepare": "PrepareCall", "layers": "LayersCall",
+    "open": "OpenCall", "extract": "ExtractCall", "shrink": "ShrinkCall", "collect": "CollectCall",
+    "convert": "ConvertCall", "build": "BuildGraphCall", "rebuild": "RebuildCall", "assemble": "AssembleCall",
     "mutate_layers": "MutateLayersCall", "match": "MatchCall",
 }  # fmt: skip
 
@@ -195,6 +196,7 @@ __all__ = [
     "Segment",
     "ShrinkCall",
     "Target",
+    "TimeCall",
     "TrainCall",
     "Training",
     "VersionCommand",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, List, Mapping, Sequence, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, List, Mapping, Optional, Sequence, TypeVar
 
 from bench_plugin.agent.contract.records import Malformed, Record
 from bench_plugin.agent.wire import Array
@@ -37,15 +37,21 @@ class Files(Dict[str, str]):
 
 
 class Place:
-    """The place of a call: its scratch folder, files, arrays [...], and the function that is told about stages."""
+    """The place of a call: its scratch folder, files, arrays [...], and the function that is told about stages.
+
+    With ``deploy`` the model is only made ready: it is given the function that runs one sample, and its inputs.
+    """
 
     def __init__(
-        self, folder: str, files: Mapping[str, str], arrays: Mapping[str, Array], announce: Callable[[str], None]
-    ) -> None:
+        self, folder: str, files: Mapping[str, str], arrays: Mapping[str, Array], announce: Callable[[str], None],
+        deploy: Optional[Callable[[Callable[[List[Any]], List[Any]], Sequence[Any]], None]] = None,
+    ) -> None:  # fmt: skip
         self.folder = folder
         self.files = Files(files)
         self.arrays = dict(arrays)
         self.announce = announce
+        self.deploy = deploy
+        self.before: Any = None  # what :meth:`Call.prepare` recorded
 
 
 def _unheard(stage: str) -> None:
@@ -75,6 +81,9 @@ class Call(Record):
     def place(self) -> Place:
         """The place of the call, for a call of another adapter from inside this one."""
         return self._place
+
+    def prepare(self) -> None:
+        """What the agent does before the adapter gets the call: nothing, but for a call that overrides it."""
 
     @property
     def folder(self) -> str:

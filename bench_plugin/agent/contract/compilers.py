@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, ClassVar, Dict, List, Mapping, Optional, Tuple
 
 from bench_plugin.agent.contract.call import CALIBRATION, Call, one_sample, processors
 from bench_plugin.agent.contract.frameworks import ModelCall
@@ -40,6 +40,8 @@ class CompilerCall(Call):
     seed: the seed of the framework's own model.
     description: the description of a command-line compiler.
     """
+
+    alone: ClassVar[bool] = False  # whether no other agent works meanwhile, so that threads may spin while they wait
 
     batched: bool = False
     precision: str = "fp32"
@@ -121,6 +123,42 @@ class RunCall(CompilerCall):
 
             found.update(packs.read(self.values, self.place.arrays))
         return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TimeCall(RunCall):
+    """Time the artefact while the machine does nothing else: the same method ``run`` gets it, through ``samples``.
+
+    Inputs [N, ...] are run one sample at a time, in turn; outputs [sampled, ...] are those of timed inferences.
+
+    sampled: of how many of the first samples the outputs are returned; 0 for all.
+    blocks: how many blocks of samples follow the warm-up.
+    block_seconds: how long a block takes at least.
+    block_samples: how many samples a block has at least.
+    seconds: what all blocks together may take; shorter ones are the consequence, and said.
+    warmup_seconds: how long the warm-up lasts at most, where the medians of its blocks keep a trend.
+    power_seconds: how long the windows of power last, base, full and idle, on a machine with a meter; 0 for none.
+    meter: the file of the board's own power meter; empty where its description names none.
+    """
+
+    operation = "time"
+    alone: ClassVar[bool] = True
+
+    sampled: int = 0
+    blocks: int = 10
+    block_seconds: float = 0.1
+    block_samples: int = 30
+    seconds: float = 60.0
+    warmup_seconds: float = 5.0
+    power_seconds: float = 0.0
+    meter: str = ""
+
+    def prepare(self) -> None:
+        """Record the power of the machine before the model is loaded, where windows of power are asked for."""
+        if self.power_seconds:
+            from bench_plugin.agent.telemetry.recording import resting
+
+            self.place.before = resting("base", self.power_seconds, self.meter)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

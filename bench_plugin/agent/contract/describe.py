@@ -22,6 +22,7 @@ from bench_plugin.agent.contract import (
     RunCall,
     RunImportedCall,
     Target,
+    TimeCall,
     TrainCall,
     Training,
 )
@@ -38,7 +39,7 @@ FIELD = re.compile(r"^(\w+): ")
 KINDS: Dict[type, List[Type[Call]]] = {
     Tool: [],
     Framework: [ReferenceCall, ExportCall, ImportCall, RunImportedCall],
-    Compiler: [CompileCall, RunCall, RebuildCall],
+    Compiler: [CompileCall, RunCall, TimeCall, RebuildCall],
     Dataset: [FetchCall],
     Trainer: [TrainCall],
 }

@@ -120,6 +120,24 @@ class OutputsReply(AnyReply):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class TimeReply(OutputsReply):
+    """The outputs of the sampled inferences, and in ``series:compute`` the seconds of single calls, float64 [n].
+
+    timing: the figures of the timed run (docs/timing.md).
+    """
+
+    ARRAYS = ("series:compute",)
+
+    timing: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def check(self, arrays: Collection[str], files: Collection[str], where: str) -> None:
+        """Check that there are figures beside the outputs. Raises Malformed."""
+        super().check(arrays, files, where)
+        if not self.timing:
+            raise Malformed("%s: field 'timing' is missing; adapters take it from samples.answered()" % where)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ReferenceReply(AnyReply):
     """Outputs of the framework's own model, ``truth:<output>`` and others.
 
@@ -405,7 +423,7 @@ class MatchReply(AnyReply):
 
 REPLIES: Dict[str, Type[AnyReply]] = {  # by operation
     "reference": ReferenceReply, "export": ExportReply, "import_model": AnyReply, "run_imported": OutputsReply,
-    "compile": CompileReply, "run": OutputsReply, "rebuild": RebuildReply, "assemble": AssembleReply,
+    "compile": CompileReply, "run": OutputsReply, "time": TimeReply, "rebuild": RebuildReply, "assemble": AssembleReply,
     "mutate_layers": SampledReply, "match": MatchReply, "fetch": FetchReply, "train": TrainReply, "check": CheckReply,
     "evaluate": OutputsReply, "mutate": SampledReply, "emulate": SampledReply, "prepare": PrepareReply,
     "layers": LayersReply, "open": OpenReply, "extract": PartReply, "shrink": PartReply, "collect": CasesReply,

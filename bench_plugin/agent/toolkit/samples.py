@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from bench_plugin.agent import packs
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract.compilers import TimeCall
+from bench_plugin.agent.toolkit.recorded import recorded
+from bench_plugin.agent.toolkit.timing import Bind, Run, Timed, Values, bound
 from bench_plugin.agent.wire import Array
 
 if TYPE_CHECKING:
@@ -16,31 +19,38 @@ if TYPE_CHECKING:
 
     Arrays = List[np.ndarray[Any, Any]]
 
-Values = List[Any]  # arrays, and for some tools also lists (sequences) and None (empty optionals)
-Run = Callable[[Values], Values]
-
 ROWS = "#rows"  # suffix of the array that counts the rows of each of N samples, int64 [N]
 
 
 def answered(
-    call: Union[RunCall, RunImportedCall], run: Run, inputs: Sequence[Any], meta: Optional[Mapping[str, object]] = None
-) -> Reply:
+    call: Union[RunCall, RunImportedCall], run: Run, inputs: Sequence[Any], meta: Optional[Mapping[str, object]] = None,
+    bind: Optional[Bind] = None,
+) -> Reply:  # fmt: skip
     """The reply to a call that runs a model: outputs ``out0``, ``out1`` ... [N, ...], and ``meta``.
 
     ``run`` takes the inputs of one sample and returns its outputs. ``inputs`` are those of the call, [N, ...] over N
-    samples (or [...] for a single run), in the order of ``run``'s. Raises what ``run`` raises.
+    samples (or [...] for a single run), in the order of ``run``'s. ``bind`` is as in :func:`results`. Raises what
+    ``run`` raises.
     """
-    return reply(call, results(call, run, inputs), meta)
+    if call.place.deploy is not None:  # the samples come later, one by one (agent/deployed.py)
+        call.place.deploy(run, inputs)
+        return Reply(dict(meta or {}))
+    return reply(call, results(call, run, inputs, bind), meta)
 
 
-def results(call: Union[RunCall, RunImportedCall], run: Run, inputs: Sequence[Any]) -> List[Values]:
+def results(
+    call: Union[RunCall, RunImportedCall], run: Run, inputs: Sequence[Any], bind: Optional[Bind] = None
+) -> List[Values]:
     """The outputs of each of N samples, from ``inputs`` [N, ...].
 
-    If the call says ``once`` or the model has no inputs, there is one run, whose ``inputs`` and outputs are [...].
+    If the call says ``once`` or the model has no inputs, there is one run, whose ``inputs`` and outputs are [...]. A
+    call to time the model gives the outputs of the sampled inferences, with figures that :func:`reply` adds. Then
+    ``bind`` binds the inputs of one sample to the runtime's own call, which alone is timed, and gives what makes
+    outputs of its result; without it all that ``run`` does is timed.
     """
-    if _at_once(call):
-        return [run(list(inputs))]
-    return one_by_one(run, inputs, call.batched)
+    if isinstance(call, TimeCall):
+        return recorded(call, bind or bound(run), run, _each(call, inputs))
+    return [run(xs) for xs in _each(call, inputs)]
 
 
 def reply(
@@ -52,9 +62,22 @@ def reply(
     """
     if _at_once(call):
         described, arrays = packs.reply(outputs[0])
-        return Reply({**(meta or {}), **described}, arrays)
-    names = numbered(len(outputs[0]))
-    return Reply(dict(meta or {}), blobs(joined(outputs, names, call.batched, call.ragged)))
+        found = Reply({**(meta or {}), **described}, arrays)
+    else:
+        names = numbered(len(outputs[0]))
+        found = Reply(dict(meta or {}), blobs(joined(outputs, names, call.batched, call.ragged)))
+    if isinstance(outputs, Timed):
+        found.meta["timing"] = outputs.said
+        found.arrays.update(outputs.series)
+        import numpy as np
+
+        found.arrays["series:compute"] = from_numpy(np.array(outputs.singles, dtype=np.float64))
+    return found
+
+
+def _each(call: Union[RunCall, RunImportedCall], inputs: Sequence[Any]) -> List[Values]:
+    """The inputs of each run."""
+    return [list(inputs)] if _at_once(call) else _apart(inputs, call.batched)
 
 
 def _at_once(call: Union[RunCall, RunImportedCall]) -> bool:
@@ -66,9 +89,13 @@ def one_by_one(run: Run, inputs: Sequence[Any], batched: bool) -> List[Values]:
 
     What takes no inputs is run once.
     """
+    return [run(xs) for xs in _apart(inputs, batched)]
+
+
+def _apart(inputs: Sequence[Any], batched: bool) -> List[Values]:
     if not inputs:
-        return [run([])]
-    return [run([x[i : i + 1] if batched else x[i] for x in inputs]) for i in range(len(inputs[0]))]
+        return [[]]
+    return [[x[i : i + 1] if batched else x[i] for x in inputs] for i in range(len(inputs[0]))]
 
 
 def feeds(arrays: Mapping[str, Any], batched: bool) -> Iterator[Dict[str, Any]]:

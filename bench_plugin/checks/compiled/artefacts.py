@@ -39,11 +39,16 @@ def described(files: Mapping[str, Path]) -> dict[str, Any]:
     return found
 
 
+def elf_files(files: Mapping[str, Path]) -> dict[str, int]:
+    """e_machine of the files that are ELF files, by name."""
+    machines = {name: elf_machine(path) for name, path in files.items()}
+    return {name: machine for name, machine in machines.items() if machine is not None}
+
+
 def wrong_machine(files: Mapping[str, Path], target: Mapping[str, Any]) -> str:
     """Why the files are not for ``target``; empty when there are ELF files and all of them are for it."""
     wanted = target.get("elf_machine")
-    machines = {name: elf_machine(path) for name, path in files.items()}
-    seen = {name: machine for name, machine in machines.items() if machine is not None}
+    seen = elf_files(files)
     if not seen:
         return "no file of the artefact says which architecture it is for"
     wrong = {name: machine for name, machine in seen.items() if machine != wanted}

@@ -5,13 +5,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 from bench_plugin.checks.compiled import artefacts
 from bench_plugin.checks.compiled.counted import note_counters
+from bench_plugin.checks.compiled.runnable import Artefact, not_runnable
 from bench_plugin.checks.protocol import Parts, Request
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.inventory.models import Model
+from bench_plugin.pipeline.board_stages import PLACE, PROGRAM
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done, Task
@@ -39,6 +42,7 @@ class Compiled:
     calibration: InputSet | None = None
 
 
+PROGRAM = "program.elf"  # the file of an artefact that is a program for a board
 Judged = Callable[[CellRun, Compiled], Outcome]
 
 
@@ -56,8 +60,13 @@ class CompiledModels:
         self._on_test_set = on_test_set
 
     def need(self, cell: Cell, *, after: tuple[Cell, ...] = ()) -> Need:
-        """What a cell occupies: its source's toolchain, the model's memory, and the cells to compute before it."""
-        return replace(self.tasks.need(cell, self.tasks.toolchain(cell.framework)), after=after)
+        """What a cell occupies: its source's toolchain, the model's memory, and the cells to compute before it.
+
+        A pool of boards has as many lanes as boards, so that none waits for another.
+        """
+        need = replace(self.tasks.need(cell, self.tasks.toolchain(cell.framework)), after=after)
+        boards = len(self.workspace.boards_of(cell.target))
+        return replace(need, lane=f"{need.lane} {cell.target} {crc32(cell.id.encode()) % boards}") if boards else need
 
     def run(self, request: Request, judged: Judged) -> Outcome:
         """Compile the cell and call ``judged``. Failed stages, missing environments and tools are outcomes."""
@@ -75,13 +84,27 @@ class CompiledModels:
         if found.ran is not None:
             return found.ran
         ran = run.obtain("run", self._run_task(run, found.subject, found.compiled))
-        for key in ("effective", "placement"):
-            if not ran.failure and ran.meta["run"].get(key):
-                value = ran.meta["run"][key]
-                run.log.placement.update(value if isinstance(value, Mapping) else {key: value})
-        if not ran.failure:
-            note_counters(run.log, ran.meta["run"].get("counters", {}))
+        self.note_run(run, ran, "run")
         return ran
+
+    def note_run(self, run: CellRun, ran: Done, operation: str) -> None:
+        """Note where and how the artefact ran, as the reply to the operation says, and what its program counted."""
+        for key in ("effective", "placement"):
+            if not ran.failure and ran.meta[operation].get(key):
+                value = ran.meta[operation][key]
+                run.log.placement.update(value if isinstance(value, Mapping) else {key: value})
+        self.note_place(run, ran)
+        if not ran.failure:
+            note_counters(run.log, ran.meta[operation].get("counters", {}))
+
+    def note_place(self, run: CellRun, ran: Done) -> None:
+        """Note the proof of place: on which board the artefact ran."""
+        place = ran.meta.get(PLACE)
+        if place is None:
+            return
+        run.log.placement["board"] = dict(place)
+        if self.workspace.boards[place["name"]].board.emulated:
+            run.log.placement["timing"] = "emulated"
 
     def again(self, run: CellRun, found: Compiled) -> tuple[Done, Done]:
         """The same subject compiled and run once more in fresh processes: both stages, the second of which may fail."""
@@ -178,8 +201,10 @@ class CompiledModels:
         self._note_artefact(run, found.compiled)
         if run.cell.target == "local":
             return found
-        why_not = self._not_runnable(run)
-        return self._for_target(run, found.compiled, why_not) if why_not else found
+        if why_not := self._not_runnable(run, found):
+            return self._for_target(run, found.compiled, why_not)
+        wrong = self._wrong_machine(run, found.compiled) if artefacts.elf_files(found.compiled.files) else None
+        return wrong or found
 
     def _calibration(self, model: Model, subject: Subject, dataset: Done | None) -> InputSet:
         method = self.compile_tasks.calibration
@@ -216,23 +241,33 @@ class CompiledModels:
         if isinstance(share, int | float) and share < 1:
             log.flag(f"{share:.0%} of the nodes on the requested backend")
 
-    def _not_runnable(self, run: CellRun) -> str:
+    def _not_runnable(self, run: CellRun, found: Compiled) -> str:
         """Why the artefact of a cell for another target is not run; empty where it is."""
-        reach = self.workspace.boards.get(run.cell.target)
-        if reach is None:
-            return "no board"
-        return reach.missing()
+        adapter = self.compile_tasks.adapter(run.cell)
+        artefact = Artefact(
+            target=run.cell.target, target_name=self.workspace.target_name(run.cell.target), compiler=adapter.name,
+            program=PROGRAM in found.compiled.files, leaves_none=found.ran is not None,
+            runtime_for=tuple(adapter.declaration.get("boards", ())),
+        )  # fmt: skip
+        return not_runnable(
+            artefact, [self.workspace.boards[name] for name in self.workspace.boards_of(artefact.target)]
+        )
 
     def _for_target(self, run: CellRun, compiled: Done, why_not: str) -> Outcome:
-        """The outcome of an artefact that cannot run here: unverified if it was built for the target's machine."""
+        """The outcome of an artefact that is not run: unverified if it was built for the target's machine."""
         portable = self.compile_tasks.adapter(run.cell).declaration.get("portable")
         if portable or compiled.meta["compile"].get("portable"):
-            reason = "not run: compiled, the artefact is the same for every target"
+            reason = f"not run: compiled, the artefact is the same for every target; {why_not}"
             return run.log.unverified(Unverified.NOT_RUN, reason)
+        reason = f"not run: compiled, the artefact is for {run.cell.target}; {why_not}"
+        return self._wrong_machine(run, compiled) or run.log.unverified(Unverified.NOT_RUN, reason)
+
+    def _wrong_machine(self, run: CellRun, compiled: Done) -> Outcome | None:
+        """The outcome of an artefact that was not built for the target's machine; None where it was."""
         wrong = artefacts.wrong_machine(compiled.files, self.compile_tasks.target(run.cell))
-        if wrong:
-            return run.log.outcome(Status.ERROR, wrong, stage=Stage.COMPILE, symptom=Symptom.INVALID_MODEL)
-        return run.log.unverified(Unverified.NOT_RUN, f"not run: compiled, the artefact is for {run.cell.target}")
+        if not wrong:
+            return None
+        return run.log.outcome(Status.ERROR, wrong, stage=Stage.COMPILE, symptom=Symptom.INVALID_MODEL)
 
 
 def keeps_symbols(compiled: Done) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
-from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.pipeline.array_sets import digests_of
 from bench_plugin.pipeline.cell_run import CellRun
@@ -19,7 +19,12 @@ WHOLE_PROFILE = "full"
 
 
 def asked(cell: Cell, profile: str) -> bool:
-    """Whether a cell is run twice: every cell of profile ``full``, of others a sample that is always the same."""
+    """Whether a cell is run twice: every cell of profile ``full``, of others a sample that is always the same.
+
+    A cell that is timed is not: its launches say by themselves whether they gave the same bits.
+    """
+    if cell.check is Check.TIMING:
+        return False
     if profile == WHOLE_PROFILE:
         return True
     return int(hashlib.sha256(cell.id.encode()).hexdigest(), 16) % ONE_IN == 0

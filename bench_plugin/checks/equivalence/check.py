@@ -58,12 +58,15 @@ class Equivalence:
         """Compute the cell. Failed stages and missing environments are outcomes; only our own faults raise."""
 
         def judged(run: CellRun, found: Compiled) -> Outcome:
-            return self._judged(run, found, request.others)
+            return self.judged(run, found, self._models.ran(run, found), request.others)
 
         return self._models.run(request, judged)
 
-    def _judged(self, run: CellRun, found: Compiled, others: Mapping[Cell, Outcome]) -> Outcome:
-        ran = self._models.ran(run, found)
+    def judged(self, run: CellRun, found: Compiled, ran: Done, others: Mapping[Cell, Outcome]) -> Outcome:
+        """The verdict on a run, whose outputs are [N, ...] over the N inputs of the subject.
+
+        ``others`` are the outcomes of the cells that :meth:`need` names, as far as they are known.
+        """
         if ran.failure:
             return run.failed_on_inputs(ran.failure, found.file, found.inputs)
         reference = None

@@ -1,18 +1,24 @@
-"""The file of a target, ``boards/targets/<name>.toml``: its keys, their types, and what they mean."""
+"""The file of a target, ``boards/targets/<name>.toml``: what compilers need of it, and what is known of the hardware.
+
+Figures stand in groups, each of which names its source: what one publication says is not mixed with what another says.
+Compilers get the file without them (:func:`for_tools`), so that a price changes no artefact.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from bench_plugin.domain.records import Record, about, convert, load, wrong
+from bench_plugin.inventory.hardware.figures import FIGURES, Memory, Peak, Power, Price, Processor, Software
 
 Texts = tuple[str, ...]
 UART_DRIVERS = ("cmsdk",)  # those of the firmware (agent/c/firmware_parts.py)
 
 
 class TargetFile(Record, frozen=True):
-    """A machine that compilers compile for."""
+    """A machine that compilers compile for, or one of which figures are published."""
 
     name: Annotated[str, about("what --targets calls it; the name of the file")]
     title: Annotated[str, about("what grids call it")] = ""
@@ -36,6 +42,13 @@ class TargetFile(Record, frozen=True):
     ] = ""
     uart_base: Annotated[int, about("of bare metal, the address of its UART's registers", ge=0, lt=1 << 32)] = 0
     systick_hz: Annotated[int, about("of bare metal, how often SysTick counts in a second", ge=0, lt=1 << 32)] = 0
+    vendor: Annotated[str, about("who makes it")] = ""
+    processor: Annotated[Processor | None, about("what computes on it")] = None
+    memories: Annotated[tuple[Memory, ...], about("its memories")] = ()
+    peaks: Annotated[tuple[Peak, ...], about("its highest figures, by mode")] = ()
+    power: Annotated[tuple[Power, ...], about("what power it takes")] = ()
+    prices: Annotated[tuple[Price, ...], about("what it costs")] = ()
+    software: Annotated[Software | None, about("what runs on it")] = None
 
 
 def read_target(path: Path) -> dict[str, Any]:
@@ -78,3 +91,8 @@ def _driver(target: TargetFile, path: Path, text: str) -> dict[str, Any]:
         raise wrong(
             path, text, ("uart_driver",), f"{target.uart_driver!r} cannot be read ({error}); {valid}"
         ) from error
+
+
+def for_tools(target: Mapping[str, Any]) -> dict[str, Any]:
+    """What compilers and keys of results get of a target's data."""
+    return {key: value for key, value in target.items() if key not in FIGURES}

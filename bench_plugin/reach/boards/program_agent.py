@@ -200,7 +200,7 @@ class ProgramAgent:
         try:
             agent.greet(self._start_seconds)
             self.hello = {**agent.hello, **self._identity, "agent": digest}
-            agent.ask(wire.LOAD, [wire.Array("bytes", (len(model.digest),), model.digest)], limits)
+            agent.ask(wire.LOAD, {}, limits, [wire.Array("bytes", (len(model.digest),), model.digest)])
         except AgentFailure:
             self.lost = True
             agent.close()
@@ -247,7 +247,7 @@ class _Samples:
     def run(self, xs: Sequence[Any]) -> list[Any]:
         """The outputs of one sample, whose inputs are in the order of the program's. Raises AgentFailure."""
         blobs = [_as_taken(x, row) for x, row in zip(xs, self._model.inputs, strict=True)]
-        frame = self._agent.ask(wire.RUN, blobs, self._left())
+        frame = self._agent.ask(wire.RUN, {}, self._left(), blobs)
         arrays, counters = frame.arrays[:-1], frame.arrays[-1:]
         if len(arrays) != len(self._model.outputs) or not counters or counters[0].dtype != "uint64":
             text = f"the program answered run with {len(frame.arrays)} blobs, not with its outputs and the counters"

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import termios
 import tty
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -134,6 +134,11 @@ class Uart:
             )  # fmt: skip
 
 
+def emulated(settings: Mapping[str, Any]) -> bool:
+    """Whether the board is a machine in Unicorn or QEMU."""
+    return bool(settings["machine"])
+
+
 def reach(board: Board) -> Uart:
     """The reach of a board of this kind. Raises UsageError for settings that are not valid."""
     given: dict[str, Any] = dict(board.settings)
@@ -229,20 +234,23 @@ class _Board:
 class _Firmware(Agent):
     """The agent in firmware: a lost one is reported with the fault that ended it."""
 
-    def greet(self, seconds: float = 0.0) -> None:
+    def greet(self, seconds: float = 0.0, *, wait: float = 0.0) -> None:
         """Wait for its hello. Raises AgentFailure: ``crash`` for a fault, ``board-lost`` for a silent board."""
         try:
-            super().greet(seconds)
+            super().greet(seconds, wait=wait)
         except AgentFailure as error:
             found = self._explained(error)
             if found is error and isinstance(self.process, _Board) and not self.process.emulated:
                 found = AgentFailure("board-lost", error.message, stage=error.stage, detail=error.detail, log=error.log)
             raise found from error
 
-    def ask(self, kind: int, blobs: Sequence[wire.Array], limits: Limits) -> wire.Frame:
+    def ask(
+        self, kind: int, meta: Mapping[str, Any], limits: Limits, arrays: Sequence[wire.Array] = (),
+        started: Callable[[], None] | None = None,
+    ) -> wire.Frame:  # fmt: skip
         """Make a request. Raises AgentFailure, for a fault with symptom ``crash``."""
         try:
-            return super().ask(kind, blobs, limits)
+            return super().ask(kind, meta, limits, arrays, started)
         except AgentFailure as error:
             raise self._explained(error) from error
 

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.reach.environments.toolchain_file import Toolchain, read_toolchain
+from bench_plugin.reach.environments.toolchain_file import Toolchain, normal, read_toolchain
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.environments.uv import run_uv, uv_environment
+
+BOARD_PYTHON = "3.11"  # that a lock for boards is resolved with; its hashes are those of all versions' files
 
 
 def make_lock(toolchains: Toolchains, name: str, *, upgrade: bool = False) -> Mapping[str, tuple[str, str]]:
@@ -31,8 +33,32 @@ def make_lock(toolchains: Toolchains, name: str, *, upgrade: bool = False) -> Ma
         except OSError as error:
             raise UsageError(f"{toolchain.lock_path}: cannot be written: {error.strerror}") from error
     after = made.locked_versions
+    if toolchain.boards:
+        make_board_lock(read_toolchain(toolchain.path))
     names = sorted({*before, *after})
     return {one: (before.get(one, ""), after.get(one, "")) for one in names if before.get(one) != after.get(one)}
+
+
+def make_board_lock(toolchain: Toolchain) -> None:
+    """Write the lock of the distributions that boards need: the versions of the toolchain's lock, for their machine.
+
+    Raises EnvironmentMissing when the registry cannot be reached, UsageError for a distribution that the lock has not.
+    """
+    versions = toolchain.locked_versions
+    for name in toolchain.boards:
+        if normal(name) not in versions:
+            raise UsageError(f"{toolchain.path}: boards: {name} is not in {toolchain.lock_path.name}")
+    with tempfile.TemporaryDirectory(prefix="bench-lock-") as scratch:
+        asked, lock = Path(scratch, "requirements.txt"), Path(scratch, "board.lock")
+        asked.write_text("".join(f"{name}=={versions[normal(name)]}\n" for name in toolchain.boards), "utf-8")
+        options = ["--quiet", "--generate-hashes", "--no-header", "--no-annotate", "--no-build", "--no-deps"]
+        where = ["--python-platform", "aarch64-manylinux_2_28", "--python-version", BOARD_PYTHON]
+        run_uv(["pip", "compile", *options, *where, "--output-file", str(lock), str(asked)], folder=Path(scratch))
+        text = lock.read_text("utf-8")
+    toolchain.board_lock_path.parent.mkdir(exist_ok=True)
+    fresh = toolchain.board_lock_path.with_suffix(".lock.new")
+    fresh.write_text(text, "utf-8")
+    os.replace(fresh, toolchain.board_lock_path)
 
 
 def _has_lock(toolchain: Toolchain) -> bool:

@@ -40,6 +40,7 @@ class ToolchainFile(Record, frozen=True):
     requirements: Annotated[Texts | None, about("what the lock is made from, as pip writes requirements")] = None
     overrides: Annotated[Texts, about("requirements that win over those of distributions")] = ()
     tools: Annotated[Texts, about("executables that it needs from the system")] = ()
+    boards: Annotated[Texts, about("distributions of the lock that its adapters need on boards")] = ()
     no_deps: Annotated[bool, about("install the lock alone, whatever distributions ask for")] = False
 
     def __post_init__(self) -> None:
@@ -78,11 +79,17 @@ class Toolchain:
     no_deps: bool
     path: Path
     python: Path | None = None
+    boards: tuple[str, ...] = ()
 
     @property
     def lock_path(self) -> Path:
         """The lock file beside the toml."""
         return self.path.with_suffix(".lock")
+
+    @property
+    def board_lock_path(self) -> Path:
+        """The lock of ``boards``, with the hashes of their files for other machines than this."""
+        return self.path.parent / "boards" / f"{self.name}.lock"
 
     @cached_property
     def own(self) -> OwnEnvironment | None:
@@ -180,7 +187,7 @@ def read_toolchain(path: Path) -> Toolchain:
         name=path.stem, title=said.title, interpreter=said.interpreter, memory_gb=said.memory_gb,
         serves=said.serves or (path.stem,), requirements=said.requirements or (), overrides=said.overrides,
         tools=said.tools, no_deps=said.no_deps, path=path,
-        python=_own_python(path, said.python) if said.python else None,
+        python=_own_python(path, said.python) if said.python else None, boards=said.boards,
     )  # fmt: skip
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
-import select
 import signal
-import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.channel import Channel, Closed, TooLong
 from bench_plugin.agent.contract.records import Malformed
 from bench_plugin.agent.contract.replies import check_reply
+from bench_plugin.agent.repeating import Repeating, form_of
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.messages import useful_line
 from bench_plugin.reach.processes import answers, result_files
@@ -36,8 +36,14 @@ POLL_SECONDS = 0.2
 WALL_TIMES = 4.0  # how much longer a stage of a model may take on the clock than its processor time may be
 MESSAGE = 1200  # characters: some tools name a long path or the whole node before they say what is wrong
 NOT_AS_STATED = (NotAsStated.__name__,)  # the types of a failure that no adapter caused
+BUSY_TYPE = ("BoardBusy",)  # the types of the failure of a board that another host has
+BUSY_SECONDS = 10.0  # a listener says every second that the board is busy
 SMALL_BYTES = wire.MAX_META + wire.MAX_BLOBS * wire.DESCRIPTOR.size  # a frame without the contents of blobs
-LARGE = (wire.CALL, wire.GET, wire.RUN)  # the requests that are answered with blobs
+LARGE = (wire.CALL, wire.GET, wire.RUN, wire.OUTPUT, wire.STATS)  # the requests that are answered with blobs
+ASKED_BYTES = 1 << 16  # a board is asked whether it has content of this size or more, before that is sent
+ANSWERS = (wire.RESULT, wire.OK)
+LOOK_EVERY = 1024  # inferences, after which memory and log are looked at though nothing waits
+STARTED = "started"  # what the first of the two answers to process says
 
 
 @dataclass(frozen=True)
@@ -102,8 +108,12 @@ class AgentFailure(BenchError):
         self.cause = cause
 
 
+class LinkLost(BenchError):
+    """The link to a board ended, and not the agent at its other end; the symptom is ``board-lost``."""
+
+
 class Process(Protocol):
-    """What an agent runs in: a process of this machine, or a board, which has no process to ask."""
+    """What an agent runs in: a process of this machine, or one of a board, of which less can be asked."""
 
     shares_files: bool
 
@@ -123,7 +133,8 @@ class Process(Protocol):
     def ended(self) -> int | None:
         """Its status as of waitpid(2) if it ends by itself within a moment, else None.
 
-        Raises BenchError, with the reason, where what ended it was not the agent's own doing.
+        Raises BenchError, with the reason, where what ended it was not the agent's own doing; LinkLost where a board
+        does not answer.
         """
 
 
@@ -135,6 +146,7 @@ class Agent:
     ``calls`` counts the calls that it finished; ``clean`` says that nothing was called since its start or last reset;
     ``lost`` is true once its connection ended; ``stage`` is the one that the last request announced last. ``given``
     keeps the copies of files for an agent on this machine; it is None for a board, which gets their content.
+    ``hello`` is what the agent said about its place.
     """
 
     channel: Channel
@@ -154,16 +166,35 @@ class Agent:
     memory_limit: int = 0
     given: GivenFiles | None = None
     hello: Mapping[str, Any] = field(default_factory=dict)  # what the agent said of itself
+    _repeating: Repeating | None = None
+    _sent: set[str] = field(default_factory=set)  # digests of the content that the board has
 
-    def greet(self, seconds: float = START_SECONDS) -> None:
-        """Wait for the agent's hello. Raises AgentFailure when it does not come within ``seconds``."""
+    def greet(self, seconds: float = START_SECONDS, *, wait: float = 0.0) -> None:
+        """Wait for the agent's hello; where another host has the board, up to ``wait`` seconds until it is free.
+
+        Raises AgentFailure when hello does not come within ``seconds``, with the type BUSY_TYPE for a board that
+        another host has, and with the symptom ``board-lost`` when the link to a board ends.
+        """
         limits = Limits(seconds, 0)
-        try:
-            frame = self._receive(0, Deadline(seconds), limits, SMALL_BYTES)
-        except AgentFailure as error:  # no model is at work yet, so none is to blame
-            raise AgentFailure(
-                "harness", f"the agent did not start: {error}", detail=error.detail, log=error.log, signal=error.signal
-            ) from error
+        began, busy = time.monotonic(), False
+        while True:
+            try:
+                frame = self._receive(0, Deadline(BUSY_SECONDS if busy else seconds), limits, SMALL_BYTES)
+            except AgentFailure as error:  # no model is at work yet, so none is to blame
+                raise AgentFailure(
+                    "board-lost" if error.symptom == "board-lost" else "harness", f"the agent did not start: {error}",
+                    detail=error.detail, log=error.log, signal=error.signal,
+                ) from error  # fmt: skip
+            if frame.kind != wire.BUSY:
+                break
+            busy = "holder" in frame.meta
+            if busy and time.monotonic() - began >= wait:
+                holder = answers.clean(str(frame.meta.get("holder")), MESSAGE)
+                since = answers.clean(str(frame.meta.get("seconds")), 20)
+                text = f"the board is held by {holder} since {since} s; waited for it: {wait:g} s"
+                failure = self._lost("harness", text)
+                failure.types = BUSY_TYPE
+                raise failure
         if frame.kind != wire.HELLO:
             said = answers.clean(str(frame.meta.get("message") or wire.KINDS[frame.kind]), MESSAGE)
             raise self._lost("harness", f"the agent said {said!r} instead of hello")
@@ -184,11 +215,11 @@ class Agent:
         self.memory_limit = limits.memory_bytes
         given = arrays or {}
         self.clean = False
-        with self._placed(adapter, operation, files or {}, limits) as places:
+        with self.placed(adapter, operation, files or {}, limits) as places:
             request = {
                 "adapter": adapter, "operation": operation, "meta": dict(meta), "arrays": list(given), "files": places,
             }  # fmt: skip
-            frame = self._ask(wire.CALL, request, limits, [from_numpy(values) for values in given.values()])
+            frame = self.ask(wire.CALL, request, limits, [from_numpy(values) for values in given.values()])
             self.calls += 1
             elapsed = time.monotonic() - began
         where = f"the reply of adapter {adapter} to {operation}"
@@ -204,17 +235,10 @@ class Agent:
         fetched = self._fetched(answer.files, limits, where) if take_files else {}
         return Answer(answer.said, received, fetched, {**answer.seconds, "call": elapsed}, answer.peak, str(self.log))
 
-    def ask(self, kind: int, blobs: Sequence[wire.Array], limits: Limits) -> wire.Frame:
-        """Make a request without metadata, as a program with one model takes it, and return the result's frame.
-
-        ``blobs`` are of any shapes [...]. Raises AgentFailure.
-        """
-        return self._ask(kind, {}, limits, list(blobs))
-
     def versions(self, adapter: str, limits: Limits) -> dict[str, str]:
         """The installed versions of the distributions that an adapter uses. Raises AgentFailure."""
         self.load(adapter, limits)
-        frame = self._ask(wire.VERSIONS, {"adapter": adapter}, limits)
+        frame = self.ask(wire.VERSIONS, {"adapter": adapter}, limits)
         try:
             return answers.versions(frame.meta, f"the reply of adapter {adapter} to versions")
         except Malformed as error:
@@ -222,7 +246,7 @@ class Agent:
 
     def reset(self, limits: Limits) -> None:
         """Let every adapter drop the objects that it keeps between calls. Raises AgentFailure."""
-        self._ask(wire.RESET, {}, limits)
+        self.ask(wire.RESET, {}, limits)
         self.clean = True
 
     def resident(self) -> int:
@@ -246,14 +270,17 @@ class Agent:
             if self._loaded.get(name) != text:
                 blob = wire.Array("bytes", (len(text),), text)
                 digest = hashlib.sha256(text).hexdigest()
-                self._ask(wire.LOAD, {"adapter": name, "sha256": digest, "module": module}, limits, [blob])
+                self.ask(wire.LOAD, {"adapter": name, "sha256": digest, "module": module}, limits, [blob])
                 self._loaded[name] = text
 
     @contextmanager
-    def _placed(
+    def placed(
         self, adapter: str, operation: str, files: Mapping[str, Path | GivenFile], limits: Limits
     ) -> Iterator[dict[str, dict[str, str]]]:
-        """The places of the files of a call, which must be unchanged when it is over, also if it failed."""
+        """The places of the files of a call, which must be unchanged when it is over, also if it failed.
+
+        Raises AgentFailure for a file that is not as stated, or was changed.
+        """
         if self.given is None:
             yield {name: self._put(file, limits) for name, file in files.items()}
             return
@@ -277,7 +304,10 @@ class Agent:
         if file.sha256 not in ("", digest):
             text = f"{file.path}: the file changed while the run was at work"
             raise AgentFailure("harness", text, log=str(self.log), types=NOT_AS_STATED)
-        self._ask(wire.PUT, {"sha256": digest}, limits, [wire.Array("bytes", (len(data),), data)])
+        if digest not in self._sent:
+            if len(data) < ASKED_BYTES or not self.ask(wire.PUT, {"sha256": digest}, limits).meta.get("stored"):
+                self.ask(wire.PUT, {"sha256": digest}, limits, [wire.Array("bytes", (len(data),), data)])
+            self._sent.add(digest)
         return {"sha256": digest}
 
     def _fetched(self, paths: Mapping[str, str], limits: Limits, where: str) -> dict[str, Path]:
@@ -307,7 +337,7 @@ class Agent:
         found: dict[str, Path] = {}
         total = 0
         for name, path in paths.items():
-            frame = self._ask(wire.GET, {"path": path}, limits)
+            frame = self.ask(wire.GET, {"path": path}, limits)
             if len(frame.arrays) != 1:
                 raise result_files.NotTaken(f"get of {path} was answered with {len(frame.arrays)} blobs, not with one")
             total += memoryview(frame.arrays[0].data).nbytes
@@ -317,22 +347,25 @@ class Agent:
             found[name].write_bytes(frame.arrays[0].data)
         return found
 
-    def _ask(
-        self, kind: int, meta: Mapping[str, Any], limits: Limits, arrays: list[wire.Array] | None = None
-    ) -> wire.Frame:
+    def ask(
+        self, kind: int, meta: Mapping[str, Any], limits: Limits, arrays: Sequence[wire.Array] = (),
+        started: Callable[[], None] | None = None,
+    ) -> wire.Frame:  # fmt: skip
+        """The answer to one request with ``arrays`` of any shapes [...]; ``started`` is called when it says so.
+
+        Raises AgentFailure.
+        """
         self._next += 1
         deadline = Deadline(limits.seconds, wall=limits.wall_seconds, spent=self.process.spent)
         self.stage = None
         self._bound_log()
         self._looked = time.monotonic()
         sending = limits.wall_seconds or limits.seconds
+        self._repeating = None
         try:
-            self.channel.send(kind, self._next, dict(meta), arrays or [], seconds=sending)
-        except TimeoutError:
-            text = f"the agent did not take the data of a request within {sending:g} s"
-            raise self._lost("timeout", text) from None
-        except OSError:
-            raise self._gone(None, within=False) from None
+            self.channel.send(kind, self._next, dict(meta), arrays, seconds=sending)
+        except OSError as error:
+            raise self._not_sent(error, sending) from None
         except wire.WireError as error:
             raise self._failed("harness", f"the request cannot be sent: {error}") from error
         most = (limits.memory_bytes or wire.MAX_BYTES) if kind in LARGE else 0
@@ -346,26 +379,97 @@ class Agent:
             elif frame.kind == wire.ERROR:
                 self.calls += 1
                 raise self._reported(frame.meta)
-            elif frame.kind == wire.RESULT:
-                return frame
+            elif frame.kind in ANSWERS:
+                if frame.meta.get("process") != STARTED:
+                    return frame
+                if started is not None:
+                    started()
             else:
                 raise self._lost("harness", f"the agent answered with {wire.KINDS[frame.kind]}", self.stage)
 
+    def _not_sent(self, error: OSError, seconds: float) -> AgentFailure:
+        """The failure of a request that could not be sent."""
+        if isinstance(error, TimeoutError) and error.errno != errno.ETIMEDOUT:  # which is the system's, for a dead link
+            return self._lost("timeout", f"the agent did not take the data of a request within {seconds:g} s")
+        return self._gone(None, within=False)
+
+    def _repeat(self, inputs: Sequence[Any], outputs: Sequence[Any], seconds: float) -> None:
+        """Remember the forms of an inference; the next one has most likely the same."""
+        sent, received = form_of(wire.RUN, inputs), form_of(wire.RESULT, outputs)
+        self._repeating = Repeating(self.channel, sent, received, seconds) if sent and received else None
+
+    def infer(self, inputs: Sequence[Any], limits: Limits, waiting: Callable[[float], None]) -> list[Any]:
+        """The outputs [...] of one sample, whose ``inputs`` are numpy arrays [...], through the deployed model.
+
+        ``waiting`` comes from :meth:`patience`. Raises AgentFailure.
+        """
+        self._next += 1
+        call = self._next
+        if not call % LOOK_EVERY:
+            self._look(limits)
+        repeating = self._repeating
+        try:
+            if repeating is not None and repeating.sent.fits(inputs):
+                outputs = repeating.exchange(call, inputs)
+                if outputs is not None:
+                    return outputs
+            else:
+                self._repeating = None
+                self.channel.send(wire.RUN, call, None, [from_numpy(one) for one in inputs], limits.seconds)
+        except wire.WireError as error:
+            raise self._lost("harness", f"the agent sent garbage: {error}") from error
+        except Closed as closed:
+            raise self._gone(self.stage, closed.within) from None
+        except OSError as error:
+            raise self._not_sent(error, limits.seconds) from None
+        while True:
+            frame = self._received(call, limits, limits.seconds, _any_size, waiting)
+            if frame.kind == wire.RESULT:
+                outputs = [to_numpy(array) for array in frame.arrays]
+                self._repeat(inputs, outputs, limits.seconds)
+                return outputs
+            if frame.kind == wire.ERROR:
+                raise self._reported(frame.meta)
+            if frame.kind != wire.STAGE:
+                raise self._lost("harness", f"the agent answered with {wire.KINDS[frame.kind]}", self.stage)
+
+    def patience(self, limits: Limits) -> Callable[[float], None]:
+        """What watches the agent while an inference is waited for; it raises AgentFailure when that takes too long."""
+
+        def waiting(seconds: float) -> None:
+            if seconds >= limits.seconds:
+                raise self._lost("timeout", f"the inference took longer than {limits.seconds:g} s", self.stage)
+            self._look(limits)
+
+        return waiting
+
     def _receive(self, call: int, deadline: Deadline, limits: Limits, most: int) -> wire.Frame:
         """The next frame, of at most ``most`` bytes if it is a result and SMALL_BYTES if not. Raises AgentFailure."""
-        self._look(limits)
-        while not select.select([self.channel], [], [], max(0.0, min(POLL_SECONDS, deadline.left())))[0]:
+
+        def waiting(seconds: float) -> None:
             deadline.look()
             if deadline.left() <= 0:
                 raise self._late(deadline)
             self._look(limits)
+
+        self._look(limits)
+        return self._received(
+            call, limits, lambda: max(1.0, deadline.left()), lambda kind: most if kind in ANSWERS else SMALL_BYTES,
+            waiting,
+        )  # fmt: skip
+
+    def _received(
+        self, call: int, limits: Limits, seconds: float | Callable[[], float], most: Callable[[int], int],
+        waiting: Callable[[float], None],
+    ) -> wire.Frame:  # fmt: skip
+        """The next frame, as Channel.receive gives it. Raises AgentFailure."""
         try:
-            frame = self.channel.receive(
-                max(1.0, deadline.left()), lambda kind: most if kind == wire.RESULT else SMALL_BYTES
-            )
+            frame = self.channel.receive(seconds, most, waiting)
         except Closed as closed:
             raise self._gone(self.stage, closed.within) from None
-        except TimeoutError:
+        except TimeoutError as error:
+            if error.errno == errno.ETIMEDOUT:  # the system's, for a dead link
+                raise self._gone(self.stage, within=False) from None
             raise self._lost("timeout", "the agent stopped within a frame", self.stage) from None
         except OSError:
             raise self._gone(self.stage, within=False) from None
@@ -377,6 +481,9 @@ class Agent:
             text = "this machine has no memory left to receive the agent's answer"
             raise self._lost("harness", text, self.stage) from error
         if frame.call != call:
+            if frame.call == 0 and frame.kind == wire.ERROR:
+                said = answers.reported(frame.meta).message
+                raise self._lost("harness", f"the agent ended the connection: {said}", self.stage)
             text = f"the agent answered call {frame.call}, asked was call {call}"
             raise self._lost("harness", text, self.stage)
         return frame
@@ -426,6 +533,8 @@ class Agent:
         """The failure of a connection that ended: by a signal, by an exit, or in the middle of a frame."""
         try:
             status = self.process.ended()
+        except LinkLost as error:
+            return self._lost("board-lost", str(error), stage)
         except BenchError as error:
             return self._lost("harness", str(error), stage)
         where = f" in stage {stage}" if stage else ""
@@ -444,25 +553,11 @@ class Agent:
         return AgentFailure(symptom, message, stage=stage or None, detail=detail, log=str(self.log), signal=number)
 
 
+def _any_size(kind: int) -> int:
+    return wire.MAX_BYTES
+
+
 def bounded_line(text: str) -> str:
     """The first useful line, cut to a bounded length."""
     line = useful_line(text)
     return line if len(line) <= MESSAGE else line[: MESSAGE - 1] + "…"
-
-
-def connect_tcp(host: str, port: int, token: bytes, seconds: float = START_SECONDS) -> Channel:
-    """A channel to an agent that listens on a port; the token is proven, but never sent.
-
-    ``seconds`` limits the connection. Raises OSError, wire.WireError or Closed when it cannot be made.
-    """
-    from bench_plugin.agent.tokens import authenticate
-
-    connection = socket.create_connection((host, port), seconds)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    channel = Channel(connection)
-    try:
-        authenticate(channel, token)
-    except (OSError, wire.WireError, Closed):
-        channel.close()
-        raise
-    return channel

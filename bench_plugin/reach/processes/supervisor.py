@@ -15,6 +15,10 @@ from pathlib import Path
 from bench_plugin.agent.channel import Channel
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.paths import cache_root
+from bench_plugin.reach.boards.leasing.place import ran_here
+from bench_plugin.reach.boards.leasing.pool import BoardPool
+from bench_plugin.reach.boards.reach import Reach
+from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.client import START_SECONDS, Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.given_files import GivenFiles
 from bench_plugin.reach.processes.leased_agent import LeasedAgent
@@ -22,7 +26,7 @@ from bench_plugin.reach.processes.memory import processor_seconds_below, residen
 from bench_plugin.reach.processes.nursery import Child, GuardianGone, Nursery
 from bench_plugin.reach.processes.scratch import make_scratch, sweep
 from bench_plugin.reach.processes.variables import for_agents
-from bench_plugin.reach.processes.workplace import Starter, Workplace
+from bench_plugin.reach.processes.workplace import Workplace
 from bench_plugin.reach.processes.zipapp import build_agent
 
 RESET = Limits(seconds=5.0, memory_bytes=0)
@@ -30,7 +34,7 @@ LOADING = Limits(seconds=60.0, memory_bytes=0)  # an adapter's file, with what i
 GROWN = 3  # an agent with more than a third of its memory limit after a lease is replaced
 ENDED_SECONDS = 2.0
 # Threads that spin while they wait for work take the cores of other agents: measured, a convolutional network took
-# 1.9 s instead of 0.3 s beside one other agent. Measurements of time ask for more threads.
+# 1.9 s instead of 0.3 s beside one other agent. An agent that is timed works alone and does without them.
 WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "OPENBLAS_THREAD_TIMEOUT": "4"}
 
 
@@ -91,7 +95,7 @@ class AgentPool:
     agents get beside those of :mod:`bench_plugin.reach.processes.variables`. An agent has ``start_seconds`` to say
     hello; a toolchain whose agent did not do that is not tried again in this run. ``note`` is called with a sentence
     for the user when an agent that could not drop its models was replaced. ``boards`` gives what starts the agents of a
-    board (reach/boards/reach.py).
+    board (reach/boards/reach.py), ``toolchains`` what is shipped to it (default: the plugin's own).
     """
 
     def __init__(
@@ -104,9 +108,12 @@ class AgentPool:
         *,
         start_seconds: float = START_SECONDS,
         note: Callable[[str], None] = lambda text: None,
-        boards: Mapping[str, Starter] | None = None,
+        boards: Mapping[str, Reach] | None = None,
+        toolchains: Toolchains | None = None,
     ) -> None:
-        self._boards = boards or {}
+        self._toolchains = toolchains
+        self._reaches = boards or {}
+        self.boards = BoardPool(self._reaches, cache_root() / "boards" / "locks", idle=self._end_on_board, note=note)
         self._environments = environments
         self._logs = folder
         self._adapters = adapters
@@ -125,19 +132,21 @@ class AgentPool:
         self._count = 0
         self._closed = False
         self._start_seconds = start_seconds
-        self._note = note
+        self.note = note
         self._silent: dict[str, AgentFailure] = {}  # by toolchain: what the first agent that said nothing failed with
         self._owner = os.getpid()
 
     @contextmanager
     def lease(
-        self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "", board: str = ""
-    ) -> Iterator[LeasedAgent]:
+        self, toolchain: str, *, role: str = "", fresh: bool = False, affinity: str = "", board: str = "",
+        alone: bool = False,
+    ) -> Iterator[LeasedAgent]:  # fmt: skip
         """Lease the toolchain's agent exclusively; ``fresh`` starts a new one unless it has served no call yet.
 
         An agent keeps its models in memory for leases with the same ``affinity`` and drops them for another. Agents of
         different ``role`` are different processes, so that an artefact runs in another one than compiled it. With the
-        name of a ``board`` the agent is that of the board, which has one lease at a time, whatever toolchain and role.
+        name of a ``board`` the agent is that of the board, which the caller has taken from the pool ``boards``.
+        One that works ``alone`` on this machine may let its threads spin while they wait; its role is no other's.
         Raises EnvironmentMissing when the toolchain cannot be installed, AgentFailure when the agent does not start.
         """
         with self._lock:
@@ -151,7 +160,7 @@ class AgentPool:
                 place.agent.close()
                 place.agent = None
             place.toolchain, place.board = toolchain, board
-            agent = self._ready(toolchain, place, fresh=fresh, affinity=affinity)
+            agent = self._ready(toolchain, place, fresh=fresh, affinity=affinity, alone=alone)
             try:
                 yield agent
             finally:
@@ -187,6 +196,11 @@ class AgentPool:
         finally:
             place.lock.release()
 
+    @property
+    def ending(self) -> bool:
+        """Whether the run is over, so that no agent starts any more."""
+        return self._closed
+
     def busy(self, toolchain: str, role: str = "") -> bool:
         """Whether the toolchain's agent is leased."""
         with self._lock:
@@ -201,9 +215,10 @@ class AgentPool:
         if os.getpid() != self._owner:
             return
         self._closed = True
-        for board in self._boards.values():
+        for board in self._reaches.values():
             board.release()
         self._nursery.close()
+        self.boards.close()
         with self._lock:
             places = [*self._places.values(), *self._on_boards.values()]
         for place in places:
@@ -220,7 +235,7 @@ class AgentPool:
             os.close(self._lock_of_scratch)
         self._lock_of_scratch = -1
 
-    def _ready(self, toolchain: str, place: _Place, *, fresh: bool, affinity: str) -> LeasedAgent:
+    def _ready(self, toolchain: str, place: _Place, *, fresh: bool, affinity: str, alone: bool = False) -> LeasedAgent:
         agent = place.agent
         if agent is not None and (agent.lost or (fresh and agent.calls) or agent.ended_idle()):
             agent.close()
@@ -230,11 +245,13 @@ class AgentPool:
                 agent.reset(RESET)
             except AgentFailure as error:  # a failed reset is no result of the next cell, which gets a new agent
                 after = f" after {place.affinity}" if place.affinity else ""
-                self._note(f"an agent of toolchain {toolchain} was replaced: its reset(){after} failed: {error}")
+                self.note(f"an agent of toolchain {toolchain} was replaced: its reset(){after} failed: {error}")
                 agent.close()
                 agent = None
         place.agent = None
-        place.agent = agent or (self._start_on(place.board, toolchain) if place.board else self._start(toolchain))
+        place.agent = agent or (
+            self._start_on(place.board, toolchain) if place.board else self._start(toolchain, alone=alone)
+        )
         return place.agent
 
     def _start_on(self, board: str, toolchain: str) -> LeasedAgent:
@@ -248,8 +265,22 @@ class AgentPool:
         place = Workplace(
             folder, self._scratch / "results", self._logs / f"{board}-{os.getpid()}-{number}.log", self._nursery,
             self._adapters, self._environments, for_agents(os.environ, self._variables).variables, self._start_seconds,
+            self._toolchains or Toolchains(),
         )  # fmt: skip
-        return self._boards[board].acquire(toolchain, place)
+        reach = self._reaches[board]
+        agent = reach.acquire(toolchain, place)
+        if why := ran_here(reach.board, agent.hello):
+            agent.close()
+            raise AgentFailure("harness", why, log=str(place.log))
+        return agent
+
+    def _end_on_board(self, board: str) -> None:
+        """End the agent of a board that nobody has leased."""
+        with self._lock:
+            place = self._on_boards.get(board)
+        if place is not None and place.agent is not None:
+            place.agent.close()
+            place.agent = None
 
     def _next_number(self) -> int:
         """The number of the next agent."""
@@ -257,7 +288,7 @@ class AgentPool:
             self._count += 1
             return self._count
 
-    def _start(self, toolchain: str) -> Agent:
+    def _start(self, toolchain: str, *, alone: bool = False) -> Agent:
         if self._closed:
             raise AgentFailure("harness", "the run is ending")
         if toolchain in self._silent:
@@ -276,7 +307,7 @@ class AgentPool:
         if remarks:
             with log.open("a", encoding="utf-8") as file:
                 file.writelines(f"bench: {remark}\n" for remark in remarks)
-        environment = {**WAITING, **kept, "TMPDIR": str(folder), "PYTHONFAULTHANDLER": "1"}
+        environment = {**({} if alone else WAITING), **kept, "TMPDIR": str(folder), "PYTHONFAULTHANDLER": "1"}
         try:
             child = self._nursery.spawn(argv, environment, folder, theirs, log)
         except BenchError as error:

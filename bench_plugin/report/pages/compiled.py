@@ -8,10 +8,12 @@ from typing import Any
 from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell
 from bench_plugin.report.earlier import EarlierRuns
 from bench_plugin.report.entries import Entry, worst_entry
+from bench_plugin.report.figures import duration, measured, median_seconds
 from bench_plugin.report.formats.tabular import flat
 from bench_plugin.report.grids.compiled import COMPILED_CHECKS, CompiledGrid, Line, build_grid
 from bench_plugin.report.pages import compiled_tables as tables
 from bench_plugin.report.pages.compiled_details import describe, details_page, marks
+from bench_plugin.report.pages.compiled_targets import COSTS, HEADING, cost_table, target_blocks, target_table
 from bench_plugin.report.pages.page import Page, detail_name
 from bench_plugin.report.parts import (
     failures_table,
@@ -53,6 +55,7 @@ MARKS = (
     ("fast-math", "the compiler's default is fast-math, so the tolerance is wider"),
     ("simulated", "the artefact computes in floating point what it should compute in integers"),
     ("weak", "the comparison would notice less than four fifths of the mistakes that were made on purpose"),
+    ("emulated", "it ran on an emulated board: its time is no latency of the device, and is not shown"),
     ("!", "a known failure passed: pytest failed the cell until its row is removed"),
 )
 
@@ -61,9 +64,12 @@ def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: Earli
     """The page of the equivalence and quality rows."""
     grid = build_grid(rows, notes)
     shown = {"Compiled models": main_table(grid), "Quality: accuracy and what it lost": quality_table(grid)}
+    shown |= {HEADING.format(target): target_table(grid, target) for target in grid.targets}
+    if costs := cost_table(grid):
+        shown[COSTS] = costs
     grids = tuple((heading, table) for heading, table in shown.items() if table.rows)
     back = ("Compiled models: the summary", NAME)
-    details = {name: details_page(grid, name, back) for name in _compilers(grid)}
+    details = {name: details_page(grid, name, back) for name in grid.compiler_names}
     data, notes = compiled_data(grid), (grid.partial, *grid.notes)
     return Page(NAME, equivalence_page(grid), grids, grid.entries, data, notes, details)
 
@@ -73,8 +79,9 @@ def equivalence_page(grid: CompiledGrid) -> Document:
     blocks: list[Block] = [*run_line(grid.header), Paragraph(OPENING), *remarks(grid.partial, *grid.notes), Contents()]
     for family, models in _families(grid).items():
         blocks += [Heading(f"Family: {family}"), family_table(grid, models)]
+    blocks += target_blocks(grid)
     blocks += [Heading("Legend"), legend_table(grid.entries, _marks(grid))]
-    links = tuple((_heading(grid, name), detail_name(NAME, name)) for name in _compilers(grid))
+    links = tuple((_heading(grid, name), detail_name(NAME, name)) for name in grid.compiler_names)
     blocks += [Heading("Details by compiler"), Pages(links)]
     if (quality := quality_table(grid)).rows:
         blocks += [Heading("Quality"), Paragraph(QUALITY), quality]
@@ -110,8 +117,10 @@ def family_table(grid: CompiledGrid, models: Sequence[str]) -> Table:
     for model in models:
         for text in dict.fromkeys(line.text for line in grid.lines if line.model == model):
             found = [_joined(grid, model, text, name) for name in grid.columns]
+            times = [_fastest(grid, model, text, name) for name in grid.columns]
             if any(found):
-                rows.append((TableCell(grid.titles.get(model, model)), TableCell(text), *map(_summary, found)))
+                cells = (_summary(entries, time) for entries, time in zip(found, times, strict=True))
+                rows.append((TableCell(grid.titles.get(model, model)), TableCell(text), *cells))
     return Table(("model", "precision", *(grid.headings[name] for name in grid.columns)), tuple(rows), keys=2)
 
 
@@ -121,14 +130,23 @@ def _joined(grid: CompiledGrid, model: str, text: str, compiler: str) -> list[En
     return [one for one in found if one is not None]
 
 
-def _summary(found: Sequence[Entry]) -> TableCell:
+def _fastest(grid: CompiledGrid, model: str, text: str, compiler: str) -> str:
+    """The shortest median time among the sources of a model; empty where there is no timing row."""
+    found = (
+        one for (line, name), one in grid.times.items() if (line.model, line.text, name) == (model, text, compiler)
+    )
+    times = [seconds for one in found if (seconds := median_seconds(one)) is not None]
+    return duration(min(times)) if times else ""
+
+
+def _summary(found: Sequence[Entry], time: str) -> TableCell:
     if not found:
         return TableCell("–")
     worst = worst_entry(found)
     same = sum(one.shown == worst.shown for one in found)
     count = f" {same}/{len(found)}" if len(found) > 1 else ""
     said = dict.fromkeys(text for one in found for text in marks(one))
-    return TableCell(" ".join([f"{worst.status}{count}", *said]), worst.shown, worst.reason)
+    return TableCell(" ".join([f"{worst.status}{count}", *filter(None, [time]), *said]), worst.shown, worst.reason)
 
 
 def _families(grid: CompiledGrid) -> dict[str, list[str]]:
@@ -141,11 +159,6 @@ def _families(grid: CompiledGrid) -> dict[str, list[str]]:
     return found
 
 
-def _compilers(grid: CompiledGrid) -> list[str]:
-    """Every compiler with a computed cell, those that only compiled for other targets too."""
-    return list(dict.fromkeys([*grid.columns, *(str(one.cell["compiler"]) for one in grid.cross if one.key)]))
-
-
 def _heading(grid: CompiledGrid, name: str) -> str:
     return grid.headings.get(name, name)
 
@@ -156,7 +169,9 @@ def main_table(grid: CompiledGrid) -> Table:
     for line in grid.lines:
         found = [grid.cells.get(("equivalence", line, name)) for name in grid.columns]
         if any(found):
-            rows.append((*_head(grid, line), *(_place(one) for one in found)))
+            times = [grid.times.get((line, name)) for name in grid.columns]
+            cells = (_place(one, time) for one, time in zip(found, times, strict=True))
+            rows.append((*_head(grid, line), *cells))
     return Table(_heads(grid), tuple(rows), keys=3)
 
 
@@ -171,8 +186,9 @@ def quality_table(grid: CompiledGrid) -> Table:
 
 
 def _marks(grid: CompiledGrid) -> list[tuple[str, str]]:
-    """The marks that the main table has."""
-    text = " ".join(cell.text for row in main_table(grid).rows for cell in row)
+    """The marks that the tables of verdicts have."""
+    shown = [main_table(grid), *(target_table(grid, target) for target in grid.targets)]
+    text = " ".join(cell.text for table in shown for row in table.rows for cell in row)
     return [(shown, said) for shown, said in MARKS if any(one in text for one in shown.rstrip(" …").split(", "))]
 
 
@@ -184,7 +200,7 @@ def _head(grid: CompiledGrid, line: Line) -> tuple[TableCell, ...]:
     return TableCell(grid.titles.get(line.model, line.model)), TableCell(line.source), TableCell(line.text)
 
 
-def _place(one: Entry | None) -> TableCell:
+def _place(one: Entry | None, time: Entry | None) -> TableCell:
     if one is None:
         return TableCell("–")
     text = one.status
@@ -193,7 +209,8 @@ def _place(one: Entry | None) -> TableCell:
         text += f" ({number(one.error)})"
     elif ratio is not None:
         text += f" ({ratio:.0f} dB)"
-    return TableCell(" ".join([text, *marks(one)]), one.shown, one.reason)
+    beside = measured(time) if time is not None else []
+    return TableCell(" ".join([text, *beside, *marks(one)]), one.shown, one.reason)
 
 
 def _accuracy(one: Entry | None) -> TableCell:

@@ -7,6 +7,7 @@ from typing import Any
 
 from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell
 from bench_plugin.report.entries import Entry
+from bench_plugin.report.figures import measured
 from bench_plugin.report.grids.compiled import LOCAL, CompiledGrid, line_of
 from bench_plugin.report.parts import failures_table, legend_table, made_with, mark, number, remarks, run_line
 
@@ -26,10 +27,20 @@ def details_page(grid: CompiledGrid, name: str, back: tuple[str, str]) -> Docume
     blocks += [Heading("Verdicts"), _verdicts(grid, mine), Heading("Legend"), legend_table([*mine, *quality, *cross])]
     if quality:
         blocks += [Heading("Quality"), _quality(grid, quality)]
+    if (elsewhere := _elsewhere(grid, name)).rows:
+        blocks += [Heading("Other targets"), elsewhere]
     blocks += [Heading("What it took, and what really ran"), _costs(grid, [*mine, *cross])]
     blocks += _weak(mine)
     blocks += failures_table([*mine, *quality, *cross], describe)
     return Document(f"Compiled models: {title}", (*blocks, *made_with(grid.header)))
+
+
+def verdict_text(one: Entry) -> str:
+    """The verdict on a cell of another target: ``supported`` only where numbers were compared."""
+    if one.status == "unverified" and one.unverified == "not run" and one.converted:
+        return "compiled, not run"
+    error = f" ({number(one.error)})" if one.error is not None else ""
+    return " ".join([f"{one.status}{error}", *measured(one), *marks(one)])
 
 
 def describe(one: Entry) -> str:
@@ -68,6 +79,19 @@ def _verdicts(grid: CompiledGrid, entries: list[Entry]) -> Table:
         rows.append((*_head(grid, one), status, *(TableCell(text) for text in texts)))
     heads = (*KEYS, "status", "E", "tolerance", "dB", "strength", "kind", "marks")
     return Table(heads, tuple(rows), keys=len(KEYS))
+
+
+def _elsewhere(grid: CompiledGrid, name: str) -> Table:
+    """Every cell of other targets: verdict, what was measured, and the board that it ran on."""
+    rows = []
+    for (target, line, compiler), one in grid.elsewhere.items():
+        if compiler == name and one.key:
+            head = (target, grid.titles.get(line.model, line.model), line.source, line.text)
+            board = (one.placement or {}).get("board") or {}
+            status = TableCell(verdict_text(one), one.shown, one.reason)
+            rows.append((*map(TableCell, head), status, TableCell(number(one.tolerance)),
+                         TableCell(str(board.get("name", "")))))  # fmt: skip
+    return Table(("target", *KEYS, "status", "tolerance", "board"), tuple(rows), keys=1 + len(KEYS))
 
 
 def _quality(grid: CompiledGrid, entries: list[Entry]) -> Table:

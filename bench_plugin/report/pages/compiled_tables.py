@@ -8,7 +8,7 @@ from typing import Any
 
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.report.blocks import Table, TableCell
-from bench_plugin.report.entries import Entry
+from bench_plugin.report.entries import Entry, worst_entry
 from bench_plugin.report.grids.compiled import LOCAL, ORDER, CompiledGrid, line_of
 from bench_plugin.report.parts import first_line, strength_of
 
@@ -92,7 +92,7 @@ def _mark(declared: bool, found: Iterable[Entry]) -> TableCell:
 
 
 def hardware(grid: CompiledGrid) -> Table:
-    """Targets x compilers; of other hardware than this machine an artefact for it is all that was made."""
+    """Targets x compilers; of other targets how many cells were supported there, or what was made for them."""
     names = list(grid.compilers)
     targets = list(dict.fromkeys(target for row in grid.compilers.values() for target in row["targets"]))
     rows = []
@@ -101,16 +101,21 @@ def hardware(grid: CompiledGrid) -> Table:
         for name in names:
             declared = target in grid.compilers[name]["targets"]
             found = _of(grid, name, lambda one: True) if target == LOCAL else []
-            made = [one for one in grid.cross if one.cell["target"] == target and one.cell["compiler"] == name]
+            made = [one for (place, _, compiler), one in grid.elsewhere.items() if (place, compiler) == (target, name)]
             if declared and made:
-                cells.append(TableCell(f"D {_worst_cross(made)}", made[0].status, made[0].reason))
+                worst = worst_entry(made)
+                cells.append(TableCell(f"D {_on_target(made)}", worst.shown, worst.reason))
             else:
                 cells.append(_mark(declared, found))
         rows.append(tuple(cells))
     return Table(("target", *(grid.compilers[name]["title"] for name in names)), tuple(rows))
 
 
-def _worst_cross(made: list[Entry]) -> str:
+def _on_target(made: list[Entry]) -> str:
+    """P with the cells that were supported there; else how many were compiled only, or why there is none."""
+    proven = sum(one.status == "supported" for one in made)
+    if proven:
+        return f"P ({proven} of {len(made)})"
     compiled = [one for one in made if one.status == "unverified" and one.converted]
     if compiled:
         return f"compiled, not run ({len(compiled)} of {len(made)})"

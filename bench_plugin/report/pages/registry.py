@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.report.earlier import NONE_EARLIER, EarlierRuns, beside
-from bench_plugin.report.pages import compiled, operators, others, properties, support
+from bench_plugin.report.pages import compiled, operators, others, properties, support, timing
 from bench_plugin.report.pages.page import FORMATS, TEXTS, Page, PageModule, details_beside
 from bench_plugin.results.rows import read_rows
+from bench_plugin.results.series import troubles
 
-PAGES: tuple[PageModule, ...] = (support, compiled, operators, properties)
+PAGES: tuple[PageModule, ...] = (support, compiled, operators, properties, timing)
 NAMES = (*(module.NAME for module in PAGES), others.NAME)
 
 
 def read_pages(results: Path) -> list[Page]:
     """The pages of a results file. Raises UsageError when it is missing or not a results file."""
     rows = read_rows(results)
-    return build_pages(rows.rows, rows.notes, beside(results))
+    return build_pages(rows.rows, [*rows.notes, *troubles(results, rows.rows)], beside(results))
 
 
 def build_pages(

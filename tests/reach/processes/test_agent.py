@@ -1,29 +1,18 @@
-"""What an agent does for its host: adapters by content, files, stages, versions, and who may speak to it over TCP."""
+"""What an agent does for its host: adapters by content, files, stages and versions."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bench_plugin.agent import wire
-from bench_plugin.agent.channel import Channel, Closed
 from bench_plugin.agent.store import Refused, Store
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source, connect_tcp
+from bench_plugin.reach.processes.client import AgentFailure, Limits, Source
 from bench_plugin.reach.processes.supervisor import AgentPool
-from bench_plugin.reach.processes.zipapp import build_agent
 from tests.reach.processes.conftest import FAKE, LIMITS
 
-TOKEN = b"correct horse battery"
-EMPTY = hashlib.sha256(b"").hexdigest()
 MIB = 1 << 20
 
 
@@ -48,40 +37,6 @@ class Board:
     def ended(self) -> int | None:
         """Nothing is known."""
         return None
-
-
-@pytest.fixture
-def listener(tmp_path: Path) -> Iterator[tuple[int, Path]]:
-    """The port and the folder of an agent that listens where it does when only a port is given."""
-    (tmp_path / "token").write_bytes(TOKEN + b"\n")
-    folder = tmp_path / "agent"
-    argv = ["--listen", ":0", "--token-file", str(tmp_path / "token"), "--folder", str(folder)]
-    process = subprocess.Popen(
-        [sys.executable, "-I", str(build_agent(tmp_path)), *argv], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    assert line.startswith("listening on 127.0.0.1:")
-    yield int(line.rpartition(":")[2]), folder
-    still = process.poll() is None
-    process.kill()
-    process.communicate()
-    assert still, "the listening agent ended by itself"
-
-
-def over(channel: Channel, tmp_path: Path, adapter: Path = FAKE) -> Agent:
-    """A greeted agent on a channel."""
-    agent = Agent(
-        channel, Board(), tmp_path / "log", lambda name: [Source(name, adapter.read_bytes())], tmp_path / "results"
-    )
-    agent.greet()
-    return agent
-
-
-def ask(channel: Channel, kind: int, meta: dict[str, Any], data: bytes | None = None) -> wire.Frame:
-    """The answer to a bare request."""
-    channel.send(kind, 1, meta, [] if data is None else [wire.Array("bytes", (len(data),), data)])
-    return channel.receive(5)
 
 
 def test_an_adapter_that_changed_is_sent_again(pool: AgentPool, tmp_path: Path) -> None:
@@ -148,93 +103,12 @@ def test_stages_have_seconds_and_the_call_has_a_peak(pool: AgentPool) -> None:
     assert large.peak_bytes > 100 * MIB > small.peak_bytes > 0
 
 
-def test_over_tcp_content_travels_both_ways(listener: tuple[int, Path], tmp_path: Path) -> None:
-    port, folder = listener
-    given = tmp_path / "model.onnx"
-    given.write_bytes(os.urandom(2 * MIB))
-    agent = over(connect_tcp("127.0.0.1", port, TOKEN), tmp_path)
-    answer = agent.call("fake", "go", {"seed": 1}, files={"model.onnx": given}, limits=LIMITS)
-    assert answer.meta["given"] == {"seed": 1}
-    assert answer.files["model.onnx"].read_bytes() == given.read_bytes()
-    assert hashlib.sha256(given.read_bytes()).hexdigest() in os.listdir(folder / "store")
-    agent.close()
-
-
-def test_a_wrong_token_is_refused_and_the_next_host_is_served(listener: tuple[int, Path], tmp_path: Path) -> None:
-    with pytest.raises(AgentFailure, match="the token is not the agent's"):
-        over(connect_tcp("127.0.0.1", listener[0], b"x" * 20), tmp_path)
-    over(connect_tcp("127.0.0.1", listener[0], TOKEN), tmp_path).close()
-
-
-@pytest.mark.parametrize("first", [b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", bytes(40), b"BNCH\1\2"])
-def test_strangers_get_a_challenge_and_nothing_else(listener: tuple[int, Path], tmp_path: Path, first: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", listener[0]), 5) as stranger:
-        channel = Channel(stranger)
-        assert channel.receive(5).kind == wire.CHALLENGE
-        with pytest.raises((Closed, OSError), match="ended|reset|not connected"):
-            stranger.sendall(first)
-            stranger.shutdown(socket.SHUT_WR)
-            channel.receive(5)
-    over(connect_tcp("127.0.0.1", listener[0], TOKEN), tmp_path).close()
-
-
-def test_requests_before_the_token_and_large_frames_are_refused(listener: tuple[int, Path]) -> None:
-    for kind, size in ((wire.LOAD, 10), (wire.AUTHENTICATE, 5000)):
-        with socket.create_connection(("127.0.0.1", listener[0]), 5) as stranger:
-            channel = Channel(stranger)
-            channel.receive(5)
-            with pytest.raises((Closed, ConnectionResetError)):
-                assert ask(channel, kind, {"adapter": "x"}, bytes(size)).kind == wire.ERROR
-                channel.receive(5)
-
-
-def test_garbage_from_a_host_ends_its_connection_only(listener: tuple[int, Path], tmp_path: Path) -> None:
-    channel = connect_tcp("127.0.0.1", listener[0], TOKEN)
-    assert channel.receive(5).kind == wire.HELLO
-    channel._connection.sendall(b"garbage!" * 4)
-    error = channel.receive(5)
-    assert (error.kind, error.meta["message"]) == (wire.ERROR, "not a frame: it begins with b'garb'")
-    with pytest.raises((Closed, ConnectionResetError)):
-        channel.receive(5)
-    channel.close()
-    over(connect_tcp("127.0.0.1", listener[0], TOKEN), tmp_path).close()
-
-
-def test_a_peer_cannot_write_outside_of_the_folder(listener: tuple[int, Path], tmp_path: Path) -> None:
-    channel = connect_tcp("127.0.0.1", listener[0], TOKEN)
-    channel.receive(5)
-    before = {path for path in tmp_path.rglob("*") if listener[1] not in path.parents}
-    for name in ("../../escaped", str(tmp_path / "escaped"), "A" * 64, EMPTY + "\n", f"../{EMPTY}", ""):
-        answer = ask(channel, wire.PUT, {"sha256": name}, b"")
-        assert (answer.kind, answer.meta["symptom"]) == (wire.ERROR, "harness")
-        assert "is not a SHA-256" in answer.meta["message"]
-    answer = ask(channel, wire.PUT, {"sha256": EMPTY}, b"something else")
-    assert "does not have the digest" in answer.meta["message"]
-    for path in ("/etc/hostname", "../token", "store"):
-        answer = ask(channel, wire.GET, {"path": path})
-        assert re.search("outside of the agent's folder|not a file", answer.meta["message"])
-    answer = ask(channel, wire.CALL, {"adapter": "absent", "operation": "go"})
-    assert (answer.meta["symptom"], answer.meta["message"]) == ("harness", "no adapter 'absent' was sent")
-    answer = ask(channel, wire.LOAD, {"adapter": "../../x", "sha256": hashlib.sha256(b"1").hexdigest()}, b"1")
-    assert answer.kind == wire.ERROR
-    channel.close()
-    assert {path for path in tmp_path.rglob("*") if listener[1] not in path.parents} == before
-
-
 def test_a_link_in_the_folder_does_not_lead_out_of_it(store: Store) -> None:
     link = Path(store.scratch()) / "link"
     link.symlink_to("/etc/hostname")
     with pytest.raises(Refused, match="outside"):
         store.below(str(link))
     assert not list(Path(store.scratch()).iterdir())
-
-
-def test_a_short_token_and_a_missing_one_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("short\n")
-    argv = [sys.executable, "-m", "bench_plugin.agent", "--listen", "0", "--folder", str(tmp_path)]
-    for more, message in (["--token-file", str(tmp_path / "token")], "shorter than 16"), ([], "needs --token-file"):
-        ended = subprocess.run([*argv, *more], capture_output=True, text=True, timeout=20)
-        assert (ended.returncode, message in ended.stderr) == (2, True)
 
 
 def test_a_call_that_cannot_be_sent_leaves_the_agent_usable(pool: AgentPool) -> None:

@@ -1,0 +1,1 @@
+"""How long does a compiled model take, and is what was timed right?"""

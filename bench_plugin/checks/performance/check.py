@@ -1,0 +1,64 @@
+"""The timing check: how long does a compiled model take, and are the outputs of the timed inferences right?
+
+The verdict is that of the equivalence check, on outputs that timed inferences gave. ``supported`` says that numbers
+were compared and a time was taken; where the numbers are wrong, the time stays in the row.
+"""
+
+from __future__ import annotations
+
+from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.checks.equivalence.check import Equivalence
+from bench_plugin.checks.performance.effort import effort
+from bench_plugin.checks.performance.figures import figures, same_bits, series
+from bench_plugin.checks.performance.launches import Launcher
+from bench_plugin.checks.performance.recordings import determinism, recordings
+from bench_plugin.checks.protocol import Checker, Parts, Request
+from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Unverified
+from bench_plugin.pipeline.cell_run import CellRun
+from bench_plugin.pipeline.schedule import Need
+from bench_plugin.results.series import described, keep
+
+
+class Timing:
+    """Times compiled models and judges what they computed meanwhile. ``run`` is safe to call from several threads."""
+
+    checks = frozenset({Check.TIMING})
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._models = CompiledModels(parts)
+        self._equivalence = Equivalence(parts)
+        self._launcher = Launcher(parts, self._models, effort(parts.settings.selection.profile))
+
+    def need(self, cell: Cell) -> Need:
+        """What the cell occupies; the machine alone it asks for only while it takes times."""
+        return self._models.need(cell)
+
+    def run(self, request: Request) -> Outcome:
+        """Compute the cell. Times are never reused, neither from the cache nor by a resumed run."""
+        return self._models.run(request, self._judged)
+
+    def _judged(self, run: CellRun, found: Compiled) -> Outcome:
+        run.log.reusable = False
+        taken = self._launcher.taken(run, found)
+        self._models.note_run(run, taken.last, "time")
+        settings = self._parts.settings
+        timing = figures(taken, threads=run.tasks.threads, seed=settings.seed)
+        if timing:
+            run.log.numbers["timing"] = timing
+            beside = recordings(taken)
+            kept = keep(settings.results.parent, {**series(taken), **beside.arrays})
+            run.log.numbers["series"] = described(kept, beside.about)
+            run.log.numbers.update({**beside.numbers, "determinism": determinism(taken, threads=run.tasks.threads)})
+            run.log.numbers["deterministic"] = same_bits(taken)
+        outcome = self._equivalence.judged(run, found, taken.last, {})
+        if outcome.status is Status.SUPPORTED and not {"compute", "instructions"} & set(timing):
+            reason = "the numbers agree, but no time was taken"
+            return run.log.unverified(Unverified.NOT_RUN, reason, stage=Stage.RUN)
+        return outcome
+
+
+def checker(parts: Parts) -> Checker:
+    """The checker of this folder, for registry.py."""
+    return Timing(parts)

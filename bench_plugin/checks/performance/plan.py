@@ -1,0 +1,67 @@
+"""Cells of the timing check: compiled models, of every compiler that is ready on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from bench_plugin.checks.compiled.planner import CompiledPlanner
+from bench_plugin.domain.cell import Check
+from bench_plugin.domain.compiler_name import DEFAULT
+from bench_plugin.domain.outcome import Status
+from bench_plugin.domain.settings import Selection
+from bench_plugin.inventory.models import Model
+from bench_plugin.inventory.workspace import Workspace
+from bench_plugin.matrix.planner import Declared, Planned, Planner
+
+QUICK = ("digits_cnn", "mobilenet_v2")  # the models that small profiles time: one of microseconds, one of milliseconds
+SMALL = ("smoke", "quick")
+USUAL = "fp32"
+
+
+class TimingPlanner(CompiledPlanner):
+    """Compiled models, timed. Small profiles take quick models in fp32 and every compiler whose toolchain is made."""
+
+    checks = frozenset({Check.TIMING})
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self._quick = tuple(name for name in QUICK if name in workspace.models)
+
+    def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
+        """Every combination of a selection; where no compiler was named, one that is not ready says how to add it."""
+        if selection.profile in SMALL and not selection.precisions:
+            selection = replace(selection, precisions=(USUAL,))
+        chosen_by_us = self._small(selection)
+        for cell, declared in super().cells(check, selection):
+            missing = self._not_ready(cell.compiler, cell.framework) if chosen_by_us and declared is None else ""
+            yield cell, Declared(cell, Status.NOT_PROVIDED, missing) if missing else declared
+
+    def _selected(self, selection: Selection) -> Iterator[Model]:
+        if not selection.models and selection.profile in SMALL and self._quick:
+            selection = replace(selection, models=self._quick)
+        yield from super()._selected(selection)
+
+    def _chosen(self, selection: Selection) -> list[str]:
+        if not self._small(selection):
+            return super()._chosen(selection)
+        return [
+            name for name, adapter in self._compilers.items()
+            if not adapter.declaration.get("on_request") and USUAL in adapter.graphs
+        ]  # fmt: skip
+
+    def _small(self, selection: Selection) -> bool:
+        """Whether the compilers are those that are ready, because the user named none."""
+        return not selection.compilers and selection.profile in SMALL
+
+    def _not_ready(self, compiler: str, framework: str) -> str:
+        """Why a compiler is left out: its toolchain is not made, and how to add it. Empty where it is made."""
+        toolchain = self._compilers[compiler].toolchain_for(framework)
+        if compiler == DEFAULT or self._workspace.toolchains.ready(toolchain):
+            return ""
+        return f"toolchain {toolchain} is not made; bench env sync {toolchain}, or --compilers {compiler}, adds it"
+
+
+def planner(workspace: Workspace) -> Planner:
+    """The planner of this folder, for registry.py."""
+    return TimingPlanner(workspace)

@@ -1,0 +1,1 @@
+"""Who may use which board, and what is done when one is lost."""

@@ -1,0 +1,95 @@
+"""Runs on the board: an agent for as long as its link lives, in a folder that is removed at the end.
+
+A script for Python 3.8 or later with the standard library only. Its standard input is the link: first the token, 64 hex
+digits and a line feed, then a byte every second. When it ends, or nothing comes for ``--silence`` seconds, the agent is
+killed with all that it started. It prints the agent's output, and ends as the agent did.
+"""
+
+import argparse
+import contextlib
+import os
+import runpy
+import select
+import shutil
+import signal
+import sys
+import time
+
+HEX_DIGITS = 64
+POLL_SECONDS = 1.0
+
+
+def main() -> int:
+    """Run the agent. The exit code is the agent's, 128 and its number for a signal, or 129 where the link ended."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--agent", required=True, help="the zipapp")
+    parser.add_argument("--folder", required=True, help="a folder that does not exist yet")
+    parser.add_argument("--silence", type=float, required=True, help="seconds")
+    options = parser.parse_args()
+    os.umask(0o077)
+    os.makedirs(options.folder)
+    try:
+        token = os.path.join(options.folder, "token")
+        with open(token, "wb") as file:
+            file.write(_line())
+        child = os.fork()
+        if not child:
+            _become_agent(options.agent, token, options.folder)
+        return _watched(child, options.silence)
+    finally:
+        shutil.rmtree(options.folder, ignore_errors=True)
+
+
+def _line() -> bytes:
+    """The first line of the link."""
+    data = b""
+    while not data.endswith(b"\n"):
+        part = os.read(0, 1)
+        if not part or len(data) > HEX_DIGITS:
+            sys.exit("the link ended before the token came")
+        data += part
+    return data
+
+
+def _become_agent(agent: str, token: str, folder: str) -> None:
+    """Serve in this process, which leads a group of its own."""
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    work = os.path.join(folder, "work")
+    os.makedirs(work)
+    os.chdir(work)
+    os.environ["TMPDIR"] = work
+    sys.argv = [agent, "--listen", "127.0.0.1:0", "--token-file", token, "--folder", work, "--tunnelled"]
+    try:
+        runpy.run_path(agent, run_name="__main__")
+    finally:
+        os._exit(1)
+
+
+def _watched(child: int, silence: float) -> int:
+    """Wait for the end of the agent or of the link."""
+    heard = time.monotonic()
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            _kill(child)
+            return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        if select.select([0], [], [], POLL_SECONDS)[0]:
+            if not os.read(0, 4096):
+                break
+            heard = time.monotonic()
+        elif time.monotonic() - heard > silence:
+            break
+    _kill(child)
+    os.waitpid(child, 0)
+    return 129
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
