@@ -42,7 +42,6 @@ class Compiled:
     calibration: InputSet | None = None
 
 
-PROGRAM = "program.elf"  # the file of an artefact that is a program for a board
 Judged = Callable[[CellRun, Compiled], Outcome]
 
 

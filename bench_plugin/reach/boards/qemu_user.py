@@ -11,6 +11,7 @@ import shutil
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from bench_plugin.agent.channel import Channel
