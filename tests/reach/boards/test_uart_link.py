@@ -118,6 +118,21 @@ def test_a_line_that_damages_bytes_loses_nothing(echo: Path, kind: str, monkeypa
         assert link.refused > 0
 
 
+def test_lost_acknowledgements_are_given_again(echo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests of some bytes, so that a byte that is lost is as often one of an acknowledgement as one of data."""
+    monkeypatch.setattr(uart_link, "FIRST_SECONDS", 0.02)
+    seed = random.Random(3)
+
+    def damage(data: bytes) -> bytes:
+        return bytes(byte for byte in data if seed.random() > 1 / 60)
+
+    with linked(echo, damage) as (link, stream):
+        for number in range(40):
+            data = seed.randbytes(1 + number % 5)
+            assert echoed(stream, data) == data
+        assert link.refused > 5
+
+
 def test_a_megabyte_of_garbage_before_the_session_is_skipped(echo: Path) -> None:
     ours, theirs = socket.socketpair()
     with linked_after_garbage(echo, ours, theirs) as (_, stream):

@@ -81,7 +81,9 @@ int bench_flush(void) {
         int kind = next();
         if (kind < 0) return -1;
         if (kind == UART_ACK && decoder.sequence == sending) break;
-        if (kind == UART_POLL && decoder.sequence == sending) put(UART_DATA, sending, outgoing, waiting);
+        /* The host asks for it; or it goes on with its own, so that its acknowledgement was lost: it gives it again. */
+        if ((kind == UART_POLL && decoder.sequence == sending) || kind == UART_DATA)
+            put(UART_DATA, sending, outgoing, waiting);
     }
     sending++;
     waiting = 0;
