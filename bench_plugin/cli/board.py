@@ -9,16 +9,17 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from bench_plugin.cli.shared.arguments import Actions, add_json, completed_by
-from bench_plugin.cli.shared.board_check import Finding, checked
+from bench_plugin.cli.shared.board_check import FINDING, LIMITS, Finding, checked, leased
 from bench_plugin.cli.shared.board_rows import BOARD_COLUMNS, board_rows
 from bench_plugin.cli.shared.output import note, print_json, print_table
 from bench_plugin.domain.choices import unknown
+from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import settings_here
 from bench_plugin.inventory.workspace import Workspace
 
 HELP = "list boards, and check that one can be reached and used"
 # Further actions: modules of cli/shared, by the name of the action, each with HELP, add_arguments and run.
-ACTIONS: dict[str, str] = {}
+ACTIONS = {"serve": "board_serve", "image": "board_image", "gate": "board_gate"}
 
 
 class Action(Protocol):
@@ -36,20 +37,25 @@ class Action(Protocol):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The actions list and check, and those of ACTIONS."""
+    """The actions list, check and mode, and those of ACTIONS."""
     actions = Actions(parser)
     add_json(actions.add("list", _list, "list the boards, and what this machine lacks to reach them"))
     check = actions.add("check", _check, "reach a board, see where it is, and run something small on it")
     completed_by(check.add_argument("name", metavar="NAME", help="a board, see bench board list"), _names)
-    check.add_argument("--toolchain", metavar="NAME", default="", help="see too whether its runtime starts there")
+    check.add_argument(
+        "--toolchain", metavar="NAME", help="the runtime that the agent starts in (default: onnxruntime)"
+    )
     add_json(check)
+    mode = actions.add("mode", _mode, "bring a board into one of the modes that its file names")
+    completed_by(mode.add_argument("name", metavar="NAME", help="a board with an agent in Python"), _names)
+    mode.add_argument("mode", metavar="MODE", help="a key of the table modes in its file")
     for name, module in ACTIONS.items():
         action = cast(Action, import_module(f"bench_plugin.cli.shared.{module}"))
         action.add_arguments(actions.add(name, action.run, action.HELP))
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do the action; of ``check`` 1 where the board cannot be used, 4 where something is missing on this machine."""
+    """Do the action; 1 where the board cannot be used or says no, 4 where something is missing here."""
     code: int = args.do(args)
     return code
 
@@ -70,9 +76,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    workspace = Workspace.load(settings_here())
-    if args.name not in workspace.boards:
-        raise unknown("board", args.name, workspace.boards, listed="boards")
+    workspace = _workspace_with(args.name)
     findings: list[Finding] = []
     for finding in checked(workspace, args.name, args.toolchain):
         findings.append(finding)
@@ -81,6 +85,30 @@ def _check(args: argparse.Namespace) -> int:
     if args.json:
         print_json([{"subject": one.subject, "fine": one.fine, "text": one.text} for one in findings])
     return max((one.exit_code for one in findings), default=0)
+
+
+def _mode(args: argparse.Namespace) -> int:
+    """0, or 1 where the command fails on the board. Raises UsageError for a mode that the board does not have."""
+    workspace = _workspace_with(args.name)
+    reach = workspace.boards[args.name]
+    if args.mode not in reach.board.modes:
+        raise unknown("mode", args.mode, reach.board.modes)
+    if reach.programs:
+        raise UsageError(f"board {args.name} runs compiled programs only, and no commands")
+    with leased(workspace, args.name) as agent:
+        done = agent.call("probe", "command", {"argv": list(reach.board.modes[args.mode])}, limits=LIMITS).meta
+    print(done["said"], end="")
+    if done["code"]:
+        note(f"bench board: mode {args.mode}: {reach.board.modes[args.mode][0]} ended with exit code {done['code']}")
+    return FINDING if done["code"] else 0
+
+
+def _workspace_with(name: str) -> Workspace:
+    """The workspace, which has a board of that name. Raises UsageError."""
+    workspace = Workspace.load(settings_here())
+    if name not in workspace.boards:
+        raise unknown("board", name, workspace.boards, listed="boards")
+    return workspace
 
 
 def _print(finding: Finding) -> None:

@@ -21,6 +21,7 @@ from bench_plugin.inventory.hardware.board_file import read_reach
 from bench_plugin.inventory.hardware.target_file import for_tools, read_target
 from bench_plugin.inventory.inputs_file import InputsFile, read_inputs
 from bench_plugin.inventory.models import Model, load_models
+from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.leasing.candidates import candidates
 from bench_plugin.reach.boards.reach import Reach
 from bench_plugin.reach.environments.toolchains import Toolchains
@@ -68,7 +69,7 @@ class Workspace:
                 hardware[path.stem] = read_target(path)
         boards = _boards(settings.root, hardware)
         targets = {name: for_tools(target) for name, target in hardware.items()}
-        targets.update({name: targets[one.board.target] for name, one in boards.items() if name not in hardware})
+        targets.update({name: _limited(targets, one.board) for name, one in boards.items() if name not in hardware})
         expectations = [*settings.expectations, *places.folders("suites/expectations", settings.root)]
         catalog = Catalog(settings.adapters)
         for folder in reversed(places.folders("fixtures/compilers", settings.root)):
@@ -165,6 +166,12 @@ def _boards(root: Path, targets: Mapping[str, Any]) -> dict[str, Reach]:
         for path in sorted(folder.glob("*.toml")):
             found[path.stem] = read_reach(path, targets)
     return found
+
+
+def _limited(targets: Mapping[str, Mapping[str, Any]], board: Board) -> dict[str, Any]:
+    """The target of a board, with the memory that models may use on this one."""
+    own = {"flash_bytes": board.flash_bytes, "ram_bytes": board.ram_bytes}
+    return {**targets[board.target], **{key: size for key, size in own.items() if size}}
 
 
 def _declared(catalog: Catalog, models: Iterable[Model]) -> list[str]:

@@ -31,7 +31,8 @@ class BoardTask:
     """A task for a board.
 
     ``target`` is the name on the axis of targets; ``programs`` says that the artefact is a program. ``perform`` makes
-    the task's calls within limits that are at most ``limits``; ``not_started`` is the result without an agent.
+    the task's calls within limits that are at most ``limits``; ``not_started`` is the result without an agent. ``only``
+    names the board that it must be, where an earlier task was done on it.
     """
 
     target: str
@@ -42,17 +43,18 @@ class BoardTask:
     limits: Limits
     perform: Callable[[LeasedAgent, Limits], Done]
     not_started: Callable[[AgentFailure], Done]
+    only: str = ""
 
 
-def performed(pool: AgentPool, task: BoardTask, note: Callable[[str], None], *, fresh: bool) -> Done:
+def performed(pool: AgentPool, task: BoardTask, *, fresh: bool) -> Done:
     """The result of a task on a board; one of a board that was lost has symptom ``board-lost``."""
     while True:
         try:
-            with pool.boards.taken(task.target, programs=task.programs) as board:
-                done = _on(pool, board, task, note, fresh=fresh)
+            with pool.boards.taken(task.target, programs=task.programs, only=task.only) as board:
+                done = _on(pool, board, task, fresh=fresh)
         except AgentFailure as error:
             return task.not_started(error)
-        if not _lost(done) or not pool.boards.others(task.target, programs=task.programs):
+        if not _lost(done) or task.only or not pool.boards.others(task.target, programs=task.programs):
             return done
 
 
@@ -62,12 +64,12 @@ def within(limits: Limits, seconds: float) -> Limits:
     return Limits(min(limits.seconds, seconds), limits.memory_bytes, wall)
 
 
-def _on(pool: AgentPool, board: Board, task: BoardTask, note: Callable[[str], None], *, fresh: bool) -> Done:
+def _on(pool: AgentPool, board: Board, task: BoardTask, *, fresh: bool) -> Done:
     """The task on one board, which the caller has taken, tried once more where the board was lost."""
     done = _once(pool, board, task, fresh=fresh)
     if not _lost(done):
         return done
-    recovered(board, lambda: _answers(pool, board, task), note)
+    recovered(board, lambda: _answers(pool, board, task), pool.note)
     again = _once(pool, board, task, fresh=True)
     if not _lost(again):
         return replace(again, remarks=(*again.remarks, f"board {board.name} was lost and tried again: {_cause(done)}"))
@@ -96,11 +98,13 @@ def _named(failure: Failure | None, board: Board, task: BoardTask) -> Failure | 
 
 
 def _answers(pool: AgentPool, board: Board, task: BoardTask) -> bool:
-    """Whether an agent of the board says hello."""
+    """Whether an agent of the board says hello. Raises BenchError when the run is ending."""
     try:
         with pool.lease(task.toolchain, role=task.role, fresh=True, board=board.name):
             return True
     except BenchError:
+        if pool.ending:
+            raise
         return False
 
 

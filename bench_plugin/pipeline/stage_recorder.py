@@ -39,13 +39,16 @@ class StageRecorder:
         """Obtain a stage that is credited to no cell."""
         return self._stages.obtain(task)
 
-    def apart(self, cell: Cell, name: str, task: Task, make: Callable[[LeasedAgent, Limits], Done]) -> Done:
+    def apart(
+        self, cell: Cell, name: str, task: Task, make: Callable[[LeasedAgent, Limits], Done], *, only: str = ""
+    ) -> Done:
         """What ``make`` gives for a cell with a fresh agent, never stored; meanwhile the cell's progress is ``name``.
 
+        ``only`` names the board that it must be, where the cell was on it before.
         Raises EnvironmentMissing when the task's toolchain cannot be installed.
         """
         self.at(cell, name)
-        return self._stages.apart(task, make)
+        return self._stages.apart(task, make, only=only)
 
     def at(self, cell: Cell, name: str) -> None:
         """Note what the cell does now, where that is no stage."""

@@ -120,9 +120,7 @@ class Stages:
         *,
         agent_digest: str,
         refresh: bool,
-        note: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self._note = note
         self._cache = cache
         self._pool = pool
         self._catalog = catalog
@@ -158,16 +156,16 @@ class Stages:
             self._known[key] = self._known[f"{key} fresh"]
         return again
 
-    def apart(self, task: Task, make: Callable[[LeasedAgent, Limits], Done]) -> Done:
+    def apart(self, task: Task, make: Callable[[LeasedAgent, Limits], Done], *, only: str = "") -> Done:
         """What ``make`` gives with a fresh agent that has its machine or its board alone: never stored, nor reused.
 
-        ``make`` makes the task's calls within the given limits. Only what a lost board did not finish is tried again.
+        ``make`` makes the task's calls within the given limits. ``only`` names the board that it must be. Only what a lost board did not finish is tried again.
         Raises EnvironmentMissing when the task's toolchain cannot be installed.
         """
         toolchain = task.toolchain or self._catalog[task.adapter].toolchain
         if task.board:
-            on_board = self._board_task(task, toolchain, make, "")
-            return performed(self._pool, on_board, self._note, fresh=True)
+            on_board = replace(self._board_task(task, toolchain, make, ""), only=only)
+            return performed(self._pool, on_board, fresh=True)
         try:
             with self._pool.lease(toolchain, role=task.role, fresh=True, alone=True) as agent:
                 try:
@@ -256,7 +254,7 @@ class Stages:
             return made if task.affinity else _left(agent, made)
 
         on_board = self._board_task(task, toolchain, done, key)
-        return performed(self._pool, on_board, self._note, fresh=fresh)
+        return performed(self._pool, on_board, fresh=fresh)
 
     def _board_task(
         self, task: Task, toolchain: str, make: Callable[[LeasedAgent, Limits], Done], key: str

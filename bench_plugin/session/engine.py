@@ -121,9 +121,8 @@ def _parts(
         boards=workspace.boards,
     )
     stages = Stages(
-        cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh,
-        note=note,
-    )  # fmt: skip
+        cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh
+    )
     threads, admission = settings.runtime_threads(), Admission()
     return Parts(
         settings=settings,

@@ -79,3 +79,22 @@ def test_a_board_of_another_architecture_than_its_target(project: Project, tools
         done.returncode == 1
         and "and target riscv64 is riscv64; give boards/kitchen.toml its true target" in done.stdout
     )
+
+
+def test_a_mode_is_a_command_on_the_board_and_power_is_read_there(kitchen: Project) -> None:
+    sensor = kitchen.write("power1_input", "3250000\n")
+    path = kitchen.folder / "boards/kitchen.toml"
+    modes = '[modes]\nloud = ["echo", "two words; $HOME"]\nwrong = ["false"]\nnone = ["no-such-program"]\n'
+    path.write_text(f'{path.read_text()}power = {{ kind = "hwmon", path = "{sensor}" }}\n{modes}')
+    done = kitchen.bench("board", "mode", "kitchen", "loud")
+    assert (done.returncode, done.stdout) == (0, "two words; $HOME\n"), "no shell reads it"
+    assert f"ok     power: 3.25 W by {sensor}" in kitchen.bench("board", "check", "kitchen").stdout
+    done = kitchen.bench("board", "mode", "kitchen", "wrong")
+    assert done.returncode == 1 and "mode wrong: false ended with exit code 1" in done.stderr
+    done = kitchen.bench("board", "mode", "kitchen", "none")
+    assert done.returncode == 3 and "no-such-program" in done.stderr
+    done = kitchen.bench("board", "mode", "kitchen", "quiet")
+    assert done.returncode == 2 and "unknown mode 'quiet'; valid are: loud, wrong, none" in done.stderr
+    sensor.unlink()
+    done = kitchen.bench("board", "check", "kitchen")
+    assert done.returncode == 1 and "FAILED power:" in done.stdout and "a sensor that the board has" in done.stdout

@@ -92,9 +92,18 @@ class CompiledModels:
             if not ran.failure and ran.meta[operation].get(key):
                 value = ran.meta[operation][key]
                 run.log.placement.update(value if isinstance(value, Mapping) else {key: value})
-        self._note_place(run, ran)
+        self.note_place(run, ran)
         if not ran.failure:
             note_counters(run.log, ran.meta[operation].get("counters", {}))
+
+    def note_place(self, run: CellRun, ran: Done) -> None:
+        """Note the proof of place: on which board the artefact ran."""
+        place = ran.meta.get(PLACE)
+        if place is None:
+            return
+        run.log.placement["board"] = dict(place)
+        if self.workspace.boards[place["name"]].board.emulated:
+            run.log.placement["timing"] = "emulated"
 
     def again(self, run: CellRun, found: Compiled) -> tuple[Done, Done]:
         """The same subject compiled and run once more in fresh processes: both stages, the second of which may fail."""
@@ -230,15 +239,6 @@ class CompiledModels:
         share = said.get("placement", {}).get("requested")
         if isinstance(share, int | float) and share < 1:
             log.flag(f"{share:.0%} of the nodes on the requested backend")
-
-    def _note_place(self, run: CellRun, ran: Done) -> None:
-        """The proof of place: on which board the artefact ran."""
-        place = ran.meta.get(PLACE)
-        if place is None:
-            return
-        run.log.placement["board"] = dict(place)
-        if self.workspace.boards[place["name"]].board.emulated:
-            run.log.placement["timing"] = "emulated"
 
     def _not_runnable(self, run: CellRun, found: Compiled) -> str:
         """Why the artefact of a cell for another target is not run; empty where it is."""

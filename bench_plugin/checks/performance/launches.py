@@ -16,6 +16,7 @@ from bench_plugin.checks.performance.requests import TIME, Requests, taken
 from bench_plugin.checks.performance.rotation import rotating
 from bench_plugin.checks.protocol import Parts
 from bench_plugin.compare.timing import enough
+from bench_plugin.pipeline.board_stages import PLACE
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.stages import CallSpec, Done, Task, failure_of, perform
 from bench_plugin.reach.processes.client import AgentFailure, Limits
@@ -41,6 +42,11 @@ class Launch:
         """The figures of the timed run, as the agent gave them."""
         found: Mapping[str, Any] = self.done.meta.get(TIME, {}).get("timing", {})
         return found
+
+    @property
+    def board(self) -> str:
+        """The name of the board that it was on; empty for this machine."""
+        return str(self.done.meta.get(PLACE, {}).get("name", ""))
 
     @property
     def compute(self) -> Series:
@@ -97,8 +103,9 @@ class Launcher:
         caps: list[str] = []
         began = time.monotonic()
         while True:
-            launches.append(self._launch(run, task, len(launches) + 1))
+            launches.append(self._launch(run, task, len(launches) + 1, launches[0].board if launches else ""))
             run.log.credit(TIME, launches[-1].done)
+            self._models.note_place(run, launches[-1].done)
             medians = [float(one.said["median"]) for one in launches if one.said.get("median")]
             if launches[-1].done.failure is not None or not medians:
                 break
@@ -143,8 +150,11 @@ class Launcher:
         wall = limits.wall_seconds + more if limits.wall_seconds else 0
         return replace(limits, seconds=limits.seconds + more, wall_seconds=wall)
 
-    def _launch(self, run: CellRun, task: Task, number: int) -> Launch:
-        """One launch in a fresh agent, which ends with it. A failure is not repeated: the launch was fresh."""
+    def _launch(self, run: CellRun, task: Task, number: int, board: str) -> Launch:
+        """One launch in a fresh agent, which ends with it. A failure is not repeated: the launch was fresh.
+
+        On a board it is on ``board``, if that is named: the launches of a cell are all on the same one.
+        """
         requests = Requests()
 
         def make(agent: LeasedAgent, limits: Limits) -> Done:
@@ -158,5 +168,5 @@ class Launcher:
                 return replace(done, failure=failure_of(error, task.stage))
             return done
 
-        done = self._parts.recorder.apart(run.cell, f"{TIME}, launch {number}", task, make)
+        done = self._parts.recorder.apart(run.cell, f"{TIME}, launch {number}", task, make, only=board)
         return Launch(done, requests)

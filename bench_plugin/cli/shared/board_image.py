@@ -9,6 +9,7 @@ from bench_plugin.domain.choices import hint
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.reach.boards.linux import image
 
+HELP = "make the image of an emulated board, once, from Debian's packages"
 IMAGES = (image.NAME,)
 
 

@@ -15,7 +15,7 @@ from bench_plugin.domain.recipes import recipe
 from bench_plugin.domain.records import NOT_BLANK, Record, about, convert, load, wrong
 from bench_plugin.reach.boards.board import BOOT_SECONDS, LEASE_SECONDS, Board
 from bench_plugin.reach.boards.reach import Reach
-from bench_plugin.reach.boards.registry import MODULES, always_emulated, module_of, reach_of
+from bench_plugin.reach.boards.registry import MODULES, is_emulated, module_of, reach_of
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 Word = Annotated[str, about("one argument", pattern=NOT_BLANK)]
@@ -62,7 +62,7 @@ class BoardFile(Record, frozen=True):
     emulated: Annotated[
         bool | None, about("it is a program that each run starts for itself, so its times say nothing of hardware")
     ] = None
-    memory_bytes: Annotated[int, about("memory that a model may use; 0: as its target says", ge=0)] = 0
+    ram_bytes: Annotated[int, about("RAM that a model may use; 0: as its target says", ge=0)] = 0
     flash_bytes: Annotated[int, about("flash memory that a model may use; 0: as its target says", ge=0)] = 0
 
 
@@ -92,8 +92,8 @@ def read_board(path: Path, targets: Iterable[str]) -> Board:
         name=path.stem, target=said.target, kind=kind, settings=settings, title=said.title,
         power=msgspec.structs.asdict(said.power) if said.power else {}, modes=said.modes, restart=said.restart,
         power_cycle=said.power_cycle, boot_seconds=said.boot_seconds, lease_seconds=said.lease_seconds,
-        same_machine=said.same_machine, emulated=always_emulated(kind) if said.emulated is None else said.emulated,
-        memory_bytes=said.memory_bytes, flash_bytes=said.flash_bytes,
+        same_machine=said.same_machine, ram_bytes=said.ram_bytes, flash_bytes=said.flash_bytes,
+        emulated=is_emulated(kind, settings) if said.emulated is None else said.emulated,
         digest=recipe(stage="board", said=repr(_ordered(data))),
     )  # fmt: skip
 

@@ -8,80 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from bench_plugin.domain.records import NOT_BLANK, Record, about, convert, load, wrong
+from bench_plugin.domain.records import Record, about, convert, load, wrong
+from bench_plugin.inventory.hardware.figures import FIGURES, Memory, Peak, Power, Price, Processor, Software
 
 Texts = tuple[str, ...]
-Source = Annotated[str, about("the publication or data sheet that says so", pattern=NOT_BLANK)]
-Positive = Annotated[float, about("above 0", gt=0)]
-Count = Annotated[int, about("above 0", gt=0)]
-Datatype = Literal["int1", "int2", "int4", "int8", "int16", "bf16", "fp16", "fp32", "fp64", "float", "any"]
-Range = Annotated[tuple[Positive, ...], about("the least and the most", min_length=2, max_length=2)]
-
-
-class Cores(Record, frozen=True):
-    """Cores of one kind, of a processor or of an accelerator."""
-
-    name: Annotated[str, about("such as Cortex-A72 or GPU", pattern=NOT_BLANK)]
-    count: Annotated[int, about("how many; 0 where it is not said", ge=0)] = 0
-    clock_hz: Annotated[Positive | None, about("their highest clock, Hz")] = None
-
-
-class Processor(Record, frozen=True):
-    """What computes on it."""
-
-    source: Source
-    soc: Annotated[str, about("the chip")] = ""
-    isa_extensions: Annotated[Texts, about("extensions of the instruction set, such as neon or v")] = ()
-    cores: Annotated[tuple[Cores, ...], about("its cores, by kind")] = ()
-
-
-class Memory(Record, frozen=True):
-    """A memory of it."""
-
-    name: Annotated[str, about("such as ram, flash or storage", pattern=NOT_BLANK)]
-    bytes: Annotated[Count | None, about("its size, bytes")] = None
-    source: Annotated[str, about("the publication or data sheet that says so")] = ""
-    kind: Annotated[str, about("its technology, such as LPDDR4")] = ""
-    bandwidth_bytes_per_s: Annotated[Positive | None, about("bytes per second")] = None
-
-
-class Peak(Record, frozen=True):
-    """Its highest figures, in one of its modes."""
-
-    source: Source
-    peak_ops_per_s: Annotated[
-        dict[Datatype, Positive],
-        about("operations per second by datatype; float and any: the source says no more of it"),
-    ]
-    mode: Annotated[str, about("the mode that they hold in; empty where there is one only")] = ""
-    of: Annotated[str, about("the part that reaches them, such as a GPU")] = ""
-
-
-class Power(Record, frozen=True):
-    """What power it takes."""
-
-    source: Source
-    tdp_w: Annotated[Positive | None, about("thermal design power, W")] = None
-    power_w: Annotated[Positive | Range | None, about("what the source calls its power, W, or [least, most]")] = None
-
-
-class Price(Record, frozen=True):
-    """What it costs."""
-
-    source: Source
-    price_usd: Annotated[Positive | Range, about("US dollars, or [least, most]")]
-
-
-class Software(Record, frozen=True):
-    """What runs on it."""
-
-    source: Source
-    os: Annotated[Texts, about("operating systems")] = ()
-    runtimes: Annotated[Texts, about("runtimes and frameworks that support it")] = ()
-
-
 UART_DRIVERS = ("cmsdk",)  # those of the firmware (agent/c/firmware_parts.py)
 
 
@@ -110,17 +42,13 @@ class TargetFile(Record, frozen=True):
     ] = ""
     uart_base: Annotated[int, about("of bare metal, the address of its UART's registers", ge=0, lt=1 << 32)] = 0
     systick_hz: Annotated[int, about("of bare metal, how often SysTick counts in a second", ge=0, lt=1 << 32)] = 0
-    memories: Annotated[tuple[Memory, ...], about("its memories")] = ()
     vendor: Annotated[str, about("who makes it")] = ""
     processor: Annotated[Processor | None, about("what computes on it")] = None
+    memories: Annotated[tuple[Memory, ...], about("its memories")] = ()
     peaks: Annotated[tuple[Peak, ...], about("its highest figures, by mode")] = ()
     power: Annotated[tuple[Power, ...], about("what power it takes")] = ()
     prices: Annotated[tuple[Price, ...], about("what it costs")] = ()
     software: Annotated[Software | None, about("what runs on it")] = None
-
-
-# What says nothing to a compiler: it is no part of what adapters get, nor of keys.
-FIGURES = ("memories", "vendor", "processor", "peaks", "power", "prices", "software")
 
 
 def read_target(path: Path) -> dict[str, Any]:
@@ -132,10 +60,6 @@ def read_target(path: Path) -> dict[str, Any]:
     target = convert(data, TargetFile, path=path, text=text)
     if target.name != path.stem:
         raise wrong(path, text, ("name",), f"it is {target.name!r}; it must be that of the file, {path.stem!r}")
-    for index, memory in enumerate(target.memories):
-        if not memory.source:
-            message = "missing: name the publication or data sheet that says so"
-            raise wrong(path, text, ("memories", index, "source"), message)
     if target.bare_metal:
         _check_memories(target, path, text)
     return {**data, **_driver(target, path, text)}

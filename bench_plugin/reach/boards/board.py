@@ -19,7 +19,7 @@ class Board:
     ``power`` has the keys of the table ``power``, ``modes`` the argument list of each mode. ``restart`` and
     ``power_cycle`` are argument lists of commands of this machine, after which the board has ``boot_seconds`` to
     answer. One stage may hold it for ``lease_seconds``. An ``emulated`` board is a program of this machine that each
-    run starts for itself. ``memory_bytes`` and ``flash_bytes`` are what a model may use, 0 where it is not said.
+    run starts for itself. ``ram_bytes`` and ``flash_bytes`` are what a model may use, 0 where it is not said.
     ``digest`` is the SHA-256 of what the file says, which is a part of the keys of rows.
     """
 
@@ -36,6 +36,6 @@ class Board:
     lease_seconds: float = LEASE_SECONDS
     same_machine: bool = False
     emulated: bool = False
-    memory_bytes: int = 0
+    ram_bytes: int = 0
     flash_bytes: int = 0
     digest: str = ""

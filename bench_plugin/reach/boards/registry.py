@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from bench_plugin.domain.records import Record
 from bench_plugin.reach.boards.board import Board
@@ -24,7 +25,8 @@ class ReachModule(Protocol):
 
     ``SETTINGS`` is the record of the keys of the table ``reach`` beside ``kind``. A key whose description has
     ``extra={"file": True}`` names a file: where it is relative it is relative to the folder of the board's file. A
-    module whose boards are always programs of this machine says so with ``EMULATED = True``.
+    module of emulators has a function ``emulated`` too: whether the board of these settings is a program that each run
+    starts for itself on this machine.
     """
 
     SETTINGS: type[Record]
@@ -39,9 +41,10 @@ def module_of(kind: str) -> ReachModule:
     return cast(ReachModule, import_module(f"{__package__}.{MODULES[kind]}"))
 
 
-def always_emulated(kind: str) -> bool:
-    """Whether every board of this kind is a program of this machine."""
-    return bool(getattr(module_of(kind), "EMULATED", False))
+def is_emulated(kind: str, settings: Mapping[str, Any]) -> bool:
+    """Whether a board of this kind, with these settings, is a program that each run starts for itself."""
+    said = getattr(module_of(kind), "emulated", None)
+    return said is not None and bool(said(settings))
 
 
 def reach_of(board: Board) -> Reach:

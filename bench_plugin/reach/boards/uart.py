@@ -130,6 +130,11 @@ class Uart:
             )  # fmt: skip
 
 
+def emulated(settings: Mapping[str, Any]) -> bool:
+    """Whether the board is a machine in Unicorn or QEMU."""
+    return bool(settings["machine"])
+
+
 def reach(board: Board) -> Uart:
     """The reach of a board of this kind. Raises UsageError for settings that are not valid."""
     given: dict[str, Any] = dict(board.settings)

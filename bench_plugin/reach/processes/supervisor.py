@@ -110,7 +110,7 @@ class AgentPool:
         boards: Mapping[str, Reach] | None = None,
     ) -> None:
         self._reaches = boards or {}
-        self.boards = BoardPool(self._reaches, cache_root() / "boards", idle=self._end_on_board, note=note)
+        self.boards = BoardPool(self._reaches, cache_root() / "boards" / "locks", idle=self._end_on_board, note=note)
         self._environments = environments
         self._logs = folder
         self._adapters = adapters
@@ -129,7 +129,7 @@ class AgentPool:
         self._count = 0
         self._closed = False
         self._start_seconds = start_seconds
-        self._note = note
+        self.note = note
         self._silent: dict[str, AgentFailure] = {}  # by toolchain: what the first agent that said nothing failed with
         self._owner = os.getpid()
 
@@ -193,6 +193,11 @@ class AgentPool:
         finally:
             place.lock.release()
 
+    @property
+    def ending(self) -> bool:
+        """Whether the run is over, so that no agent starts any more."""
+        return self._closed
+
     def busy(self, toolchain: str, role: str = "") -> bool:
         """Whether the toolchain's agent is leased."""
         with self._lock:
@@ -237,7 +242,7 @@ class AgentPool:
                 agent.reset(RESET)
             except AgentFailure as error:  # a failed reset is no result of the next cell, which gets a new agent
                 after = f" after {place.affinity}" if place.affinity else ""
-                self._note(f"an agent of toolchain {toolchain} was replaced: its reset(){after} failed: {error}")
+                self.note(f"an agent of toolchain {toolchain} was replaced: its reset(){after} failed: {error}")
                 agent.close()
                 agent = None
         place.agent = None

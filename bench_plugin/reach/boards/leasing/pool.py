@@ -46,13 +46,14 @@ class BoardPool:
         return self._boards[name]
 
     @contextmanager
-    def taken(self, name: str, *, programs: bool) -> Iterator[Board]:
+    def taken(self, name: str, *, programs: bool, only: str = "") -> Iterator[Board]:
         """A free board of the target ``name``, or the board ``name``, for this thread alone, as soon as one is free.
 
-        ``programs``: it must run compiled programs, else agents in Python. Raises AgentFailure: with symptom
+        ``programs``: it must run compiled programs, else agents in Python. ``only``: it must be the board of that name,
+        where stages must not change the board. Raises AgentFailure: with symptom
         ``board-lost`` where all such boards were lost or another run does not give one free, else ``harness``.
         """
-        board = self._take(name, programs)
+        board = self._take(name, programs, only)
         try:
             yield board
         finally:
@@ -100,14 +101,14 @@ class BoardPool:
         left = [one for one in self._fitting(name, programs) if one not in self._lost]
         return [one for one in left if not self._boards[one].emulated] or left
 
-    def _take(self, name: str, programs: bool) -> Board:
+    def _take(self, name: str, programs: bool, only: str) -> Board:
         waiting = _Waiting()
         try:
             with self._changed:
                 while True:
                     if self._closed:
                         raise AgentFailure("harness", "the run is ending")
-                    left = self._left(name, programs)
+                    left = [one for one in self._left(name, programs) if only in ("", one)]
                     if not left:
                         raise AgentFailure("board-lost", self._cause(name, programs))
                     free = [one for one in left if one not in self._busy]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.records import Record, about
@@ -23,7 +23,6 @@ from bench_plugin.reach.processes.leased_agent import LeasedAgent
 from bench_plugin.reach.processes.nursery import Child
 from bench_plugin.reach.processes.workplace import Workplace
 
-EMULATED = True
 EMULATOR = "qemu-system-aarch64"
 BOOT_SECONDS = 90.0
 CONNECT_SECONDS = 30.0
@@ -163,6 +162,11 @@ def _free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
+
+
+def emulated(settings: Mapping[str, Any]) -> bool:
+    """Every board of this kind is a program of this machine."""
+    return True
 
 
 def reach(board: Board) -> QemuSystemReach:

@@ -25,7 +25,7 @@ class Settings(Record, frozen=True):
     host: Annotated[str, about("its name or address, or a Host of your ssh configuration", min_length=1)]
     user: Annotated[str, about("the user (default: as ssh decides)")] = ""
     port: Annotated[int, about("the port (default: as ssh decides)", ge=0, le=65535)] = 0
-    key: Annotated[str, about("the file of a private key, ~ may be (default: as ssh decides)")] = ""
+    key: Annotated[str, about("the file of a private key (default: as ssh decides)", extra={"file": True})] = ""
     python: Annotated[str, about("the board's Python, 3.8 or later")] = "python3"
     ship: Annotated[bool, about("ship the runtimes of toolchains; else the board's python must have them")] = True
     options: Annotated[tuple[str, ...], about("options of ssh's -o, such as 'ProxyJump=bastion'")] = ()
