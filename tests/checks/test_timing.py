@@ -51,6 +51,7 @@ def test_a_time_is_beside_its_verdict_and_three_figures_are_apart(timed: Project
     assert 2 <= timing["launches"] <= 3 and timing["inputs"] == 64
     assert 0 < timing["compute"]["min"] <= timing["compute"]["median"] <= timing["compute"]["max"]
     assert len(timing["compute"]["launch_medians"]) == timing["launches"]
+    assert "OMP_WAIT_POLICY" not in timing["conditions"].get("variables", {})  # threads may spin: it works alone
     assert timing["system"]["median"] > timing["compute"]["median"]  # request and answer beside the model
     assert timing["system"]["by"] == "a deployed model" and timing["handshake"]["median"] > 0
     assert timing["first_inference"] > 0 and timing["interval"]["kind"] == "over launches"
