@@ -25,6 +25,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -155,11 +156,11 @@ def round_trips(endpoint: Endpoint, home: Path, rounds: int, samples: int) -> No
             with raw_echo() as raw, deployed(replace(endpoint, tunnelled=tunnelled), home, size) as model:
                 assert (model.infer([values])[0] == values).all()
                 for number in range(rounds + 1):
-                    before = median(lambda: raw(values), count)
+                    before = median(partial(raw, values), count)
                     cpu = time.process_time()
-                    took = median(lambda: model.infer([values]), count)
+                    took = median(partial(model.infer, [values]), count)
                     cost = (time.process_time() - cpu) / count
-                    after = median(lambda: raw(values), count)
+                    after = median(partial(raw, values), count)
                     if number:  # the first round warms up
                         raws.append((before + after) / 2)
                         ours.append(took)

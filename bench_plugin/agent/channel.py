@@ -148,20 +148,19 @@ class Channel:
                 break
         return found
 
-    def send_and_read(self, parts: List[Any], size: int) -> int:
-        """Send the ``parts`` of a small frame of ``size`` bytes, and read ahead at once; returns the bytes read.
+    def send_and_read(self, frame: bytes) -> int:
+        """Send a small frame, complete with its code, and read ahead at once; returns how many bytes were read.
 
         0 means that nothing came yet, or never will, as :meth:`receive` says then. Raises OSError.
         """
         self.broken = True
         try:
-            sent = self.connection.sendmsg(parts)
+            sent = self.connection.send(frame)
         except BlockingIOError:
             sent = 0
-        if sent != size:
-            seconds = self._seconds if self.pace is None else self.pace.seconds(size)
-            rest = memoryview(b"".join(parts))[sent:]
-            self._send_all([rest], None if seconds is None else time.monotonic() + seconds)
+        if sent != len(frame):
+            seconds = self._seconds if self.pace is None else self.pace.seconds(len(frame))
+            self._send_all([memoryview(frame)[sent:]], None if seconds is None else time.monotonic() + seconds)
         self.broken = False
         if self._start != self._end:
             return 0
@@ -171,6 +170,40 @@ class Channel:
             got = 0
         self._start, self._end = 0, got
         return got
+
+    def send_parts_and_read(self, parts: List[Any], size: int, seconds: Optional[float]) -> int:
+        """Send a frame of ``size`` bytes, and read ahead at once; returns how many bytes were read.
+
+        Raises as :meth:`send` does.
+        """
+        limit = seconds if self.pace is None else self.pace.seconds(size)
+        until = None if limit is None else time.monotonic() + limit
+        self.broken = True
+        self._send_parts([memoryview(part).cast("B") for part in parts], size, until)
+        self.broken = False
+        if self._start != self._end:
+            return 0
+        try:
+            got = self.connection.recv_into(self.ahead)
+        except BlockingIOError:
+            got = 0
+        self._start, self._end = 0, got
+        return got
+
+    def read_blobs(self, at: int, sizes: Sequence[int], seconds: Optional[float]) -> List[memoryview]:
+        """The blobs of a frame whose first ``at`` bytes were read ahead. Raises as :meth:`receive` does."""
+        total = sum(sizes)
+        limit = seconds if self.pace is None else self.pace.seconds(total)
+        until = None if limit is None else time.monotonic() + limit
+        state = None
+        if self.session is not None:
+            state = self.session.opening()
+            state.update(self.view[:at])
+        self._start = at
+        blobs = [self._blob(size, until, state) for size in sizes]
+        if state is not None and self.session is not None:
+            self.session.check(state, self._taken(CODE_BYTES, until))
+        return blobs
 
     def take_all(self) -> None:
         """Note that what was read ahead is taken."""

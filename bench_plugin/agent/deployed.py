@@ -74,7 +74,7 @@ class Deployed:
         repeating: Optional[Repeating] = None
         while True:
             try:
-                outputs = self._inference(inputs)
+                outputs = list(self._inference(inputs))
             except Exception as error:
                 raise InferenceError(call) from error
             if repeating is None:
@@ -86,6 +86,7 @@ class Deployed:
             elif not repeating.sent.fits(outputs):
                 self._channel.send(wire.RESULT, call, None, [from_numpy(one) for one in outputs])
                 return
+            inputs = []  # so that their memory is used for the next ones
             request = repeating.next_request(outputs, call)
             if request is None:
                 return

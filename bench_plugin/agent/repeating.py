@@ -40,28 +40,38 @@ class Form:
         """Whether numpy arrays [...] are of this form."""
         return [(one.dtype, one.shape) for one in values] == self.kinds
 
+    @property
+    def small(self) -> bool:
+        """Whether a frame of this form is read ahead as a whole."""
+        return self.size + CODE_BYTES <= Channel.AHEAD
+
     def values(self, data: bytearray) -> List[Any]:
-        """The arrays of a frame of this form, in memory of their own."""
+        """The arrays of a small frame of this form, in memory of their own."""
         make = self.make
         return [make(shape, dtype, data[start:end]) for (dtype, shape), (start, end) in zip(self.kinds, self.places)]
 
+    def views(self, blobs: Sequence[memoryview]) -> List[Any]:
+        """The arrays of the blobs of a frame of this form."""
+        make = self.make
+        return [make(shape, dtype, blob) for (dtype, shape), blob in zip(self.kinds, blobs)]
+
 
 def form_of(kind: int, values: Sequence[Any]) -> Optional[Form]:
-    """The form of a frame that fits into what is read ahead; None where it is larger, or its arrays are converted."""
+    """The form of a frame with these numpy arrays [...]; None where some of them cannot be sent as they are."""
     if not values or not all(one.size and is_sent_as_it_is(one) for one in values):
         return None
-    form = Form(kind, values)
-    return form if form.size + CODE_BYTES <= Channel.AHEAD else None
+    return Form(kind, values)
 
 
 class Repeating:
     """The two forms of an inference, over one channel. Each method returns None where something else came.
 
-    That is then in the channel, to be received as any frame.
+    That is then in the channel, to be received as any frame. They raise what the channel raises.
     """
 
-    def __init__(self, channel: Channel, sent: Form, received: Form) -> None:
+    def __init__(self, channel: Channel, sent: Form, received: Form, seconds: Optional[float] = None) -> None:
         self._channel = channel
+        self._seconds = seconds  # in which a frame has to be sent or received, unless the channel has a pace
         self.sent = sent
         self.received = received
         self._codes = 0 if channel.session is None else CODE_BYTES
@@ -71,34 +81,38 @@ class Repeating:
         CALL.pack_into(self.received.head, CALL_AT, call)
         return self._checked(self.send(call, values))
 
-    def next_request(self, values: Sequence[Any], call: int) -> "Optional[Tuple[int, List[Any]]]":
-        """Send the answer to request ``call``, and return the number and the arrays of the next. Raises OSError."""
+    def next_request(self, values: List[Any], call: int) -> "Optional[Tuple[int, List[Any]]]":
+        """Send the answer to request ``call``, and return the number and the arrays of the next.
+
+        ``values`` is emptied, so that their memory is used for the next ones. Raises as the channel does.
+        """
         got = self.send(call, values)
+        values.clear()
         self.received.head[CALL_AT : CALL_AT + 4] = self._channel.ahead[CALL_AT : CALL_AT + 4]
         arrays = self._checked(got)
         return None if arrays is None else (CALL.unpack_from(self.received.head, CALL_AT)[0], arrays)
 
     def send(self, call: int, values: Sequence[Any]) -> int:
         """Send a frame, and return how many bytes could be read then. Raises OSError."""
-        channel = self._channel
-        head = self.sent.head
+        channel, head = self._channel, self.sent.head
         CALL.pack_into(head, CALL_AT, call)
+        if not self.sent.small:
+            return channel.send_parts_and_read([head, *values], self.sent.size, self._seconds)
+        frame = b"".join([head, *values])
         session = channel.session
-        if session is None:
-            return channel.send_and_read([head, *values], self.sent.size)
-        whole = b"".join([head, *values])
-        state = session.sealing()
-        state.update(whole)
-        return channel.send_and_read([whole, session.code(state)], self.sent.size + CODE_BYTES)
+        return channel.send_and_read(frame if session is None else session.sealed(frame))
 
     def _checked(self, got: int) -> Optional[List[Any]]:
         channel, received = self._channel, self.received
+        if not received.small:
+            if got < len(received.head) or not channel.ahead.startswith(received.head):
+                return None
+            sizes = [end - start for start, end in received.places]
+            return received.views(channel.read_blobs(len(received.head), sizes, self._seconds))
         if got != received.size + self._codes or not channel.ahead.startswith(received.head):
             return None
         session = channel.session
         if session is not None:
-            state = session.opening()
-            state.update(channel.view[: received.size])
-            session.check(state, channel.view[received.size : got])
+            session.check_sealed(bytes(channel.view[: received.size]), bytes(channel.view[received.size : got]))
         channel.take_all()
         return received.values(channel.ahead)

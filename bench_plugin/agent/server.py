@@ -18,6 +18,7 @@ from bench_plugin.agent.contract import OPERATIONS, Call, Malformed, Place, reco
 from bench_plugin.agent.deployed import Deploy, Deployed, InferenceError
 from bench_plugin.agent.link.bounds import UNBOUNDED, Alarm
 from bench_plugin.agent.link.identity import agent_digest, machine_id
+from bench_plugin.agent.link.session import NotAuthentic
 from bench_plugin.agent.measure import PeakMemory, Stopwatch
 from bench_plugin.agent.store import Refused, Store
 
@@ -129,6 +130,11 @@ class Server:
                     self._answer(frame)
             except InferenceError as error:
                 self._report(error.call, _cause(error))
+            except Closed:
+                return
+            except NotAuthentic as error:  # of a repeated inference; the next frame is not known any more
+                self._report(0, error)
+                return
             except Exception as error:  # the host gets whatever an adapter raises
                 if isinstance(error, OSError) and self._channel.broken:
                     raise
@@ -233,6 +239,7 @@ class Server:
         files = {name: self._given(place) for name, place in meta.get("files", {}).items()}
         place = Place(self._store.scratch(), files, dict(zip(names, frame.arrays)), announce, deploy)
         call = loaded.calls[operation].read(meta.get("meta", {}), operation).at(place)
+        call.prepare()
         self._peak.reset()
         reply = _raising(loaded, operation, call)
         watch.stop()

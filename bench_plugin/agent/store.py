@@ -51,7 +51,7 @@ class Store:
         except OSError as error:
             _remove(partial)
             text = "%.1f MiB cannot be stored in %s: %s"
-            raise Refused(text % (len(data) / MIB, self._stored, error.strerror or error)) from error
+            raise Refused(text % (len(data) / MIB, self._stored, error.strerror or error)) from None
         self._own.add(os.path.basename(path))
         return path
 
@@ -121,7 +121,11 @@ class Store:
         if not self._most:
             return
         with os.scandir(self._stored) as found:
-            rows = [(entry.name, entry.stat(follow_symlinks=False)) for entry in found]
+            rows = [
+                (entry.name, entry.stat(follow_symlinks=False))
+                for entry in found
+                if entry.is_file(follow_symlinks=False)
+            ]
         kept = [row for row in rows if row[0] != os.path.basename(path)]
         total = sum(one.st_size for _, one in kept) + size
         for name, one in sorted(kept, key=lambda row: row[1].st_mtime):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Series = np.ndarray[Any, np.dtype[np.float64]]
 
 SECONDS = 10.0  # of a window, at least
+ROUNDING = 1e-6  # seconds by which the difference of two times may be less
 READINGS = 100  # in a window, at least
 STEADY = 1.0  # degrees Celsius between the means of its first and its last quarter, at most
 BUSY = 0.95  # share of the window of ``full`` that inferences must fill, for an energy per inference
@@ -47,7 +48,7 @@ def figure(times: Series, watts: Series, window: Window) -> dict[str, float]:
 
     Raises NoFigure for a window that is too short, has too few readings, or where the meter ended before it.
     """
-    if window.seconds < SECONDS:
+    if window.seconds < SECONDS - ROUNDING:
         raise NoFigure(f"the window is {window.seconds:.1f} s long; a figure needs {SECONDS:g} s")
     values = watts[window.of(times)]
     if len(values) < READINGS:
@@ -70,6 +71,23 @@ def drift(times: Series, celsius: Series, window: Window) -> float:
     if not len(first) or not len(last):
         raise NoFigure("no reading of the temperature at the beginning or at the end of the window")
     return float(last.mean() - first.mean())
+
+
+def steady_part(temperatures: Mapping[str, tuple[Series, Series]], window: Window) -> Window:
+    """The longest of a window, its second half and its last ten seconds over which no temperature changes.
+
+    Temperatures are (times [n], values [n]) by name. Raises NoFigure where each of them changes over every part.
+    """
+    half, last = Window(window.begin + window.seconds / 2, window.end), Window(window.end - SECONDS, window.end)
+    parts = [window, *(part for part in (half, last) if SECONDS - ROUNDING <= part.seconds < window.seconds)]
+    for part in parts[:-1]:
+        try:
+            check_steady(temperatures, part)
+        except NoFigure:
+            continue
+        return part
+    check_steady(temperatures, parts[-1])
+    return parts[-1]
 
 
 def check_steady(temperatures: Mapping[str, tuple[Series, Series]], window: Window) -> None:

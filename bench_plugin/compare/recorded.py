@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bench_plugin.compare.power import NoFigure, Window, check_steady, figure, per_inference
+from bench_plugin.compare.power import NoFigure, Window, figure, per_inference, steady_part
 
 if TYPE_CHECKING:
     Series = np.ndarray[Any, np.dtype[np.float64]]
@@ -150,9 +150,8 @@ def _of_phase(name: str, phase: str, said: Mapping[str, Any], arrays: Mapping[st
         one: _series(one, arrays) for one, about in said["series"].items()
         if about.get("unit") == THERMAL and PREFIX + one in arrays
     }  # fmt: skip
-    value = figure(times, watts, window)
-    check_steady(temperatures, window)
-    return value
+    figure(times, watts, window)  # says first what is wrong with the window itself
+    return figure(times, watts, steady_part(temperatures, window))
 
 
 def _energy(name: str, said: Mapping[str, Any], arrays: Mapping[str, Series], idle: float | None) -> dict[str, float]:

@@ -151,8 +151,7 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
     )
     needs: Annotated[Texts, about("executables that it needs from the system; results depend on them")] = ()
     own_cross_compiler: Annotated[
-        bool,
-        about("its toolchain has the C compiler for other targets: theirs, and `needs`, are for this machine only"),
+        bool, about("its toolchain has a C compiler for other targets, so that `needs` are for this machine only")
     ] = False
     loose: Annotated[tuple[PrecisionName, ...], about("precisions with fast arithmetic: a wider tolerance")] = ()
     opsets: Annotated[OpenRange | None, about("versions of the operator set that it takes")] = None

@@ -159,7 +159,8 @@ class Stages:
     def apart(self, task: Task, make: Callable[[LeasedAgent, Limits], Done], *, only: str = "") -> Done:
         """What ``make`` gives with a fresh agent that has its machine or its board alone: never stored, nor reused.
 
-        ``make`` makes the task's calls within the given limits. ``only`` names the board that it must be. Only what a lost board did not finish is tried again.
+        ``make`` makes the task's calls within the given limits. ``only`` names the board that it must be. Only what a
+        lost board did not finish is tried again.
         Raises EnvironmentMissing when the task's toolchain cannot be installed.
         """
         toolchain = task.toolchain or self._catalog[task.adapter].toolchain

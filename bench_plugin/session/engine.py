@@ -119,6 +119,7 @@ def _parts(
         note=note,
         variables=workspace.variables,
         boards=workspace.boards,
+        toolchains=workspace.toolchains,
     )
     stages = Stages(
         cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh

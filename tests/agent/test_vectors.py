@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import re
 import socket
@@ -10,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench_plugin.agent.tokens import answer_to
 
 from bench_plugin.agent import wire
 from bench_plugin.agent.channel import Channel
+from bench_plugin.agent.link.handshake import Transcript, signature
 
 VECTORS = json.loads(Path(__file__).with_name("vectors.json").read_text())
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
@@ -66,11 +68,43 @@ def test_the_vectors_hold_every_kind_and_every_dtype() -> None:
     assert {array["dtype"] for vector in VECTORS["frames"] for array in vector["arrays"]} == set(wire.DTYPES)
 
 
-def test_the_vectors_answer_the_challenge() -> None:
-    frames = {vector["name"]: vector for vector in VECTORS["frames"]}
-    nonce = bytes.fromhex(frames["challenge"]["arrays"][0]["data"])
-    answer = frames["authenticate, token 'correct horse battery'"]["arrays"][0]["data"]
-    assert answer_to(b"correct horse battery", nonce).hex() == answer
+def link() -> tuple[Transcript, dict[str, Any]]:
+    """The handshake of the vectors, computed from the token and the nonces."""
+    row = VECTORS["link"]
+    token, host, agent = (bytes.fromhex(row[name]) for name in ("token", "host_nonce", "agent_nonce"))
+    return Transcript(token, host, agent, row["about"].encode()), row
+
+
+def test_the_vectors_prove_the_token_and_derive_its_keys() -> None:
+    transcript, row = link()
+    assert transcript.proof("agent").hex() == row["proof_of_agent"]
+    assert transcript.proof("host").hex() == row["proof_of_host"]
+    to_agent, to_host, _, _ = json.loads(transcript.session("host").exported())
+    assert (to_agent, to_host) == (row["key_to_agent"], row["key_to_host"])
+    assert json.loads(transcript.session("agent").exported())[:2] == [to_host, to_agent]
+    assert signature(transcript.hello_key(), row["hello"]) == row["signature"]
+
+
+def test_the_document_says_how_proofs_keys_and_codes_are_made() -> None:
+    """What the section on the link says, word by word, with the standard library alone."""
+    _, row = link()
+
+    def hmac_of(key: bytes, text: bytes) -> bytes:
+        return hmac.new(key, text, "sha256").digest()
+
+    token, host, agent = (bytes.fromhex(row[name]) for name in ("token", "host_nonce", "agent_nonce"))
+    transcript = b"bench link 1\0" + host + agent + hashlib.sha256(row["about"].encode()).digest()
+    named = {
+        "proof of the agent": "proof_of_agent", "proof of the host": "proof_of_host",
+        "key from host to agent": "key_to_agent", "key from agent to host": "key_to_host",
+    }  # fmt: skip
+    for label, name in named.items():
+        assert f"`{label}`" in DOCUMENT
+        assert hmac_of(token, label.encode() + b"\0" + transcript).hex() == row[name]
+    frames = {vector["name"]: bytes.fromhex(vector["frame"]) for vector in VECTORS["frames"]}
+    for one in row["from_host"]:
+        text = struct.pack("<Q", one["number"]) + frames[one["frame"]]
+        assert hmac_of(bytes.fromhex(row["key_to_agent"]), text)[:16].hex() == one["code"]
 
 
 @pytest.mark.parametrize(

@@ -230,6 +230,16 @@ def test_a_missing_executable_is_a_skip_that_names_it(compiled: Project) -> None
     assert (row["status"], row["reason"]) == ("Not provided", "no-such-cc not found; install no-such-cc")
 
 
+def test_a_compiler_with_its_own_cross_compiler_needs_executables_for_this_machine_only(compiled: Project) -> None:
+    needy = '"on_request": True,\n    "needs": ["no-such-cc"], "own_cross_compiler": True,'
+    path = compiled.write("needy.py", COMPILER.read_text().replace('"on_request": True,', needy))
+    compiled.write("bench.toml", f'adapters = ["{FRAMEWORK}", "{path}"]\ntoolchains = ["toolchains"]\n')
+    rows = [row for row in run(compiled, "--precisions=fp32", "--targets=local,aarch64").rows if row["kind"] == "cell"]
+    found = {row["cell"]["target"]: row["reason"] for row in rows}
+    assert found["local"] == "no-such-cc not found; install no-such-cc"
+    assert found["aarch64"].startswith("not run: compiled")
+
+
 USAGE = {
     "--bench-option=fakec.nope=1": "fakec has no option 'nope'; it has: fault",
     "--bench-option=fakec.fault=nope": "fakec.fault is 'nope'; valid are: none",

@@ -55,10 +55,11 @@ def test_the_same_from_a_folder_below_the_project(project: Project) -> None:
     assert below.bench("list", "models").stdout == project.bench("list", "models").stdout
 
 
-def test_an_empty_list_is_fine_and_says_so(project: Project) -> None:
+def test_boards_that_come_with_the_package_are_listed(project: Project) -> None:
     done = project.bench("list", "boards")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "there are no boards here\n")
-    assert json.loads(project.bench("list", "boards", "--json").stdout) == []
+    listed = {line.split()[0] for line in done.stdout.splitlines()[1:]}
+    assert done.returncode == 0 and {"aarch64", "armhf", "riscv64"} <= listed
+    assert {row["name"] for row in json.loads(project.bench("list", "boards", "--json").stdout)} == listed
 
 
 def test_a_board_that_is_no_toml_is_named(project: Project) -> None:

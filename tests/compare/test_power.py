@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from bench_plugin.compare.power import NoFigure, Window, check_steady, drift, energy, figure, per_inference
+from bench_plugin.compare.power import NoFigure, Window, check_steady, drift, energy, figure, per_inference, steady_part
 
 TIMES = np.arange(0, 30.01, 0.05)  # 20 readings in a second
 WINDOW = Window(10.0, 20.0)
@@ -53,6 +55,24 @@ def test_the_temperature_must_be_steady() -> None:
     check_steady({"temperature.soc": (TIMES, 40 + np.sin(TIMES * 10) * 5)}, WINDOW)  # it swings, and does not drift
     with pytest.raises(NoFigure, match="no reading of the temperature"):
         drift(TIMES[TIMES < 12], TIMES[TIMES < 12], WINDOW)
+
+
+def test_a_window_that_warms_up_first_is_cut_to_its_steady_part() -> None:
+    whole = Window(0.0, 30.0)
+
+    def warming(until: float) -> dict[str, Any]:
+        return {"t": (TIMES, np.minimum(TIMES, until) * 2)}
+
+    assert steady_part(warming(0.1), whole) == whole
+    assert steady_part(warming(14.0), whole) == Window(15.0, 30.0)
+    assert steady_part(warming(19.0), whole) == Window(20.0, 30.0)
+    with pytest.raises(NoFigure, match=r"t changed by \+15\.0 degC"):
+        steady_part(warming(30.0), whole)
+    short = Window(15.0, 27.0)
+    assert steady_part(warming(16.9), short) == Window(17.0, 27.0), "no part is shorter than ten seconds"
+    assert steady_part({}, short) == short
+    odd = Window(0.1, 28.7)
+    assert figure(TIMES, TIMES, steady_part(warming(18.0), odd))["seconds"] == pytest.approx(10.0)
 
 
 def test_energy_is_the_integral_with_the_power_at_the_ends_interpolated() -> None:

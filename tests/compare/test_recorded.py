@@ -82,7 +82,7 @@ def test_power_has_idle_and_full_with_the_energy_of_an_inference_and_says_that_b
 def test_power_at_a_temperature_that_rises_has_no_figure() -> None:
     hot = ({"unit": "degC"}, TIMES, 40 + TIMES)
     found = recorded([launch(0.0, {"power.board": (METER, TIMES, TIMES), "t": hot})]).numbers["power"]["power.board"]
-    assert "full" not in found and found["absent"]["full"].startswith("t changed by +15")
+    assert "full" not in found and found["absent"]["full"].startswith("t changed by +7.5")
 
 
 def test_a_later_launch_gives_the_figure_that_an_earlier_one_could_not() -> None:

@@ -36,7 +36,7 @@ ADAPTER = {
             "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
-            "run-varies", "run-jitters", "leaves-out", "compile-spin", "compile-pause",
+            "run-varies", "run-jitters", "run-threads", "leaves-out", "compile-spin", "compile-pause",
         ]
     },
     "on_request": True,
@@ -91,6 +91,8 @@ class Adapter:
             kind = "run-wrong" if fault == "run-varies" else fault
             counted = call.place.deploy is None  # a deployed model is no further run
             fault = kind if counted and _even(os.environ["FAKE_COUNTER"]) else "none"
+        if fault == "run-threads":
+            fault = "run-jitters" if call.threads == 1 else "none"
         if fault == "run-leaks" and self._runs > 1:
             fault = "run-wrong"
         model = onnx.load(call.files["model.onnx"])

@@ -145,6 +145,16 @@ def test_the_c_compiler_of_a_target_counts_for_cells_of_that_target(shop: Shop) 
     assert shop.mine() == local
 
 
+def test_it_does_not_count_for_an_adapter_that_has_its_own(shop: Shop) -> None:
+    shop.write("adapters/mine.py", ADAPTER.replace('"needs"', '"own_cross_compiler": True, "needs"'))
+    shop.write("bin/board-gcc", "#!/bin/sh\necho 1\n", program=True)
+    target = {"name": "board", "gcc": "board-gcc"}
+    before = shop.prints().of("mine", target=target)
+    shop.write("bin/board-gcc", "#!/bin/sh\necho 2\n", program=True)
+    assert shop.prints().of("mine", target=target) == before
+    assert "board-gcc" not in before["programs"]
+
+
 def test_a_recipe_is_the_same_before_and_after_its_toolchain_is_made(shop: Shop, tmp_path: Path) -> None:
     shop.write("toolchains/made.toml", 'title = "M"\ninterpreter = ">=3.11"\nrequirements = []\n')
     shop.write("toolchains/made.lock", "")

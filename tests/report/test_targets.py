@@ -1,4 +1,4 @@
-"""Verdicts of other targets on the page of compiled models, with what rows of the timing check say of the same cells."""
+"""Verdicts of other targets on the page of compiled models, with what rows of timing say of the same cells."""
 
 from __future__ import annotations
 

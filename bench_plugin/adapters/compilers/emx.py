@@ -89,8 +89,8 @@ class Adapter:
     def compile(self, call: CompileCall) -> Reply:
         """``model.c``, ``model.json`` (its parameters), ``model.bin`` (large weights), and the library or program.
 
-        Raises Unsupported for what emx or the C compiler does not know and for what does not fit the target, NotProvided
-        without the C compiler, CompilerFailed where the C is refused.
+        Raises Unsupported for what emx or the C compiler does not know and for what does not fit the target,
+        NotProvided without the C compiler, CompilerFailed where the C is refused.
         """
         onnx = importlib.import_module("onnx")
         compiler = importlib.import_module("emx_onnx_cgen.compiler")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import warnings
 from collections.abc import Sequence
 from functools import partial
@@ -118,7 +119,7 @@ class Adapter:
     def run(self, call: RunCall) -> Reply:
         """Outputs out0, out1 ... of ``model.so``."""
         tvm = _tvm()
-        machine = self._opened(tvm, call.files["model.so"])
+        machine = self._opened(tvm, call)
         tvm.get_global_func("runtime.config_threadpool")(1, call.threads)  # 1: of the fast cores
         call.stage("run")
 
@@ -136,13 +137,23 @@ class Adapter:
         meta: dict[str, object] = {"placement": {"threads": tvm.get_global_func("runtime.NumThreads")()}}
         return samples.answered(call, run, inputs, meta, bind)
 
-    def _opened(self, tvm: Any, path: str) -> Any:
+    def _opened(self, tvm: Any, call: RunCall) -> Any:
+        path = call.files["model.so"]
         key = (path, os.stat(path).st_mtime_ns)
         if key != self._key:
             self.reset()
-            self._machine = tvm.relax.VirtualMachine(tvm.runtime.load_module(path), tvm.cpu())
+            self._machine = tvm.relax.VirtualMachine(tvm.runtime.load_module(_named(call, path)), tvm.cpu())
             self._key = key
         return self._machine
+
+
+def _named(call: RunCall, path: str) -> str:
+    """The library under its name: TVM chooses the loader by it, and on a board files are named by their content."""
+    if path.endswith(".so"):
+        return path
+    named = call.path("model.so")
+    shutil.copyfile(path, named)  # TVM follows links
+    return named
 
 
 def _tvm() -> Any:

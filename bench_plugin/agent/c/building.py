@@ -13,8 +13,10 @@ PROGRAM = "program.elf"
 
 
 class Model(NamedTuple):
-    """A model in C. ``code`` is the name of its file in ``folder``, ``entry`` its function, ``parameters`` what it takes
-    (glue.py), ``digest`` the SHA-256 of its code and weights.
+    """A model in C.
+
+    ``code`` is the name of its file in ``folder``, ``entry`` its function, ``parameters`` what that takes (glue.py),
+    ``digest`` the SHA-256 of its code and weights.
     """
 
     folder: str
@@ -69,7 +71,7 @@ def check_size(sizes: elf.Sizes, memories: Mapping[str, int]) -> None:
     for name, needed in (("flash", sizes.flash), ("ram", sizes.ram)):
         have = memories.get(name, 0)
         if 0 < have < needed:
-            wrong.append("%s of %s, board has %s" % (readable(needed), name, readable(have)))
+            wrong.append("%s %s, board has %s" % (readable(needed), name, readable(have)))
     if wrong:
         raise Unsupported("needs %s" % "; ".join(wrong))
 

@@ -76,10 +76,9 @@ def with_linked_weights(source: str, entry: str, file: str, size: int) -> str:
     def linked(found: "re.Match[str]") -> str:
         nonlocal at
         shape = [int(dim) for dim in re.findall(r"\d+", found[3])]
-        taken = nbytes(WIRE_TYPES[found[1]], shape)
-        said = {"name": found[2], "file": file, "at": at, "size": taken}
-        at += taken
-        return LINKED % said
+        begin, length = at, nbytes(WIRE_TYPES[found[1]], shape)
+        at += length
+        return LINKED % {"name": found[2], "file": file, "at": begin, "size": length}
 
     placed = WEIGHT.sub(linked, re.sub(LOADERS % (entry, entry), "", source, flags=re.MULTILINE | re.DOTALL))
     if at != size:

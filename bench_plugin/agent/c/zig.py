@@ -67,7 +67,8 @@ class Zig:
         hosted, bare, self._arch = ARCHITECTURES[target.architecture]
         abi = "none" if target.architecture != "arm" else "eabihf" if target.abi == "hard" else "eabi"
         self.target = "%s-freestanding-%s" % (bare if target.bare_metal else hosted, abi)
-        self.cpu = target.cpu.replace("-", "_") + "".join(target.features)
+        features = (one[:1] + one[1:].replace("-", "_").replace(".", "_") for one in target.features)  # zig's names
+        self.cpu = target.cpu.replace("-", "_") + "".join(features)
 
     @property
     def version(self) -> str:

@@ -51,6 +51,7 @@ class Place:
         self.arrays = dict(arrays)
         self.announce = announce
         self.deploy = deploy
+        self.before: Any = None  # what :meth:`Call.prepare` recorded
 
 
 def _unheard(stage: str) -> None:
@@ -80,6 +81,9 @@ class Call(Record):
     def place(self) -> Place:
         """The place of the call, for a call of another adapter from inside this one."""
         return self._place
+
+    def prepare(self) -> None:
+        """What the agent does before the adapter gets the call: nothing, but for a call that overrides it."""
 
     @property
     def folder(self) -> str:

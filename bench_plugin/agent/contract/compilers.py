@@ -137,7 +137,8 @@ class TimeCall(RunCall):
     block_samples: how many samples a block has at least.
     seconds: what all blocks together may take; shorter ones are the consequence, and said.
     warmup_seconds: how long the warm-up lasts at most, where the medians of its blocks keep a trend.
-    telemetry: whether series of the machine are recorded meanwhile (bench_plugin/agent/telemetry).
+    power_seconds: how long the windows of power last, base, full and idle, on a machine with a meter; 0 for none.
+    meter: the file of the board's own power meter; empty where its description names none.
     """
 
     operation = "time"
@@ -149,7 +150,15 @@ class TimeCall(RunCall):
     block_samples: int = 30
     seconds: float = 60.0
     warmup_seconds: float = 5.0
-    telemetry: bool = False
+    power_seconds: float = 0.0
+    meter: str = ""
+
+    def prepare(self) -> None:
+        """Record the power of the machine before the model is loaded, where windows of power are asked for."""
+        if self.power_seconds:
+            from bench_plugin.agent.telemetry.recording import resting
+
+            self.place.before = resting("base", self.power_seconds, self.meter)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import math
+import os
 import resource
 import signal
 import time
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 from bench_plugin.agent.channel import Pace
 
 MIB = 1 << 20
-GRACE = 10.0  # seconds that any frame may take, however slow the link is
+MEMORY_SHARE = 0.9  # of the machine's memory: what a process may take, unless it is said otherwise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Bounds:
 
     ``idle`` and ``call`` are seconds: without a request, and of one request. ``frame``, ``store`` and ``memory`` are
     MiB: of one frame, of all stored content, and of the memory that a process may take. ``cpu`` is seconds of processor
-    time of each process. ``rate`` is the least KiB per second at which frames move. 0 is no bound.
+    time of each process. ``rate`` is the least KiB per second at which frames move, and ``pause`` the seconds that a
+    frame may take beyond that. 0 is no bound.
     """
 
     idle: float = 600.0
@@ -30,19 +32,20 @@ class Bounds:
     frame: int = 2048
     store: int = 8192
     memory: int = 0
-    cpu: int = 0
+    cpu: int = 21600
     rate: float = 16.0
+    pause: float = 10.0
 
-    def pace(self) -> Pace:
-        """How slowly a frame may move."""
-        return Pace(GRACE, max(1.0, self.rate * 1024))
+    def pace(self) -> Optional[Pace]:
+        """How slowly a frame may move; None for no bound."""
+        return Pace(self.pause, self.rate * 1024) if self.rate else None
 
     def limit_process(self) -> None:
         """Limit this process and what it starts. Raises ValueError where the system allows no such limit."""
         if self.memory:
             resource.setrlimit(resource.RLIMIT_DATA, (self.memory * MIB, self.memory * MIB))
         if self.cpu:
-            resource.setrlimit(resource.RLIMIT_CPU, (self.cpu, self.cpu))
+            resource.setrlimit(resource.RLIMIT_CPU, (self.cpu, self.cpu + 1))  # SIGXCPU, and then SIGKILL
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -80,7 +83,8 @@ OPTIONS = {
     "store": ("MIB", "the most that is stored of what hosts send; the least recently used content goes first"),
     "memory": ("MIB", "the most memory of a process of the agent (RLIMIT_DATA); 0 for no limit"),
     "cpu": ("SECONDS", "the most processor time of a process of the agent (RLIMIT_CPU); 0 for no limit"),
-    "rate": ("KIB", "the least KiB per second that a host sends and takes"),
+    "rate": ("KIB", "the least KiB per second that a host sends and takes; 0 for no limit"),
+    "pause": ("SECONDS", "how much longer than at that rate a frame may take"),
 }
 
 
@@ -88,11 +92,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """An option for each bound."""
     for field in dataclasses.fields(Bounds):
         metavar, text = OPTIONS[field.name]
+        default = _memory() if field.name == "memory" else field.default
         kind: Any = int if isinstance(field.default, int) else float
         parser.add_argument(
             "--max-" + field.name if field.name != "rate" else "--min-rate", dest="bound_" + field.name, type=kind,
-            default=field.default, metavar=metavar, help=text + " (default %(default)s)",
+            default=default, metavar=metavar, help=text + " (default %(default)s)",
         )  # fmt: skip
+
+
+def _memory() -> int:
+    """The usual limit of memory in MiB."""
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return 0
+    return int(total * MEMORY_SHARE) // MIB
 
 
 def from_options(options: argparse.Namespace) -> Bounds:

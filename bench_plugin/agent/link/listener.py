@@ -29,6 +29,7 @@ MOST_WAITING = 16
 TELL_SECONDS = 1.0  # how often one that waits is told who holds the board
 GRACE = 2.0  # seconds that an agent has to end by itself once its host is gone
 REMEMBERED = 64  # sessions whose end can be asked for
+MOST_PORT = 65535
 PEER_CLOSED = getattr(select, "EPOLLRDHUP", 0x2000)
 
 
@@ -71,7 +72,8 @@ class _Holding:
 class Listener:
     """Listens on ``address`` and starts ``command``, the agent's command line, for one admitted host after the other.
 
-    Raises OSError where the address cannot be listened on. ``say`` is called with a line for the log.
+    ``say`` is called with a line for the log. Raises OSError where the address cannot be listened on, ValueError where
+    it is none.
     """
 
     def __init__(
@@ -79,6 +81,8 @@ class Listener:
         say: Callable[[str], None] = lambda text: print(text, flush=True),
     ) -> None:  # fmt: skip
         host, _, port = address.rpartition(":")
+        if not port.isdigit() or int(port) > MOST_PORT:
+            raise ValueError("the port is %r" % port)
         host = host.strip("[]") or "127.0.0.1"
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host, int(port)), family=family, backlog=128)

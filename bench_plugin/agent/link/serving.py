@@ -37,7 +37,7 @@ def run(options: argparse.Namespace, folder: Union[str, "os.PathLike[str]"], com
         listener = Listener(
             options.listen, token, command, os.fspath(folder), bounds.from_options(options), options.tunnelled
         )
-    except (OSError, ValueError, OverflowError) as error:
+    except (OSError, ValueError) as error:
         raise Wrong("--listen %s: %s; expected HOST:PORT" % (options.listen, error)) from error
     print("listening on %s" % listener.address, flush=True)
     print("whoever proves the token may use this board: %s" % GRANTS, flush=True)

@@ -11,16 +11,18 @@ from typing import Dict, List, Mapping, NamedTuple, Optional
 from bench_plugin.agent.telemetry.reader import Channel, Gauge, Gauges, answers, number, numbered, said, taken
 
 PERIOD = 0.05  # seconds
+COUNTER = "energy_uj"  # the name of the file of an energy counter
 RAPL_HZ = 1000.0  # the processor updates the counters about once in a millisecond
 
 
 def meters(root: str, path: str = "") -> Gauges:
     """``power.hwmon0.power1`` ..., and ``power.board`` for the meter at ``path`` that the board's description names.
 
-    The files of hwmon are in microwatts, those of IIO in milliwatts; the file at ``path`` is one of these.
+    The files of hwmon are in microwatts, those of IIO in milliwatts; the file at ``path`` is one of these. An energy
+    counter there is for :class:`Rapl`.
     """
     gauges = {**_hwmon(root), **_iio(root)}
-    if path:
+    if path and os.path.basename(path) != COUNTER:
         file = os.path.join(root, path.lstrip("/"))
         factor = 1e-3 if os.path.basename(path).startswith("in_power") else 1e-6
         gauges = {name: gauge for name, gauge in gauges.items() if gauge.path != file}
@@ -106,26 +108,31 @@ class _Counter(NamedTuple):
 
 
 class Rapl:
-    """Power from the energy counters of the processor (powercap), which wrap around."""
+    """Power from the energy counters of the processor (powercap), which wrap around.
+
+    The counter at ``path``, if it is one, is ``power.board``.
+    """
 
     period = PERIOD
 
-    def __init__(self, root: str, now: float) -> None:
+    def __init__(self, root: str, now: float, path: str = "") -> None:
         self.ended: Dict[str, str] = {}
         self._counters: Dict[str, _Counter] = {}
         self._before: Dict[str, float] = {}
         self._when = {}  # type: Dict[str, float]
         channels = {}
-        for folder in _zones(os.path.join(root, "sys/class/powercap")):
-            path = os.path.join(folder, "energy_uj")
-            value = taken({}, [], lambda path=path: number(path))  # type: ignore[misc]
+        own = os.path.join(root, os.path.dirname(path).lstrip("/")) if os.path.basename(path) == COUNTER else ""
+        folders = _zones(os.path.join(root, "sys/class/powercap"))
+        for folder in [*folders, own] if own and own not in folders else folders:
+            file = os.path.join(folder, COUNTER)
+            value = taken({}, [], lambda file=file: number(file))  # type: ignore[misc]
             if value is not None:  # only root may read them on most systems
-                name = "power.%s" % os.path.basename(folder).replace(":", ".")
+                name = "power.board" if folder == own else "power.%s" % os.path.basename(folder).replace(":", ".")
                 most = said(os.path.join(folder, "max_energy_range_uj"))
-                self._counters[name] = _Counter(path, float(most) if most.isdigit() else 0.0)
+                self._counters[name] = _Counter(file, float(most) if most.isdigit() else 0.0)
                 self._before[name], self._when[name] = value, now
                 accuracy = "a counter of the processor; its error is not stated"
-                channels[name] = Channel("W", path, said(os.path.join(folder, "name")), RAPL_HZ, accuracy)
+                channels[name] = Channel("W", file, said(os.path.join(folder, "name")), RAPL_HZ, accuracy)
         self.channels: Mapping[str, Channel] = channels
 
     def read(self, now: float) -> Dict[str, float]:

@@ -77,9 +77,28 @@ class Series:
             marked["end"] = time.monotonic() - self.began
             self.phases.append(marked)
 
+    def begin_with(self, earlier: Series) -> None:
+        """Put the phases and values of an earlier recording before these, in the time of that one."""
+        later = self.began - earlier.began
+        for phase in self.phases:
+            phase.update(begin=phase["begin"] + later, end=phase["end"] + later)
+        self.phases[:0] = earlier.phases
+        for name, one in self.report["series"].items():
+            before = earlier.report["series"].get(name, {"time": [], "value": []})
+            one["time"] = before["time"] + [at + later for at in one["time"]]
+            one["value"] = before["value"] + one["value"]
+            if "ended" in one:
+                one["ended"] = {**one["ended"], "at": one["ended"]["at"] + later}
+        self.began = earlier.began
+
+    @property
+    def metered(self) -> bool:
+        """Whether there is a power meter."""
+        return any("power" in name for name in self.names)
+
     def rest(self, name: str, seconds: float = REST) -> None:
         """Mark a phase in which nothing is done for ``seconds``, on a machine with a power meter; else do nothing."""
-        if any("power" in one for one in self.names):
+        if self.metered:
             with self.phase(name):
                 time.sleep(seconds)
 
@@ -111,6 +130,13 @@ def sampling(
             series.failed = "the sampler gave no report: %s" % error
         after = hot(root)
         series.throttled = {name: after[name] - before[name] for name in after if name in before}
+
+
+def resting(name: str, seconds: float, meter: str = "") -> Series:
+    """A recording of ``seconds`` in which nothing is done, as phase ``name``; empty on a machine without a meter."""
+    with sampling(meter=meter) as series:
+        series.rest(name, seconds)
+    return series
 
 
 def arrays(series: Series) -> Dict[str, Array]:

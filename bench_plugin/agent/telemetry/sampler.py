@@ -50,7 +50,7 @@ def readers(request: Request, now: float) -> List[Reader]:
     found: Tuple[Reader, ...] = (
         TreeTime(root, tree, now), CoreTime(root, pid, now), Resident(root, tree, now), Proportional(root, tree, now),
         Gpus(request.nvml), temperatures(root), clocks(root, pid), meters(root, request.meter), Rails(root),
-        Rapl(root, now),
+        Rapl(root, now, request.meter),
     )  # fmt: skip
     return [reader for reader in found if reader.channels]
 

@@ -8,7 +8,8 @@ from bench_plugin.agent import packs
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract.compilers import TimeCall
-from bench_plugin.agent.toolkit.timing import Bind, Run, Timed, Values, bound, timed
+from bench_plugin.agent.toolkit.recorded import recorded
+from bench_plugin.agent.toolkit.timing import Bind, Run, Timed, Values, bound
 from bench_plugin.agent.wire import Array
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def results(
     outputs of its result; without it all that ``run`` does is timed.
     """
     if isinstance(call, TimeCall):
-        return timed(call, bind or bound(run), _each(call, inputs))
+        return recorded(call, bind or bound(run), run, _each(call, inputs))
     return [run(xs) for xs in _each(call, inputs)]
 
 
@@ -67,13 +68,9 @@ def reply(
         found = Reply(dict(meta or {}), blobs(joined(outputs, names, call.batched, call.ragged)))
     if isinstance(outputs, Timed):
         found.meta["timing"] = outputs.said
+        found.arrays.update(outputs.series)
         import numpy as np
 
-        if outputs.series is not None:
-            from bench_plugin.agent import telemetry
-
-            found.meta["telemetry"] = telemetry.about(outputs.series)
-            found.arrays.update(telemetry.arrays(outputs.series))
         found.arrays["series:compute"] = from_numpy(np.array(outputs.singles, dtype=np.float64))
     return found
 

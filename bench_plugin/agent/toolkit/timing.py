@@ -8,13 +8,12 @@ import statistics
 import sys
 import time
 from array import array
-from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 if TYPE_CHECKING:
     from bench_plugin.agent.contract import TimeCall
-    from bench_plugin.agent.telemetry import Series
+    from bench_plugin.agent.wire import Array
 
 Values = List[Any]
 Run = Callable[[Values], Values]
@@ -35,16 +34,17 @@ MOST_SINGLES, FEWEST_SINGLES = 10_000, 100
 
 
 class Timed(List[Values]):
-    """The outputs of the sampled inferences, with the figures of the timed run and its samples in seconds."""
+    """The outputs of the sampled inferences, with the figures of the timed run and its samples in seconds.
 
-    def __init__(
-        self, outputs: Sequence[Values], said: Dict[str, object], singles: "array[float]", series: Optional[Series]
-    ) -> None:
+    ``series`` are further series [n] that were recorded meanwhile, by the names of their arrays.
+    """
+
+    def __init__(self, outputs: Sequence[Values], said: Dict[str, object], singles: "array[float]") -> None:
         """``outputs`` has those of each inference, [1, ...] or [...]; ``singles`` seconds of single calls [n]."""
         super().__init__(outputs)
         self.said = said
         self.singles = singles
-        self.series = series
+        self.series: Dict[str, Array] = {}
 
 
 def bound(run: Run) -> Bind:
@@ -68,15 +68,8 @@ def timed(call: TimeCall, bind: Bind, samples: Sequence[Values], clock: Clock = 
     enabled = gc.isenabled()
     gc.collect()
     gc.disable()
-    series: Optional[Series] = None
     try:
-        if call.telemetry:
-            from bench_plugin.agent.telemetry import sampling
-
-            with sampling() as series:
-                said, singles = _measured(call, loop, series)
-        else:
-            said, singles = _measured(call, loop)
+        said, singles = _measured(call, loop)
         said["set"] = conditions()
     finally:
         if enabled:
@@ -85,7 +78,7 @@ def timed(call: TimeCall, bind: Bind, samples: Sequence[Values], clock: Clock = 
         "first_inference": first / 1e9, "clock": {"cost": clock_cost(clock), "resolution": resolution()},
         "inputs": len(samples), "sampled": len(loop.kept),
     })  # fmt: skip
-    return Timed(loop.outputs(), said, singles, series)
+    return Timed(loop.outputs(), said, singles)
 
 
 class _Loop:
@@ -151,7 +144,7 @@ class _Loop:
         return [read(invoke()) if values is None else values for values, invoke, read in pairs]
 
 
-def _measured(call: TimeCall, loop: _Loop, series: Optional[Series] = None) -> Tuple[Dict[str, object], "array[float]"]:
+def _measured(call: TimeCall, loop: _Loop) -> Tuple[Dict[str, object], "array[float]"]:
     """The warm-up, the blocks, and for a fast model the second pass of single calls."""
     estimate = statistics.median(loop.singles(ESTIMATE_SECONDS, 5))
     count = 1 if estimate >= SHORT else int(LONG_SAMPLE / max(estimate, 1)) + 1
@@ -165,14 +158,9 @@ def _measured(call: TimeCall, loop: _Loop, series: Optional[Series] = None) -> T
     if not settled:
         caps.append("the warm-up ended by its cap of %g s, with a trend" % call.warmup_seconds)
     loop.forget()
-    if series is not None:
-        series.rest("idle")
-    with _phase(series, "full") as full:
-        began = loop.clock()
-        blocks = [block() for _ in range(call.blocks)]
-        elapsed = max(loop.clock() - began, 1)
-        full["inferences"] = count * sum(len(one) for one in blocks)
-        full["busy"] = sum(value for one in blocks for value in one) * count / 1e9
+    began = loop.clock()
+    blocks = [block() for _ in range(call.blocks)]
+    elapsed = max(loop.clock() - began, 1)
     values = [value for one in blocks for value in one]
     singles: Sequence[float] = values
     if count > 1:
@@ -185,12 +173,6 @@ def _measured(call: TimeCall, loop: _Loop, series: Optional[Series] = None) -> T
         "bare_ratio": _bare_ratio(loop, estimate, call.seconds),
     }  # fmt: skip
     return said, array("d", [value / 1e9 for value in singles])
-
-
-def _phase(series: Optional[Series], name: str) -> ContextManager[Dict[str, Any]]:
-    """A phase of what is recorded; where nothing is, its remarks are forgotten."""
-    nothing: Dict[str, Any] = {}
-    return nullcontext(nothing) if series is None else series.phase(name)
 
 
 def _bare_ratio(loop: _Loop, estimate: float, seconds: float) -> Optional[float]:

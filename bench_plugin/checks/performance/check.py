@@ -11,8 +11,8 @@ from bench_plugin.checks.equivalence.check import Equivalence
 from bench_plugin.checks.performance.effort import effort
 from bench_plugin.checks.performance.figures import figures, same_bits, series
 from bench_plugin.checks.performance.launches import Launcher
+from bench_plugin.checks.performance.recordings import determinism, recordings
 from bench_plugin.checks.protocol import Checker, Parts, Request
-from bench_plugin.compare.recorded import recorded
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Unverified
 from bench_plugin.pipeline.cell_run import CellRun
@@ -47,9 +47,10 @@ class Timing:
         timing = figures(taken, threads=run.tasks.threads, seed=settings.seed)
         if timing:
             run.log.numbers["timing"] = timing
-            said = recorded([(one.done.meta["time"].get("telemetry") or {}, one.done.arrays) for one in taken.finished])
-            kept = keep(settings.results.parent, {**series(taken), **said.arrays})
-            run.log.numbers |= {"series": described(kept, said.about), **said.numbers}
+            beside = recordings(taken)
+            kept = keep(settings.results.parent, {**series(taken), **beside.arrays})
+            run.log.numbers["series"] = described(kept, beside.about)
+            run.log.numbers.update({**beside.numbers, "determinism": determinism(taken, threads=run.tasks.threads)})
             run.log.numbers["deterministic"] = same_bits(taken)
         outcome = self._equivalence.judged(run, found, taken.last, {})
         if outcome.status is Status.SUPPORTED and not {"compute", "instructions"} & set(timing):

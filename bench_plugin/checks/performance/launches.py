@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 RUN = "run"
 COMPUTE = "series:compute"
+BRIEF = {"blocks": 1, "block_seconds": 0.0, "block_samples": 1, "seconds": 0.01, "warmup_seconds": 0.0}
 MORE = 4  # times the planned seconds that a launch may take before its limit ends it
 
 
@@ -59,16 +60,15 @@ class Launches:
     """All launches of a cell, the last of which may have failed. ``caps`` say what ended them early.
 
     ``load`` is that of this machine before; None where it takes no part in the times.
+    ``power`` is a further launch with windows for the figures of power; None on a machine without a meter.
+    ``one_thread`` is a further, short launch with one thread; None where the others had no more.
     """
 
     launches: Sequence[Launch]
     load: Load | None
     caps: tuple[str, ...] = ()
-
-    @property
-    def finished(self) -> Sequence[Launch]:
-        """The launches that did not fail."""
-        return [one for one in self.launches if one.done.failure is None]
+    power: Launch | None = None
+    one_thread: Launch | None = None
 
     @property
     def last(self) -> Done:
@@ -103,7 +103,8 @@ class Launcher:
         caps: list[str] = []
         began = time.monotonic()
         while True:
-            launches.append(self._launch(run, task, len(launches) + 1, launches[0].board if launches else ""))
+            board = launches[0].board if launches else ""
+            launches.append(self._launch(run, task, f"{TIME}, launch {len(launches) + 1}", board))
             run.log.credit(TIME, launches[-1].done)
             self._models.note_place(run, launches[-1].done)
             medians = [float(one.said["median"]) for one in launches if one.said.get("median")]
@@ -114,7 +115,27 @@ class Launcher:
             if cap := self._cap(len(launches), time.monotonic() - began):
                 caps.append(cap)
                 break
-        return Launches(launches, load, tuple(caps))
+        last = launches[-1]
+        return Launches(launches, load, tuple(caps), self._power(run, task, last), self._one_thread(run, task, last))
+
+    def _power(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
+        """A launch with windows of power, where the last one found a meter; what fails in it is not the cell's."""
+        series = (last.said.get("telemetry") or {}).get("series", {})
+        if not self._effort.power_seconds or not any(one.get("unit") == "W" for one in series.values()):
+            return None
+        task = _with(task, {"power_seconds": self._effort.power_seconds}, TIME)
+        seconds = 3 * self._effort.power_seconds * max(1, run.tasks.threads)
+        limits = replace(task.limits, seconds=task.limits.seconds + seconds)
+        if limits.wall_seconds:
+            limits = replace(limits, wall_seconds=limits.wall_seconds + seconds)
+        return self._launch(run, replace(task, limits=limits), f"{TIME}, windows of power", last.board, requests=False)
+
+    def _one_thread(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
+        """A short launch with one thread, for its bits, where the others had several; its failure is not the cell's."""
+        if run.tasks.threads == 1 or not last.said.get("repeats"):
+            return None
+        task = _with(_with(task, {"threads": 1}), BRIEF, TIME)
+        return self._launch(run, task, f"{TIME}, one thread", last.board, requests=False)
 
     def _cap(self, launches: int, seconds: float) -> str:
         """What ends the launches although the interval is wider than wanted; empty where nothing does."""
@@ -137,11 +158,13 @@ class Launcher:
             task = tasks.compile_and_run(run.cell, subject, limits, calibration=found.calibration, inputs=given)
         else:
             task = tasks.run(run.cell, subject, found.compiled, limits, inputs=given)
-        calls = tuple(self._timed(call, sampled) if call.operation == RUN else call for call in task.calls)
+        calls = tuple(self._timed(call, sampled, task.board) if call.operation == RUN else call for call in task.calls)
         return replace(task, calls=calls, role=TIME, affinity="")
 
-    def _timed(self, call: CallSpec, sampled: int) -> CallSpec:
-        return replace(call, operation=TIME, meta={**call.meta, **self._effort.plan(sampled)})
+    def _timed(self, call: CallSpec, sampled: int, board: str) -> CallSpec:
+        reach = self._parts.workspace.boards.get(board)
+        meter = reach.board.power.get("path", "") if reach is not None else ""
+        return replace(call, operation=TIME, meta={**call.meta, **self._effort.plan(sampled, meter)})
 
     def _limits(self, run: CellRun) -> Limits:
         """The cell's limits, with what a timed run takes of all processors, also where threads spin."""
@@ -150,23 +173,36 @@ class Launcher:
         wall = limits.wall_seconds + more if limits.wall_seconds else 0
         return replace(limits, seconds=limits.seconds + more, wall_seconds=wall)
 
-    def _launch(self, run: CellRun, task: Task, number: int, board: str) -> Launch:
+    def _launch(self, run: CellRun, task: Task, name: str, board: str, *, requests: bool = True) -> Launch:
         """One launch in a fresh agent, which ends with it. A failure is not repeated: the launch was fresh.
 
-        On a board it is on ``board``, if that is named: the launches of a cell are all on the same one.
+        On a board it is on ``board``, if that is named: the launches of a cell are all on the same one. With
+        ``requests`` the host times requests of one inference after it.
         """
-        requests = Requests()
+        asked = Requests()
 
         def make(agent: LeasedAgent, limits: Limits) -> Done:
-            nonlocal requests
+            nonlocal asked
             done = perform(agent, replace(task, limits=limits))
-            if done.failure is not None or not done.meta[TIME]["timing"].get("median"):
+            if not requests or done.failure is not None or not done.meta[TIME]["timing"].get("median"):
                 return done
             try:
-                requests = taken(agent, replace(task, limits=limits), self._effort)
+                asked = taken(agent, replace(task, limits=limits), self._effort)
             except AgentFailure as error:
                 return replace(done, failure=failure_of(error, task.stage))
             return done
 
-        done = self._parts.recorder.apart(run.cell, f"{TIME}, launch {number}", task, make, only=board)
-        return Launch(done, requests)
+        done = self._parts.recorder.apart(run.cell, name, task, make, only=board)
+        return Launch(done, asked)
+
+
+def _with(task: Task, fields: Mapping[str, Any], operation: str = "") -> Task:
+    """The task whose calls of that operation, or all calls, have other values of these fields, where they have them."""
+
+    def changed(call: CallSpec) -> CallSpec:
+        if operation and call.operation != operation:
+            return call
+        known = fields if operation else {name: value for name, value in fields.items() if name in call.meta}
+        return replace(call, meta={**call.meta, **known})
+
+    return replace(task, calls=tuple(map(changed, task.calls)))

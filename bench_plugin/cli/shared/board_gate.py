@@ -1,4 +1,4 @@
-"""``bench board gate``: compare instructions, flash, RAM and stack of microcontroller cells with a baseline, exactly."""
+"""``bench board gate``: instructions, flash, RAM and stack of microcontroller cells, compared with a baseline."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from bench_plugin.cli.shared.arguments import add_json, add_results
+from bench_plugin.cli.shared.board_baseline import Change, changes, figures_of, read_baseline, write_baseline
 from bench_plugin.cli.shared.output import note, print_json, print_table, shown
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import settings_here
-from bench_plugin.results.board_baseline import Change, changes, figures_of, read_baseline, write_baseline
 from bench_plugin.results.rows import read_rows
 
 HELP = "compare what microcontroller cells counted with a baseline, exactly"
@@ -35,9 +35,8 @@ def run(args: argparse.Namespace) -> int:
     results = args.results or settings_here().results
     now = figures_of(read_rows(results).rows)
     if not now:
-        raise UsageError(
-            f"{shown(results)}: no cell counted instructions; run suites/equivalence --targets unicorn-m3 --compilers emx"
-        )
+        wanted = "suites/equivalence --targets unicorn-m3 --compilers emx"
+        raise UsageError(f"{shown(results)}: no cell counted instructions; run {wanted}")
     exists = args.baseline.exists()
     before = read_baseline(args.baseline) if exists or not args.update else {}
     found = changes(before, now)

@@ -38,7 +38,7 @@ class TargetFile(Record, frozen=True):
     ram_bytes: Annotated[int, about("of bare metal, the size of its RAM in bytes", ge=0)] = 0
     uart_driver: Annotated[
         str,
-        about("of bare metal, the driver of its UART: cmsdk, or a C file beside this one (docs/microcontrollers.md)"),
+        about("of bare metal, the driver of its UART: cmsdk, or a C file beside this one"),
     ] = ""
     uart_base: Annotated[int, about("of bare metal, the address of its UART's registers", ge=0, lt=1 << 32)] = 0
     systick_hz: Annotated[int, about("of bare metal, how often SysTick counts in a second", ge=0, lt=1 << 32)] = 0

@@ -14,23 +14,30 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from bench_plugin.agent import wire
+from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.arrays import from_numpy, to_numpy
+from bench_plugin.agent.c.glue import WIRE_TYPES
 from bench_plugin.agent.contract import Place, RunCall
 from bench_plugin.agent.contract.records import Malformed
 from bench_plugin.agent.toolkit import samples
+from bench_plugin.reach.boards.program_times import Counted, Plan, figures, instructions, repeated
 from bench_plugin.reach.processes.client import Agent, AgentFailure, Answer, Limits
 from bench_plugin.reach.processes.given_files import GivenFile
 from bench_plugin.reach.processes.workplace import Workplace
 
 if TYPE_CHECKING:
-    import numpy as np
-
     Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 PROGRAM, MODEL = "program.elf", "model.json"
 COUNTERS = ("version", "device_ns", "instructions", "stack_bytes", "ram_bytes", "flash_bytes", "heap_bytes", "reserved")
 COUNTERS_VERSION = 1
+NO_FIGURES = ("version", "reserved")
+PER_RUN = ("device_ns", "instructions")
+TIME = "time"
+OPERATIONS = ("run", TIME)
 # Starts a program on the board and connects to it: an agent that has not been greeted. Raises AgentFailure.
 Start = Callable[[Path], Agent]
 
@@ -46,10 +53,11 @@ class Model(NamedTuple):
 class ProgramAgent:
     """Leases like any agent; ``start`` starts programs on the board called ``board``.
 
-    ``emulated`` says that its times are those of an emulator, which are not told.
+    ``emulated`` says that its times are those of an emulator, which are not told. ``identity`` is what it says of the
+    machine that it runs on where the program cannot know that.
     """
 
-    def __init__(self, board: str, start: Start, place: Workplace, *, emulated: bool) -> None:
+    def __init__(self, board: str, start: Start, place: Workplace, *, emulated: bool, identity: str = "") -> None:
         self.calls = 0
         self.clean = True
         self.lost = False
@@ -61,6 +69,7 @@ class ProgramAgent:
         self._folder = place.scratch
         self._start_seconds = place.start_seconds
         self._emulated = emulated
+        self._identity = {"machine_id": identity} if identity else {}
         self._agent: Agent | None = None
         self._running = ""  # SHA-256 of the program that runs
 
@@ -71,11 +80,12 @@ class ProgramAgent:
         """Run the program on the samples of a call ``run``: outputs ``out0``, ``out1`` ... [N, ...] over N samples.
 
         ``arrays`` are those of a call to an adapter, ``in:<name>`` [N, ...]. The counters of the program are in the
-        metadata. Raises AgentFailure: ``harness`` for any other operation, for an artefact without a program, and for a
-        program that is not what ``model.json`` says; else as for an agent of this machine.
+        metadata. A call ``time`` repeats the runs (program_times.py). Raises AgentFailure: ``harness`` for any other
+        operation, for an artefact without a program, and for a program that is not what ``model.json`` says; else as
+        for an agent of this machine.
         """
         began = time.monotonic()
-        if operation != "run":
+        if operation not in OPERATIONS:
             raise self._failed(f"board {self._board} runs compiled programs: it cannot do {operation!r} of {adapter}")
         self.memory_limit = limits.memory_bytes
         self.clean = False
@@ -86,18 +96,49 @@ class ProgramAgent:
             call = RunCall.read(dict(meta), operation).at(_place(arrays or {}))
         except Malformed as error:
             raise self._failed(str(error)) from error
-        link = _Samples(running, model, [port.shape for port in call.output_ports], _left(limits), str(self._log))
+        shapes = [port.shape for port in call.output_ports]
+        link = _Samples(running, model, shapes, _left(limits), str(self._log), emulated=self._emulated)
         try:
             taken = call.inputs
-            reply = samples.answered(call, link.run, [taken[row["name"]] for row in model.inputs])
+            inputs = [taken[row["name"]] for row in model.inputs]
+            if operation == TIME:
+                said, found = self._timed(call, link, inputs, Plan.of(meta))
+            else:
+                said, found = {}, _arrays(samples.answered(call, link.run, inputs))
         except KeyError as error:
             raise self._failed(f"the call has no input {error}, which the program takes") from error
         finally:
             self.lost = running.lost
         self.calls += 1
-        outputs = {name: to_numpy(array) for name, array in reply.arrays.items()}
-        seconds = {"run": time.monotonic() - link.began, "call": time.monotonic() - began}
-        return Answer({**reply.meta, **self._said(link.counted)}, outputs, {}, seconds, 0, str(self._log))
+        seconds = {operation: time.monotonic() - link.began, "call": time.monotonic() - began}
+        return Answer({**said, **self._said(link.columns)}, found, {}, seconds, 0, str(self._log))
+
+    def _timed(
+        self, call: RunCall, link: _Samples, inputs: Sequence[Any], plan: Plan
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The figures of a timed run, and its outputs with ``series:compute`` [n], seconds of single runs.
+
+        An emulated board, and one without a clock, is only counted: each sampled input is run once.
+        """
+        if call.once or not inputs:
+            every, first = [list(inputs)], inputs
+        else:
+            every = [[x[i : i + 1] if call.batched else x[i] for x in inputs] for i in range(len(inputs[0]))]
+            first = [x[: plan.sampled or len(x)] for x in inputs]
+        reply = samples.answered(call, link.run, first)  # also the warm-up of a board with a clock
+        found: dict[str, Any] = {"series:compute": np.empty(0)}
+        said: dict[str, Any] = {"inputs": len(every), "sampled": len(link.counted)}
+        warm = link.columns.get("device_ns", ())
+        if warm and not self._emulated:
+            before = len(link.counted)
+            reply = samples.answered(call, link.run, first)
+            blocks = [len(link.counted) - before, *repeated(link.run, every, plan)]
+            nanoseconds = link.columns["device_ns"][before:]
+            found["series:compute"] = np.asarray(nanoseconds, dtype=np.float64) / 1e9
+            said.update(figures(nanoseconds, warm[0], blocks, plan))
+        if counted := instructions(link.columns):
+            said["instructions"] = counted
+        return {"timing": said}, {**_arrays(reply), **found}
 
     def load(self, adapter: str, limits: Limits) -> None:
         """Adapters are not sent: what they compiled is the program."""
@@ -158,7 +199,7 @@ class ProgramAgent:
         agent = self._start(program)
         try:
             agent.greet(self._start_seconds)
-            self.hello = {**agent.hello, "agent": digest}
+            self.hello = {**agent.hello, **self._identity, "agent": digest}
             agent.ask(wire.LOAD, {}, limits, [wire.Array("bytes", (len(model.digest),), model.digest)])
         except AgentFailure:
             self.lost = True
@@ -167,16 +208,11 @@ class ProgramAgent:
         self._agent, self._running = agent, digest
         return agent
 
-    def _said(self, counted: Sequence[Sequence[int]]) -> dict[str, Any]:
-        """What the reply says of the counters of every run; what was not counted is absent."""
-        columns = dict(zip(COUNTERS, zip(*counted, strict=True), strict=True)) if counted else {}
+    def _said(self, counted: Counted) -> dict[str, Any]:
+        """What the reply says of the counters of all runs; what was not counted is absent."""
         found: dict[str, Any] = {
-            name: list(values) if name in ("device_ns", "instructions") else max(values)
-            for name, values in columns.items()
-            if name not in ("version", "reserved") and any(values)
-        }
-        if self._emulated:  # an emulator's time says nothing of a device
-            found.pop("device_ns", None)
+            name: list(values) if name in PER_RUN else max(values) for name, values in counted.items()
+        }  # fmt: skip
         placement: dict[str, Any] = {name: found[name] for name in found if name.endswith("_bytes")}
         return {"counters": found, "placement": {**placement, **({"timing": "emulated"} if self._emulated else {})}}
 
@@ -188,8 +224,9 @@ class _Samples:
     """Runs samples one by one within one limit, and keeps the counters of each run."""
 
     def __init__(
-        self, agent: Agent, model: Model, declared: Sequence[Sequence[Any]], left: Callable[[], Limits], log: str
-    ) -> None:
+        self, agent: Agent, model: Model, declared: Sequence[Sequence[Any]], left: Callable[[], Limits], log: str,
+        *, emulated: bool,
+    ) -> None:  # fmt: skip
         self.counted: list[Sequence[int]] = []
         self.began = time.monotonic()
         self._agent = agent
@@ -197,25 +234,32 @@ class _Samples:
         self._declared = declared
         self._left = left
         self._log = log
+        # A device has a clock; an emulator, whose time says nothing of a device, counts instructions. Firmware has one
+        # counter, which it tells as both.
+        self._untold = {*NO_FIGURES, "device_ns" if emulated else "instructions"}
 
-    def run(self, xs: list[Any]) -> list[Any]:
+    @property
+    def columns(self) -> Counted:
+        """By counter, the figures of all runs so far; a counter that is always 0 is absent, because none counts it."""
+        rows = zip(*self.counted, strict=True) if self.counted else ()
+        return {name: row for name, row in zip(COUNTERS, rows, strict=False) if name not in self._untold and any(row)}
+
+    def run(self, xs: Sequence[Any]) -> list[Any]:
         """The outputs of one sample, whose inputs are in the order of the program's. Raises AgentFailure."""
         blobs = [_as_taken(x, row) for x, row in zip(xs, self._model.inputs, strict=True)]
         frame = self._agent.ask(wire.RUN, {}, self._left(), blobs)
-        arrays, counters = frame.arrays[:-1], frame.arrays[-1] if frame.arrays else None
-        if len(arrays) != len(self._model.outputs) or counters is None or counters.dtype != "uint64":
+        arrays, counters = frame.arrays[:-1], frame.arrays[-1:]
+        if len(arrays) != len(self._model.outputs) or not counters or counters[0].dtype != "uint64":
             text = f"the program answered run with {len(frame.arrays)} blobs, not with its outputs and the counters"
             raise self._garbage(text)
-        counted = [int(value) for value in to_numpy(counters).reshape(-1)]
+        counted = [int(value) for value in to_numpy(counters[0]).reshape(-1)]
         if len(counted) != len(COUNTERS) or counted[0] != COUNTERS_VERSION:
             raise self._garbage(f"the program's counters are not those of version {COUNTERS_VERSION}: {counted[:9]}")
         self.counted.append(counted)
         return [self._shaped(array, index) for index, array in enumerate(arrays)]
 
     def _shaped(self, array: wire.Array, index: int) -> Any:
-        """An output in the shape that the model declares where its size is that; C has no scalars and no empty arrays."""
-        import numpy as np
-
+        """An output [...] in the shape that the model declares, if its size is that: C has no scalars."""
         values = to_numpy(array)
         declared = list(self._declared[index]) if index < len(self._declared) else []
         known = index < len(self._declared) and all(isinstance(size, int) for size in declared)
@@ -241,13 +285,7 @@ def _left(limits: Limits) -> Callable[[], Limits]:
 
 
 def _as_taken(x: Any, row: Mapping[str, Any]) -> wire.Array:
-    """A sample's input [...] with the dtype and the shape that the program takes; raises AgentFailure where it is no
-    such input.
-    """
-    import numpy as np
-
-    from bench_plugin.agent.c.glue import WIRE_TYPES
-
+    """A sample's input [...] with the dtype and the shape that the program takes. Raises AgentFailure for any other."""
     dtype, shape = WIRE_TYPES[row["type"]], tuple(row["shape"])
     sent = from_numpy(np.asarray(x))
     size = wire.nbytes(dtype, shape)
@@ -255,6 +293,11 @@ def _as_taken(x: Any, row: Mapping[str, Any]) -> wire.Array:
         text = f"input {row['name']} is {sent.dtype}{list(sent.shape)}, the program takes {dtype}{list(shape)}"
         raise AgentFailure("harness", text, stage="run")
     return wire.Array(dtype, shape, sent.data)
+
+
+def _arrays(reply: Reply) -> dict[str, Any]:
+    """The arrays [...] of a reply by name."""
+    return {name: to_numpy(array) for name, array in reply.arrays.items()}
 
 
 def _place(arrays: Arrays) -> Place:

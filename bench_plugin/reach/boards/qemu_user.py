@@ -1,8 +1,8 @@
 """Kind ``qemu-user``: compiled programs of other architectures on this machine, by QEMU's emulation of Linux processes.
 
-Nothing of this machine's system is emulated: what is proven is the compiled code and its numbers. So the identity of
-such a board is ``emulated-on-host``, and its times say nothing of a device. QEMU counts no instructions here: ``-icount``
-is for whole machines, and Debian does not package the plugin that counts them for processes.
+No other system is emulated: what is proven is the compiled code and its numbers. So the identity of such a board is
+``emulated-on-host``, and its times say nothing of a device. QEMU counts no instructions here: ``-icount`` is for whole
+machines, and Debian does not package the plugin that counts them for processes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import shutil
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from bench_plugin.agent.channel import Channel
@@ -60,9 +61,11 @@ class QemuUser:
         if found is None:
             raise AgentFailure("harness", f"board {self.board.name}: {self.missing()}", log=str(place.log))
         argv = [found, *(["-cpu", self.cpu] if self.cpu else [])]
-        return ProgramAgent(
-            self.board.name, lambda program: _started([*argv, str(program)], place), place, emulated=True
-        )
+
+        def start(program: Path) -> Agent:
+            return _started([*argv, str(program)], place)
+
+        return ProgramAgent(self.board.name, start, place, emulated=True, identity=IDENTITY)
 
     def release(self) -> None:
         """Nothing runs between leases but children of the nursery, which ends them."""

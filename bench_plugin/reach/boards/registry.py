@@ -12,6 +12,7 @@ from bench_plugin.reach.boards.reach import Reach
 
 # By kind, the module that implements it.
 MODULES: dict[str, str] = {
+    "labgrid": "linux.labgrid",
     "qemu-system": "linux.qemu_system",
     "qemu-user": "qemu_user",
     "ssh": "linux.ssh",

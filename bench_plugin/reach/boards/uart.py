@@ -35,6 +35,7 @@ MACHINES = (UNICORN, *qemu_arm.MACHINES)
 BAUD = 115200
 FLASH_SECONDS = 120.0
 CONNECT_SECONDS = 10.0
+IDENTITY = "emulated-on-host"
 FAULT_STATUS = 3  # of the machine in Unicorn
 
 
@@ -48,7 +49,7 @@ class Settings(Record, frozen=True):
     flash: Annotated[
         tuple[str, ...],
         about(
-            "the command of this machine that puts firmware onto the board, as an argument list; {program} is the ELF file"
+            "the command of this machine that puts firmware onto the board, an argument list; {program} is an ELF file"
         ),
     ] = ()
 
@@ -82,7 +83,10 @@ class Uart:
             raise AgentFailure("board-lost", f"board {self.board.name}: {missing}", log=str(place.log))
         start = self._emulated if self.machine else self._connected
         emulated = bool(self.machine)
-        return ProgramAgent(self.board.name, lambda program: start(program, place), place, emulated=emulated)
+        identity = IDENTITY if emulated else ""
+        return ProgramAgent(
+            self.board.name, lambda program: start(program, place), place, emulated=emulated, identity=identity
+        )
 
     def release(self) -> None:
         """Nothing runs between leases but children of the nursery, which ends them."""
@@ -185,6 +189,11 @@ class _Board:
         self._process = process
         self._log = log
 
+    @property
+    def emulated(self) -> bool:
+        """Whether it is a program of this machine."""
+        return self._process is not None
+
     def resident(self) -> int:
         """Resident bytes of the emulator; 0 for a board."""
         return self._process.resident() if self._process else 0
@@ -226,11 +235,14 @@ class _Firmware(Agent):
     """The agent in firmware: a lost one is reported with the fault that ended it."""
 
     def greet(self, seconds: float = 0.0, *, wait: float = 0.0) -> None:
-        """Wait for its hello. Raises AgentFailure, for a fault with symptom ``crash``."""
+        """Wait for its hello. Raises AgentFailure: ``crash`` for a fault, ``board-lost`` for a silent board."""
         try:
             super().greet(seconds, wait=wait)
         except AgentFailure as error:
-            raise self._explained(error) from error
+            found = self._explained(error)
+            if found is error and isinstance(self.process, _Board) and not self.process.emulated:
+                found = AgentFailure("board-lost", error.message, stage=error.stage, detail=error.detail, log=error.log)
+            raise found from error
 
     def ask(
         self, kind: int, meta: Mapping[str, Any], limits: Limits, arrays: Sequence[wire.Array] = (),

@@ -19,7 +19,7 @@ from bench_plugin.reach.boards.uart_framing import PAYLOAD, Decoder, Kind, Packe
 FIRST_SECONDS = 0.5  # until something is sent again; twice as long each time
 LAST_SECONDS = 8.0
 FAULT = struct.Struct("<6I")  # exception, status, hard fault's status, address, program counter, stack pointer
-EXCEPTIONS = {2: "NMI", 3: "hard fault", 4: "memory fault", 5: "bus fault", 6: "usage fault"}
+EXCEPTIONS = {0: "fault", 2: "NMI", 3: "hard fault", 4: "memory fault", 5: "bus fault", 6: "usage fault"}
 # Bits of the configurable fault status register (Armv7-M Architecture Reference Manual, B3.2.15).
 STATUS = {
     0: "an instruction was fetched where there is none", 1: "access to data that is not allowed",

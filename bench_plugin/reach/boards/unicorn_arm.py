@@ -11,5 +11,5 @@ FLASH, RAM = "0x0:0x400000", "0x20000000:0x400000"
 
 
 def command(python: Path, firmware: Path) -> Sequence[str]:
-    """The arguments that run firmware, an ELF file, by a toolchain's Python; ``{fd}`` stands for the UART's descriptor."""
+    """The arguments that run firmware, an ELF file, by a toolchain's Python; ``{fd}`` is the UART's descriptor."""
     return [str(python), "-I", str(SCRIPT), "--fd", "{fd}", "--flash", FLASH, "--ram", RAM, str(firmware)]

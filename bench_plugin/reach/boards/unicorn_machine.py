@@ -1,15 +1,16 @@
 """A Cortex-M3 with a UART in Unicorn, as a program: ``python unicorn_machine.py --fd N --flash ... --ram ... FILE``.
 
-It runs in toolchain ``unicorn`` with the standard library, unicorn and pyelftools. What the UART sends and receives goes
-over an inherited descriptor. Instructions are counted one by one, and SysTick counts 25 million times in a second in
-which a thousand million instructions run, as under ``qemu-system-arm -icount shift=0``. An instruction of an IT block
-whose condition does not hold is not executed, and not counted. There are no interrupts. A fault ends the machine with
-status 3 and a message on standard error that names the program counter and the address.
+It runs in toolchain ``unicorn`` with the standard library, unicorn and pyelftools. What the UART sends and receives
+goes over an inherited descriptor. Instructions are counted one by one, and SysTick counts 25 million times in a second
+in which a thousand million instructions run, as under ``qemu-system-arm -icount shift=0``. An instruction of an IT
+block whose condition does not hold is not executed, and not counted. There are no interrupts. A fault ends the machine
+with status 3 and a message on standard error that names the program counter and the address.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import mmap
 import os
@@ -35,15 +36,12 @@ FAULT = 3
 # itself. A hook in Python takes ten times as long as the instructions.
 COUNT = {"x86_64": "48ff01c3", "aarch64": "640040f984040091640000f9c0035fd6"}
 ACCESS = {
-    unicorn_const.UC_MEM_READ_UNMAPPED: "read of no memory", unicorn_const.UC_MEM_WRITE_UNMAPPED: "write to no memory",
+    unicorn_const.UC_MEM_READ_UNMAPPED: "read of no memory",
+    unicorn_const.UC_MEM_WRITE_UNMAPPED: "write to no memory",
     unicorn_const.UC_MEM_FETCH_UNMAPPED: "fetch of an instruction from no memory",
-    unicorn_const.UC_MEM_WRITE_PROT: "write to flash", unicorn_const.UC_MEM_FETCH_PROT: "fetch of an instruction from RAM",
-    unicorn_const.UC_MEM_READ_PROT: "read that is not allowed",
-}  # fmt: skip
-
-
-class LineEnded(Exception):
-    """The other side of the UART is gone."""
+    unicorn_const.UC_MEM_WRITE_PROT: "write to flash",
+    unicorn_const.UC_MEM_FETCH_PROT: "fetch of an instruction from RAM",
+}
 
 
 class Machine:
@@ -142,10 +140,8 @@ class Machine:
             self._stop()
 
     def _receive(self) -> None:
-        try:
+        with contextlib.suppress(OSError):
             self.incoming += os.read(self.line, 1 << 16)
-        except OSError:
-            pass
         if not self.incoming:
             self._stop()
 

@@ -40,10 +40,9 @@ def make_lock(toolchains: Toolchains, name: str, *, upgrade: bool = False) -> Ma
 
 
 def make_board_lock(toolchain: Toolchain) -> None:
-    """Write the lock of the distributions that boards need: the versions of the toolchain's lock, all their files.
+    """Write the lock of the distributions that boards need: the versions of the toolchain's lock, for their machine.
 
-    A folder of wheels of this machine would leave out the files of other machines, so only the registry is asked.
-    Raises EnvironmentMissing when it cannot be reached, UsageError for a distribution that the lock has not.
+    Raises EnvironmentMissing when the registry cannot be reached, UsageError for a distribution that the lock has not.
     """
     versions = toolchain.locked_versions
     for name in toolchain.boards:
@@ -54,10 +53,7 @@ def make_board_lock(toolchain: Toolchain) -> None:
         asked.write_text("".join(f"{name}=={versions[normal(name)]}\n" for name in toolchain.boards), "utf-8")
         options = ["--quiet", "--generate-hashes", "--no-header", "--no-annotate", "--no-build", "--no-deps"]
         where = ["--python-platform", "aarch64-manylinux_2_28", "--python-version", BOARD_PYTHON]
-        run_uv(
-            ["pip", "compile", *options, *where, "--output-file", str(lock), str(asked)],
-            folder=Path(scratch), wheel_folders=False,
-        )  # fmt: skip
+        run_uv(["pip", "compile", *options, *where, "--output-file", str(lock), str(asked)], folder=Path(scratch))
         text = lock.read_text("utf-8")
     toolchain.board_lock_path.parent.mkdir(exist_ok=True)
     fresh = toolchain.board_lock_path.with_suffix(".lock.new")

@@ -88,7 +88,7 @@ class Toolchain:
 
     @property
     def board_lock_path(self) -> Path:
-        """The lock of ``boards``, with the hashes of the files for every machine."""
+        """The lock of ``boards``, with the hashes of their files for other machines than this."""
         return self.path.parent / "boards" / f"{self.name}.lock"
 
     @cached_property

@@ -80,23 +80,17 @@ def run_uv(
     folder: Path,
     seconds: float = 3600,
     started: Callable[[subprocess.Popen[str]], None] = lambda process: None,
-    wheel_folders: bool = True,
 ) -> str:
     """Run uv with ``arguments`` in ``folder``, for at most ``seconds``, and return its standard output.
-
-    Without ``wheel_folders`` it does not look into folders of wheels for this machine.
 
     ``started`` is called with the process, so that another thread can end it. Raises UvFailed when uv fails,
     EnvironmentMissing when it is not installed.
     """
     command = [*uv_command(arguments, os.environ), "--color", "never", "--no-progress"]
-    environment = uv_environment(os.environ)
-    if not wheel_folders:
-        environment.pop("UV_FIND_LINKS", None)
     with subprocess.Popen(
         command,
         cwd=folder,
-        env=environment,
+        env=uv_environment(os.environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

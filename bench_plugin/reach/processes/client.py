@@ -393,10 +393,10 @@ class Agent:
             return self._lost("timeout", f"the agent did not take the data of a request within {seconds:g} s")
         return self._gone(None, within=False)
 
-    def _repeat(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def _repeat(self, inputs: Sequence[Any], outputs: Sequence[Any], seconds: float) -> None:
         """Remember the forms of an inference; the next one has most likely the same."""
         sent, received = form_of(wire.RUN, inputs), form_of(wire.RESULT, outputs)
-        self._repeating = Repeating(self.channel, sent, received) if sent and received else None
+        self._repeating = Repeating(self.channel, sent, received, seconds) if sent and received else None
 
     def infer(self, inputs: Sequence[Any], limits: Limits, waiting: Callable[[float], None]) -> list[Any]:
         """The outputs [...] of one sample, whose ``inputs`` are numpy arrays [...], through the deployed model.
@@ -418,13 +418,15 @@ class Agent:
                 self.channel.send(wire.RUN, call, None, [from_numpy(one) for one in inputs], limits.seconds)
         except wire.WireError as error:
             raise self._lost("harness", f"the agent sent garbage: {error}") from error
+        except Closed as closed:
+            raise self._gone(self.stage, closed.within) from None
         except OSError as error:
             raise self._not_sent(error, limits.seconds) from None
         while True:
             frame = self._received(call, limits, limits.seconds, _any_size, waiting)
             if frame.kind == wire.RESULT:
                 outputs = [to_numpy(array) for array in frame.arrays]
-                self._repeat(inputs, outputs)
+                self._repeat(inputs, outputs, limits.seconds)
                 return outputs
             if frame.kind == wire.ERROR:
                 raise self._reported(frame.meta)

@@ -18,6 +18,7 @@ from bench_plugin.domain.paths import cache_root
 from bench_plugin.reach.boards.leasing.place import ran_here
 from bench_plugin.reach.boards.leasing.pool import BoardPool
 from bench_plugin.reach.boards.reach import Reach
+from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.client import START_SECONDS, Agent, AgentFailure, Limits, Source
 from bench_plugin.reach.processes.given_files import GivenFiles
 from bench_plugin.reach.processes.leased_agent import LeasedAgent
@@ -94,7 +95,7 @@ class AgentPool:
     agents get beside those of :mod:`bench_plugin.reach.processes.variables`. An agent has ``start_seconds`` to say
     hello; a toolchain whose agent did not do that is not tried again in this run. ``note`` is called with a sentence
     for the user when an agent that could not drop its models was replaced. ``boards`` gives what starts the agents of a
-    board (reach/boards/reach.py).
+    board (reach/boards/reach.py), ``toolchains`` what is shipped to it (default: the plugin's own).
     """
 
     def __init__(
@@ -108,7 +109,9 @@ class AgentPool:
         start_seconds: float = START_SECONDS,
         note: Callable[[str], None] = lambda text: None,
         boards: Mapping[str, Reach] | None = None,
+        toolchains: Toolchains | None = None,
     ) -> None:
+        self._toolchains = toolchains
         self._reaches = boards or {}
         self.boards = BoardPool(self._reaches, cache_root() / "boards" / "locks", idle=self._end_on_board, note=note)
         self._environments = environments
@@ -262,6 +265,7 @@ class AgentPool:
         place = Workplace(
             folder, self._scratch / "results", self._logs / f"{board}-{os.getpid()}-{number}.log", self._nursery,
             self._adapters, self._environments, for_agents(os.environ, self._variables).variables, self._start_seconds,
+            self._toolchains or Toolchains(),
         )  # fmt: skip
         reach = self._reaches[board]
         agent = reach.acquire(toolchain, place)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.client import Source
 from bench_plugin.reach.processes.leased_agent import LeasedAgent
 from bench_plugin.reach.processes.nursery import Nursery
@@ -19,7 +20,7 @@ class Workplace:
     ``scratch`` is a folder of the run, ``results`` the folder that files of answers are put into, ``log`` the file that
     the agent's output goes to. ``nursery`` starts processes of this machine that end with the run, such as emulators.
     ``adapters`` gives the files of an adapter and of those that it uses, ``environments`` the Python executable of a
-    toolchain, ``variables`` the environment variables of what is started here.
+    toolchain, ``variables`` the environment variables of what is started here. ``toolchains`` say what boards need.
     """
 
     scratch: Path
@@ -30,6 +31,7 @@ class Workplace:
     environments: Callable[[str], Path]
     variables: Mapping[str, str]
     start_seconds: float
+    toolchains: Toolchains = field(default_factory=Toolchains)
 
 
 class Starter(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -165,6 +164,16 @@ def test_the_meter_of_a_board_description_is_named_so_and_counted_once(tmp_path:
     assert meters(str(tmp_path), f"/{HWMON}/power9_input").read(0.0) == {"power.hwmon2.power1": 2.0}
 
 
+def test_the_meter_of_a_board_description_may_be_an_energy_counter(tmp_path: Path) -> None:
+    other = "sys/devices/virtual/powercap/mine"
+    write(tmp_path, {f"{RAPL}/energy_uj": "1000000", f"{other}/energy_uj": "5000000"})
+    inside, outside = (Rapl(str(tmp_path), 0.0, f"/{folder}/energy_uj") for folder in (RAPL, other))
+    write(tmp_path, {f"{RAPL}/energy_uj": "3000000", f"{other}/energy_uj": "6000000"})
+    assert inside.read(1.0) == {"power.board": 2.0}
+    assert outside.read(1.0) == {"power.intel-rapl.0": 2.0, "power.board": 1.0}
+    assert dict(meters(str(tmp_path), f"/{RAPL}/energy_uj").channels) == {}
+
+
 def test_power_of_a_rail_is_voltage_times_current(tmp_path: Path) -> None:
     write(tmp_path, {f"{HWMON}/in1_input": "5000", f"{HWMON}/curr1_input": "1500", f"{HWMON}/in1_label": "VDD_CPU"})
     reader = Rails(str(tmp_path))
@@ -204,10 +213,9 @@ def test_a_counter_that_goes_backwards_without_a_known_range_gives_no_value(tmp_
     assert reader.read(2.0) == {"power.intel-rapl.0": 2.0}
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_counters_that_only_root_may_read_are_absent(tmp_path: Path) -> None:
-    write(tmp_path, {f"{RAPL}/energy_uj": "1"})
-    (tmp_path / RAPL / "energy_uj").chmod(0)
+def test_counters_that_cannot_be_read_are_absent(tmp_path: Path) -> None:
+    """As those that only root may read; a folder in their place cannot be read by root either."""
+    (tmp_path / RAPL / "energy_uj").mkdir(parents=True)
     assert dict(Rapl(str(tmp_path), 0.0).channels) == {}
 
 

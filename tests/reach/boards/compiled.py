@@ -1,4 +1,4 @@
-"""Programs of the firmware's C sources for this machine, with the sanitizers of addresses and of undefined behaviour."""
+"""Programs of the firmware's C sources for this machine, with sanitizers of addresses and undefined behaviour."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench_plugin.reach.network import Endpoint, start
@@ -26,14 +26,19 @@ class Listening:
     endpoint: Endpoint
     folder: Path
     home: Path
+    agents: list[Agent] = field(default_factory=list)
 
     def host(self, adapter: Path = FAKE, endpoint: Endpoint | None = None) -> Agent:
         """A greeted agent for the adapter in a file."""
         sources = [Source(adapter.stem if adapter != FAKE else "fake", adapter.read_bytes())]
-        return start(endpoint or self.endpoint, self.home / "log", lambda name: sources, self.home / "results")
+        agent = start(endpoint or self.endpoint, self.home / "log", lambda name: sources, self.home / "results")
+        self.agents.append(agent)
+        return agent
 
     def stop(self) -> None:
         """End it, as a service manager does."""
+        for agent in self.agents:
+            agent.close()
         self.process.terminate()
         try:
             self.process.communicate(timeout=10)
@@ -65,4 +70,4 @@ def listen(
     line = process.stdout.readline()
     assert line.startswith("listening on "), line + process.stdout.read()
     host, _, port = line.removeprefix("listening on ").strip().rpartition(":")
-    return Listening(process, Endpoint(host, int(port), token), folder, home)
+    return Listening(process, Endpoint(host, int(port), token, wait=20), folder, home)

@@ -16,8 +16,10 @@ import pytest
 from bench_plugin.reach.boards.linux import tether
 from bench_plugin.reach.boards.linux.deployed import TETHER
 from bench_plugin.reach.processes.client import AgentFailure
-from tests.reach.boards.sshd import Sshd
+from tests.reach.boards.sshd import Sshd, sshd
 from tests.reach.processes.conftest import LIMITS, alive, until
+
+__all__ = ["sshd"]
 
 
 def shipped(server: Sshd) -> dict[str, int]:

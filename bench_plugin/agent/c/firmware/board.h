@@ -1,4 +1,4 @@
-/* What the firmware knows of its board, written for its target beside the linker script (firmware.py), and its driver. */
+/* What the firmware knows of its board, written for its target beside the linker script (firmware_parts.py), and its driver. */
 #ifndef BENCH_BOARD_H
 #define BENCH_BOARD_H
 

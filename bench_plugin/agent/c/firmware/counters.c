@@ -4,6 +4,7 @@
 
 #include "../core.h"
 #include "board.h"
+#include "startup.h"
 
 #define REGISTER(address) (*(volatile uint32_t *)(address))
 #define CONTROL REGISTER(0xE000E010)
@@ -64,6 +65,7 @@ void bench_stack_prepare(void) {
 
 uint64_t bench_stack_high_water(void) {
     const uint32_t *place = &firmware_stack_bottom;
+    if (*place != PAINT) firmware_overflowed(); /* memory below RAM may swallow what is written there */
     while (place < &firmware_stack_top && *place == PAINT) place++;
     return (uint64_t)((const uint8_t *)&firmware_stack_top - (const uint8_t *)place);
 }

@@ -7,6 +7,7 @@
 
 #include "../core.h"
 #include "board.h"
+#include "startup.h"
 #include "uart_link.h"
 
 #define HANDLER_STACK 768u
@@ -18,9 +19,10 @@
 #define MEMORY_ADDRESS_VALID (1u << 7)
 #define BUS_ADDRESS_VALID (1u << 15)
 #define STACKING_FAILED ((1u << 4) | (1u << 12)) /* there is no frame to read the program counter from */
+#define STACK_OVERFLOWED (1u << 20) /* as Armv8-M reports it */
 #define STACKED_PC 6
 
-extern uint32_t firmware_stack_top, firmware_data_begin, firmware_data_end, firmware_data_stored;
+extern uint32_t firmware_stack_bottom, firmware_stack_top, firmware_data_begin, firmware_data_end, firmware_data_stored;
 extern uint32_t firmware_bss_begin, firmware_bss_end;
 
 static uint32_t handler_stack[HANDLER_STACK / 4] __attribute__((aligned(8)));
@@ -71,7 +73,11 @@ __attribute__((naked, noreturn)) static void fault(void) {
                    "b %0\n" ::"i"(report));
 }
 
-void firmware_tick(void);
+void firmware_overflowed(void) {
+    const uint32_t said[6] = {0, STACK_OVERFLOWED, 0, 0, 0, (uint32_t)&firmware_stack_bottom};
+    uart_link_fault(said, sizeof said);
+    for (;;) {}
+}
 
 __attribute__((section(".vectors"), used)) static const void *const vectors[16] = {
     handler_stack + HANDLER_STACK / 4, (void *)firmware_reset, (void *)fault, (void *)fault, (void *)fault, (void *)fault,

@@ -75,7 +75,7 @@ class DeployedAgents:
         probed = self._probed
         tether = self._shipped(link, TETHER, ".py")
         agent = self._shipped(link, build_agent(place.scratch.parent), ".pyz")
-        python = self._environment(link, toolchain) if self._ship else probed.python
+        python = self._environment(link, place.toolchains, toolchain) if self._ship else probed.python
         folder = f"{probed.cache}/run-{secrets.token_hex(8)}"
         words = [python, "-I", "-u", "-X", "faulthandler", tether, "--agent", agent, "--folder", folder]
         said_before = place.log.stat().st_size if place.log.exists() else 0
@@ -131,12 +131,11 @@ class DeployedAgents:
             self._there.add(name)
         return place
 
-    def _environment(self, link: Link, toolchain: str) -> str:
+    def _environment(self, link: Link, toolchains: Toolchains, toolchain: str) -> str:
         """The Python of the toolchain's environment on the board, which is made unless it is there."""
         assert self._probed is not None
-        found = Toolchains()[toolchain]
         try:
-            shipped = runtime(found, self._probed.machine)
+            shipped = runtime(toolchains[toolchain], self._probed.machine)
         except BenchError as error:
             raise AgentFailure(HARNESS, f"board {self._name}: {error}") from error
         place = f"{self._probed.cache}/{shipped.sha256}"

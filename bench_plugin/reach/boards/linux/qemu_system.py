@@ -89,7 +89,7 @@ class QemuSystemReach:
     def _started(self, place: Workplace, toolchain: str) -> Link:
         """A link to a fresh emulator, whose disks are the runtimes of the toolchain and those that were made before."""
         made = image.image()
-        disks = self._disks(made, toolchain)
+        disks = self._disks(made, place.toolchains, toolchain)
         for _ in range(PORTS):
             self._starts += 1
             folder = place.scratch / f"machine-{self._starts}"
@@ -125,9 +125,9 @@ class QemuSystemReach:
             *attached,
         ]  # fmt: skip
 
-    def _disks(self, made: image.Image, toolchain: str) -> list[Path]:
+    def _disks(self, made: image.Image, toolchains: Toolchains, toolchain: str) -> list[Path]:
         """The runtimes as disks, at most one for each of the machine's free slots."""
-        toolchains, machine = Toolchains(), Machine("aarch64", made.python)
+        machine = Machine("aarch64", made.python)
         found: list[Path | None] = []
         try:
             found.append(disk(runtime(toolchains[toolchain], machine)))

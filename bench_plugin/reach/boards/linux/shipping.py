@@ -136,7 +136,7 @@ def _make(toolchain: Toolchain, machine: Machine, scratch: Path) -> None:
         "--python-platform", f"{machine.architecture}-{PLATFORM}", "--target", str(site),
     ]  # fmt: skip
     try:
-        run_uv(["pip", "install", *options, "-r", str(lock)], folder=scratch, wheel_folders=False)
+        run_uv(["pip", "install", *options, "-r", str(lock)], folder=scratch)
     except EnvironmentMissing as error:
         raise EnvironmentMissing(
             f"the runtimes of toolchain {toolchain.name} for Python {machine.python} on {machine.architecture} cannot "

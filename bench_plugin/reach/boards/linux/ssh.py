@@ -42,8 +42,9 @@ class SshReach:
 
     def __init__(self, board: Board, settings: Settings) -> None:
         self.board = board
-        key = str(Path(settings.key).expanduser()) if settings.key else ""
-        self._address = Address(settings.host, settings.user, settings.port, key, settings.options)
+        self._address = Address(
+            settings.host, settings.user, settings.port, key_of(settings.key), settings.options
+        )  # fmt: skip
         self._deployed = DeployedAgents(board.name, settings.python, ship=settings.ship)
         self._link: Link | None = None
 
@@ -68,6 +69,11 @@ class SshReach:
 def reach(board: Board) -> SshReach:
     """The reach of a board. Raises UsageError for settings that are not valid."""
     return SshReach(board, settings_of(board, Settings))
+
+
+def key_of(text: str) -> str:
+    """The path of a key's file, empty where ssh decides."""
+    return str(Path(text).expanduser()) if text else ""
 
 
 def settings_of(board: Board, kind: type[R]) -> R:
