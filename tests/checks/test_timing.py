@@ -51,6 +51,7 @@ def test_a_time_is_beside_its_verdict_and_three_figures_are_apart(timed: Project
     assert 2 <= timing["launches"] <= 3 and timing["inputs"] == 64
     assert 0 < timing["compute"]["min"] <= timing["compute"]["median"] <= timing["compute"]["max"]
     assert len(timing["compute"]["launch_medians"]) == timing["launches"]
+    assert "OMP_WAIT_POLICY" not in timing["conditions"].get("variables", {})  # threads may spin: it works alone
     assert timing["system"]["median"] > timing["compute"]["median"]  # request and answer beside the model
     assert timing["system"]["by"] == "a deployed model" and timing["handshake"]["median"] > 0
     assert timing["first_inference"] > 0 and timing["interval"]["kind"] == "over launches"
@@ -151,3 +152,13 @@ def test_compilers_are_those_that_are_ready_and_another_says_how_to_add_it(timed
 def test_a_compiler_that_was_named_is_taken_though_it_is_not_ready(timed: Project) -> None:
     collected = with_own_compilers(timed).run("--bench-profile=smoke", "--compilers=absentc", "--collect-only", "-q")
     assert "absentc]" in collected.text and "fakec]" not in collected.text
+
+
+def test_series_of_the_machine_are_recorded_beside_the_times(timed: Project) -> None:
+    row = the_row(run(timed))
+    assert row["status"] == "supported" and row["numbers"]["machine"]["kernel"]
+    series = row["numbers"]["series"]
+    assert {"compute", "system"} < set(series) and row["numbers"]["sampler"]["hz"] > 0
+    recorded = [one for one in series.values() if "unit" in one]
+    assert recorded and all(one["samples"] >= 0 for one in recorded)
+    assert "Series over time" in (timed.folder / "reports/timing.md").read_text()
