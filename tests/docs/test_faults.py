@@ -1,4 +1,4 @@
-"""docs/faults.md, docs/promises.md and docs/audit.md: every line names a test that exists, or a committed file that shows it."""
+"""Pages of faults, promises and the audit: every line names a test that exists, or a committed file that shows it."""
 
 from __future__ import annotations
 
