@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 # Written by commands of ours, from code or from a run: their own tests hold them.
 GENERATED = (
+    "board-grid.md",
     "configuration.md",
     "contract.md",
     "equivalence.md",
@@ -18,7 +19,7 @@ GENERATED = (
     "onnx-support.md",
     "onnx-support-full.md",
 )
-DETAILS = ("equivalence-", "onnx-operators-")  # begin the names of pages of details, which are written like these
+DETAILS = ("board-grid-", "equivalence-", "onnx-operators-")  # begin the names of pages of details, which are written like these
 BOARDS = "docs/boards.md"  # its commands need a board: tests/docs/test_boards_page.py executes its fences
 LANGUAGES = ("sh", "python", "toml", "text")  # text is what a program prints
 OPENING = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?$")
