@@ -32,7 +32,7 @@ import numpy as np
 
 from bench_plugin.reach.deployment import Deployment, deploy
 from bench_plugin.reach.network import Endpoint, start
-from bench_plugin.reach.processes.client import Limits, Source
+from bench_plugin.reach.processes.leased_agent import Limits, Source
 from bench_plugin.reach.processes.zipapp import build_agent
 
 SIZES = (256, 3136, 602_112)

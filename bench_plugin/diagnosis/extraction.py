@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench_plugin.diagnosis.parts import CannotSay, Graph, Node, Origin, Part
 from bench_plugin.diagnosis.trial_tools import TrialTools
-from bench_plugin.reach.processes.client import Answer
+from bench_plugin.reach.processes.leased_agent import Answer
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from typing import Any
 
 from bench_plugin.diagnosis.parts import CannotSay
 from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.reach.processes.client import AgentFailure, Answer, Limits
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Answer, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 EVALUATOR = "onnx_float64"

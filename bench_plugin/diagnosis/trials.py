@@ -32,7 +32,7 @@ from bench_plugin.pipeline.tasks.inputs import stack_names
 from bench_plugin.pipeline.tasks.model_tasks import Tasks
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 from bench_plugin.reach.environments.toolchain_file import Toolchain
-from bench_plugin.reach.processes.client import AgentFailure, Answer, Limits, of_computing
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Answer, Limits, of_computing
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
 

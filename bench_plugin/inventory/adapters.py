@@ -18,7 +18,7 @@ from bench_plugin.domain.records import convert, load, wrong
 from bench_plugin.inventory.command_file import CommandFile
 from bench_plugin.inventory.declaration_literal import read_literal
 from bench_plugin.inventory.declaration_record import RECORDS, AdapterRecord, ConverterRecord
-from bench_plugin.reach.processes.client import Source
+from bench_plugin.reach.processes.leased_agent import Source
 
 BUILT_IN = Path(__file__).parent.parent / "adapters"
 ENTRY_POINTS = "bench_plugin.adapters"

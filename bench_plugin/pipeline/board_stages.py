@@ -15,8 +15,7 @@ from bench_plugin.domain.outcome import Failure, Symptom
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.leasing.place import place_of
 from bench_plugin.reach.boards.leasing.recovery import recovered
-from bench_plugin.reach.processes.client import AgentFailure, Limits
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 if TYPE_CHECKING:

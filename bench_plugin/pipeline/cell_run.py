@@ -15,8 +15,8 @@ from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Done, Task
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.tasks.model_tasks import Tasks, Weights
-from bench_plugin.reach.processes.client import NOT_AS_STATED
 from bench_plugin.reach.processes.given_files import GivenFile
+from bench_plugin.reach.processes.leased_agent import NOT_AS_STATED
 
 
 class InputChanged(Exception):

@@ -17,8 +17,7 @@ from bench_plugin.pipeline.retry import Attempted, settled
 from bench_plugin.pipeline.stages import Done, Task, not_started, perform
 from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
-from bench_plugin.reach.processes.client import AgentFailure, Limits
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 LOOK_EVERY = 50  # the agents' memory is measured once in so many subjects

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from bench_plugin.domain.cell import Cell
 from bench_plugin.pipeline.admission import Admission
 from bench_plugin.pipeline.stages import Done, Stages, Task
-from bench_plugin.reach.processes.client import Limits
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.leased_agent import LeasedAgent, Limits
 
 
 class StageRecorder:

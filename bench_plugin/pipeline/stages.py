@@ -19,9 +19,8 @@ from bench_plugin.pipeline.array_sets import digests_in, digests_of
 from bench_plugin.pipeline.board_stages import PROGRAM, BoardTask, performed
 from bench_plugin.pipeline.cache import Cache, Entry
 from bench_plugin.pipeline.retry import Attempted, confirmation, settled
-from bench_plugin.reach.processes.client import AgentFailure, Limits
 from bench_plugin.reach.processes.given_files import GivenFile, digest
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent, Limits
 from bench_plugin.reach.processes.supervisor import RESET, AgentPool
 
 if TYPE_CHECKING:

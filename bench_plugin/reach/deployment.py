@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from bench_plugin.agent import wire
 from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.contract.call import INPUTS, named_arrays
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits
+from bench_plugin.reach.processes.client import Agent
 from bench_plugin.reach.processes.given_files import GivenFile
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
 
 if TYPE_CHECKING:
     import numpy as np

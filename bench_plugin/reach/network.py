@@ -16,7 +16,8 @@ from bench_plugin.agent.link import handshake
 from bench_plugin.agent.link.handshake import Refused, Transcript
 from bench_plugin.agent.link.sockets import tune
 from bench_plugin.agent.link.tokens import BadToken, read_token
-from bench_plugin.reach.processes.client import START_SECONDS, Agent, AgentFailure, LinkLost, Source
+from bench_plugin.reach.processes.client import Agent
+from bench_plugin.reach.processes.leased_agent import START_SECONDS, AgentFailure, LinkLost, Source
 
 CONNECT_SECONDS = 4.0  # a machine of the local network answers in milliseconds
 

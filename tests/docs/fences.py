@@ -19,7 +19,8 @@ GENERATED = (
     "onnx-support.md",
     "onnx-support-full.md",
 )
-DETAILS = ("board-grid-", "equivalence-", "onnx-operators-")  # begin the names of pages of details, which are written like these
+# The names of pages of details begin with these; they are written like the pages that link to them.
+DETAILS = ("board-grid-", "equivalence-", "onnx-operators-")
 BOARDS = "docs/boards.md"  # its commands need a board: tests/docs/test_boards_page.py executes its fences
 LANGUAGES = ("sh", "python", "toml", "text")  # text is what a program prints
 OPENING = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?$")

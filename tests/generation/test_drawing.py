@@ -17,7 +17,7 @@ from bench_plugin.generation.graphs import Graph, filled, read_graph
 from bench_plugin.generation.strategies import FAMILIES, NODES, graphs, single
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.reach.environments.toolchains import Toolchains
-from bench_plugin.reach.processes.client import Limits
+from bench_plugin.reach.processes.leased_agent import Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 VALID = 200

@@ -21,7 +21,7 @@ from bench_plugin.pipeline.stages import Done, Task
 from bench_plugin.pipeline.tasks import graph_tasks, subjects
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
-from bench_plugin.reach.processes.client import Limits
+from bench_plugin.reach.processes.leased_agent import Limits
 
 
 @dataclass(frozen=True)

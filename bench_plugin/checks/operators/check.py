@@ -41,7 +41,7 @@ from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.tasks.case_subjects import content_of, of_case, outputs_of
 from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
 from bench_plugin.pipeline.tasks.corpus import CaseData, Corpus, CorpusFailed, needed_kinds, newer
-from bench_plugin.reach.processes.client import Limits
+from bench_plugin.reach.processes.leased_agent import Limits
 from bench_plugin.reach.processes.zipapp import agent_digest
 
 SECONDS = 60.0  # of processor time for one stage of one case, so that a busy machine changes no outcome

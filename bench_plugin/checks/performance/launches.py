@@ -19,8 +19,7 @@ from bench_plugin.compare.timing import enough
 from bench_plugin.pipeline.board_stages import PLACE
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.stages import CallSpec, Done, Task, failure_of, perform
-from bench_plugin.reach.processes.client import AgentFailure, Limits
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent, Limits
 
 if TYPE_CHECKING:
     Series = np.ndarray[Any, np.dtype[np.float64]]

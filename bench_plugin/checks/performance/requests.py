@@ -14,8 +14,8 @@ from bench_plugin.checks.performance.effort import Effort
 from bench_plugin.domain.outcome import Symptom
 from bench_plugin.pipeline.stages import Task
 from bench_plugin.reach.deployment import deploy
-from bench_plugin.reach.processes.client import Agent, AgentFailure
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.client import Agent
+from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent
 
 if TYPE_CHECKING:
     Series = np.ndarray[Any, np.dtype[np.float64]]

@@ -23,7 +23,7 @@ from bench_plugin.pipeline.compile_run import CompiledRun, CompileRun
 from bench_plugin.pipeline.stages import failure_of
 from bench_plugin.pipeline.tasks.case_subjects import of_case, outputs_of
 from bench_plugin.pipeline.tasks.corpus import CaseData, Pack
-from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
 from bench_plugin.results.signature import signature_of
 
 BUILDER = "onnx_build"

@@ -16,8 +16,7 @@ from bench_plugin.domain.errors import BenchError, EnvironmentMissing
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.reach.boards import probe
 from bench_plugin.reach.boards.board import Board
-from bench_plugin.reach.processes.client import AgentFailure, Limits, Source
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent, Limits, Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 FINDING = 1

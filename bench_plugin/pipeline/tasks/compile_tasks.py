@@ -14,7 +14,7 @@ from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.array_sets import joined
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
-from bench_plugin.reach.processes.client import Limits
+from bench_plugin.reach.processes.leased_agent import Limits
 
 
 class CompileTasks:

@@ -16,7 +16,7 @@ from bench_plugin.compare.operators.rules import Rule, rule_of
 from bench_plugin.compare.operators.values import Tensor, Value
 from bench_plugin.domain.outcome import Failure, Stage
 from bench_plugin.pipeline.stages import CallSpec, Done, Stages, Task, failure_of
-from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,8 +17,8 @@ from bench_plugin.pipeline.stages import CallSpec, Done, Task
 from bench_plugin.pipeline.tasks import inputs as generated
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.tasks.given_inputs import GivenInputs
-from bench_plugin.reach.processes.client import Limits, of_computing
 from bench_plugin.reach.processes.given_files import GivenFile
+from bench_plugin.reach.processes.leased_agent import Limits, of_computing
 
 NOISE_SAMPLES = 4
 FEW_SAMPLES = 4  # of a large file: a mutant differs on any input, or on none, and noise is much the same on all

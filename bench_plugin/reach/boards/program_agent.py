@@ -24,8 +24,9 @@ from bench_plugin.agent.contract import Place, RunCall
 from bench_plugin.agent.contract.records import Malformed
 from bench_plugin.agent.toolkit import samples
 from bench_plugin.reach.boards.program_times import Counted, Plan, figures, instructions, repeated
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Answer, Limits
+from bench_plugin.reach.processes.client import Agent
 from bench_plugin.reach.processes.given_files import GivenFile
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Answer, Limits
 from bench_plugin.reach.processes.workplace import Workplace
 
 if TYPE_CHECKING:

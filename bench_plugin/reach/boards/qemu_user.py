@@ -19,8 +19,8 @@ from bench_plugin.domain.errors import BenchError, UsageError
 from bench_plugin.domain.records import NOT_BLANK, Record, about
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.program_agent import ProgramAgent
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Source
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.client import Agent
+from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent, Source
 from bench_plugin.reach.processes.supervisor import LocalProcess
 from bench_plugin.reach.processes.workplace import Workplace
 

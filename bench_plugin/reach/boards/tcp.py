@@ -14,7 +14,8 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.records import NOT_BLANK, Record, about
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.network import Endpoint, start
-from bench_plugin.reach.processes.client import Agent, AgentFailure
+from bench_plugin.reach.processes.client import Agent
+from bench_plugin.reach.processes.leased_agent import AgentFailure
 from bench_plugin.reach.processes.workplace import Workplace
 
 FILE = {"file": True}

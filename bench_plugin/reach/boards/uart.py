@@ -24,8 +24,8 @@ from bench_plugin.domain.records import Record, about
 from bench_plugin.reach.boards import qemu_arm, uart_link, unicorn_arm
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.program_agent import ProgramAgent
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.client import Agent
+from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent, Limits, Source
 from bench_plugin.reach.processes.nursery import Child
 from bench_plugin.reach.processes.supervisor import LocalProcess
 from bench_plugin.reach.processes.workplace import Workplace

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bench_plugin.agent import wire
 from bench_plugin.agent.arrays import from_numpy, to_numpy
@@ -20,23 +20,29 @@ from bench_plugin.agent.contract.records import Malformed
 from bench_plugin.agent.contract.replies import check_reply
 from bench_plugin.agent.repeating import Repeating, form_of
 from bench_plugin.domain.errors import BenchError
-from bench_plugin.domain.messages import useful_line
 from bench_plugin.reach.processes import answers, result_files
 from bench_plugin.reach.processes.agent_log import bound_log, quoted
 from bench_plugin.reach.processes.deadline import Deadline
 from bench_plugin.reach.processes.given_files import GivenFile, GivenFiles, NotAsStated
+from bench_plugin.reach.processes.leased_agent import (
+    BUSY_TYPE,
+    MESSAGE,
+    NOT_AS_STATED,
+    START_SECONDS,
+    AgentFailure,
+    Answer,
+    Limits,
+    LinkLost,
+    Process,
+    Source,
+)
 
 if TYPE_CHECKING:
     import numpy as np
 
     Arrays = Mapping[str, np.ndarray[Any, Any]]
 
-START_SECONDS = 60.0
 POLL_SECONDS = 0.2
-WALL_TIMES = 4.0  # how much longer a stage of a model may take on the clock than its processor time may be
-MESSAGE = 1200  # characters: some tools name a long path or the whole node before they say what is wrong
-NOT_AS_STATED = (NotAsStated.__name__,)  # the types of a failure that no adapter caused
-BUSY_TYPE = ("BoardBusy",)  # the types of the failure of a board that another host has
 BUSY_SECONDS = 10.0  # a listener says every second that the board is busy
 SMALL_BYTES = wire.MAX_META + wire.MAX_BLOBS * wire.DESCRIPTOR.size  # a frame without the contents of blobs
 LARGE = (wire.CALL, wire.GET, wire.RUN, wire.OUTPUT, wire.STATS)  # the requests that are answered with blobs
@@ -44,98 +50,6 @@ ASKED_BYTES = 1 << 16  # a board is asked whether it has content of this size or
 ANSWERS = (wire.RESULT, wire.OK)
 LOOK_EVERY = 1024  # inferences, after which memory and log are looked at though nothing waits
 STARTED = "started"  # what the first of the two answers to process says
-
-
-@dataclass(frozen=True)
-class Limits:
-    """``seconds`` for each announced stage (deadline.py), and ``memory_bytes``, 0 for no limit.
-
-    With ``wall_seconds`` the seconds are those of processor time, and ``wall_seconds`` those on the clock.
-    ``memory_bytes`` is the limit of the resident memory of the process tree, of an answer, and of its files together.
-    """
-
-    seconds: float
-    memory_bytes: int
-    wall_seconds: float = 0.0
-
-
-def of_computing(seconds: float, memory_bytes: int) -> Limits:
-    """Limits of a stage that computes: ``seconds`` of processor time, so that a busy machine changes no outcome.
-
-    What waits and computes nothing ends after WALL_TIMES as much on the clock.
-    """
-    return Limits(seconds, memory_bytes, WALL_TIMES * seconds)
-
-
-class Source(NamedTuple):
-    """The file of an adapter for an agent; ``module`` is the dotted name by which other adapters import it."""
-
-    name: str
-    text: bytes
-    module: str = ""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The result of a call: metadata, arrays of any shapes and dtypes by name, and files.
-
-    ``seconds`` is by announced stage, and under ``call`` for the whole; ``peak_bytes`` is resident memory.
-    """
-
-    meta: Mapping[str, Any]
-    arrays: Arrays
-    files: Mapping[str, Path]
-    seconds: Mapping[str, float]
-    peak_bytes: int
-    log: str
-
-
-class AgentFailure(BenchError):
-    """A call that did not finish; ``symptom`` is a value of domain/outcome.py, ``stage`` the last one announced."""
-
-    def __init__(
-        self, symptom: str, message: str, *, stage: str | None = None, detail: str = "", log: str = "",
-        signal: int | None = None, types: tuple[str, ...] = (), cause: str = "",
-    ) -> None:  # fmt: skip
-        super().__init__(message)
-        self.symptom = symptom
-        self.message = bounded_line(message)
-        self.stage = stage
-        self.detail = detail or message
-        self.log = log
-        self.signal = signal
-        self.types = types
-        self.cause = cause
-
-
-class LinkLost(BenchError):
-    """The link to a board ended, and not the agent at its other end; the symptom is ``board-lost``."""
-
-
-class Process(Protocol):
-    """What an agent runs in: a process of this machine, or one of a board, of which less can be asked."""
-
-    shares_files: bool
-
-    @property
-    def gone(self) -> bool:
-        """Whether it is known to have ended."""
-
-    def resident(self) -> int:
-        """Resident bytes of the process tree; 0 where it cannot be asked."""
-
-    def spent(self) -> float | None:
-        """Seconds of processor time that the process tree has used so far; None where it cannot be asked."""
-
-    def kill(self) -> int | None:
-        """End it; returns its status as of waitpid(2), None where there is none."""
-
-    def ended(self) -> int | None:
-        """Its status as of waitpid(2) if it ends by itself within a moment, else None.
-
-        Raises BenchError, with the reason, where what ended it was not the agent's own doing; LinkLost where a board
-        does not answer.
-        """
 
 
 @dataclass
@@ -555,9 +469,3 @@ class Agent:
 
 def _any_size(kind: int) -> int:
     return wire.MAX_BYTES
-
-
-def bounded_line(text: str) -> str:
-    """The first useful line, cut to a bounded length."""
-    line = useful_line(text)
-    return line if len(line) <= MESSAGE else line[: MESSAGE - 1] + "…"

@@ -19,9 +19,9 @@ from bench_plugin.reach.boards.leasing.place import ran_here
 from bench_plugin.reach.boards.leasing.pool import BoardPool
 from bench_plugin.reach.boards.reach import Reach
 from bench_plugin.reach.environments.toolchains import Toolchains
-from bench_plugin.reach.processes.client import START_SECONDS, Agent, AgentFailure, Limits, Source
+from bench_plugin.reach.processes.client import Agent
 from bench_plugin.reach.processes.given_files import GivenFiles
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.leased_agent import START_SECONDS, AgentFailure, LeasedAgent, Limits, Source
 from bench_plugin.reach.processes.memory import processor_seconds_below, resident_below
 from bench_plugin.reach.processes.nursery import Child, GuardianGone, Nursery
 from bench_plugin.reach.processes.scratch import make_scratch, sweep

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bench_plugin.reach.environments.toolchains import Toolchains
-from bench_plugin.reach.processes.client import Source
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.leased_agent import LeasedAgent, Source
 from bench_plugin.reach.processes.nursery import Nursery
 
 

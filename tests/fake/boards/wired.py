@@ -9,7 +9,8 @@ from typing import Annotated
 from bench_plugin.agent.channel import Channel
 from bench_plugin.domain.records import Record, about
 from bench_plugin.reach.boards.board import Board
-from bench_plugin.reach.processes.client import Agent, AgentFailure
+from bench_plugin.reach.processes.client import Agent
+from bench_plugin.reach.processes.leased_agent import AgentFailure
 from bench_plugin.reach.processes.workplace import Workplace
 
 

@@ -19,8 +19,7 @@ from bench_plugin.inventory.hardware.target_file import read_target
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.uart import Uart, reach
 from bench_plugin.reach.environments.toolchains import Toolchains
-from bench_plugin.reach.processes.client import Answer, Limits
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.leased_agent import Answer, LeasedAgent, Limits
 from bench_plugin.reach.processes.nursery import Nursery
 from bench_plugin.reach.processes.variables import for_agents
 from bench_plugin.reach.processes.workplace import Workplace

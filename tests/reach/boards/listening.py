@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench_plugin.reach.network import Endpoint, start
-from bench_plugin.reach.processes.client import Agent, Limits, Source
+from bench_plugin.reach.processes.client import Agent
+from bench_plugin.reach.processes.leased_agent import Limits, Source
 from bench_plugin.reach.processes.zipapp import build_agent
 
 FAKE = Path(__file__).parents[2] / "fake" / "adapter.py"

@@ -18,7 +18,7 @@ import pytest
 
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.registry import reach_of
-from bench_plugin.reach.processes.client import Source
+from bench_plugin.reach.processes.leased_agent import Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.reach.processes.conftest import FAKE, until
 

@@ -17,7 +17,7 @@ from bench_plugin.domain.errors import EnvironmentMissing, UsageError
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.registry import reach_of
 from bench_plugin.reach.environments.uv import run_uv
-from bench_plugin.reach.processes.client import AgentFailure, Source
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.reach.boards.sshd import Sshd, sshd
 from tests.reach.processes.conftest import FAKE, LIMITS, until

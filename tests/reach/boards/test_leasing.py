@@ -16,7 +16,7 @@ import pytest
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.leasing.pool import BoardPool
 from bench_plugin.reach.boards.leasing.recovery import recovered
-from bench_plugin.reach.processes.client import AgentFailure
+from bench_plugin.reach.processes.leased_agent import AgentFailure
 
 PI = Board("pi", "aarch64", "wired", {"host": "pi.lab"}, lease_seconds=20)
 HOLDER = """

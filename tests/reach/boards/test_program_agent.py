@@ -12,8 +12,7 @@ import pytest
 
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.qemu_user import QemuUser
-from bench_plugin.reach.processes.client import AgentFailure, Answer, Limits
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Answer, LeasedAgent, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.agent.c.compiled import program
 

@@ -18,7 +18,7 @@ from bench_plugin.reach.boards.linux import image, qemu_system, shipping
 from bench_plugin.reach.boards.linux.shipping import Machine
 from bench_plugin.reach.boards.registry import reach_of
 from bench_plugin.reach.environments.toolchains import Toolchains
-from bench_plugin.reach.processes.client import AgentFailure, Source
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.reach.boards.test_linux_image import program
 from tests.reach.processes.conftest import FAKE, LIMITS, alive, until

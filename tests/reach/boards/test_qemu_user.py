@@ -19,7 +19,7 @@ from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.qemu_user import QemuUser, reach
 from bench_plugin.reach.boards.registry import reach_of
 from bench_plugin.reach.environments.toolchains import Toolchains
-from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.adapters.real import ROOT, written
 

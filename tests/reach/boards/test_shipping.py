@@ -19,7 +19,7 @@ from bench_plugin.reach.boards.linux.shipping import Machine
 from bench_plugin.reach.boards.registry import reach_of
 from bench_plugin.reach.environments.locking import make_board_lock
 from bench_plugin.reach.environments.toolchains import Toolchains
-from bench_plugin.reach.processes.client import Source
+from bench_plugin.reach.processes.leased_agent import Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.reach.boards.sshd import Sshd, sshd
 from tests.reach.environments.conftest import Workshop, workshop

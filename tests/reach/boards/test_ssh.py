@@ -15,7 +15,7 @@ import pytest
 
 from bench_plugin.reach.boards.linux import tether
 from bench_plugin.reach.boards.linux.deployed import TETHER
-from bench_plugin.reach.processes.client import AgentFailure
+from bench_plugin.reach.processes.leased_agent import AgentFailure
 from tests.reach.boards.sshd import Sshd, sshd
 from tests.reach.processes.conftest import LIMITS, alive, until
 

@@ -17,7 +17,7 @@ from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.registry import reach_of
 from bench_plugin.reach.boards.tcp import TcpReach
 from bench_plugin.reach.deployment import Deployment, deploy
-from bench_plugin.reach.processes.client import AgentFailure
+from bench_plugin.reach.processes.leased_agent import AgentFailure
 from tests.reach.boards.listening import LIMITS, Listening
 from tests.reach.processes.conftest import until
 

@@ -21,7 +21,8 @@ import pytest
 
 from bench_plugin.agent import wire
 from bench_plugin.agent.channel import Channel, Closed
-from bench_plugin.reach.processes.client import BUSY_TYPE, Agent, AgentFailure, Limits
+from bench_plugin.reach.processes.client import Agent
+from bench_plugin.reach.processes.leased_agent import BUSY_TYPE, AgentFailure, Limits
 from tests.reach.boards.listening import LIMITS, Listening
 from tests.reach.boards.relay import Relay
 from tests.reach.processes.conftest import alive, until

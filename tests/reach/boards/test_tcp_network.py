@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bench_plugin.agent import wire
-from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
 from tests.reach.boards.listening import LIMITS, Listening, listen
 from tests.reach.boards.test_tcp_faults import call_in_thread
 from tests.reach.processes.conftest import alive, until

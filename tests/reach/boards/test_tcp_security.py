@@ -22,7 +22,7 @@ from bench_plugin.agent.link import handshake
 from bench_plugin.agent.link.session import CODE_BYTES, NotAuthentic, Session
 from bench_plugin.agent.link.tokens import read_token
 from bench_plugin.reach.network import start
-from bench_plugin.reach.processes.client import AgentFailure
+from bench_plugin.reach.processes.leased_agent import AgentFailure
 from tests.reach.boards.listening import LIMITS, Listening, make_token
 from tests.reach.boards.relay import Relay
 

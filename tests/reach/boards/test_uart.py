@@ -17,7 +17,7 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.reach.boards import qemu_arm
 from bench_plugin.reach.boards.unicorn_arm import command
 from bench_plugin.reach.environments.toolchains import Toolchains
-from bench_plugin.reach.processes.client import AgentFailure
+from bench_plugin.reach.processes.leased_agent import AgentFailure
 from tests.reach.boards.firmware import Firmware, board, built, leased, log_of, python, run
 
 X = np.linspace(-2, 2, 8, dtype=np.float32).reshape(2, 1, 4)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bench_plugin.reach.boards import qemu_arm
-from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
 from tests.reach.boards.firmware import Firmware, board, built, leased, run
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 1, 4)

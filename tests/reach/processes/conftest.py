@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bench_plugin.agent.store import Store
-from bench_plugin.reach.processes.client import Limits, Source
 from bench_plugin.reach.processes.guardian import own_cgroup
+from bench_plugin.reach.processes.leased_agent import Limits, Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 FAKE = Path(__file__).parents[2] / "fake" / "adapter.py"

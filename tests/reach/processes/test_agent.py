@@ -9,7 +9,7 @@ import pytest
 
 from bench_plugin.agent import wire
 from bench_plugin.agent.store import Refused, Store
-from bench_plugin.reach.processes.client import AgentFailure, Limits, Source
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits, Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.reach.processes.conftest import FAKE, LIMITS
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_plugin.reach.processes.client import AgentFailure, Limits, Source
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits, Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.reach.processes.conftest import LIMITS, ROOT, alive, groups, guardian_of, make_pool, until
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.reach.processes.conftest import LIMITS, alive, make_pool, until
 

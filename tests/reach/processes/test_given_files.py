@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bench_plugin.reach.processes import given_files
-from bench_plugin.reach.processes.client import AgentFailure, Limits, Source
 from bench_plugin.reach.processes.given_files import GivenFile, GivenFiles, NotAsStated, with_digests
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits, Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 
 LIMITS = Limits(20.0, 0)

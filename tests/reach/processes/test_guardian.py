@@ -22,7 +22,7 @@ from tests.reach.processes.conftest import LIMITS, ROOT, alive, guardian_of, par
 HOST = """
 import sys, threading, time
 from pathlib import Path
-from bench_plugin.reach.processes.client import AgentFailure, Limits
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
 from tests.reach.processes.conftest import make_pool
 
 folder = Path(sys.argv[1])

@@ -8,8 +8,8 @@ import threading
 import time
 from pathlib import Path
 
-from bench_plugin.reach.processes.client import AgentFailure, Limits
 from bench_plugin.reach.processes.guardian import children
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.project import Project
 from tests.reach.processes.conftest import LIMITS, alive, groups, guardian_of, parent, until

@@ -17,8 +17,9 @@ import pytest
 from bench_plugin.agent import wire
 from bench_plugin.agent.channel import Channel, TooLong
 from bench_plugin.reach.processes.agent_log import CAP_BYTES, bound_log
-from bench_plugin.reach.processes.client import Agent, AgentFailure, Limits, Source
+from bench_plugin.reach.processes.client import Agent
 from bench_plugin.reach.processes.deadline import Deadline
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits, Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.reach.processes.conftest import FAKE, LIMITS
 from tests.reach.processes.test_agent import Board

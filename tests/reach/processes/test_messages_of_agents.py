@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bench_plugin.domain.outcome import Failure, Stage, Symptom
 from bench_plugin.reach.processes.agent_log import BEFORE, QUOTED_LINES, quoted
-from bench_plugin.reach.processes.client import MESSAGE, AgentFailure
+from bench_plugin.reach.processes.leased_agent import MESSAGE, AgentFailure
 
 FRAMES = [f'  File "/env/lib/python3.11/site-packages/tool/deep.py", line {place} in f{place}' for place in range(90)]
 CRASH = ["Fatal Python error: Segmentation fault", "", "Current thread 0x0 (most recent call first):", *FRAMES]

@@ -13,7 +13,7 @@ import pytest
 
 from bench_plugin.cli.main import main
 from bench_plugin.domain.errors import EnvironmentMissing
-from bench_plugin.reach.processes.client import Source
+from bench_plugin.reach.processes.leased_agent import Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.reach.processes.conftest import FAKE, LIMITS, ROOT, alive, guardian_of, make_pool, until
 

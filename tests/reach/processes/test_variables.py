@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_plugin.reach.processes.client import Source
+from bench_plugin.reach.processes.leased_agent import Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.variables import for_agents
 from tests.project import Project

@@ -12,7 +12,7 @@ from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.leasing.candidates import candidates
 from bench_plugin.reach.boards.leasing.lock import BoardLock
 from bench_plugin.reach.boards.reach import Reach
-from bench_plugin.reach.processes.client import AgentFailure
+from bench_plugin.reach.processes.leased_agent import AgentFailure
 
 LOOK_SECONDS = 0.1  # between two looks at a lock that another run holds
 

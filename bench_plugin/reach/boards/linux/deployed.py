@@ -19,8 +19,8 @@ from bench_plugin.domain.errors import BenchError
 from bench_plugin.reach.boards.linux.link import BOARD_LOST, HARNESS, NO_CONNECTION, Heartbeat, Link
 from bench_plugin.reach.boards.linux.shipping import Machine, digest, runtime
 from bench_plugin.reach.environments.toolchains import Toolchains
-from bench_plugin.reach.processes.client import Agent, AgentFailure, LinkLost
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.client import Agent
+from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent, LinkLost
 from bench_plugin.reach.processes.workplace import Workplace
 from bench_plugin.reach.processes.zipapp import build_agent
 

@@ -22,8 +22,7 @@ from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.linux.deployed import DeployedAgents
 from bench_plugin.reach.boards.linux.link import BOARD_LOST, HARNESS, Address, Link
 from bench_plugin.reach.boards.linux.ssh import CONNECT_SECONDS, key_of, settings_of
-from bench_plugin.reach.processes.client import AgentFailure
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent
 from bench_plugin.reach.processes.workplace import Workplace
 
 CLIENT = "labgrid-client"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from bench_plugin.reach.processes.client import AgentFailure
+from bench_plugin.reach.processes.leased_agent import AgentFailure
 from bench_plugin.reach.processes.nursery import Child, Nursery
 
 BOARD_LOST = "board-lost"

@@ -18,8 +18,7 @@ from bench_plugin.reach.boards.linux.link import BOARD_LOST, Address, Link
 from bench_plugin.reach.boards.linux.shipping import Machine, disk, made_before, runtime
 from bench_plugin.reach.boards.linux.ssh import settings_of
 from bench_plugin.reach.environments.toolchains import Toolchains
-from bench_plugin.reach.processes.client import AgentFailure
-from bench_plugin.reach.processes.leased_agent import LeasedAgent
+from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent
 from bench_plugin.reach.processes.nursery import Child
 from bench_plugin.reach.processes.workplace import Workplace
 
