@@ -16,6 +16,7 @@ from typing import Any
 FRAMEWORK = Path(__file__).parent / "fake" / "framework.py"
 # Neighbours of which a run of the fake framework has no use: they cost a fifth of a short run's processor time.
 # tests/neighbours has all of them beside the plugin.
+DROPPED = ("PYTHONDONTWRITEBYTECODE", "PYTEST_XDIST_", "PYTEST_CURRENT_TEST")
 LEAN = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:benchmark")
 TESTS = """
 import pytest
@@ -50,8 +51,11 @@ arguments = {{ fault = "{fault}" }}
 
 
 def kept_environment() -> dict[str, str]:
-    """The tests' own, but compiled modules are kept: compiling pytest's plugins anew costs seconds per run."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    """The tests' own, but compiled modules are kept: compiling pytest's plugins anew costs seconds per run.
+
+    Nor do they look like a worker of pytest-xdist, although the tests themselves may run in one.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(DROPPED)}
     return {**kept, "COLUMNS": "250"}
 
 

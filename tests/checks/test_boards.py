@@ -190,8 +190,8 @@ def test_a_runtime_that_cannot_be_shipped_is_named(pi: Project) -> None:
 
 def test_a_stage_may_hold_a_board_as_long_as_its_file_says(pi: Project) -> None:
     path = pi.folder / "boards/pi.toml"
-    path.write_text(path.read_text() + "lease_seconds = 0.001\n")
-    [row] = the_rows(run(pi))
+    path.write_text(path.read_text() + "lease_seconds = 0.3\n")
+    [row] = the_rows(run(pi, fault="run-pause"))
     assert (row["status"], row["symptom"]) == ("ERROR", "timeout")
     assert "lease_seconds" in row["reason"]
 

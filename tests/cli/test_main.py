@@ -62,7 +62,9 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
 
 
 EVERY = [
-    [], ["cache"], ["cache", "info"], ["cache", "prune"], ["completion"], ["corpus"], ["corpus", "check"],
+    [], ["board"], ["board", "check"], ["board", "gate"], ["board", "image"], ["board", "list"], ["board", "mode"],
+    ["board", "serve"], ["cache"], ["cache", "info"], ["cache", "prune"], ["completion"], ["corpus"],
+    ["corpus", "check"],
     ["corpus", "update"], ["env"], ["env", "doctor"], ["env", "list"], ["env", "lock"], ["env", "sync"], ["expect"],
     ["expect", "check"], ["expect", "update"], ["grid"], ["list"], ["localise"], ["localize"], ["reduce"], ["repro"],
 ]  # fmt: skip

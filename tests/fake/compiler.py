@@ -36,7 +36,7 @@ ADAPTER = {
             "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
-            "run-varies", "run-jitters", "run-threads", "leaves-out", "compile-spin", "compile-pause",
+            "run-varies", "run-jitters", "run-pause", "run-threads", "leaves-out", "compile-spin", "compile-pause",
         ]
     },
     "on_request": True,
@@ -84,6 +84,8 @@ class Adapter:
 
         call.stage("run")
         fault = _fault(call)
+        if fault == "run-pause":
+            time.sleep(3)
         if fault == "run-crash":
             os.abort()
         self._runs += 1

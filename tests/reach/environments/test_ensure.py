@@ -177,7 +177,7 @@ def test_torch_without_a_wheel_folder_is_asked_of_uvs_cpu_backend(
         ("title = ", "not a TOML file"),
         ('title = "x"\ninterpreter = ">=3.11"', "requirements is missing"),
         ('title = "x"\ninterpreter = "3.11"\nrequirements = []', "interpreter must be a version range"),
-        ('colour = 1\ntitle = "x"', "wrong.toml:1: colour: unknown key; valid keys are interpreter, memory_gb"),
+        ('colour = 1\ntitle = "x"', "wrong.toml:1: colour: unknown key; valid keys are boards, interpreter"),
         ("title = 1", "wrong.toml:1: title: expected a text, found 1"),
     ],
 )
