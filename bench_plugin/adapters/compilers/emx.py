@@ -178,7 +178,7 @@ class Adapter:
             return invoke, outputs
 
         reply = samples.answered(call, run, [given[row["name"]] for row in takes], None, bind)
-        if call.once:
+        if call.once or not reply.arrays:  # a deployed model gives its outputs later, one sample at a time
             return reply
         for name, row in zip(samples.numbered(len(gives)), gives):
             array = reply.arrays[name]
