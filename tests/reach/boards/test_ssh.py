@@ -189,3 +189,16 @@ def test_a_silent_link_ends_the_agent(tmp_path: Path) -> None:
         assert process.wait(30) == 129
     assert not alive(pid)
     assert not folder.exists()
+
+
+def test_a_link_that_ends_at_once_leaves_no_agent(tmp_path: Path) -> None:
+    """The agent may not have become the leader of its group yet; killing the group alone would wait for it for ever."""
+    agent = tmp_path / "agent.py"
+    agent.write_text("import time\ntime.sleep(60)\n")
+    for number in range(30):
+        folder = tmp_path / f"run{number}"
+        command = [sys.executable, str(TETHER), "--agent", str(agent), "--folder", str(folder), "--silence", "30"]
+        token = b"0" * tether.HEX_DIGITS + b"\n"
+        done = subprocess.run(command, input=token, capture_output=True, timeout=30)
+        assert done.returncode == 129, done.stderr
+        assert not folder.exists()

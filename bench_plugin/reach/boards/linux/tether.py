@@ -82,6 +82,7 @@ def _watched(child: int, silence: float) -> int:
         elif time.monotonic() - heard > silence:
             break
     _kill(child)
+    os.kill(child, signal.SIGKILL)  # where the link ended at once, it does not lead its group yet
     os.waitpid(child, 0)
     return 129
 
