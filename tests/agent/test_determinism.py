@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.agent.toolkit.determinism import Repeats, batch_position, digest, repeated
+from bench_plugin.agent.toolkit.determinism import Repeats, digest
 
 Values = list[Any]
 RNG = np.random.default_rng(0)
@@ -16,6 +16,15 @@ SAMPLES = [[RNG.standard_normal((1, 64)).astype(np.float32)] for _ in range(3)]
 
 def squares(inputs: Values) -> Values:
     return [inputs[0] ** 2]
+
+
+def repeated(run: Any, samples: Any, times: int) -> dict[str, Any]:
+    """The figures after running each of ``samples`` ``times`` times, in turn."""
+    repeats = Repeats()
+    for _ in range(times):
+        for index, inputs in enumerate(samples):
+            repeats.add(index, run(list(inputs)))
+    return repeats.figures()
 
 
 def test_a_model_that_repeats_its_bits() -> None:
@@ -56,39 +65,3 @@ def test_a_digest_tells_types_shapes_lists_and_signs_of_zero_apart() -> None:
     ]  # fmt: skip
     assert len({digest(value) for value in values}) == len(values)
     assert digest([zeros[::1]]) == digest([np.zeros(4, np.float32)[::2]])
-
-
-def test_a_sample_has_the_same_bits_at_every_position_of_a_batch() -> None:
-    assert batch_position(squares, SAMPLES) == {"positions": 4, "identical": True, "as_alone": True}
-
-
-def test_a_batch_that_is_summed_in_another_order_at_its_end_is_found() -> None:
-    """As kernels do that take rows in groups, and the rest of them one by one."""
-
-    def run(inputs: Values) -> Values:
-        values = inputs[0]
-        total = values.sum(1, dtype=np.float32)
-        if len(values) > 1:
-            total[-1] = np.add.accumulate(values[-1])[-1]
-        return [total]
-
-    assert batch_position(run, SAMPLES) == {"positions": 4, "identical": False, "as_alone": False}
-
-
-def test_a_batch_whose_bits_differ_from_those_of_one_sample_alone_is_told_apart() -> None:
-    def run(inputs: Values) -> Values:
-        return [inputs[0] * np.float32(2 if len(inputs[0]) > 1 else 3)]
-
-    assert batch_position(run, SAMPLES) == {"positions": 4, "identical": True, "as_alone": False}
-
-
-def test_a_model_without_a_batch_says_why_it_has_no_figure() -> None:
-    def fixed(inputs: Values) -> Values:
-        if len(inputs[0]) != 1:
-            raise RuntimeError("got 4 rows, expected 1\nmore of it")
-        return [inputs[0]]
-
-    assert batch_position(fixed, SAMPLES) == {"absent": "a batch of 4 fails: got 4 rows, expected 1"}
-    scalar = batch_position(lambda inputs: [inputs[0].sum()], SAMPLES)
-    assert scalar == {"absent": "an output has not the batch of 4 as its first dimension"}
-    assert batch_position(squares, SAMPLES[:1]) == {"absent": "1 sample; a batch needs another beside it"}

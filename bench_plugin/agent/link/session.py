@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 COUNTER = struct.Struct("<Q")
 CODE_BYTES = 16
-KEY_BYTES = 32
 BLOCK = 64  # bytes of a block of SHA-256
 
 

@@ -1,4 +1,4 @@
-"""Determinism of a compiled model: whether equal inputs give equal bits, over repeats and over positions in a batch.
+"""Determinism of a compiled model: whether equal inputs give equal bits, over repeats.
 
 Launches and numbers of threads are compared by the host, by the digest of the outputs (compare/determinism.py).
 """
@@ -6,7 +6,7 @@ Launches and numbers of threads are compared by the host, by the digest of the o
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, List
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 Values = List[Any]  # arrays of any shape, and for some tools also lists (sequences) and None (empty optionals)
 Run = Callable[[Values], Values]
 
-POSITIONS = 4  # of a batch in which one sample is tried
 MESSAGE_CHARACTERS = 200
 
 
@@ -50,45 +49,6 @@ class Repeats:
         return found
 
 
-def repeated(run: Run, samples: Sequence[Values], times: int) -> Dict[str, Any]:
-    """The figures of :class:`Repeats` after running each of ``samples`` ``times`` times, in turn; [...] each.
-
-    Raises what ``run`` raises.
-    """
-    repeats = Repeats()
-    for _ in range(times):
-        for index, inputs in enumerate(samples):
-            repeats.add(index, run(list(inputs)))
-    return repeats.figures()
-
-
-def batch_position(run: Run, samples: Sequence[Values], positions: int = POSITIONS) -> Dict[str, Any]:
-    """Whether a sample's outputs have the same bits at each of ``positions`` of a batch, and in a batch of its own.
-
-    ``samples`` are [1, ...] each, two at least. ``identical`` compares positions, ``as_alone`` also the batch of one.
-    Where the model takes no batch of that size, or its outputs have no such dimension, ``absent`` says why.
-    """
-    import numpy as np
-
-    if len(samples) < 2:
-        return {"absent": "%d sample; a batch needs another beside it" % len(samples)}
-    others = [samples[1 + index % (len(samples) - 1)] for index in range(positions)]
-    found = []
-    for position in range(positions):
-        rows = [samples[0] if index == position else others[index] for index in range(positions)]
-        try:
-            outputs = run([np.concatenate(values) for values in zip(*rows)])
-        except Exception as error:  # whatever a tool raises for a batch that it was not compiled for
-            return {"absent": "a batch of %d fails: %s" % (positions, _short(error))}
-        if any(not hasattr(value, "shape") or not value.ndim or len(value) != positions for value in outputs):
-            return {"absent": "an output has not the batch of %d as its first dimension" % positions}
-        found.append(digest([value[position : position + 1] for value in outputs]))
-    return {
-        "positions": positions, "identical": len(set(found)) == 1,
-        "as_alone": set(found) == {digest(run(list(samples[0])))},
-    }  # fmt: skip
-
-
 def digest(outputs: Values) -> str:
     """SHA-256 over types, shapes and bits of arrays [...], of lists of them, and of None."""
     found = hashlib.sha256()
@@ -106,11 +66,3 @@ def _bits(value: Any) -> bytes:
         return b"list %d;" % len(value) + b"".join(map(_bits, value))
     array: np.ndarray[Any, Any] = np.asarray(value)
     return ("%s %s;" % (array.dtype.str, array.shape)).encode() + np.ascontiguousarray(array).tobytes()
-
-
-def _short(error: Exception) -> str:
-    try:
-        text = str(error).strip().partition("\n")[0]
-    except Exception:  # its own __str__ may fail
-        text = ""
-    return (text or type(error).__name__)[:MESSAGE_CHARACTERS]
