@@ -160,5 +160,5 @@ def test_series_of_the_machine_are_recorded_beside_the_times(timed: Project) -> 
     series = row["numbers"]["series"]
     assert {"compute", "system"} < set(series) and row["numbers"]["sampler"]["hz"] > 0
     recorded = [one for one in series.values() if "unit" in one]
-    assert recorded and all(one["samples"] >= 0 for one in recorded)
+    assert any(one["samples"] > 0 for one in recorded), "something was read while the model ran"
     assert "Series over time" in (timed.folder / "reports/timing.md").read_text()
