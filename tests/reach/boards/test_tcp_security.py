@@ -225,7 +225,7 @@ def test_frames_without_codes_are_given_only_where_the_agent_was_started_for_a_t
 
 
 def hang_up(connection: socket.socket) -> None:
-    """Says that no more follows, to a board that may have closed the connection by now (Raises ConnectionResetError)."""
+    """Says that no more follows. Raises ConnectionResetError where the board has closed the connection by now."""
     try:
         connection.shutdown(socket.SHUT_WR)
     except OSError as error:
