@@ -1,1 +1,1 @@
-"""The command ``bench``: one module per subcommand, imported when it is asked for."""
+"""The command ``bench``: one module per subcommand, in folders by subject, imported when it is asked for."""

@@ -7,24 +7,23 @@ import ast
 import importlib
 import io
 import os
-import pkgutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
-import bench_plugin.cli
 from bench_plugin import __version__
 from bench_plugin.cli.shared.arguments import EXIT_CODES
 from bench_plugin.domain.errors import ONLY_LINUX, BenchError, on_linux, require_linux
 from bench_plugin.domain.masking import masked, readable
 
 ALIASES = {"localize": "localise"}
+SHARED = "shared"  # the folder of what subcommands share
 COMPLETING = "_ARGCOMPLETE"  # set by the script of ``bench completion`` while the shell asks for completions
 
 
 class Subcommand(Protocol):
-    """What a module of this folder offers."""
+    """What the module of a subcommand offers; it stands in one of the folders beside this file."""
 
     HELP: str
 
@@ -74,13 +73,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def subcommands() -> list[str]:
-    """The subcommands that exist: the modules beside this one."""
-    found = pkgutil.iter_modules(bench_plugin.cli.__path__)
-    return [module.name for module in found if module.name != "main" and not module.ispkg]
+    """The subcommands that exist: the modules in the folders beside this file, other than the shared ones."""
+    return sorted(_places())
+
+
+def _places() -> dict[str, Path]:
+    """The file of every subcommand by its name."""
+    folder = Path(__file__).parent
+    files = [path for path in folder.glob("*/*.py") if path.parent.name != SHARED and path.stem != "__init__"]
+    return {path.stem: path for path in files}
 
 
 def _module(name: str) -> Subcommand:
-    return cast(Subcommand, importlib.import_module(f"bench_plugin.cli.{name}"))
+    group = _places()[name].parent.name
+    return cast(Subcommand, importlib.import_module(f"bench_plugin.cli.{group}.{name}"))
 
 
 def _top_parser(names: Sequence[str], *, filled: str = "") -> argparse.ArgumentParser:
@@ -110,8 +116,7 @@ def _complete(names: Sequence[str]) -> None:
 
 def _help_of(name: str) -> str:
     """The HELP of a subcommand, read without importing it."""
-    path = Path(__file__).with_name(f"{name}.py")
-    for node in ast.parse(path.read_bytes()).body:
+    for node in ast.parse(_places()[name].read_bytes()).body:
         if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == "HELP" for to in node.targets):
             return str(ast.literal_eval(node.value))
     return ""

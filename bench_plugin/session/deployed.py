@@ -8,7 +8,7 @@ from typing import Any
 
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Outcome, Unverified
-from bench_plugin.results.expectations import Result
+from bench_plugin.results.known_failures.expectations import Result
 from bench_plugin.session.session import Judged
 
 EMULATED = "emulated"  # of ``placement["timing"]``

@@ -10,7 +10,7 @@ from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.generation.graphs import Graph, read_graph
 from bench_plugin.generation.search import ANY, KnownFailure, Signature
-from bench_plugin.results.expectations import Expectations
+from bench_plugin.results.known_failures.expectations import Expectations
 
 
 def known_failures(expectations: Expectations, cell: Cell, versions: Mapping[str, str]) -> Iterator[KnownFailure]:

@@ -27,9 +27,9 @@ from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix, Plan, plan_hash
 from bench_plugin.matrix.planner import Declared
-from bench_plugin.results.expectations import Expectation, Expectations, Judgement, Result, judge
 from bench_plugin.results.failure_text import failure_text
 from bench_plugin.results.history import new_run_id
+from bench_plugin.results.known_failures.expectations import Expectation, Expectations, Judgement, Result, judge
 from bench_plugin.results.rows import cell_row, declared_row, header_row, plan_row
 from bench_plugin.session.all_boards import AllBoards
 from bench_plugin.session.engine import Engine, check_tolerances

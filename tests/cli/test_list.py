@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bench_plugin.cli.list import KINDS
+from bench_plugin.cli.about.list import KINDS
 from tests.project import Project
 
 KNOWN = {

@@ -17,7 +17,7 @@ try:
     main(["--help"])
 except SystemExit:
     pass
-heavy = {"argcomplete", "numpy", "scipy", "pytest", "uv", "packaging", "bench_plugin.cli.env"}
+heavy = {"argcomplete", "numpy", "scipy", "pytest", "uv", "packaging", "bench_plugin.cli.setup.env"}
 print(sorted(heavy & set(sys.modules)), file=sys.stderr)
 """
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bench_plugin.cli.about.schema import FILES, schema
 from bench_plugin.cli.main import main
-from bench_plugin.cli.schema import FILES, schema
 from bench_plugin.domain.records import read
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from msgspec.structs import fields
 from bench_plugin.domain import configuration
 from bench_plugin.domain.axes import AXIS_KEYS
 from bench_plugin.inventory import command_file
-from bench_plugin.results import expectation_file
+from bench_plugin.results.known_failures import expectation_file
 from tests.docs import fences as documents_fences
 from tests.docs.checkout import MODEL, interpreted
 from tests.docs.fences import BOARDS, LANGUAGES, all_fences, commands, documents

@@ -11,8 +11,8 @@ import pytest
 
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
-from bench_plugin.results.expectations import Expectation, Expectations, Result, judge
-from bench_plugin.results.row_toml import row_text
+from bench_plugin.results.known_failures.expectations import Expectation, Expectations, Result, judge
+from bench_plugin.results.known_failures.row_toml import row_text
 from bench_plugin.results.signature import Signature
 
 EXPORT = {"check": "export", "model": "a", "framework": "fake", "opset": 17, "exporter": "out"}

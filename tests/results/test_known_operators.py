@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
-from bench_plugin.results.expectations import NOT_ANALYSED, Expectations
-from bench_plugin.results.known_operators import Known, Updated, updated, write
+from bench_plugin.results.known_failures.expectations import NOT_ANALYSED, Expectations
+from bench_plugin.results.known_failures.known_operators import Known, Updated, updated, write
 
 NOW = "tool==2.0"
 REFUSED = Outcome(

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
-from bench_plugin.results.expectations import Expectations
-from bench_plugin.results.known_operators import Known, pinned, updated, write
+from bench_plugin.results.known_failures.expectations import Expectations
+from bench_plugin.results.known_failures.known_operators import Known, pinned, updated, write
 
 NOW = "tool==2.0"
 REFUSED = Outcome(

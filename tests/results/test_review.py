@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
-from bench_plugin.results.expectations import Expectations
-from bench_plugin.results.review import Review, reviewed
+from bench_plugin.results.known_failures.expectations import Expectations
+from bench_plugin.results.known_failures.review import Review, reviewed
 from bench_plugin.results.rows import cell_row
 from bench_plugin.results.signature import Signature
 

@@ -9,8 +9,8 @@ import pytest
 
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
-from bench_plugin.results.expectations import Expectation, Expectations
-from bench_plugin.results.row_toml import drop, rewrite, sign, toml_value
+from bench_plugin.results.known_failures.expectations import Expectation, Expectations
+from bench_plugin.results.known_failures.row_toml import drop, rewrite, sign, toml_value
 from bench_plugin.results.signature import Signature
 
 TEXT = """# why this file exists

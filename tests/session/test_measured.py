@@ -12,7 +12,7 @@ import pytest
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
-from bench_plugin.results.expectations import Judgement, Result
+from bench_plugin.results.known_failures.expectations import Judgement, Result
 from bench_plugin.results.series import keep
 from bench_plugin.session.deployed import Deployed, NotDeployed
 from bench_plugin.session.measured import EmulatedLatency, Measured, NotMeasured

@@ -42,7 +42,7 @@ from bench_plugin.generation.search import (
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.retry import CARRIED
 from bench_plugin.pipeline.schedule import Need
-from bench_plugin.results.row_toml import row_text
+from bench_plugin.results.known_failures.row_toml import row_text
 
 PROPERTY_BYTES = 2**30
 

@@ -11,7 +11,7 @@ RESULTS = Path("reports/results.jsonl")
 
 def compilers() -> list[str]:
     """Every compiler, ``name[backend]`` included."""
-    from bench_plugin.cli.list import rows_of
+    from bench_plugin.cli.about.list import rows_of
     from bench_plugin.domain.settings import settings_here
     from bench_plugin.inventory.workspace import Workspace
 

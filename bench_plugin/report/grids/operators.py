@@ -12,7 +12,7 @@ from bench_plugin.report.earlier import NONE_EARLIER, EarlierRuns
 from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, partial
 from bench_plugin.report.parts import first_line, where
 from bench_plugin.report.statuses import SCORED, worst
-from bench_plugin.results.expectations import NOT_ANALYSED
+from bench_plugin.results.known_failures.expectations import NOT_ANALYSED
 
 CHECK = "operator"
 BESIDE = "(beside others only)"

@@ -13,7 +13,7 @@ from bench_plugin.report.pages.page import Page, detail_name
 from bench_plugin.report.pages.scores import main_table, over_time
 from bench_plugin.report.parts import legend_table, made_with, remarks, run_line
 from bench_plugin.report.statuses import FAILED
-from bench_plugin.results.expectations import NOT_ANALYSED
+from bench_plugin.results.known_failures.expectations import NOT_ANALYSED
 
 OPENING = (
     "ONNX's own backend tests, compiled and run in processes of their own. A case is supported when every output "

@@ -10,7 +10,7 @@ from bench_plugin.report.grids.operators import CauseGroup, OperatorGrid, causes
 from bench_plugin.report.pages.scores import percent
 from bench_plugin.report.parts import legend_table, made_with, remarks, run_line
 from bench_plugin.report.statuses import FAILED
-from bench_plugin.results.expectations import NOT_ANALYSED
+from bench_plugin.results.known_failures.expectations import NOT_ANALYSED
 
 KNOWN = "What a person found by looking, in our words, with the cases that it holds for. Many cases first."
 UNKNOWN = (

@@ -22,7 +22,7 @@ from bench_plugin.inventory.model_file import ModelFile
 from bench_plugin.reach.boards.registry import MODULES, module_of
 from bench_plugin.reach.environments.toolchain_file import ToolchainFile
 from bench_plugin.report.formats.schema_page import page
-from bench_plugin.results.expectation_file import ExpectationFile
+from bench_plugin.results.known_failures.expectation_file import ExpectationFile
 
 HELP = "print or write JSON Schemas of configuration, models, targets and the other files that people write"
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

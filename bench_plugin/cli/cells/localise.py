@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from bench_plugin.cli.reduce import add_cell_arguments, find_cell
+from bench_plugin.cli.cells.reduce import add_cell_arguments, find_cell
 from bench_plugin.cli.shared.arguments import add_json
 from bench_plugin.cli.shared.output import note, print_json
 from bench_plugin.diagnosis.localise import Localised, Localiser, Place

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.domain.outcome import Outcome, Status
-from bench_plugin.results.expectations import NOT_ANALYSED, OPERATORS, Expectation, OperatorRows
-from bench_plugin.results.row_toml import signature_lines, toml_value
+from bench_plugin.results.known_failures.expectations import NOT_ANALYSED, OPERATORS, Expectation, OperatorRows
+from bench_plugin.results.known_failures.row_toml import signature_lines, toml_value
 from bench_plugin.results.signature import BAND, Signature, signature_of
 
 WIDTH = 118

@@ -13,7 +13,7 @@ from typing import Any
 from bench_plugin.domain.axes import AXES
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome
-from bench_plugin.results.expectations import NOT_ANALYSED, Expectation
+from bench_plugin.results.known_failures.expectations import NOT_ANALYSED, Expectation
 from bench_plugin.results.signature import Signature, signature_of, three_digits
 
 SEEN = 120  # characters of the observed message in the comment

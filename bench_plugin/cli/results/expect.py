@@ -17,11 +17,11 @@ from bench_plugin.domain.outcome import Outcome
 from bench_plugin.domain.settings import Selection, Settings, settings_here
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix
-from bench_plugin.results.expectations import NOT_ANALYSED, Expectation, Expectations
-from bench_plugin.results.known_operators import pinned, updated, write
-from bench_plugin.results.new_failures import NewFailure, by_kind, with_reasons
-from bench_plugin.results.review import Review, Seen, reviewed
-from bench_plugin.results.row_toml import drop, rewrite, sign
+from bench_plugin.results.known_failures.expectations import NOT_ANALYSED, Expectation, Expectations
+from bench_plugin.results.known_failures.known_operators import pinned, updated, write
+from bench_plugin.results.known_failures.new_failures import NewFailure, by_kind, with_reasons
+from bench_plugin.results.known_failures.review import Review, Seen, reviewed
+from bench_plugin.results.known_failures.row_toml import drop, rewrite, sign
 from bench_plugin.results.rows import outcome_of, read_rows
 
 HELP = "check known failures for stale and too broad rows, or update them from a results file"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench_plugin.domain.outcome import Outcome
-from bench_plugin.results.expectations import Expectation, Expectations
-from bench_plugin.results.new_failures import NewFailure
+from bench_plugin.results.known_failures.expectations import Expectation, Expectations
+from bench_plugin.results.known_failures.new_failures import NewFailure
 from bench_plugin.results.rows import outcome_of
 from bench_plugin.results.signature import Signature, distinct, signature_of
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.messages import normalised
 from bench_plugin.domain.outcome import Outcome
-from bench_plugin.results.row_toml import row_text
+from bench_plugin.results.known_failures.row_toml import row_text
 from bench_plugin.results.signature import signature_of
 
 KEYED = re.compile(r"([0-9a-f]{4,12})=(.+)", re.DOTALL)

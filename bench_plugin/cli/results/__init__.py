@@ -1,0 +1,1 @@
+"""Subcommands that read and judge the results of runs."""

@@ -1,0 +1,1 @@
+"""Subcommands for what runs need: toolchains, boards, the cache, the corpus."""
