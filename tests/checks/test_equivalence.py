@@ -257,6 +257,13 @@ def test_a_wrong_option_is_a_usage_error(compiled: Project, option: str) -> None
     assert finished.code == 4 and USAGE[option] in finished.text
 
 
+def test_another_seed_is_another_model_on_other_inputs(compiled: Project) -> None:
+    rows = [the_row(run(compiled, "--precisions=fp32", f"--bench-seed={seed}")) for seed in (0, 1)]
+    assert [row["settings"]["seed"] for row in rows] == [0, 1]
+    assert rows[0]["key"] != rows[1]["key"] and rows[1]["stages_cached"] == []
+    assert rows[0]["numbers"]["E"] != rows[1]["numbers"]["E"]
+
+
 def test_a_backend_is_an_axis(compiled: Project) -> None:
     row = the_row(compiled.run("--compilers=fakec[shiny]", "--precisions=fp32"))
     assert row["cell"]["compiler"] == "fakec[shiny]" and row["placement"]["backend"] == "shiny"

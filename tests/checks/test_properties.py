@@ -102,6 +102,16 @@ def learn(project: Project, folder: Path) -> None:
         file.write(row)
 
 
+def test_a_nightly_search_tries_more_examples_and_other_ones_every_night(project: Project) -> None:
+    selected = ("--bench-compilers=wrong", "--bench-cases=Relu")
+    quick, nightly = (
+        project.run(*selected, f"--bench-search={effort}").cells("property")["Relu"] for effort in ("quick", "nightly")
+    )
+    assert (quick["settings"]["search"], nightly["settings"]["search"]) == ("quick", "nightly")
+    assert (quick["numbers"]["tried"], quick["numbers"]["seed"]) == (10, None)
+    assert 100 < nightly["numbers"]["tried"] <= 400 and nightly["numbers"]["seed"] is not None
+
+
 def test_graphs_of_several_name_the_guilty_operator(project: Project) -> None:
     code, text, rows = run(project, "dag")
     assert code == 1, text
