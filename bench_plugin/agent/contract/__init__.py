@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         EvaluateCall,
         EvaluateCasesCall,
         ExtractCall,
+        FactsCall,
         LayersCall,
         MatchCall,
         MutateCall,
@@ -98,6 +99,7 @@ _LATER = {
         "EvaluateCall",
         "EvaluateCasesCall",
         "ExtractCall",
+        "FactsCall",
         "LayersCall",
         "MatchCall",
         "MutateCall",
@@ -129,7 +131,7 @@ OPERATIONS: Dict[str, str] = {  # the record of each operation
     "mutate": "MutateCall", "emulate": "EmulateCall", "prepare": "PrepareCall", "layers": "LayersCall",
     "open": "OpenCall", "extract": "ExtractCall", "shrink": "ShrinkCall", "collect": "CollectCall",
     "convert": "ConvertCall", "build": "BuildGraphCall", "rebuild": "RebuildCall", "assemble": "AssembleCall",
-    "mutate_layers": "MutateLayersCall", "match": "MatchCall",
+    "mutate_layers": "MutateLayersCall", "match": "MatchCall", "facts": "FactsCall",
 }  # fmt: skip
 
 
@@ -171,6 +173,7 @@ __all__ = [
     "EvaluateCasesCall",
     "ExportCall",
     "ExtractCall",
+    "FactsCall",
     "FetchCall",
     "GeneratedGraph",
     "GeneratedNode",

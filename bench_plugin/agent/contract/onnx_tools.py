@@ -21,6 +21,20 @@ class CheckCall(Call):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class FactsCall(Call):
+    """Say what ``model.onnx`` is made of, as ``facts.json``; no weight is read.
+
+    batch: the size of a symbol at the first dimension of an input.
+    sizes: sizes of other symbols by name.
+    """
+
+    operation = "facts"
+
+    batch: int = 1
+    sizes: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class EvaluateCall(Call):
     """Outputs ``out0``, ``out1`` ... [N, ...] of ``model.onnx`` in float64: the file's float64 reference.
 

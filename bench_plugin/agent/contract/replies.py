@@ -174,6 +174,20 @@ class CheckReply(AnyReply):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class FactsReply(AnyReply):
+    """What a file is made of, in ``facts.json``.
+
+    free: symbols of the inputs that have no size.
+    symbols: all symbols of the inputs.
+    """
+
+    FILES = ("facts.json",)
+
+    free: Tuple[str, ...]
+    symbols: Tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class SampledReply(AnyReply):
     """Outputs of the first samples.
 
@@ -427,7 +441,7 @@ REPLIES: Dict[str, Type[AnyReply]] = {  # by operation
     "mutate_layers": SampledReply, "match": MatchReply, "fetch": FetchReply, "train": TrainReply, "check": CheckReply,
     "evaluate": OutputsReply, "mutate": SampledReply, "emulate": SampledReply, "prepare": PrepareReply,
     "layers": LayersReply, "open": OpenReply, "extract": PartReply, "shrink": PartReply, "collect": CasesReply,
-    "convert": CasesReply, "build": BuildReply,
+    "convert": CasesReply, "build": BuildReply, "facts": FactsReply,
 }  # fmt: skip
 OWN: Dict[Tuple[str, str], Type[AnyReply]] = {("onnx_truths", "evaluate"): TruthsReply}  # by adapter and operation
 

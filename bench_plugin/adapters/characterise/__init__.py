@@ -1,0 +1,1 @@
+"""Tools that read what a model is made of."""

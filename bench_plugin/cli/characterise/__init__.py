@@ -1,0 +1,1 @@
+"""Subcommands about how good a model could be on a platform: what it needs."""
