@@ -66,7 +66,8 @@ EVERY = [
     ["board", "serve"], ["cache"], ["cache", "info"], ["cache", "prune"], ["completion"], ["corpus"],
     ["corpus", "check"],
     ["corpus", "update"], ["env"], ["env", "doctor"], ["env", "list"], ["env", "lock"], ["env", "sync"], ["expect"],
-    ["expect", "check"], ["expect", "update"], ["grid"], ["list"], ["localise"], ["localize"], ["reduce"], ["repro"],
+    ["expect", "check"], ["expect", "update"], ["grid"], ["list"], ["localise"], ["localize"], ["needs"], ["reduce"],
+    ["repro"],
 ]  # fmt: skip
 
 
