@@ -14,6 +14,7 @@ from bench_plugin.fixtures.cell import JUDGED, BenchCell, bench_cell, bench_outc
 from bench_plugin.fixtures.marked_cells import MARKERS, cell_of, planned, tolerances, without_cell
 from bench_plugin.fixtures.performance import begin_call, deployed, device_benchmark, lacks_model, timing
 from bench_plugin.fixtures.run_state import RUN, notes_of, run_of
+from bench_plugin.fixtures.sharding import empty_shard, keep_shard
 from bench_plugin.fixtures.verdict_report import KNOWN, report_verdict
 from bench_plugin.plain_imports import PlainImports
 
@@ -111,16 +112,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.stash.get(WRONG, []):
         _usage_error(session, session.config.stash[WRONG][0])
         return
-    if session.config.option.collectonly or RUN not in session.config.stash:
-        return
     from bench_plugin.domain.errors import BenchError
 
     cells = {}
     try:
+        shards = keep_shard(session)
+        if session.config.option.collectonly or RUN not in session.config.stash:
+            return
         for item in session.items:
             if (cell := cell_of(item)) is not None:
                 cells[cell] = tolerances(item)
-        run_of(session.config).begin(cells)
+        run_of(session.config).begin(cells, shards)
     except (BenchError, OSError) as error:
         _usage_error(session, str(error))
 
@@ -185,6 +187,8 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
             notes_of(session.config).flush()
             if session.exitstatus == pytest.ExitCode.OK and (run.rows.unwritten or run.lost_boards()):
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and empty_shard(session.config):
+            session.exitstatus = pytest.ExitCode.OK
 
 
 def _hand_over_rows(config: pytest.Config) -> None:
