@@ -76,7 +76,7 @@ def add_options(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption(
         "--bench-shard", dest="bench_shard", metavar="I/N",
-        help="run the I-th of N parts of the selection, which together are all of it; `bench merge` joins their results",
+        help="run the I-th of N parts of the selection, which together are all of it; `bench merge` joins the results",
     )  # fmt: skip
     group.addoption(
         "--bench-shard-durations", dest="bench_shard_durations", metavar="RESULTS",

@@ -16,6 +16,7 @@ from bench_plugin.fixtures.performance import begin_call, deployed, device_bench
 from bench_plugin.fixtures.run_state import RUN, notes_of, run_of
 from bench_plugin.fixtures.sharding import empty_shard, keep_shard
 from bench_plugin.fixtures.verdict_report import KNOWN, report_verdict
+from bench_plugin.fixtures.worker_groups import note_choice, write_groups
 from bench_plugin.plain_imports import PlainImports
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
     result = yield
     early_config.stash[REFUSED] = options.add_short_axes(parser)
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, int | pytest.ExitCode | None, object]:
+    if config.pluginmanager.has_plugin("xdist"):
+        note_choice(config)  # around all others: pytest-xdist reads its options in this hook, too
+    return (yield)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -122,6 +130,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         for item in session.items:
             if (cell := cell_of(item)) is not None:
                 cells[cell] = tolerances(item)
+        write_groups(session)
         run_of(session.config).begin(cells, shards)
     except (BenchError, OSError) as error:
         _usage_error(session, str(error))

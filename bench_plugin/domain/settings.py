@@ -88,6 +88,7 @@ class Settings:
     ``jobs`` counts cells at the same time, ``threads`` those of each runtime (0: one for each core).
     With ``all_boards`` a cell for a target runs on each of the target's boards. Of the selection only what is in
     ``shard`` is computed, if there is one; it is balanced by the durations in the results file ``shard_durations``.
+    ``beside_others`` is set in a worker of pytest-xdist: other processes compute cells of the same run.
     """
 
     root: Path
@@ -105,6 +106,7 @@ class Settings:
     all_boards: bool = False
     shard: Shard | None = None
     shard_durations: Path | None = None
+    beside_others: bool = False
     adapters: tuple[Path, ...] = ()
     toolchains: tuple[Path, ...] = ()
     models: tuple[Path, ...] = ()

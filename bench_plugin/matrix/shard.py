@@ -86,7 +86,8 @@ def divided(
 ) -> tuple[dict[Cell, int], dict[str, int]]:
     """The shard, from 1 to ``count``, of every cell, and of every file of tests without a cell.
 
-    ``others`` names the file of every such test. The order of ``cells`` and ``others`` has no influence, nor has anything else of the process.
+    ``others`` names the file of every such test. The order of ``cells`` and ``others`` has no influence, nor has
+    anything else of the process.
     """
     groups: dict[str, list[Cell]] = {}
     for cell in sorted(set(cells)):

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bench_plugin.domain.axes import AXIS_KEYS
+
 Axes = Mapping[str, Any]
 
 
@@ -20,7 +22,8 @@ def packed(cells: Sequence[tuple[Axes, int]]) -> dict[str, Any]:
     >>> packed([({"model": "a", "opset": 13}, 1), ({"model": "b", "opset": 13}, 2)])
     {'values': {'model': ['a', 'b'], 'opset': [13]}, 'places': {'model': [0, 1]}, 'shards': [1, 2]}
     """
-    axes = dict.fromkeys(axis for one, _ in cells for axis in one)
+    named = {axis for one, _ in cells for axis in one}
+    axes = [*(axis for axis in AXIS_KEYS if axis in named), *sorted(named.difference(AXIS_KEYS))]
     values: dict[str, list[Any]] = {}
     places: dict[str, list[int]] = {}
     for axis in axes:

@@ -123,8 +123,8 @@ class Run:
         """Write the header, the plan and the declared rows, and start to compute the selected cells.
 
         ``cells`` gives the tolerances of each cell's marker. ``shards`` gives the shard of every cell of the whole
-        selection, of which ``cells`` are those of this run's shard; it is empty where there is none. Raises UsageError for a tolerance or a path that is not
-        valid, and for a toolchain of these cells without a valid lock.
+        selection, of which ``cells`` are those of this run's shard; it is empty where there is none. Raises
+        UsageError for a tolerance or a path that is not valid, and for a toolchain of these cells without a valid lock.
         """
         if not cells:
             return

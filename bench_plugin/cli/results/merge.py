@@ -115,8 +115,8 @@ def _print(output: Path, merged: Merged, notes: Sequence[str]) -> None:
         print(text)
     counts = _counts(merged)
     print(
-        f"wrote {shown(output)}: {counts['cells']} cells of {counts['runs']} runs, {counts['declared']} declared before, "
-        f"{counts['not_run']} not run, {len(merged.conflicts)} conflicts"
+        f"wrote {shown(output)}: {counts['cells']} cells of {counts['runs']} runs, {counts['declared']} declared "
+        f"before, {counts['not_run']} not run, {len(merged.conflicts)} conflicts"
     )
 
 

@@ -91,7 +91,7 @@ def merge(sources: Sequence[Source], *, mixed: bool = False) -> Merged:
         plans.check()
     judged = {cell: _ranked(found) for cell, found in cells.items()}
     decided = {cell: row for cell, row in declared.items() if cell not in cells}
-    left = {_text(axes): row for axes, row in plans.not_run(lambda axes: _text(axes) in cells or _text(axes) in decided)}
+    left = dict(plans.not_run({*cells, *decided}))
     opening = sorted([*map(json.loads, headers), *plans.rows()], key=_opening_rank)
     rows = (
         *opening,

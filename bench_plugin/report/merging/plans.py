@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,6 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.report.statuses import NOT_RUN
 from bench_plugin.results.planned import unpacked
 from bench_plugin.results.rows import SCHEMA, Row
-
-Has = Callable[[Mapping[str, Any]], bool]
 
 
 @dataclass
@@ -78,26 +76,25 @@ class Plans:
         """The plan rows; the cells of a divided plan are in the first row that names them, in the order of runs."""
         named: set[str] = set()
         for _, row in sorted(self._rows.items(), key=lambda pair: (str(pair[1].get("run", "")), pair[0])):
-            division = (row.get("shard") or {}).get("division")
-            first = division is not None and division not in named
-            if first and (planned := self._divisions[division].planned):
+            division = str((row.get("shard") or {}).get("division", ""))
+            if division and division not in named and (planned := self._divisions[division].planned):
                 named.add(division)
                 yield {**row, "planned": planned}
             else:
                 yield row
 
-    def not_run(self, has: Has) -> Iterator[tuple[Mapping[str, Any], Row]]:
-        """The planned cells without a row (``has`` says which have one), each with the row that says so."""
+    def not_run(self, have: Container[str]) -> Iterator[tuple[str, Row]]:
+        """The planned cells that are not among those that ``have`` a row, each with the row that says so."""
         for _, one in sorted(self._divisions.items()):
             missing = one.missing
-            for axes, shard in one.cells.values():
-                if has(axes):
+            for cell, (axes, shard) in one.cells.items():
+                if cell in have:
                     continue
                 reason = (
                     f"shard {shard}/{one.count} is missing" if shard in missing
                     else f"shard {shard}/{one.count} ended before this cell"
                 )  # fmt: skip
-                yield axes, {
+                yield cell, {
                     "schema": SCHEMA, "kind": "declared", "run": one.run, "cell": dict(axes), "status": NOT_RUN,
                     "reason": reason,
                 }  # fmt: skip
@@ -113,8 +110,8 @@ class Plans:
             found.append(f"{not_run} planned cells have no result and are shown as {NOT_RUN!r}")
         wholes = [one.whole for one in self._divisions.values()]
         found += [
-            f"the shards of the plan {whole} were divided in {wholes.count(whole)} ways: with other numbers of shards, or "
-            "other --bench-shard-durations; cells may have been computed twice, or by none"
+            f"the shards of the plan {whole} were divided in {wholes.count(whole)} ways: with other numbers of shards, "
+            "or other --bench-shard-durations; cells may have been computed twice, or by none"
             for whole in sorted(set(wholes)) if wholes.count(whole) > 1
         ]  # fmt: skip
         return found
