@@ -21,16 +21,17 @@ def nightly(project: Project, *arguments: str) -> subprocess.CompletedProcess[st
     )  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_a_night_in_shards(project: Project) -> None:
     install_commands(project)
     for name in "abc":
         project.model(name)
     project.model("broken", "export:unsupported")
     assert nightly(project, "new").returncode == 0
-    for shard in ("1/2", "2/2", "2/2"):
+    for shard in ("1/2", "2/2", "2/2"):  # the last one again: it is resumed
         done = nightly(project, shard)
         assert done.returncode == 0, done.stdout
-    assert "4 rows reused" in done.stdout  # the shard was run again
+    assert "4 rows reused" in done.stdout
     if missing := lacking(SCRIPT.read_text()):
         pytest.skip(f"this checkout has no command: bench {', bench '.join(missing)}")
     first = nightly(project, "merge")
@@ -39,7 +40,7 @@ def test_a_night_in_shards(project: Project) -> None:
     assert (project.folder / "reports/nightly/merged/report.html").is_file()
     assert nightly(project, "new").returncode == 0
     project.model("a", "export:unsupported")
-    assert nightly(project, "1/2").returncode == nightly(project, "2/2").returncode == 0
+    assert nightly(project, "1/1").returncode == 0
     second = nightly(project, "merge")
     assert second.returncode == 1, second.stdout
     assert "a" in (project.folder / "reports/nightly/merged/summary.md").read_text()
