@@ -176,6 +176,14 @@ def test_plans_of_other_cells_are_merged_side_by_side() -> None:
     assert len([row for row in rows_of(merged_text(*files)) if row.get("status") == "not run"]) == 4
 
 
+def test_shards_that_were_divided_in_two_ways_are_told_and_nothing_is_lost() -> None:
+    one, other = {cell("a"): 1, cell("b"): 2}, {cell("a"): 2, cell("b"): 1}
+    statuses = dict.fromkeys(one, "supported")
+    found = merge([Source("one", shard(1, one, statuses, "run-1")), Source("two", shard(2, other, statuses, "run-2"))])
+    assert any("were divided in 2 ways" in note for note in found.notes)
+    assert [row["cell"]["model"] for row in found.rows if row.get("status") == "not run"] == ["b"]
+
+
 def test_a_declared_row_gives_way_to_a_computed_one() -> None:
     declared = {"schema": 1, "kind": "declared", "run": "run-1", "cell": cell("a").axes(), "status": "Not provided",
                 "reason": "no such model"}  # fmt: skip
