@@ -75,6 +75,15 @@ def add_options(parser: pytest.Parser) -> None:
         help="reuse rows of the results file that are still valid",
     )  # fmt: skip
     group.addoption(
+        "--bench-shard", dest="bench_shard", metavar="I/N",
+        help="run the I-th of N parts of the selection, which together are all of it; `bench merge` joins the results",
+    )  # fmt: skip
+    group.addoption(
+        "--bench-shard-durations", dest="bench_shard_durations", metavar="RESULTS",
+        help="balance the shards by the durations in this results file, or of the run with this id; all shards must be "
+        "given the same (default: estimates by the kind of check)",
+    )  # fmt: skip
+    group.addoption(
         "--bench-refresh",
         dest="bench_refresh",
         action="store_true",
@@ -158,6 +167,7 @@ def read_settings(config: pytest.Config) -> Any:
             if name == "results" and path.strip():
                 check_file_name(path, "--bench-results")
             given[name] = _path(config, f"--bench-{name}", path)
+    given |= _shard(option, given.get("results", said.results))
     calibration = _one_of(option, "calibration", CALIBRATIONS) or said.calibration
     search = _one_of(option, "search", SEARCHES) or said.search
     return replace(
@@ -183,6 +193,23 @@ def _selection(config: pytest.Config, said: Any) -> Any:
         raise UsageError(f"--bench-inputs: {inputs[len(files)]} has no --bench-onnx FILE.onnx that it is for")
     profile = option.bench_profile or said.profile
     return replace(said, profile=profile, onnx_files=files, onnx_inputs=inputs, **chosen)
+
+
+def _shard(option: Any, results: Path) -> dict[str, Any]:
+    """The part of the selection that was asked for, and the results file by whose durations the parts are balanced."""
+    from bench_plugin.domain.errors import UsageError
+    from bench_plugin.domain.settings import Shard
+
+    if option.bench_shard is None:
+        if option.bench_shard_durations is not None:
+            raise UsageError("--bench-shard-durations balances shards: give --bench-shard I/N with it")
+        return {}
+    given: dict[str, Any] = {"shard": Shard.parse(option.bench_shard)}
+    if option.bench_shard_durations is not None:
+        from bench_plugin.results.history import find_run
+
+        given["shard_durations"] = find_run(option.bench_shard_durations, results)
+    return given
 
 
 def _values(option: Any, axis: Axis) -> tuple[Any, ...]:

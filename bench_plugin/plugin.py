@@ -14,7 +14,9 @@ from bench_plugin.fixtures.cell import JUDGED, BenchCell, bench_cell, bench_outc
 from bench_plugin.fixtures.marked_cells import MARKERS, cell_of, planned, tolerances, without_cell
 from bench_plugin.fixtures.performance import begin_call, deployed, device_benchmark, lacks_model, timing
 from bench_plugin.fixtures.run_state import RUN, notes_of, run_of
+from bench_plugin.fixtures.sharding import empty_shard, keep_shard
 from bench_plugin.fixtures.verdict_report import KNOWN, report_verdict
+from bench_plugin.fixtures.worker_groups import note_choice, write_groups
 from bench_plugin.plain_imports import PlainImports
 
 if TYPE_CHECKING:
@@ -37,6 +39,13 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
     result = yield
     early_config.stash[REFUSED] = options.add_short_axes(parser)
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, int | pytest.ExitCode | None, object]:
+    if config.pluginmanager.has_plugin("xdist"):
+        note_choice(config)  # around all others: pytest-xdist reads its options in this hook, too
+    return (yield)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -111,16 +120,18 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.stash.get(WRONG, []):
         _usage_error(session, session.config.stash[WRONG][0])
         return
-    if session.config.option.collectonly or RUN not in session.config.stash:
-        return
     from bench_plugin.domain.errors import BenchError
 
     cells = {}
     try:
+        shards = keep_shard(session)
+        if session.config.option.collectonly or RUN not in session.config.stash:
+            return
         for item in session.items:
             if (cell := cell_of(item)) is not None:
                 cells[cell] = tolerances(item)
-        run_of(session.config).begin(cells)
+        write_groups(session)
+        run_of(session.config).begin(cells, shards)
     except (BenchError, OSError) as error:
         _usage_error(session, str(error))
 
@@ -185,6 +196,8 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
             notes_of(session.config).flush()
             if session.exitstatus == pytest.ExitCode.OK and (run.rows.unwritten or run.lost_boards()):
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and empty_shard(session.config):
+            session.exitstatus = pytest.ExitCode.OK
 
 
 def _hand_over_rows(config: pytest.Config) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +13,8 @@ import pytest
 from bench_plugin import options
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.masking import masked
+from bench_plugin.fixtures.sharding import SHARD_OUTPUT, shard_begins
+from bench_plugin.fixtures.worker_groups import BY_GROUPS, GROUPS_INPUT, scheduler
 
 USAGE_OUTPUT = "bench_usage_error"  # the key of a usage error that a worker reports to its controller
 ROWS_OUTPUT = "bench_rows"  # the key of the rows that a worker could not write
@@ -23,6 +28,12 @@ class Controller:
         self._config = config
         self._read = read
         self._usage_error = ""
+        self._shard: Sequence[Any] = ()
+        self._groups: Path | None = None
+        if config.stash.get(BY_GROUPS, False):
+            folder = tempfile.mkdtemp(prefix="bench-groups-")
+            config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+            self._groups = Path(folder) / "groups.json"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -35,10 +46,22 @@ class Controller:
             raise pytest.UsageError(f"bench: {masked(str(error))}") from error
 
     @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Ask a worker for the groups of its tests, where tests go to workers by groups."""
+        if self._groups is not None:
+            node.workerinput[GROUPS_INPUT] = str(self._groups)
+
+    @pytest.hookimpl(optionalhook=True, trylast=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        """Distribute tests by groups, unless the user, or a conftest.py, has chosen another way."""
+        return scheduler(config, log, self._groups) if self._groups is not None else None
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """What only collection can find wrong (a marker's axes), a worker has found."""
+        """What only collection can find, a worker has found: a marker's axes that are wrong, and what a shard has."""
         said = getattr(node, "workeroutput", {})
         self._usage_error = self._usage_error or said.get(USAGE_OUTPUT, "")
+        self._shard = self._shard or said.get(SHARD_OUTPUT, [])
         if unwritten := said.get(ROWS_OUTPUT):
             self._read().rows.add_unwritten(unwritten)
 
@@ -58,5 +81,7 @@ class Controller:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what the worker said."""
+        if self._shard:
+            shard_begins(self._config, *self._shard)
         if self._usage_error:
             terminalreporter.write_line(f"ERROR: {self._usage_error}", red=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -57,11 +58,37 @@ class Selection:
 
 
 @dataclass(frozen=True)
+class Shard:
+    """One part of a selection that several runs divide among themselves: number ``index`` of ``count``, from 1.
+
+    >>> Shard.parse("2/3")
+    Shard(index=2, count=3)
+    """
+
+    index: int
+    count: int
+
+    @staticmethod
+    def parse(text: str) -> Shard:
+        """The shard that a text such as ``2/3`` names. Raises UsageError for any other text."""
+        numbers = re.fullmatch(r"\s*(\d{1,6})\s*/\s*(\d{1,6})\s*", text, re.ASCII)
+        index, count = (int(one) for one in numbers.groups()) if numbers else (0, 0)
+        if not 1 <= index <= count:
+            raise UsageError(f"--bench-shard: {text!r} is not a shard I/N with I from 1 to N, as 1/3, 2/3 and 3/3 are")
+        return Shard(index, count)
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings of a run, made once, in the pytest process.
 
     ``jobs`` counts cells at the same time, ``threads`` those of each runtime (0: one for each core).
-    With ``all_boards`` a cell for a target runs on each of the target's boards.
+    With ``all_boards`` a cell for a target runs on each of the target's boards. Of the selection only what is in
+    ``shard`` is computed, if there is one; it is balanced by the durations in the results file ``shard_durations``.
+    ``beside_others`` is set in a worker of pytest-xdist: other processes compute cells of the same run.
     """
 
     root: Path
@@ -77,6 +104,9 @@ class Settings:
     resume: bool = False
     refresh: bool = False
     all_boards: bool = False
+    shard: Shard | None = None
+    shard_durations: Path | None = None
+    beside_others: bool = False
     adapters: tuple[Path, ...] = ()
     toolchains: tuple[Path, ...] = ()
     models: tuple[Path, ...] = ()

@@ -139,7 +139,16 @@ def header_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def partial(rows: Sequence[Mapping[str, Any]]) -> str:
     """How many of the profile's cells are in the rows, when it is not all of them."""
-    plans = [row for row in rows if row["kind"] == "plan"]
-    done = len({row["key"] for row in rows if row["kind"] == "cell"})
-    total = max((max(row.get("total", 0), row["count"]) for row in plans), default=done)
+    done = len({str(sorted(row["cell"].items())) for row in rows if row["kind"] == "cell"})
+    total = _planned([row for row in rows if row["kind"] == "plan"], done)
     return f"partial: {done} of {total} cells" if done < total else ""
+
+
+def _planned(plans: Sequence[Mapping[str, Any]], done: int) -> int:
+    """How many cells the profile has; where runs were of different checks, those of all checks together."""
+    by_check: dict[str, int] = {}
+    for row in plans:
+        for check, count in row.get("totals", {}).items():
+            by_check[check] = max(by_check.get(check, 0), count)
+    largest = max((max(row.get("total", 0), row["count"]) for row in plans), default=done)
+    return max(largest, sum(by_check.values()))

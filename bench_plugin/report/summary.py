@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from bench_plugin.domain.outcome import Status, Unverified
 from bench_plugin.report.blocks import Table, TableCell
 from bench_plugin.report.pages.page import Page
+from bench_plugin.report.statuses import NOT_RUN
 
 # pytest's word, how it is called here, and the status that lends its colour
 RESULTS = (
@@ -21,12 +22,15 @@ def totals_table(pages: Sequence[Page]) -> Table:
     counts: dict[str, Counter[str]] = {}
     for page in pages:
         for one in page.entries:
-            counts.setdefault(str(one.cell["check"]), Counter())[one.result] += 1
+            result = NOT_RUN if one.status == NOT_RUN else one.result
+            counts.setdefault(str(one.cell["check"]), Counter())[result] += 1
+    # Cells that were not run are in merged results only, where a shard is missing.
+    columns = [*RESULTS, *([(NOT_RUN, NOT_RUN, "")] if any(count[NOT_RUN] for count in counts.values()) else [])]
     rows = []
     for check, count in counts.items():
-        shown = [TableCell(str(count[name] or ""), colour if count[name] else "") for name, _, colour in RESULTS]
+        shown = [TableCell(str(count[name] or ""), colour if count[name] else "") for name, _, colour in columns]
         rows.append((TableCell(check), TableCell(str(count.total())), *shown))
-    return Table(("check", "cells", *(title for _, title, _ in RESULTS)), tuple(rows))
+    return Table(("check", "cells", *(title for _, title, _ in columns)), tuple(rows))
 
 
 def unverified_kinds(pages: Sequence[Page]) -> str:

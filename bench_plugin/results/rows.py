@@ -63,8 +63,15 @@ def header_row(
     }
 
 
-def plan_row(*, count: int, hash: str, selection: Mapping[str, Any], total: int) -> Row:
-    """The row of the plan: how many cells were selected, and how many the profile has."""
+def plan_row(
+    *, count: int, hash: str, selection: Mapping[str, Any], total: int, totals: Mapping[str, int],
+    shard: Mapping[str, Any] | None = None, planned: Mapping[str, Any] | None = None,
+) -> Row:  # fmt: skip
+    """The row of the plan: how many cells were selected, and how many the profile has (``totals`` by check).
+
+    Of a shard it says which one it is, and ``planned`` has the cells of all shards (results/planned.py).
+    """
+    of_shard = {"shard": dict(shard), "planned": dict(planned)} if shard and planned else {}
     return {
         "schema": SCHEMA,
         "kind": "plan",
@@ -72,6 +79,8 @@ def plan_row(*, count: int, hash: str, selection: Mapping[str, Any], total: int)
         "hash": hash,
         "selection": dict(selection),
         "total": total,
+        "totals": dict(totals),
+        **of_shard,
     }
 
 

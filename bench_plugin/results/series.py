@@ -108,6 +108,24 @@ def troubles(results: Path, rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return [f"{len(found)} of {len(entries)} series cannot be read; the first: {found[0]}"] if found else []
 
 
+def copied(name: str, sources: Iterable[Path], folder: Path) -> bool:
+    """Copy a side file from beside one of the results files ``sources`` below ``folder``; whether it is there, whole.
+
+    Raises OSError where it cannot be written.
+    """
+    if not NAMED.fullmatch(name.encode()):
+        return False
+    for source in sources:
+        try:
+            data = _located(source, name).read_bytes()
+        except OSError:
+            continue
+        if hashlib.sha256(data).hexdigest() == Path(name).stem:
+            _store(folder / name, data)
+            return True
+    return False
+
+
 def folders(results: Path) -> tuple[Path, Path]:
     """Where the side files of a results file can be: beside it, or above it, for one of the history or of a run beside.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import nullcontext
 from pathlib import Path
 
 from bench_plugin.checks.protocol import Parts, Request
@@ -18,6 +19,7 @@ from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.admission import Admission
 from bench_plugin.pipeline.cache import Cache, default_folder
+from bench_plugin.pipeline.memory_tokens import MemoryTokens
 from bench_plugin.pipeline.schedule import Need, Schedule
 from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Stages
@@ -49,8 +51,10 @@ class Engine:
         self._parts = _parts(settings, workspace, note, keys, self._needed)
         self._checkers = {check: checker for checker in checkers(self._parts) for check in checker.checks}
         self._tolerances: dict[Cell, Mapping[str, float]] = {}
+        self._tokens = _tokens(settings, note)
+        jobs = 1 if settings.beside_others else settings.jobs
         self._schedule = Schedule(
-            self._compute, self._need, jobs=settings.jobs, memory=_memory(), admission=self._parts.admission
+            self._compute, self._need, jobs=jobs, memory=_memory(), admission=self._parts.admission
         )
 
     def tolerances(self, overrides: Mapping[Cell, Mapping[str, float]]) -> None:
@@ -75,6 +79,8 @@ class Engine:
     def close(self) -> None:
         """Cancel the waiting cells, and end every agent and the guardian."""
         self._parts.cache.cancel()
+        if self._tokens:
+            self._tokens.cancel()
         self._schedule.close()
         self._needed.close()
         self._parts.pool.close()
@@ -94,7 +100,8 @@ class Engine:
             if self._all_boards.divided(cell):
                 return self._all_boards.joined(cell, others)
             request = Request(cell, self._tolerances.get(cell, {}), self._known(cell), others)
-            return self._checkers[Check(cell.check)].run(request)
+            with self._tokens.held(self._need(cell).memory, cell.id) if self._tokens else nullcontext():
+                return self._checkers[Check(cell.check)].run(request)
         except Exception as error:
             return unforeseen(error, self._keys.versions(cell))
 
@@ -137,6 +144,13 @@ def _parts(
         versions=keys.versions,
         admission=admission,
     )
+
+
+def _tokens(settings: Settings, note: Callable[[str], None]) -> MemoryTokens | None:
+    """Tokens for memory where other processes compute cells beside this one; None where this one is alone."""
+    if not settings.beside_others:
+        return None
+    return MemoryTokens((settings.cache or default_folder()) / "tokens", _memory(), note=note)
 
 
 def _memory() -> int:

@@ -6,7 +6,8 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -27,9 +28,11 @@ from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix, Plan, plan_hash
 from bench_plugin.matrix.planner import Declared
+from bench_plugin.matrix.shard import division_hash
 from bench_plugin.results.failure_text import failure_text
 from bench_plugin.results.history import new_run_id
 from bench_plugin.results.known_failures.expectations import Expectation, Expectations, Judgement, Result, judge
+from bench_plugin.results.planned import packed
 from bench_plugin.results.rows import cell_row, declared_row, header_row, plan_row
 from bench_plugin.session.all_boards import AllBoards
 from bench_plugin.session.engine import Engine, check_tolerances
@@ -116,11 +119,12 @@ class Run:
         self.declared.update({row.cell: row for row in plan.declared})
         return plan
 
-    def begin(self, cells: Mapping[Cell, Mapping[str, float]]) -> None:
+    def begin(self, cells: Mapping[Cell, Mapping[str, float]], shards: Mapping[Cell, int]) -> None:
         """Write the header, the plan and the declared rows, and start to compute the selected cells.
 
-        ``cells`` gives the tolerances of each cell's marker. Raises UsageError for a tolerance or a path that is not
-        valid, and for a toolchain of these cells without a valid lock.
+        ``cells`` gives the tolerances of each cell's marker. ``shards`` gives the shard of every cell of the whole
+        selection, of which ``cells`` are those of this run's shard; it is empty where there is none. Raises
+        UsageError for a tolerance or a path that is not valid, and for a toolchain of these cells without a valid lock.
         """
         if not cells:
             return
@@ -129,7 +133,7 @@ class Run:
         check_tolerances(self._overrides)
         reusable = self.rows.reusable
         ahead = [cell for cell in cells if self._key(cell) not in reusable]  # before a row: a lock may be missing
-        self.rows.begin(self.worker or uuid.uuid4().hex, self._opening(list(cells)))
+        self.rows.begin(self.worker or uuid.uuid4().hex, self._opening(list(cells), shards))
         self.settings = replace(self.settings, results=self.rows.path)
         self.engine.tolerances(self._overrides)
         self.started, self.total = True, len(cells)
@@ -244,7 +248,7 @@ class Run:
                 progress.say(cell.id, self.engine.progress(cell), time.monotonic() - began)
         return future.result()
 
-    def _opening(self, cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    def _opening(self, cells: Sequence[Cell], shards: Mapping[Cell, int]) -> list[dict[str, Any]]:
         seeds = {"weights": self.settings.seed, "inputs": self.settings.seed}
         versions = {name: dict(lock) for name, lock in self.workspace.locked_versions().items()}
         header = header_row(
@@ -257,12 +261,25 @@ class Run:
             titles=self.workspace.titles(),
             host=self.workspace.fingerprints.host,
         )
-        total = len(self.matrix.profile_cells(list(dict.fromkeys(cell.check for cell in cells))))
-        plan = plan_row(count=len(cells), hash=plan_hash(cells), selection=self._selection(), total=total)
+        totals = Counter(cell.check for cell in self.matrix.profile_cells(_checks_of(shards or cells)))
+        plan = plan_row(
+            count=len(cells), hash=plan_hash(cells), selection=self._selection(), total=totals.total(),
+            totals={str(check): count for check, count in totals.items()}, **self._shard(shards),
+        )  # fmt: skip
         declared = [
             declared_row(row.cell.axes(), status=row.status, reason=row.reason) for row in self.declared.values()
         ]
         return [header, plan, *declared]
+
+    def _shard(self, shards: Mapping[Cell, int]) -> dict[str, Any]:
+        """What the plan row says of the shard, and of the whole plan; nothing where there is no shard."""
+        if self.settings.shard is None or not shards:
+            return {}
+        own = {
+            "index": self.settings.shard.index, "count": self.settings.shard.count, "cells": len(shards),
+            "whole": plan_hash(list(shards)), "division": division_hash(shards),
+        }  # fmt: skip
+        return {"shard": own, "planned": packed([(cell.axes(), shards[cell]) for cell in sorted(shards)])}
 
     def _selection(self) -> dict[str, Any]:
         selection = self.settings.selection
@@ -293,6 +310,10 @@ class Run:
             repro=repro_arguments(cell, nodeid, self.settings), settings=self.settings.of_cells(),
             host=self.workspace.fingerprints.host["digest"],
         )  # fmt: skip
+
+
+def _checks_of(cells: Iterable[Cell]) -> list[Check]:
+    return list(dict.fromkeys(cell.check for cell in cells))
 
 
 def _finished(future: Future[Outcome], seconds: float) -> bool:

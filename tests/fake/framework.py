@@ -148,8 +148,17 @@ class Adapter:
         kind, _, path = rest.partition("?")
         if path and not os.path.exists(path):
             return
+        _note(f"begin {operation}")
         if wanted == operation and kind in FAULTS:
             FAULTS[kind](self._calls)
+        _note(f"end {operation}")
+
+
+def _note(text: str) -> None:
+    """A line with the time in nanoseconds, which all processes share, in the file that the tests name, if they do."""
+    if path := os.environ.get("FAKE_TIMES"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(f"{time.monotonic_ns()} {os.getpid()} {text}\n")
 
 
 def _segfault(calls: int) -> None:

@@ -44,8 +44,9 @@ def test_the_row_of_a_run(tmp_path: Path) -> None:
 
 
 def test_the_rows_of_the_plan_and_of_a_cell_that_was_decided_before() -> None:
-    assert plan_row(count=2, hash="abc", selection={"models": ["a"]}, total=9) == {
+    assert plan_row(count=2, hash="abc", selection={"models": ["a"]}, total=9, totals={"export": 9}) == {
         "schema": 1, "kind": "plan", "count": 2, "hash": "abc", "selection": {"models": ["a"]}, "total": 9,
+        "totals": {"export": 9},
     }  # fmt: skip
     assert declared_row({"check": "export"}, status=Status.NOT_PROVIDED, reason="why") == {
         "schema": 1, "kind": "declared", "cell": {"check": "export"}, "status": "Not provided", "reason": "why",

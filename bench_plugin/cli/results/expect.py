@@ -96,7 +96,7 @@ def _check(args: argparse.Namespace, settings: Settings, workspace: Workspace) -
 
 
 def _cells(results: Path) -> list[Mapping[str, Any]]:
-    return [row for row in read_rows(results).rows if row["kind"] == "cell"]
+    return [row for row in read_rows(results).rows if row["kind"] == "cell" and not row.get("outvoted")]
 
 
 def _update(args: argparse.Namespace, settings: Settings, workspace: Workspace) -> int:

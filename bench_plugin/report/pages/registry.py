@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.report.earlier import NONE_EARLIER, EarlierRuns, beside
+from bench_plugin.report.merging.remark import shards_remark
 from bench_plugin.report.pages import compiled, operators, others, properties, support, timing
 from bench_plugin.report.pages.page import FORMATS, TEXTS, Page, PageModule, details_beside
 from bench_plugin.results.rows import read_rows
@@ -27,6 +28,7 @@ def build_pages(
     rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = (), earlier: EarlierRuns = NONE_EARLIER
 ) -> list[Page]:
     """Every page that has something to show; checks without a page of their own share one."""
+    notes = [*notes, *filter(None, [shards_remark(rows)])]
     present = dict.fromkeys(row["cell"]["check"] for row in rows if row["kind"] in ("declared", "cell"))
     found = [module.make(rows, notes, earlier) for module in PAGES if set(module.CHECKS) & set(present)]
     known = {check for module in PAGES for check in module.CHECKS}

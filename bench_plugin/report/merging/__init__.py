@@ -1,0 +1,1 @@
+"""Results files of several runs as one: shards of a plan, nights of a matrix, machines of a fleet."""

@@ -1,0 +1,272 @@
+"""``bench merge``: any order, any repetition, merged files merged again; conflicts, missing shards, other plans."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench_plugin.cli.main import main
+from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.errors import UsageError
+from bench_plugin.matrix.matrix import plan_hash
+from bench_plugin.matrix.shard import division_hash
+from bench_plugin.report.merging.merge import Source, merge
+from bench_plugin.report.pages.registry import build_pages
+from bench_plugin.results.planned import packed
+from bench_plugin.results.rows import parse_rows
+from bench_plugin.results.series import keep, troubles
+
+Row = dict[str, Any]
+STATUSES = ("supported", "mismatch", "ERROR", "unverified")
+
+
+def cell(model: str, check: Check = Check.EXPORT) -> Cell:
+    return Cell(check, model, "pytorch", "dynamo", 20)
+
+
+def opening(run: str, **more: Any) -> Row:
+    return {"schema": 1, "kind": "header", "run": run, "started": run, "command": ["pytest", run], **more}
+
+
+def computed(run: str, of: Cell, status: str, **more: Any) -> Row:
+    return {
+        "schema": 1, "kind": "cell", "run": run, "key": f"{of.model}-{run}", "cell": of.axes(),
+        "check": str(of.check), "status": status, "result": "passed" if status == "supported" else "failed", **more,
+    }  # fmt: skip
+
+
+def plan(run: str, index: int, shards: Mapping[Cell, int], count: int) -> Row:
+    shard = {
+        "index": index, "count": count, "cells": len(shards), "whole": plan_hash(list(shards)),
+        "division": division_hash(shards),
+    }  # fmt: skip
+    own = sum(shard == index for shard in shards.values())
+    return {
+        "schema": 1, "kind": "plan", "run": run, "count": own, "total": len(shards), "totals": {"export": len(shards)},
+        "shard": shard, "planned": packed([(one, number) for one, number in _plain(shards)]),
+    }  # fmt: skip
+
+
+def _plain(shards: Mapping[Cell, int]) -> list[tuple[dict[str, Any], int]]:
+    return [(one.axes(), shards[one]) for one in sorted(shards)]
+
+
+def shard(index: int, shards: Mapping[Cell, int], statuses: Mapping[Cell, str], run: str = "") -> list[Row]:
+    run = run or f"run-{index}"
+    mine = [one for one in shards if shards[one] == index and one in statuses]
+    count = max(shards.values())
+    return [opening(run), plan(run, index, shards, count), *(computed(run, one, statuses[one]) for one in mine)]
+
+
+def merged_text(*files: Sequence[Row], mixed: bool = False) -> str:
+    rows = merge([Source(f"file {number}", rows) for number, rows in enumerate(files)], mixed=mixed).rows
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def rows_of(text: str) -> list[Row]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+FILES = st.lists(
+    st.builds(
+        lambda run, cells: [opening(run), *(computed(run, cell(model), status) for model, status in cells)],
+        st.sampled_from(["run-1", "run-2", "run-3"]),
+        st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(STATUSES)), max_size=5),
+    ),
+    min_size=1, max_size=4,
+)  # fmt: skip
+
+
+@given(files=FILES, data=st.data())
+def test_any_order_repetition_and_nesting_gives_the_same_bytes(files: list[list[Row]], data: st.DataObject) -> None:
+    whole = merged_text(*files)
+    assert merged_text(*data.draw(st.permutations(files))) == whole
+    assert merged_text(*files, *files) == whole
+    assert merged_text(rows_of(whole)) == whole
+    cut = data.draw(st.integers(0, len(files)))
+    parts = [rows_of(merged_text(*part)) for part in (files[:cut], files[cut:]) if part]
+    assert merged_text(*parts[::-1], files[0]) == whole
+
+
+@given(owners=st.dictionaries(st.sampled_from([cell(name) for name in "abcdef"]), st.integers(1, 3), min_size=1),
+       ran=st.sets(st.sampled_from([cell(name) for name in "abcdef"])), present=st.sets(st.integers(1, 3), min_size=1),
+       data=st.data())  # fmt: skip
+def test_shards_in_any_order_mark_every_planned_cell_without_a_row(
+    owners: dict[Cell, int], ran: set[Cell], present: set[int], data: st.DataObject
+) -> None:
+    owners |= {cell("last"): 3}
+    statuses = dict.fromkeys(ran, "supported")
+    files = [shard(index, owners, statuses) for index in sorted(present)]
+    whole = merged_text(*files)
+    assert merged_text(*data.draw(st.permutations(files))) == merged_text(rows_of(whole), files[0]) == whole
+    found = {Cell.from_axes(row["cell"]): row for row in rows_of(whole) if row["kind"] in ("cell", "declared")}
+    assert found.keys() == owners.keys()
+    for one, row in found.items():
+        missing = owners[one] not in present
+        if one in ran and not missing:
+            assert (row["kind"], row["status"]) == ("cell", "supported")
+        else:
+            said = f"shard {owners[one]}/3 " + ("is missing" if missing else "ended before this cell")
+            assert (row["kind"], row["status"], row["reason"]) == ("declared", "not run", said)
+
+
+def test_a_conflict_names_both_files_and_the_worst_counts() -> None:
+    one = [opening("run-1"), computed("run-1", cell("a"), "supported")]
+    other = [opening("run-2"), computed("run-2", cell("a"), "ERROR", stage="export", symptom="crash")]
+    found = merge([Source("one.jsonl", one), Source("other.jsonl", other)])
+    (conflict,) = found.conflicts
+    assert conflict.cell["model"] == "a"
+    assert [(said.text, said.run, said.files) for said in conflict.verdicts] == [
+        ("ERROR (crash at export)", "run-2", ("other.jsonl",)), ("supported", "run-1", ("one.jsonl",)),
+    ]  # fmt: skip
+    rows = [row for row in found.rows if row["kind"] == "cell"]
+    assert [(row["status"], row.get("outvoted")) for row in rows] == [("supported", True), ("ERROR", None)]
+    assert [entry.status for page in build_pages(found.rows) for entry in page.entries] == ["ERROR"]
+    assert merge([Source("merged.jsonl", found.rows)]).conflicts[0].verdicts[0].files == ("merged.jsonl",)
+
+
+def test_of_a_resumed_file_the_last_row_of_a_cell_counts() -> None:
+    rows = [opening("run-1"), computed("run-1", cell("a"), "ERROR"), computed("run-1", cell("a"), "supported")]
+    found = merge([Source("resumed.jsonl", rows)])
+    assert not found.conflicts and [row["status"] for row in found.rows if row["kind"] == "cell"] == ["supported"]
+
+
+def test_cells_that_were_not_run_are_shown_as_such_and_the_pages_say_from_which_shards() -> None:
+    owners = {cell("a"): 1, cell("b"): 2, cell("c"): 3}
+    rows = rows_of(merged_text(*(shard(index, owners, dict.fromkeys(owners, "supported")) for index in (1, 3))))
+    (page,) = build_pages(rows)
+    assert {entry.cell["model"]: entry.status for entry in page.entries} == {
+        "a": "supported", "b": "not run", "c": "supported",
+    }  # fmt: skip
+    assert "partial: 2 of 3 cells" in page.remarks
+    assert "merged from shards 1, 3 of 3, without shard 2; 1 planned cells were not run" in page.remarks
+    complete = rows_of(merged_text(rows, shard(2, owners, dict.fromkeys(owners, "supported"))))
+    (page,) = build_pages(complete)
+    assert "merged from shards 1, 2, 3 of 3" in page.remarks and not any("partial" in one for one in page.remarks)
+
+
+def test_totals_of_runs_with_different_checks_add_up() -> None:
+    first = [opening("run-1"), {**plan("run-1", 1, {cell("a"): 1}, 1), "total": 1, "totals": {"export": 1}}]
+    second = [opening("run-2"), {"schema": 1, "kind": "plan", "run": "run-2", "count": 1, "total": 4,
+                                 "totals": {"quality": 4}}]  # fmt: skip
+    rows = rows_of(merged_text(first, second, [opening("run-3"), computed("run-3", cell("a"), "supported")]))
+    assert "partial: 1 of 5 cells" in build_pages(rows)[0].remarks
+
+
+def test_shards_of_plans_that_differ_are_refused() -> None:
+    one = shard(1, {cell("a"): 1, cell("b"): 2}, {})
+    other = shard(2, {cell("a"): 1, cell("b"): 2, cell("new"): 2}, {})
+    with pytest.raises(UsageError, match=r"file [01] \(plan .*\) have 2 cells in common and are not the same plan"):
+        merged_text(one, other)
+    statuses = [row["status"] for row in rows_of(merged_text(one, other, mixed=True)) if row["kind"] == "declared"]
+    assert statuses == ["not run"] * 3
+
+
+def test_plans_of_other_cells_are_merged_side_by_side() -> None:
+    first, second = {cell("a"): 1, cell("b"): 2}, {cell("c"): 1, cell("d"): 2}
+    files = [shard(index, plan, {}, f"run-{name}{index}") for name, plan in (("x", first), ("y", second))
+             for index in (1, 2)]  # fmt: skip
+    assert len([row for row in rows_of(merged_text(*files)) if row.get("status") == "not run"]) == 4
+
+
+def test_shards_that_were_divided_in_two_ways_are_told_and_nothing_is_lost() -> None:
+    one, other = {cell("a"): 1, cell("b"): 2}, {cell("a"): 2, cell("b"): 1}
+    statuses = dict.fromkeys(one, "supported")
+    found = merge([Source("one", shard(1, one, statuses, "run-1")), Source("two", shard(2, other, statuses, "run-2"))])
+    assert any("were divided in 2 ways" in note for note in found.notes)
+    assert [row["cell"]["model"] for row in found.rows if row.get("status") == "not run"] == ["b"]
+
+
+def test_a_declared_row_gives_way_to_a_computed_one() -> None:
+    declared = {"schema": 1, "kind": "declared", "run": "run-1", "cell": cell("a").axes(), "status": "Not provided",
+                "reason": "no such model"}  # fmt: skip
+    found = merge([Source("one", [opening("run-1"), declared]),
+                   Source("two", [opening("run-2"), computed("run-2", cell("a"), "supported")])])  # fmt: skip
+    assert [row["kind"] for row in found.rows] == ["header", "header", "cell"] and not found.conflicts
+
+
+def test_what_the_runs_do_not_have_in_common_is_said() -> None:
+    first = [opening("run-1", commit="aaa", versions={"tvm": {"tvm": "1", "numpy": "2"}})]
+    second = [opening("run-2", commit="bbb", versions={"tvm": {"tvm": "2", "numpy": "2"}})]
+    assert merge([Source("one", first), Source("two", second)]).notes == (
+        "the runs are of 2 commits: aaa, bbb", "the runs have different versions of tvm of toolchain tvm: 1, 2",
+    )  # fmt: skip
+
+
+def write(path: Path, rows: Sequence[Row]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def bench_merge(*arguments: object) -> int:
+    return main(["merge", *map(str, arguments)])
+
+
+def test_series_and_logs_are_copied_by_their_content(tmp_path: Path) -> None:
+    files = []
+    for name in ("x", "y"):
+        folder = tmp_path / name
+        kept = keep(folder, {"cpu": np.arange(3.0), "cpu.time": np.arange(3.0) + ord(name)})
+        series = {"cpu": {**kept["cpu"], "times": kept["cpu.time"]["file"]}}
+        (folder / "logs").mkdir()
+        (folder / "logs/agent-1.log").write_text(f"said {name}")
+        row = computed(f"run-{name}", cell(name), "supported", numbers={"series": series},
+                       log="/of/another/machine/logs/agent-1.log")  # fmt: skip
+        files.append(write(folder / "results.jsonl", [opening(f"run-{name}"), row]))
+    out, again = tmp_path / "merged/all.jsonl", tmp_path / "again/all.jsonl"
+    assert bench_merge(*files, "-o", out) == 0
+    rows = [row for row in parse_rows(out).rows if row["kind"] == "cell"]
+    assert troubles(out, rows) == [] and len(list((out.parent / "series").iterdir())) == 3
+    assert [(out.parent / row["log"]).read_text() for row in rows] == ["said x", "said y"]
+    assert bench_merge(out, files[1], "-o", again) == 0
+    assert again.read_bytes() == out.read_bytes()
+    assert [path.name for path in sorted((again.parent / "logs").iterdir())] == [
+        path.name for path in sorted((out.parent / "logs").iterdir())
+    ]
+
+
+def test_the_command_says_what_is_missing_and_ends_with_1_for_a_conflict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owners = {cell("a"): 1, cell("b"): 2}
+    first = write(tmp_path / "1.jsonl", shard(1, owners, {cell("a"): "supported"}))
+    out = tmp_path / "out.jsonl"
+    assert bench_merge(first, "-o", out) == 0
+    text = capsys.readouterr().out
+    assert "missing of the plan" in text and "shard 2/2" in text
+    assert "1 cells of 1 runs, 0 declared before, 1 not run, 0 conflicts" in text
+    worse = write(tmp_path / "2.jsonl", shard(1, owners, {cell("a"): "mismatch"}, "run-again"))
+    assert bench_merge(first, worse, "-o", tmp_path / "both.jsonl", "--json") == 1
+    said = json.loads(capsys.readouterr().out)
+    assert said["conflicts"][0]["counts"] == "mismatch" and said["not_run"] == 1 and said["cells"] == 1
+
+
+def test_results_of_another_run_are_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = write(tmp_path / "1.jsonl", [opening("run-1"), computed("run-1", cell("a"), "supported")])
+    out = write(tmp_path / "out.jsonl", [opening("run-0"), computed("run-0", cell("b"), "supported")])
+    before = out.read_bytes()
+    assert bench_merge(first, "-o", out) == 2
+    assert "has the results of the run run-0, which would be lost" in capsys.readouterr().err
+    assert out.read_bytes() == before
+    assert bench_merge(first, out, "-o", out) == 0
+    assert bench_merge(first, out, "-o", out) == 0
+
+
+def test_rows_of_another_schema_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    newer = write(tmp_path / "newer.jsonl", [{**opening("run-1"), "schema": 2}])
+    assert bench_merge(newer, "-o", tmp_path / "out.jsonl") == 2
+    assert "newer.jsonl: line 1 has schema 2, this version reads 1" in capsys.readouterr().err
+
+
+def test_the_plan_of_a_shard_that_is_not_whole_is_refused() -> None:
+    broken = {**plan("run-1", 1, {cell("a"): 1}, 1), "planned": {"values": {"model": []}, "places": {}, "shards": [1]}}
+    with pytest.raises(UsageError, match="file 0: the plan of a shard is not complete"):
+        merged_text([opening("run-1"), broken])
