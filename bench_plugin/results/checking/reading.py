@@ -22,7 +22,7 @@ def sources(paths: Iterable[Path]) -> list[Path]:
 
     A folder stands for everything below it. Raises UsageError for a path that is nothing of this.
     """
-    return list(dict.fromkeys(source for path in paths for source in _sources(path)))
+    return list(dict.fromkeys(source for path in paths for source in _sources(path.resolve())))
 
 
 def read_source(source: Path, note: Note) -> list[Row]:
