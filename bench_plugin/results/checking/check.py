@@ -16,8 +16,6 @@ from bench_plugin.results.checking.row_types import KINDS
 from bench_plugin.results.rows import SCHEMA, Row
 from bench_plugin.results.tables.files import read_parquet
 
-COMPUTED = ("key", "nodeid")  # what tells two rows of a cell apart from a copy
-
 
 @dataclass(frozen=True)
 class Finding:
@@ -108,16 +106,21 @@ def _inconsistent(row: Row) -> Iterator[tuple[str, str]]:
     if row["check"] != row["cell"]["check"]:
         yield "check", f"{row['check']!r}, where the cell has {row['cell']['check']!r}; both are the check of the cell"
     if (row["status"] == "unverified") != (row["unverified"] is not None):
-        yield "unverified", (
-            f"{row['unverified']!r} with status {row['status']!r}; exactly the status unverified has a kind, and every "
-            "other status has null"
+        yield (
+            "unverified",
+            (
+                f"{row['unverified']!r} with status {row['status']!r}; exactly the status unverified has a kind, and every "
+                "other status has null"
+            ),
         )
 
 
 def _missing(key: str, table: Any, valid: Any) -> str:
     unknown = [name for name in table if name not in valid] if isinstance(table, dict) else []
     alike = nearest(key, unknown)
-    return f"missing; the row has {alike[0]!r}, which must be called {key!r}" if alike else "missing; every such row has it"
+    if not alike:
+        return "missing; every such row has it"
+    return f"missing; the row has {alike[0]!r}, which must be called {key!r}"
 
 
 def _table_at(row: Any, place: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The lines of a file of rows, read within bounds: a hostile file costs a message, and neither memory nor the process."""
+"""The lines of a file of rows, read within bounds: a hostile file costs a message, not memory."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _rows(path: Path, note: Note) -> Iterator[Row]:
 def _trouble(row: Row) -> str:
     """Why a row cannot be used by anything that reads rows; empty where it can."""
     if row.get("kind") not in KINDS:
-        return f"not a row of a results file: its kind is {_shown(row.get('kind'))}, which is none of {', '.join(KINDS)}"
+        return f"not a row of a results file: its kind is {_shown(row.get('kind'))}, and not one of {', '.join(KINDS)}"
     if row.get("schema") != SCHEMA:
         return f"a row of schema {_shown(row.get('schema'))}, this version reads {SCHEMA}"
     if not isinstance(row.get("run", ""), str):

@@ -86,8 +86,9 @@ def put_export(index: Connection, folder: Path) -> Mapping[str, int]:
 def _taken(row: Row, number: int) -> Line:
     """What the index takes of a row, without the work that an export of the whole row is."""
     numbers = row.get("numbers")
+    error = numbers.get("E") if isinstance(numbers, dict) else None
     short = {
-        "kind": row["kind"], "cell": row["cell"], "numbers": {"E": numbers.get("E")} if isinstance(numbers, dict) else {},
+        "kind": row["kind"], "cell": row["cell"], "numbers": {"E": error},
         **{name: row[name] for name in NAMES if name in row and name not in DERIVED},
     }  # fmt: skip
     return line_of(short, {}, number) | figures(row) | {"cell": cell_text(row["cell"])}

@@ -43,7 +43,8 @@ def index_of(results: Path) -> Path:
 def own_sources(results: Path) -> list[Path]:
     """The results file, its history, and the runs of the history that were kept."""
     kept = sorted((folder_of(results) / KEPT).glob(f"*/{MAIN}"))
-    return [*(path.parent for path in kept), *reversed(earlier_runs(results)), *([results] if results.is_file() else [])]
+    newest = [results] if results.is_file() else []
+    return [*(path.parent for path in kept), *reversed(earlier_runs(results)), *newest]
 
 
 def update(path: Path, given: Sequence[Path], results: Path, note: Note, *, rebuild: bool = False, forget: bool = False,
@@ -93,16 +94,15 @@ def _remade(
 ) -> Made:
     named = [source for source in map(Path, dict.fromkeys(known.values())) if source.exists()]
     every = list(dict.fromkeys([*named, *own_sources(results), *chosen]))
-    with replacement(path) as new:
-        with opened(new, write=True) as index:
-            made = _load(index, every, results, note)
-            lost = [run for run in known if run not in made.runs]
-            if lost and not forget:
-                raise UsageError(
-                    f"{path}: the rows of {len(lost)} runs are only in the index any more, so it stays as it is: "
-                    f"{', '.join(f'{run} (was {known[run]})' for run in lost[:SHOWN])}{', ...' * (len(lost) > SHOWN)}. "
-                    "Give the files of these runs, or say --forget to drop them"
-                )
+    with replacement(path) as new, opened(new, write=True) as index:
+        made = _load(index, every, results, note)
+        lost = [f"{run} (was in {source})" for run, source in known.items() if run not in made.runs]
+        if lost and not forget:
+            raise UsageError(
+                f"{path}: the rows of {len(lost)} runs are only in the index any more, so it stays as it is: "
+                f"{', '.join(lost[:SHOWN])}{', ...' * (len(lost) > SHOWN)}. Give the files of these runs, or say "
+                "--forget to drop them"
+            )
     made.rebuilt = True
     return made
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bench_plugin.results.tables.database import Connection
 
 Plain = dict[str, Any]
+TEXTS = frozenset({"result", "stage", "symptom", "place", "key", "reason", "commit"})  # of a point: empty for none
 FAILED = "coalesce(result = 'failed', false)"  # of a cell that was decided before the run, pytest says nothing
 KNOWN = "coalesce(result IN ('failed', 'xfailed'), false)"
 RANKED = "SELECT id AS run, row_number() OVER (ORDER BY started NULLS FIRST, run) AS turn FROM runs"
@@ -25,8 +26,9 @@ RUNS = """
 SELECT run, started, lines, computed, planned, total, profile, passed, failed, known, "commit", machine, bench_plugin,
        contributor, licence, source
 FROM runs LEFT JOIN (
-    SELECT run AS id, count(result) AS computed, count(*) FILTER (result = 'passed') AS passed, count(*) FILTER (result = 'failed') AS failed,
-           count(*) FILTER (result = 'xfailed') AS known FROM results GROUP BY run) USING (id)
+    SELECT run AS id, count(result) AS computed, count(*) FILTER (result = 'passed') AS passed,
+           count(*) FILTER (result = 'failed') AS failed, count(*) FILTER (result = 'xfailed') AS known
+    FROM results GROUP BY run) USING (id)
 ORDER BY started NULLS FIRST, run
 """
 CELL = """
@@ -57,8 +59,9 @@ ORDER BY now.failing DESC, cells.cell
 # A key is a hash of everything that decides an outcome: two outcomes of one key say that something else decides too.
 FLAKY = """
 WITH ranked AS ({ranked}), last AS (SELECT * FROM ranked ORDER BY turn DESC LIMIT $last),
-rows AS (SELECT cell, key, concat_ws(' ', status, stage, symptom) AS said, status, turn FROM results JOIN last USING (run)
-         WHERE key IS NOT NULL AND status NOT IN ('board-lost', 'Not provided', 'not run')),
+rows AS (
+    SELECT cell, key, concat_ws(' ', status, stage, symptom) AS said, status, turn FROM results JOIN last USING (run)
+    WHERE key IS NOT NULL AND status NOT IN ('board-lost', 'Not provided', 'not run')),
 suspects AS (SELECT DISTINCT cell FROM (SELECT cell FROM rows GROUP BY cell, key HAVING min(said) <> max(said))),
 steps AS (
     SELECT cell, status, turn, said <> lag(said) OVER w AS changed, key = lag(key) OVER w AS same
@@ -124,17 +127,12 @@ def history(index: Connection, cell: str) -> list[Point]:
     """A cell in every run that has it, oldest first."""
     points: list[Point] = []
     before: dict[str, str] = {}
-    for run, started, status, result, stage, symptom, error, p50, counted, place, key, reason, versions, commit in (
-        index.execute(CELL, [cell]).fetchall()
-    ):
-        now = _versions(versions) or before
-        said = (status, result or "")
-        points.append(Point(
-            run=run, started=_time(started), status=status, result=result or "", stage=stage or "",
-            symptom=symptom or "", E=error, p50=p50, instructions=counted, place=place or "", key=key or "",
-            reason=reason or "", commit=commit or "", versions=_between(before, now) if points else {},
-            changed=not points or said != (points[-1].status, points[-1].result),
-        ))  # fmt: skip
+    for line in _plain(index, CELL, [cell]):
+        now = _versions(line.pop("versions")) or before
+        said: Plain = {name: "" if value is None and name in TEXTS else value for name, value in line.items()}
+        versions = _between(before, now) if points else {}
+        changed = not points or (said["status"], said["result"]) != (points[-1].status, points[-1].result)
+        points.append(Point(**said, versions=versions, changed=changed))
         before = now
     return points
 
@@ -167,7 +165,7 @@ def run_named(index: Connection, name: str) -> str:
     if not found:
         newest = f"the newest are {', '.join(names[-3:])}" if names else "it has none"
         raise UsageError(f"{name}: no run of the index has this id ({newest}); bench history runs lists them")
-    return found[0]
+    return str(found[0])
 
 
 def _by_key(index: Connection, key: str) -> list[str]:
@@ -196,7 +194,7 @@ def _has(cell: str, words: Sequence[str]) -> bool:
     return all(word in values for word in words)
 
 
-def _plain(index: Connection, sql: str, values: Mapping[str, Any] | None = None) -> list[Plain]:
+def _plain(index: Connection, sql: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> list[Plain]:
     cursor = index.execute(sql, values)
     heads = [column[0] for column in cursor.description]
     return [

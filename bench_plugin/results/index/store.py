@@ -25,7 +25,7 @@ VERSION = 1  # of the tables below; an index of another version is made again
 NAME = "index.duckdb"  # in the folder of the history
 WAIT = 10.0  # seconds for which a command waits for another process
 LOOK = 0.1  # seconds
-LOCKED = re.compile(r"[Cc]onflicting lock is held in (?P<program>.*?) ?\(PID (?P<pid>\d+)\)|[Cc]ould not set lock on file")
+LOCKED = re.compile(r"onflicting lock is held in (?P<program>.*?) ?\(PID (?P<pid>\d+)\)|ould not set lock on file")
 SCHEMA = """
 CREATE TABLE meta(version INTEGER);
 CREATE TABLE sources(path VARCHAR PRIMARY KEY, size BIGINT, changed BIGINT);
@@ -109,8 +109,8 @@ def _connected(path: Path, *, write: bool, wait: float) -> Connection:
 def _in_use(path: Path, held: re.Match[str], wait: float) -> str:
     by = f"process {held['pid']} ({Path(held['program']).name})" if held["pid"] else "another process"
     return (
-        f"{path}: {by} has the index open, also after {wait:g} s; while one process writes it no other can read it, and "
-        "while one reads it none can write. Try again when that process is over"
+        f"{path}: {by} has the index open, also after {wait:g} s; while one process writes it no other can read it, "
+        "and while one reads it none can write. Try again when that process is over"
     )
 
 

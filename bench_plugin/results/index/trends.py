@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 TREND = """
 WITH ranked AS ({ranked})
-SELECT cells.cell, list(runs.run ORDER BY ranked.turn), list(runs.started ORDER BY ranked.turn), list(status ORDER BY ranked.turn),
-       list(E ORDER BY ranked.turn), list(p50 ORDER BY ranked.turn), list(instructions ORDER BY ranked.turn),
+SELECT cells.cell, list(runs.run ORDER BY ranked.turn), list(runs.started ORDER BY ranked.turn),
+       list(status ORDER BY ranked.turn), list(E ORDER BY ranked.turn), list(p50 ORDER BY ranked.turn),
+       list(instructions ORDER BY ranked.turn),
        list(coalesce(results.place, '') ORDER BY ranked.turn) AS places
 FROM results JOIN ranked USING (run) JOIN runs ON runs.id = results.run JOIN cells ON cells.id = results.cell
 WHERE cells.cell IN (SELECT unnest($cells)) GROUP BY cells.cell ORDER BY cells.cell

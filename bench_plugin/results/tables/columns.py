@@ -1,4 +1,4 @@
-"""The columns of the flat tables, declared once: exports, docs/data.md, the dataset's metadata and the index use them."""
+"""The columns of the flat tables, declared once, for exports, docs/data.md, a dataset's metadata and the index."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def in_memory() -> Iterator[Connection]:
 
 
 class Spool:
-    """Lines of a table in a temporary file, from which DuckDB reads them: a hundred times as fast as a statement each."""
+    """Lines of a table in a temporary file, which DuckDB reads a hundred times as fast as it takes a statement each."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns

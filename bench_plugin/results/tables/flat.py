@@ -75,7 +75,8 @@ def row_of(line: Mapping[str, Any]) -> dict[str, Any]:
         row["cell"] |= rest.pop("cell", {})
     if kind == "cell":
         _give_back(row, line, rest, absent)
-    return row | rest
+    found: dict[str, Any] = row | rest
+    return found
 
 
 def figures(row: Mapping[str, Any]) -> Line:
@@ -132,7 +133,7 @@ def timing_lines(row: Mapping[str, Any]) -> Iterable[Line]:
 def series_lines(row: Mapping[str, Any], columns: Sequence[Column]) -> Iterable[Line]:
     """The lines of the table ``series`` of a row."""
     for name, entry in _table(_table(row.get("numbers")).get("series")).items():
-        said = _table(entry) | {"name": name}
+        said = {**_table(entry), "name": name}
         own = of_cell(row)
         yield own | {
             one.name: said.get(one.name) if _fits(one.type, said.get(one.name)) else None
@@ -187,7 +188,8 @@ def _give_back(row: dict[str, Any], line: Mapping[str, Any], rest: dict[str, Any
     rest.pop("numbers", None)
     usual = {name: None for name in _usual_numbers(row["cell"].get("check")) if f"numbers.{name}" not in absent}
     single = {one.key: line[one.name] for one in NUMBER_COLUMNS if line[one.name] is not None}
-    row["numbers"] = usual | single | (json.loads(line["numbers"]) if line["numbers"] else {}) | kept
+    nested = json.loads(line["numbers"]) if line["numbers"] else {}
+    row["numbers"] = {**usual, **single, **nested, **kept}
 
 
 def _usual_numbers(check: Any) -> Mapping[str, Any]:
