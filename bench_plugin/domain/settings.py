@@ -61,7 +61,8 @@ class Settings:
     """The settings of a run, made once, in the pytest process.
 
     ``jobs`` counts cells at the same time, ``threads`` those of each runtime (0: one for each core).
-    With ``all_boards`` a cell for a target runs on each of the target's boards.
+    With ``all_boards`` a cell for a target runs on each of the target's boards. ``licence`` and ``contributor`` are
+    those of the rows.
     """
 
     root: Path
@@ -82,6 +83,8 @@ class Settings:
     models: tuple[Path, ...] = ()
     expectations: tuple[Path, ...] = ()
     environment: tuple[str, ...] = ()
+    licence: str = ""
+    contributor: str = ""
 
     def runtime_threads(self) -> int:
         """The number of threads that each runtime gets."""
@@ -132,6 +135,7 @@ def read_settings_file(root: Path) -> Settings:
         results=_below(root, said.results), cache=None if said.cache is None else _below(root, said.cache),
         adapters=paths(said.adapters), toolchains=paths(said.toolchains), models=paths(said.models),
         expectations=paths(said.expectations), environment=said.environment,
+        licence=said.licence, contributor=said.contributor,
     )  # fmt: skip
 
 

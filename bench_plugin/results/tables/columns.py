@@ -69,7 +69,7 @@ def _own(name: str, type: Type, meaning: str, unit: str = "") -> Column:
 
 
 def _axis(axis: Axis) -> Column:
-    return Column(axis.name, Type.WHOLE if axis.kind is int else Type.TEXT, f"axis of the cell: {axis.help}")
+    return Column(axis.name, Type.WHOLE if axis.kind is int else Type.TEXT, f"axis of the cell: {axis.help}", key=axis.name)
 
 
 WHERE = (

@@ -51,6 +51,7 @@ class Spool:
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
+        self._names = frozenset(column.name for column in columns)
         self.count = 0
         self._file = tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="ascii")  # noqa: SIM115
 
@@ -62,7 +63,8 @@ class Spool:
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a line; columns that it does not have are empty. Raises ValueError for a number that is not finite."""
-        self._file.write(ENCODER.encode({column.name: line.get(column.name) for column in self.columns}) + "\n")
+        known = {name: value for name, value in line.items() if value is not None and name in self._names}
+        self._file.write(ENCODER.encode(known) + "\n")
         self.count += 1
 
     def source(self) -> str:

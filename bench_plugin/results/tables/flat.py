@@ -32,10 +32,12 @@ TOP: Mapping[str, tuple[Column, ...]] = {
     "header": (*ALWAYS, *HEADER_COLUMNS), "plan": (*ALWAYS, *PLAN_COLUMNS),
     "declared": (*ALWAYS, *ROW_COLUMNS), "cell": (*ALWAYS, *ROW_COLUMNS),
 }  # fmt: skip
+SINGLE: Mapping[str, Column] = {column.key: column for column in NUMBER_COLUMNS}
 SOMETIMES = frozenset({"contributor", "licence"})  # keys that most headers do not have
 USUAL: Mapping[str, frozenset[str]] = {
     kind: frozenset(column.key for column in columns) - SOMETIMES for kind, columns in TOP.items()
 } | {"declared": frozenset({*(column.key for column in ALWAYS), "status", "reason"})}
+ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 MOST = 2**63  # of a whole number in a table
 
 
@@ -52,7 +54,7 @@ def line_of(row: Mapping[str, Any], about: Mapping[str, Any], place: int) -> Lin
         absent += _cell_taken(left, line) if kind == "cell" else []
         axes = dict(left.pop("cell"))
         for column in AXIS_COLUMNS:
-            _taken(axes, Column(column.name, column.type, "", key=column.name), line, usual=False)
+            _taken(axes, column, line, usual=False)
         if axes:
             left["cell"] = axes
     more = {name: value for name, value in (("rest", left), ("absent", absent)) if value}
@@ -66,12 +68,14 @@ def row_of(line: Mapping[str, Any]) -> dict[str, Any]:
     more = json.loads(line["more"]) if line["more"] else {}
     absent, rest = frozenset(more.get("absent", ())), more.get("rest", {})
     row = {
-        column.key: _value(column, line[column.name])
+        column.key: _value(column, line.get(column.name))
         for column in TOP[kind]
-        if column.key not in absent and (line[column.name] is not None or column.key in USUAL[kind])
+        if column.key not in absent and (line.get(column.name) is not None or column.key in USUAL[kind])
     }
     if kind in ("declared", "cell"):
-        row["cell"] = {column.name: line[column.name] for column in AXIS_COLUMNS if line[column.name] is not None}
+        row["cell"] = {
+            column.name: value for column in AXIS_COLUMNS if (value := line.get(column.name)) is not None
+        }
         row["cell"] |= rest.pop("cell", {})
     if kind == "cell":
         _give_back(row, line, rest, absent)
@@ -149,7 +153,7 @@ def of_cell(row: Mapping[str, Any]) -> Line:
 
 def to_json(value: Any) -> str:
     """Data as JSON in ASCII, so that it can stand in any table. Raises ValueError for a number that is not finite."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return ENCODER.encode(value)
 
 
 def _cell_taken(left: dict[str, Any], line: Line) -> list[str]:
@@ -165,14 +169,16 @@ def _cell_taken(left: dict[str, Any], line: Line) -> list[str]:
         return absent
     numbers = dict(left.pop("numbers"))
     usual = _usual_numbers(left["cell"].get("check"))
-    single = {column.key for column in NUMBER_COLUMNS}
     absent += [f"numbers.{name}" for name in usual if name not in numbers]
-    for column in NUMBER_COLUMNS:
-        _taken(numbers, column, line, usual=column.key in usual)
-    nested = {name: numbers.pop(name) for name in list(numbers) if name not in single and numbers[name] is not None}
+    nested = {}
+    for name in list(numbers):
+        if name in SINGLE:
+            _taken(numbers, SINGLE[name], line, usual=name in usual)
+        elif numbers[name] is not None:
+            nested[name] = numbers.pop(name)
+        elif name in usual:
+            del numbers[name]
     line["numbers"] = to_json(nested) if nested else None
-    for name in [name for name in numbers if numbers[name] is None and name in usual and name not in single]:
-        del numbers[name]
     if numbers:
         left["numbers"] = numbers
     return absent
@@ -187,8 +193,8 @@ def _give_back(row: dict[str, Any], line: Mapping[str, Any], rest: dict[str, Any
         return
     rest.pop("numbers", None)
     usual = {name: None for name in _usual_numbers(row["cell"].get("check")) if f"numbers.{name}" not in absent}
-    single = {one.key: line[one.name] for one in NUMBER_COLUMNS if line[one.name] is not None}
-    nested = json.loads(line["numbers"]) if line["numbers"] else {}
+    single = {one.key: value for one in NUMBER_COLUMNS if (value := line.get(one.name)) is not None}
+    nested = json.loads(line["numbers"]) if line.get("numbers") else {}
     row["numbers"] = {**usual, **single, **nested, **kept}
 
 
@@ -198,7 +204,6 @@ def _usual_numbers(check: Any) -> Mapping[str, Any]:
 
 def _taken(left: dict[str, Any], column: Column, line: Line, *, usual: bool) -> bool:
     """Move a value into its column where it fits; returns whether the key is there, or is not a usual one."""
-    line.setdefault(column.name, None)
     if column.key not in left:
         return not usual
     value = left[column.key]
