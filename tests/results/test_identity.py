@@ -16,7 +16,7 @@ USUAL = {axis.name: axis.usual for axis in AXES if axis.usual}
 WORDS = st.text(max_size=8) | st.sampled_from(["fp32", "local", "a=b", "a b", "%20", "onnxruntime[xnnpack]"])
 CELLS = st.fixed_dictionaries(
     {"check": st.sampled_from(["export", "timing"])},
-    optional={"opset": st.integers(1, 30)} | {name: WORDS for name in ("model", "precision", "target", "new_axis")},
+    optional={"opset": st.integers(1, 30)} | dict.fromkeys(("model", "precision", "target", "new_axis"), WORDS),
 )
 
 

@@ -118,20 +118,24 @@ def _load(index: Connection, chosen: Iterable[Path], results: Path, note: Note) 
         if seen.get(str(source)) == state:
             made.unchanged += 1
             continue
-        made.runs |= _put(index, source, results, note)
-        index.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", [str(source), *state])
+        place, runs = _put(index, source, results, note)
+        made.runs |= runs
+        for path, about in ((source, state), (place, _state(place))):
+            index.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", [str(path), *about])
+            seen[str(path)] = about
     return made
 
 
-def _put(index: Connection, source: Path, results: Path, note: Note) -> Mapping[str, int]:
+def _put(index: Connection, source: Path, results: Path, note: Note) -> tuple[Path, Mapping[str, int]]:
+    """Put a source into the index; returns where its rows stay, and the cells of its runs that were put."""
     if source.is_dir():
-        return put_export(index, source)
+        return source, put_export(index, source)
     rows = read_source(source, note)
-    kept = source
+    place = source
     if rows and source.parent in (results.parent, folder_of(results)):
-        kept = folder_of(results) / KEPT / rows[0]["run"]  # because a later run removes this file
-        write_tables(rows, kept, "parquet", LOSSLESS)
-    return put_rows(index, rows, kept)
+        place = folder_of(results) / KEPT / rows[0]["run"]  # because a later run removes this file
+        write_tables(rows, place, "parquet", LOSSLESS)
+    return place, put_rows(index, rows, place)
 
 
 def _state(source: Path) -> tuple[int, int]:

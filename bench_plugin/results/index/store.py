@@ -25,7 +25,7 @@ VERSION = 1  # of the tables below; an index of another version is made again
 NAME = "index.duckdb"  # in the folder of the history
 WAIT = 10.0  # seconds for which a command waits for another process
 LOOK = 0.1  # seconds
-LOCKED = re.compile(r"onflicting lock is held in (?P<program>.*?) ?\(PID (?P<pid>\d+)\)|ould not set lock on file")
+LOCKED = re.compile(r"ould not set lock on file(?:.*? held in (?P<program>.*?) ?\(PID (?P<pid>\d+)\))?", re.DOTALL)
 SCHEMA = """
 CREATE TABLE meta(version INTEGER);
 CREATE TABLE sources(path VARCHAR PRIMARY KEY, size BIGINT, changed BIGINT);
