@@ -77,9 +77,7 @@ def _index(args: argparse.Namespace) -> int:
     if args.forget and not args.rebuild:
         raise UsageError("--forget: it says what --rebuild may drop; say both")
     results, path = _places(args)
-    made = update(
-        path, args.sources, results, note, rebuild=args.rebuild, forget=args.forget, wait=args.wait
-    )  # fmt: skip
+    made = update(path, args.sources, results, note, rebuild=args.rebuild, forget=args.forget, wait=args.wait)
     if args.json:
         print_json({"index": str(path), **vars(made)})
         return 0
@@ -122,8 +120,11 @@ def _failures(args: argparse.Namespace) -> int:
 
     with _opened(args) as index:
         since = run_named(index, args.since) if args.since else _last_but_one(index)
-        found = failures(index, since, known=args.known)
-    _show(args, {"since": since, "failures": found}, lambda: print_failures(found, since))
+        found = failures(index, since, known=args.known) if since else []
+    if since is None and not args.json:
+        print("the index has 1 run; new failures are those of later runs than another one")
+        return 0
+    _show(args, {"since": since, "failures": found}, lambda: print_failures(found, str(since)))
     return 1 if found else 0
 
 
@@ -180,13 +181,12 @@ def _places(args: argparse.Namespace) -> tuple[Path, Path]:
     return results, args.index or index_of(results)
 
 
-def _last_but_one(index: Connection) -> str:
+def _last_but_one(index: Connection) -> str | None:
+    """The run before the newest one; None where there is one run alone."""
     from bench_plugin.results.index.queries import runs
 
     known = [one["run"] for one in runs(index)]
-    if len(known) < 2:
-        raise UsageError(f"the index has {len(known)} runs, and new failures are those of later runs than another one")
-    return str(known[-2])
+    return str(known[-2]) if len(known) > 1 else None
 
 
 def _show(args: argparse.Namespace, data: object, in_words: Callable[[], None]) -> None:
