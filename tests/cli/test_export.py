@@ -31,7 +31,8 @@ issues = dataset.metadata.ctx.issues
 records = list(dataset.records("timings"))
 text = lambda value: value.decode() if isinstance(value, bytes) else value
 print(json.dumps({
-    "errors": sorted(issues.errors), "warnings": sorted(issues.warnings), "sets": [one.id for one in dataset.metadata.record_sets],
+    "errors": sorted(issues.errors), "warnings": sorted(issues.warnings),
+    "sets": [one.id for one in dataset.metadata.record_sets],
     "records": [{name: text(value) for name, value in one.items()} for one in records],
 }, default=str))
 """

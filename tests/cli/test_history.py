@@ -1,4 +1,4 @@
-"""``bench history`` from outside: the index beside the results, what a person and what a program is told, exit codes."""
+"""``bench history`` from outside: the index beside the results, what people and programs are told, exit codes."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_a_damaged_index_ends_with_cannot_say(indexed: Path, capsys: pytest.Capt
 
 @pytest.mark.parametrize("command", [["history", "runs"], ["history", "index"], ["export", "-o", "there"]])
 def test_without_duckdb_the_message_says_what_brings_it(reports: Path, command: list[str]) -> None:
-    block = "import sys; sys.modules['duckdb'] = None; from bench_plugin.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    block = "import sys; sys.modules['duckdb'] = None; from bench_plugin.cli.main import main; sys.exit(main())"
     (reports / "history/index.duckdb").touch()
     more = ["--licence", "MIT"] if command[0] == "export" else []
     done = subprocess.run([sys.executable, "-c", block, *command, *more], capture_output=True, text=True, check=False)

@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench_plugin.cli.shared.arguments import Actions, add_json, add_results
+from bench_plugin.cli.shared.arguments import Actions, add_json, add_results, completed_by
+from bench_plugin.cli.shared.names import keys
 from bench_plugin.cli.shared.output import note, print_json, shown
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import settings_here
@@ -50,9 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )  # fmt: skip
         add_json(one)
     _, cell, failures, flaky, trends = asked
-    cell.add_argument(
+    words = cell.add_argument(
         "words", nargs="+", metavar="WORD", help="a key or its beginning, the canonical text, or values of axes"
     )
+    completed_by(words, keys)
     cell.add_argument("--all", action="store_true", help="show every run, not the changes alone")
     failures.add_argument("--since", metavar="RUN", help="run id or its beginning (default: the last run but one)")
     failures.add_argument("--known", action="store_true", help="known failures too")

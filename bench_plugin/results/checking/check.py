@@ -109,8 +109,8 @@ def _inconsistent(row: Row) -> Iterator[tuple[str, str]]:
         yield (
             "unverified",
             (
-                f"{row['unverified']!r} with status {row['status']!r}; exactly the status unverified has a kind, and every "
-                "other status has null"
+                f"{row['unverified']!r} with status {row['status']!r}; exactly the status unverified has a kind, and "
+                "every other status has null"
             ),
         )
 

@@ -69,7 +69,8 @@ def _own(name: str, type: Type, meaning: str, unit: str = "") -> Column:
 
 
 def _axis(axis: Axis) -> Column:
-    return Column(axis.name, Type.WHOLE if axis.kind is int else Type.TEXT, f"axis of the cell: {axis.help}", key=axis.name)
+    type = Type.WHOLE if axis.kind is int else Type.TEXT
+    return Column(axis.name, type, f"axis of the cell: {axis.help}", key=axis.name)
 
 
 WHERE = (

@@ -73,9 +73,7 @@ def row_of(line: Mapping[str, Any]) -> dict[str, Any]:
         if column.key not in absent and (line.get(column.name) is not None or column.key in USUAL[kind])
     }
     if kind in ("declared", "cell"):
-        row["cell"] = {
-            column.name: value for column in AXIS_COLUMNS if (value := line.get(column.name)) is not None
-        }
+        row["cell"] = {column.name: value for column in AXIS_COLUMNS if (value := line.get(column.name)) is not None}
         row["cell"] |= rest.pop("cell", {})
     if kind == "cell":
         _give_back(row, line, rest, absent)

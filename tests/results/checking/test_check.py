@@ -51,8 +51,8 @@ WRONG: dict[str, tuple[Callable[[Row], Any], str]] = {
     "status": (lambda row: row.update(status="suported"), f"status: 'suported' is not valid; valid are: {STATUSES}"),
     "stage": (
         lambda row: row.update(stage="link"),
-        "stage: 'link' is not valid; valid are: build, reference, export, check, import, compile, deploy, run, compare, "
-        "time",
+        "stage: 'link' is not valid; valid are: build, reference, export, check, import, compile, deploy, run, "
+        "compare, time",
     ),
     "symptom": (
         lambda row: row.update(symptom="broke"),

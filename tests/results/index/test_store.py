@@ -51,9 +51,12 @@ def made(history: History) -> History:
 def test_while_one_process_writes_no_other_can_read_and_the_message_names_it(made: History) -> None:
     with held(made.index, "write") as process:
         began = time.monotonic()
-        with pytest.raises(
-            IndexInUse, match=rf"process {process.pid} \(python.*\) has the index open, also after 0.3 s"
-        ), opened(made.index, wait=0.3):
+        with (
+            pytest.raises(
+                IndexInUse, match=rf"process {process.pid} \(python.*\) has the index open, also after 0.3 s"
+            ),
+            opened(made.index, wait=0.3),
+        ):
             raise AssertionError("opened")
         assert time.monotonic() - began < 30
 
