@@ -179,7 +179,7 @@ def _places(args: argparse.Namespace) -> tuple[Path, Path]:
     """The results file and the index of its history."""
     from bench_plugin.results.index.making import index_of
 
-    results = (args.results or settings_here().results).absolute()
+    results = (args.results or settings_here().results).resolve()
     return results, args.index or index_of(results)
 
 

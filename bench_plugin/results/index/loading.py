@@ -10,8 +10,8 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.results.identity import cell_text
 from bench_plugin.results.rows import Row
 from bench_plugin.results.tables.columns import CELLS, PLANS, RUNS
-from bench_plugin.results.tables.database import Spool, in_memory, literal, names, require_duckdb
-from bench_plugin.results.tables.files import MAIN, first_line, provenance
+from bench_plugin.results.tables.database import Spool, in_memory, require_duckdb
+from bench_plugin.results.tables.files import MAIN, first_line, heads_of, provenance, read_table, reader, select
 from bench_plugin.results.tables.flat import Line, figures, line_of, row_of
 
 if TYPE_CHECKING:
@@ -76,8 +76,9 @@ def put_export(index: Connection, folder: Path) -> Mapping[str, int]:
     duckdb = require_duckdb()
     try:
         rows = _heads(folder)
-        table = f"read_parquet({literal(str(folder / MAIN))})"
-        index.execute(STAGED.format(source=f"(SELECT {names(TAKEN)} FROM {table})"))
+        there = heads_of(index, folder / MAIN)
+        values = ", ".join(select(one) if one.name in there else f'NULL AS "{one.name}"' for one in TAKEN)
+        index.execute(STAGED.format(source=f"(SELECT {values} FROM {reader(folder / MAIN)})"))
     except duckdb.Error as error:
         raise UsageError(f"{folder}: not what bench export wrote: {first_line(error)}") from error
     return _replace(index, _described(rows), folder)
@@ -99,10 +100,7 @@ def _heads(folder: Path) -> list[Row]:
     found: list[Line] = []
     with in_memory() as connection:
         for table in (RUNS, PLANS):
-            path = literal(str(folder / f"{table.name}.parquet"))
-            heads = [column.name for column in table.columns]
-            lines = connection.execute(f"SELECT {names(table.columns)} FROM read_parquet({path})").fetchall()
-            found += (dict(zip(heads, line, strict=True)) for line in lines)
+            found += read_table(connection, folder / f"{table.name}.parquet", table.columns)
     return [row_of(line) for line in sorted(found, key=lambda line: line["line"])]
 
 

@@ -39,21 +39,24 @@ WHERE results.cell = (SELECT id FROM cells WHERE cell = ?) ORDER BY runs.started
 """
 # The newest row of a cell up to the run, against its rows since; a cell that had no row before counts as new.
 FAILURES = """
-WITH ranked AS ({ranked}), rows AS (SELECT *, {failing} AS failing FROM results JOIN ranked USING (run)),
-since AS (SELECT turn FROM ranked JOIN runs ON runs.id = ranked.run WHERE runs.run = $since),
+WITH ranked AS ({ranked}), since AS (SELECT turn FROM ranked JOIN runs ON runs.id = ranked.run WHERE runs.run = $since),
+early AS (SELECT run, turn FROM ranked WHERE turn <= (SELECT turn FROM since)),
+late AS (SELECT run, turn FROM ranked WHERE turn > (SELECT turn FROM since)),
+begun AS (SELECT cell, min(turn) AS turn FROM results JOIN late USING (run) WHERE {failing} GROUP BY cell),
 before AS (
-    SELECT cell, arg_max(status, rows.turn) AS status, arg_max(failing, rows.turn) AS failing
-    FROM rows, since WHERE rows.turn <= since.turn GROUP BY cell),
+    SELECT cell, arg_max(status, turn) AS status, arg_max({failing}, turn) AS failing
+    FROM results JOIN early USING (run) WHERE cell IN (SELECT cell FROM begun) GROUP BY cell),
 now AS (
-    SELECT cell, arg_max(status, rows.turn) AS status, arg_max(failing, rows.turn) AS failing
-    FROM rows, since WHERE rows.turn > since.turn GROUP BY cell),
-first AS (
-    SELECT rows.* FROM rows, since WHERE rows.turn > since.turn AND failing
-    QUALIFY row_number() OVER (PARTITION BY cell ORDER BY rows.turn) = 1)
+    SELECT cell, arg_max(status, turn) AS status, arg_max({failing}, turn) AS failing
+    FROM results JOIN late USING (run) WHERE cell IN (SELECT cell FROM begun) GROUP BY cell),
+fresh AS (
+    SELECT begun.cell, late.run FROM begun JOIN late USING (turn) LEFT JOIN before USING (cell)
+    WHERE NOT coalesce(before.failing, false)),
+first AS (SELECT results.* FROM results JOIN fresh USING (cell, run))
 SELECT cells.cell, runs.run, before.status, first.status, first.stage, first.symptom, first.reason, first.key,
        now.status, now.failing
 FROM first JOIN cells ON cells.id = first.cell JOIN runs ON runs.id = first.run JOIN now ON now.cell = first.cell
-LEFT JOIN before ON before.cell = first.cell WHERE NOT coalesce(before.failing, false)
+LEFT JOIN before ON before.cell = first.cell
 ORDER BY now.failing DESC, cells.cell
 """
 # A key is a hash of everything that decides an outcome: two outcomes of one key say that something else decides too.

@@ -26,6 +26,7 @@ NAME = "index.duckdb"  # in the folder of the history
 WAIT = 10.0  # seconds for which a command waits for another process
 LOOK = 0.1  # seconds
 LOCKED = re.compile(r"ould not set lock on file(?:.*? held in (?P<program>.*?) ?\(PID (?P<pid>\d+)\))?", re.DOTALL)
+NOT_DAMAGE = re.compile(r"Permission denied|No space left|Read-only file system|Too many open files|Is a directory")
 SCHEMA = """
 CREATE TABLE meta(version INTEGER);
 CREATE TABLE sources(path VARCHAR PRIMARY KEY, size BIGINT, changed BIGINT);
@@ -50,7 +51,7 @@ class IndexDamaged(BenchError):
 
 
 class IndexFailed(BenchError):
-    """The index was opened, and then could not be read or written: a full disk, or damage further in."""
+    """The index may not be opened, or could not be read or written then: a full disk, or damage further in."""
 
 
 class IndexOutdated(BenchError):
@@ -62,7 +63,7 @@ def opened(path: Path, *, write: bool = False, wait: float = WAIT) -> Iterator[C
     """The index, to be read or written; a new one is made where ``write`` finds none.
 
     Raises UsageError where there is none to read, IndexInUse after ``wait`` seconds, IndexDamaged for a file that is no
-    index, IndexFailed where that shows only later, and IndexOutdated for one of another version.
+    index, IndexOutdated for one of another version, and IndexFailed where it may not be opened or fails later.
     """
     duckdb = require_duckdb()
     if not write and not path.is_file():
@@ -70,7 +71,8 @@ def opened(path: Path, *, write: bool = False, wait: float = WAIT) -> Iterator[C
     try:
         connection = _connected(path, write=write, wait=wait)
     except duckdb.Error as error:
-        raise IndexDamaged(_unusable(path, error)) from error
+        kind = IndexFailed if NOT_DAMAGE.search(str(error)) else IndexDamaged
+        raise kind(_unusable(path, error)) from error
     try:
         try:
             _prepare(connection, path, write=write)

@@ -21,10 +21,11 @@ SELECT cells.cell, list(runs.run ORDER BY ranked.turn), list(runs.started ORDER 
        list(instructions ORDER BY ranked.turn),
        list(coalesce(results.place, '') ORDER BY ranked.turn) AS places
 FROM results JOIN ranked USING (run) JOIN runs ON runs.id = results.run JOIN cells ON cells.id = results.cell
-WHERE cells.cell IN (SELECT unnest($cells)) GROUP BY cells.cell ORDER BY cells.cell
+WHERE results.cell IN (SELECT id FROM cells WHERE cell IN (SELECT unnest($cells))) GROUP BY cells.cell ORDER BY cells.cell
 """
-SLOWEST = """
-WITH ranked AS ({ranked}), timed AS (
+LAST = 60  # runs in which the times are looked for that moved most
+MOVED = """
+WITH ranked AS (SELECT * FROM ({ranked}) ORDER BY turn DESC LIMIT $last), timed AS (
     SELECT cell, results.place, coalesce(p50, instructions) AS time, ranked.turn AS n
     FROM results JOIN ranked USING (run) WHERE coalesce(p50, instructions) > 0),
 latest AS (SELECT cell, arg_max(place, n) AS place FROM timed GROUP BY cell),
@@ -91,6 +92,7 @@ def trends_of(index: Connection, cells: Sequence[str]) -> list[Trend]:
     ]
 
 
-def moved_most(index: Connection, most: int) -> list[str]:
-    """The cells whose newest time is farthest from the median of their comparable ones, at most ``most``."""
-    return [cell for (cell,) in index.execute(SLOWEST.format(ranked=RANKED), {"most": most}).fetchall()]
+def moved_most(index: Connection, most: int, last: int = LAST) -> list[str]:
+    """The cells whose newest time in the last runs is farthest from the median of the comparable ones there."""
+    values = {"most": most, "last": last}
+    return [cell for (cell,) in index.execute(MOVED.format(ranked=RANKED), values).fetchall()]

@@ -6,13 +6,27 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.results.rows import Row
-from bench_plugin.results.tables.columns import LOSSLESS, OF_KIND, SERIES, STAGES, TABLES, TIMINGS, Table
-from bench_plugin.results.tables.database import Spool, in_memory, literal, names, require_duckdb, typed
+from bench_plugin.results.tables.columns import (
+    LOSSLESS,
+    OF_KIND,
+    SERIES,
+    STAGES,
+    TABLES,
+    TIMINGS,
+    WHERE,
+    Column,
+    Table,
+    Type,
+)
+from bench_plugin.results.tables.database import SQL, Spool, in_memory, literal, names, require_duckdb
 from bench_plugin.results.tables.flat import Line, line_of, row_of, series_lines, stage_lines, timing_lines
+
+if TYPE_CHECKING:
+    from bench_plugin.results.tables.database import Connection
 
 Format = Literal["csv", "parquet"]
 FORMATS: Mapping[Format, str] = {
@@ -76,32 +90,62 @@ def _read(folder: Path, form: Format) -> list[Row]:
         for table in LOSSLESS:
             path = folder / f"{table.name}.{form}"
             try:
-                connection.execute(f"SELECT {names(table.columns)} FROM {_reader(path, table, form)}")
-                found = connection.fetchall()
+                lines += read_table(connection, path, table.columns)
             except duckdb.Error as error:
                 raise UsageError(f"{path}: not a table that bench export wrote: {first_line(error)}") from error
-            heads = [column.name for column in table.columns]
-            lines += (dict(zip(heads, values, strict=True)) for values in found)
     lines.sort(key=lambda line: line["line"] or 0)
     try:
         return [row_of(line) for line in lines]
-    except (ValueError, KeyError) as error:
-        raise UsageError(f"{folder}: a line of its tables is none that bench export wrote: {error}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(f"{folder}: a line of its tables is none that bench export wrote: {error!r}") from error
+
+
+def read_table(connection: Connection, path: Path, columns: Iterable[Column]) -> list[Line]:
+    """The lines of a table. A column that a file of an older version does not have is absent.
+
+    Raises duckdb.Error for a file that is no such table, and UsageError for one of a newer version.
+    """
+    known = {column.name: column for column in columns}
+    there = [name for name in heads_of(connection, path) if name in known]
+    values = ", ".join(select(known[name]) for name in there)
+    found = connection.execute(f"SELECT {values} FROM {reader(path)}").fetchall()
+    return [dict(zip(there, line, strict=True)) for line in found]
+
+
+def heads_of(connection: Connection, path: Path) -> list[str]:
+    """The columns of a table. Raises duckdb.Error, and UsageError where one of them is not of this version."""
+    heads = [line[0] for line in connection.execute(f"DESCRIBE SELECT * FROM {reader(path)}").fetchall()]
+    (table,) = (table for table in TABLES if table.name == path.stem)
+    names = {column.name for column in table.columns}
+    if newer := sorted(set(heads) - names):
+        raise UsageError(
+            f"{path}: columns that this bench_plugin does not know: {', '.join(newer[:5])}; a newer one wrote them"
+        )
+    if missing := sorted({column.name for column in WHERE} & names - set(heads)):
+        raise UsageError(f"{path}: not a table that bench export wrote: it has no column {missing[0]}")
+    return heads
+
+
+def select(column: Column) -> str:
+    """A column in its declared type, whatever the file has; a number that is not finite is none."""
+    value = f'CAST("{column.name}" AS {SQL[column.type]})'
+    value = f"if(isfinite({value}), {value}, NULL)" if column.type is Type.NUMBER else value
+    return f'{value} AS "{column.name}"'
+
+
+def reader(path: Path) -> str:
+    """What stands behind FROM to read a table; in CSV, an empty field is null and a quoted one an empty text."""
+    if path.suffix == ".parquet":
+        return f"read_parquet({literal(str(path))})"
+    return (
+        f"read_csv({literal(str(path))}, header=true, delim=',', quote='\"', escape='\"', allow_quoted_nulls=false, "
+        "all_varchar=true)"
+    )
 
 
 def first_line(error: Exception) -> str:
     """What an error of DuckDB says, without the places in a query that follow."""
     return str(error).strip().splitlines()[0]
-
-
-def _reader(path: Path, table: Table, form: Format) -> str:
-    if form == "parquet":
-        return f"read_parquet({literal(str(path))})"
-    # An empty field is null and a quoted empty one is an empty text.
-    return (
-        f"read_csv({literal(str(path))}, header=true, delim=',', quote='\"', escape='\"', allow_quoted_nulls=false, "
-        f"columns={typed(table.columns)})"
-    )
 
 
 def _lines(rows: Iterable[Row]) -> Iterator[tuple[str, Line]]:

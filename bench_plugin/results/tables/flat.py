@@ -45,7 +45,7 @@ def line_of(row: Mapping[str, Any], about: Mapping[str, Any], place: int) -> Lin
     """The line of a row in the table of its kind; ``about`` is its provenance and ``place`` its number, from 1."""
     kind = row["kind"]
     left, absent = dict(row), []
-    line: Line = {"line": place}
+    line: Line = {"line": place, **dict.fromkeys(column.name for column in TOP[kind])}
     for column in TOP[kind]:
         if not _taken(left, column, line, usual=column.key in USUAL[kind]):
             absent.append(column.key)
@@ -65,12 +65,13 @@ def line_of(row: Mapping[str, Any], about: Mapping[str, Any], place: int) -> Lin
 def row_of(line: Mapping[str, Any]) -> dict[str, Any]:
     """The row of a line: the inverse of :func:`line_of`. Raises ValueError for JSON that is not valid."""
     kind = line["kind"]
-    more = json.loads(line["more"]) if line["more"] else {}
+    more = _loaded(line.get("more")) or {}
     absent, rest = frozenset(more.get("absent", ())), more.get("rest", {})
     row = {
         column.key: _value(column, line.get(column.name))
         for column in TOP[kind]
-        if column.key not in absent and (line.get(column.name) is not None or column.key in USUAL[kind])
+        if column.key not in absent
+        and (line.get(column.name) is not None or (column.key in USUAL[kind] and column.name in line))
     }
     if kind in ("declared", "cell"):
         row["cell"] = {column.name: value for column in AXIS_COLUMNS if (value := line.get(column.name)) is not None}
@@ -192,7 +193,7 @@ def _give_back(row: dict[str, Any], line: Mapping[str, Any], rest: dict[str, Any
     rest.pop("numbers", None)
     usual = {name: None for name in _usual_numbers(row["cell"].get("check")) if f"numbers.{name}" not in absent}
     single = {one.key: value for one in NUMBER_COLUMNS if (value := line.get(one.name)) is not None}
-    nested = json.loads(line["numbers"]) if line.get("numbers") else {}
+    nested = _loaded(line.get("numbers")) or {}
     row["numbers"] = {**usual, **single, **nested, **kept}
 
 
@@ -214,7 +215,16 @@ def _taken(left: dict[str, Any], column: Column, line: Line, *, usual: bool) -> 
 
 
 def _value(column: Column, value: Any) -> Any:
-    return json.loads(value) if column.type is Type.JSON and value is not None else value
+    return _loaded(value) if column.type is Type.JSON else value
+
+
+def _loaded(text: str | None) -> Any:
+    """The data in a text of JSON; None without a text. Raises ValueError."""
+    return None if text is None else json.loads(text, parse_constant=_not_finite)
+
+
+def _not_finite(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def _fits(type: Type, value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bench_plugin.domain.errors import UsageError
 from bench_plugin.results.checking.reading import with_run
 from bench_plugin.results.numbers import NUMBERS
 from bench_plugin.results.tables.columns import CELLS, OF_KIND, SCALARS, TABLES, Type
@@ -131,3 +133,67 @@ def test_a_column_is_declared_once() -> None:
         names = [column.name for column in table.columns]
         assert len(names) == len(set(names)), table.name
     assert {"line", "cell", "run", "more"} <= {column.name for column in CELLS.columns}
+
+
+def test_an_export_of_an_older_version_lacks_columns_and_its_rows_the_keys(tmp_path: Path) -> None:
+    import duckdb
+
+    write_tables(WHOLE, tmp_path, "parquet")
+    older = f"SELECT * EXCLUDE (opset, settings, numbers_M) FROM read_parquet('{tmp_path}/cells.parquet')"
+    duckdb.sql(f"COPY ({older}) TO '{tmp_path}/older.parquet' (FORMAT parquet)")
+    (tmp_path / "older.parquet").replace(tmp_path / "cells.parquet")
+    rows = read_parquet(tmp_path)
+    assert [row["status"] for row in rows if row["kind"] == "cell"] == [
+        row["status"] for row in WHOLE if row["kind"] == "cell"
+    ]
+    assert not any("settings" in row or "opset" in row.get("cell", {}) for row in rows)
+
+
+SPOILT = {
+    "line::VARCHAR || 'x' AS line": "cells.parquet: not a table that bench export wrote: Conversion Error",
+    "'{' AS more": "a line of its tables is none that bench export wrote: JSONDecodeError",
+    """'{"rest": {"a": NaN}}' AS more""": "NaN is no number of JSON",
+    "repeat('[', 100000) AS more": "RecursionError",
+    "'sell' AS kind": "a line of its tables is none that bench export wrote: KeyError",
+}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT)
+def test_a_hostile_export_is_a_message(tmp_path: Path, spoilt: str) -> None:
+    import duckdb
+
+    write_tables(WHOLE, tmp_path, "parquet")
+    name = spoilt.rpartition(" AS ")[2]
+    rows = f"SELECT * EXCLUDE ({name}), {spoilt} FROM read_parquet('{tmp_path}/cells.parquet')"
+    duckdb.sql(f"COPY ({rows}) TO '{tmp_path}/spoilt.parquet' (FORMAT parquet)")
+    (tmp_path / "spoilt.parquet").replace(tmp_path / "cells.parquet")
+    with pytest.raises(UsageError, match=re.escape(SPOILT[spoilt])):
+        read_parquet(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("*, 1 AS quantum", "columns that this bench_plugin does not know: quantum; a newer one wrote them"),
+        ("* EXCLUDE (run)", "not a table that bench export wrote: it has no column run"),
+    ],
+)
+def test_an_export_of_a_newer_version_is_refused(tmp_path: Path, change: str, said: str) -> None:
+    import duckdb
+
+    write_tables(WHOLE, tmp_path, "parquet")
+    rows = f"SELECT {change} FROM read_parquet('{tmp_path}/cells.parquet')"
+    duckdb.sql(f"COPY ({rows}) TO '{tmp_path}/newer.parquet' (FORMAT parquet)")
+    (tmp_path / "newer.parquet").replace(tmp_path / "cells.parquet")
+    with pytest.raises(UsageError, match=said):
+        read_parquet(tmp_path)
+
+
+def test_a_number_that_is_not_finite_is_none(tmp_path: Path) -> None:
+    import duckdb
+
+    write_tables(WHOLE, tmp_path, "parquet")
+    rows = f"SELECT * REPLACE ('NaN'::DOUBLE AS numbers_E) FROM read_parquet('{tmp_path}/cells.parquet')"
+    duckdb.sql(f"COPY ({rows}) TO '{tmp_path}/nan.parquet' (FORMAT parquet)")
+    (tmp_path / "nan.parquet").replace(tmp_path / "cells.parquet")
+    assert {row["numbers"]["E"] for row in read_parquet(tmp_path) if row["kind"] == "cell"} == {None}
