@@ -89,6 +89,7 @@ class Settings:
     With ``all_boards`` a cell for a target runs on each of the target's boards. Of the selection only what is in
     ``shard`` is computed, if there is one; it is balanced by the durations in the results file ``shard_durations``.
     ``beside_others`` is set in a worker of pytest-xdist: other processes compute cells of the same run.
+    ``licence`` and ``contributor`` are those of the rows.
     """
 
     root: Path
@@ -112,6 +113,8 @@ class Settings:
     models: tuple[Path, ...] = ()
     expectations: tuple[Path, ...] = ()
     environment: tuple[str, ...] = ()
+    licence: str = ""
+    contributor: str = ""
 
     def runtime_threads(self) -> int:
         """The number of threads that each runtime gets."""
@@ -162,6 +165,7 @@ def read_settings_file(root: Path) -> Settings:
         results=_below(root, said.results), cache=None if said.cache is None else _below(root, said.cache),
         adapters=paths(said.adapters), toolchains=paths(said.toolchains), models=paths(said.models),
         expectations=paths(said.expectations), environment=said.environment,
+        licence=said.licence, contributor=said.contributor,
     )  # fmt: skip
 
 

@@ -260,6 +260,8 @@ class Run:
             seeds=seeds,
             titles=self.workspace.titles(),
             host=self.workspace.fingerprints.host,
+            licence=self.settings.licence,
+            contributor=self.settings.contributor,
         )
         totals = Counter(cell.check for cell in self.matrix.profile_cells(_checks_of(shards or cells)))
         plan = plan_row(
