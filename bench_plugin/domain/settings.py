@@ -14,6 +14,8 @@ Profile = Literal["smoke", "quick", "published", "full"]
 Calibration = Literal["minmax", "entropy", "percentile"]
 Search = Literal["quick", "nightly"]
 PROFILES, CALIBRATIONS, SEARCHES = get_args(Profile), get_args(Calibration), get_args(Search)
+ENGINES = ("local", "dask")  # what computes cells; each is a file of session/engines/
+LOCAL_SCHEDULER = "tcp://127.0.0.1:8786"  # where `dask scheduler --host 127.0.0.1` listens
 DEFAULT_RESULTS = Path("reports/results.jsonl")
 MOST_SEED = 2**32 - 1  # the largest seed that every framework accepts
 OF_CELLS = ("seed", "threads", "calibration", "search")  # these change how a cell is computed
@@ -61,7 +63,8 @@ class Settings:
     """The settings of a run, made once, in the pytest process.
 
     ``jobs`` counts cells at the same time, ``threads`` those of each runtime (0: one for each core).
-    With ``all_boards`` a cell for a target runs on each of the target's boards.
+    With ``all_boards`` a cell for a target runs on each of the target's boards. ``scheduler`` is the address of the
+    cluster that an ``engine`` other than ``local`` computes on.
     """
 
     root: Path
@@ -77,6 +80,8 @@ class Settings:
     resume: bool = False
     refresh: bool = False
     all_boards: bool = False
+    engine: str = "local"
+    scheduler: str = LOCAL_SCHEDULER
     adapters: tuple[Path, ...] = ()
     toolchains: tuple[Path, ...] = ()
     models: tuple[Path, ...] = ()
