@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.session.basis import Basis
+from bench_plugin.session.engines.remote.cluster import BOARD, TOOLCHAIN
 from bench_plugin.session.engines.remote.dispatch import Wanted
 
-TOOLCHAIN, BOARD = "toolchain_", "board_"
 STAGES = 30  # a cell has a dozen stages, most of which may be repeated in a fresh process
 MAKING_SECONDS = 3600.0  # of the toolchains that a worker has to make first
 
