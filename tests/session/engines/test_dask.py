@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 import bench_plugin
+from bench_plugin import options
+from bench_plugin.domain.errors import UsageError
 from tests.project import Finished, Project, make_project
-from tests.session.engines.cluster import Cluster, cluster
+from tests.session.engines.cluster import Cluster, cluster, left
 
 pytest.importorskip("distributed", reason="needs pip install 'bench-plugin[dask]'")
 
@@ -102,12 +106,14 @@ def test_rows_are_resumed_on_a_cluster(finished: Finished, computers: Cluster, m
 
 
 def test_a_run_that_stops_early_leaves_no_agents(computers: Cluster, models: Project) -> None:
-    models.model("long", "export:sleep")
+    models.model("slow", "export:sleep")
     try:
-        stopped = models.run("-x", *engine(computers), models="long,refused")
+        stopped = models.run("-x", "-k", "export", *engine(computers), models="refused,slow")
     finally:
-        (models.folder / "fixtures/models/long.toml").unlink()
-    assert stopped.code == 1 and len(stopped.cells("export")) == 1, stopped.text
+        (models.folder / "fixtures/models/slow.toml").unlink()
+    assert stopped.code == 1 and set(stopped.cells()) == {"refused"}, stopped.text
+    agents = [pid for name in WORKERS for pid in computers.below(name)[1:]]
+    assert not left(agents, seconds=20), "the run is over, and the cell that computed was ended"
 
 
 def test_a_worker_that_would_compute_something_else_is_refused(tmp_path: Path, project: Project) -> None:
@@ -164,20 +170,30 @@ def test_without_the_package_the_message_names_the_extra(project: Project) -> No
     assert "pip install 'bench-plugin[dask]'" in finished.text
 
 
+def test_workers_of_pytest_xdist_and_of_a_cluster_cannot_be_combined(project: Project) -> None:
+    project.model("net")
+    finished = project.run("--bench-engine=dask", "-n1")
+    assert finished.code == pytest.ExitCode.USAGE_ERROR, finished.text
+    assert (
+        "--bench-engine dask: workers of pytest-xdist (-n) and those of a cluster cannot be combined" in finished.text
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--bench-engine=dask", "-n1"], "cannot be combined; add -n0"),
         (["--bench-engine=dask", "--bench-jobs=4"], "leave --bench-jobs out"),
         (["--bench-engine=ray"], "unknown name 'ray'"),
         (["--bench-scheduler=tcp://127.0.0.1:8786"], "is for --bench-engine dask"),
         (["--bench-engine=dask", "--bench-scheduler=127.0.0.1:8786"], "is not an address such as tls://host:8786"),
     ],
 )
-def test_options_that_do_not_go_together_are_usage_errors(project: Project, arguments: list[str], said: str) -> None:
-    project.model("net")
-    finished = project.run(*arguments)
-    assert finished.code == pytest.ExitCode.USAGE_ERROR and said in finished.text, finished.text
+def test_options_that_do_not_go_together_are_usage_errors(
+    pytestconfig: pytest.Config, arguments: list[str], said: str
+) -> None:
+    config = SimpleNamespace(option=pytestconfig._parser.parse_known_args(arguments))
+    with pytest.raises(UsageError, match=re.escape(said)):
+        options._engine(cast(pytest.Config, config))
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl (apt-get install openssl)")

@@ -88,7 +88,7 @@ class Dispatch:
         self._patience = patience
         self._wanted: dict[Cell, Wanted] = {}
         self._waiting = _Waiting()
-        self._asked: dict[Cell, None] = {}  # cells that a test waits for
+        self._asked: dict[Cell, None] = {}  # cells that go first
         self._owner: dict[str, str] = {}  # of a group: the address of its worker
         self._places: dict[str, Place] = {}
         self._running: dict[Cell, Attempt] = {}
@@ -124,7 +124,7 @@ class Dispatch:
             self._waiting.add(cell, wanted)
 
     def ask(self, cell: Cell) -> None:
-        """A test waits for this cell: it goes first."""
+        """The cell goes before all that were not asked for: a test waits for it, or its worker was lost."""
         self._asked[cell] = None
 
     def arrived(self, place: Place) -> None:
@@ -152,6 +152,7 @@ class Dispatch:
             return "; ".join(stories)
         self._avoid.setdefault(cell, set()).add(attempt.place.address)
         self._waiting.add(cell, self._wanted[cell])
+        self.ask(cell)
         return ""
 
     def lost(self, address: str, why: str) -> tuple[list[Cell], list[tuple[Cell, str]]]:
