@@ -15,13 +15,22 @@ import pytest
 import bench_plugin
 from bench_plugin import options
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.results.series import troubles
 from tests.project import Finished, Project, make_project
 from tests.session.engines.cluster import Cluster, cluster, left
 
 pytest.importorskip("distributed", reason="needs pip install 'bench-plugin[dask]'")
 
-MODELS = {"good": "", "wrong": "export:wrong-weights", "crash": "export:segfault", "refused": "export:unsupported"}
+MODELS = {"good": "", "wrong": "export:wrong-weights", "crash": "export:segfault"}
 WORKERS = ("n1", "n2", "n3")
+FAKE = Path(__file__).parents[2] / "fake"
+TESTS_OF_TIMES = """
+import pytest
+
+@pytest.mark.bench(check="timing")
+def test_timing(bench_cell):
+    bench_cell.verify()
+"""
 WATCH_SIGNALS = """
 import signal
 
@@ -108,10 +117,10 @@ def test_rows_are_resumed_on_a_cluster(finished: Finished, computers: Cluster, m
 def test_a_run_that_stops_early_leaves_no_agents(computers: Cluster, models: Project) -> None:
     models.model("slow", "export:sleep")
     try:
-        stopped = models.run("-x", "-k", "export", *engine(computers), models="refused,slow")
+        stopped = models.run("-x", "-k", "export", *engine(computers), models="crash,slow")
     finally:
         (models.folder / "fixtures/models/slow.toml").unlink()
-    assert stopped.code == 1 and set(stopped.cells()) == {"refused"}, stopped.text
+    assert stopped.code == 1 and set(stopped.cells()) == {"crash"}, stopped.text
     agents = [pid for name in WORKERS for pid in computers.below(name)[1:]]
     assert not left(agents, seconds=20), "the run is over, and the cell that computed was ended"
 
@@ -153,6 +162,7 @@ def test_without_a_scheduler_the_run_ends_before_it_begins(project: Project) -> 
     assert "no Dask scheduler answers at tcp://127.0.0.1:9 within 1 s" in finished.text
 
 
+@pytest.mark.nightly
 def test_without_a_worker_the_run_ends_before_it_begins(tmp_path: Path, project: Project) -> None:
     project.model("net")
     project.environment["DASK_BENCH_PLUGIN__WORKERS"] = "1s"
@@ -194,6 +204,20 @@ def test_options_that_do_not_go_together_are_usage_errors(
     config = SimpleNamespace(option=pytestconfig._parser.parse_known_args(arguments))
     with pytest.raises(UsageError, match=re.escape(said)):
         options._engine(cast(pytest.Config, config))
+
+
+@pytest.mark.nightly
+def test_a_timing_brings_its_series(computers: Cluster, tmp_path: Path, tools_python: Path) -> None:
+    project = make_project(tmp_path, tools_python)
+    adapters = f'adapters = ["{FAKE / "framework.py"}", "{FAKE / "compiler.py"}"]'
+    project.write("bench.toml", f'{adapters}\ntoolchains = ["toolchains"]\n')
+    project.write("test_models.py", TESTS_OF_TIMES)
+    project.model("net", seconds=20)
+    run = ("--compilers=fakec", "--bench-profile=smoke", "--precisions=fp32")
+    finished = project.run(*run, *engine(computers))
+    (row,) = finished.cells().values()
+    assert finished.code == 0 and row["numbers"]["timing"]["compute"]["median"] > 0, finished.text
+    assert row["numbers"]["series"] and not troubles(project.folder / "reports/results.jsonl", [row])
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl (apt-get install openssl)")
