@@ -147,3 +147,15 @@ def test_without_any_worker_cells_are_given_up_after_a_while() -> None:
     assert dispatch.stranded(0.0) == []
     ((_, reason),) = dispatch.stranded(PATIENCE)
     assert reason == "worker n1 was lost; no worker is left in the cluster, for 10 s"
+
+
+def test_while_cells_are_brief_a_worker_has_one_more_than_it_computes() -> None:
+    wanted = {name: Wanted(name, boards=("board_x",) if name == "b" else ()) for name in "abcdefgh"}
+    dispatch = table([place("n1", "board_x"), place("n2")], wanted)
+    assert given(dispatch) == {"a": "n1", "c": "n2"}, "nobody knows yet how long cells take"
+    dispatch.done(cell("a"), 0.01)
+    assert given(dispatch) == {"b": "n1", "d": "n1", "e": "n2"}, "a cell that needs a board is given to a free thread"
+    assert dispatch.lost("tcp://n1", "was lost") == ([cell("b"), cell("d")], [])
+    assert dispatch.story(cell("b")) and not dispatch.story(cell("d")), "d had not begun"
+    dispatch.done(cell("c"), 100.0)
+    assert given(dispatch) == {}, "cells take long, so n2 keeps what it has and gets no more"

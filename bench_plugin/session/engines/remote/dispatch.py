@@ -4,6 +4,9 @@ Cells that share an export form a group, and a group belongs to the worker that 
 cells that tests wait for, then those of its own groups, then a group that belongs to nobody, and then the cells of the
 largest other group, so that no worker idles while cells wait: an export is made once on one worker while there is other
 work, and at most once on each machine. Cells that take times come last, each alone on its machine.
+
+While cells are brief, each worker has one more than it computes: the way of an answer and of the next cell costs
+milliseconds in which it would idle.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from dataclasses import dataclass, field
 from bench_plugin.domain.cell import Cell
 
 ATTEMPTS = 2  # a cell whose worker is lost is computed once more, by another one
+BRIEF_SECONDS = 1.0  # of cells that a worker has more of than it computes
+SMOOTHING = 0.2  # the weight of the last cell in the running mean of their times
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,7 @@ class Dispatch:
         self._avoid: dict[Cell, set[str]] = {}
         self._stuck: Counter[str] = Counter()  # threads of a worker that still compute a cell that was given up
         self._stranded: dict[Cell, float] = {}
+        self._mean = BRIEF_SECONDS  # of the seconds that cells take
 
     @property
     def places(self) -> Mapping[str, Place]:
@@ -132,9 +138,11 @@ class Dispatch:
         self._places[place.address] = place
         self._had.update(dict.fromkeys(place.resources, place.name))
 
-    def done(self, cell: Cell) -> None:
-        """A cell that has its outcome."""
-        self._running.pop(cell, None)
+    def done(self, cell: Cell, now: float | None = None) -> None:
+        """A cell that has its outcome, since ``now``, or for another reason than that it was computed."""
+        attempt = self._running.pop(cell, None)
+        if attempt is not None and now is not None:
+            self._mean += SMOOTHING * (now - attempt.began - self._mean)
         self._forget(cell)
 
     def returned(self, cell: Cell) -> None:
@@ -158,7 +166,8 @@ class Dispatch:
     def lost(self, address: str, why: str) -> tuple[list[Cell], list[tuple[Cell, str]]]:
         """A worker takes no more cells. Its cells wait for another one, or are given up: returned are both.
 
-        ``why`` follows the name of the worker. Those that are given up come with the reason.
+        ``why`` follows the name of the worker. Those that are given up come with the reason. For the last ones, which
+        it had beyond its threads, that was no attempt.
         """
         place = self._places.pop(address, None)
         if place is None:
@@ -166,8 +175,11 @@ class Dispatch:
         self._stuck.pop(address, None)
         again: list[Cell] = []
         failed: list[tuple[Cell, str]] = []
-        for cell in [cell for cell, one in self._running.items() if one.place.address == address]:
-            if reason := self.gave_up(cell, why):
+        for number, cell in enumerate([cell for cell, one in self._running.items() if one.place.address == address]):
+            if number >= place.threads:
+                self.returned(cell)
+                again.append(cell)
+            elif reason := self.gave_up(cell, why):
                 failed.append((cell, reason))
             else:
                 again.append(cell)
@@ -189,18 +201,26 @@ class Dispatch:
 
     def assigned(self, now: float) -> list[Attempt]:
         """Give the workers that have a thread free their next cells, those with the fewest cells first."""
+        given = self._filled(0, now)
+        if self._mean < BRIEF_SECONDS and sum(1 for _ in self._waiting) > len(self._places):
+            given += self._filled(1, now)
+        return given
+
+    def _filled(self, beyond: int, now: float) -> list[Attempt]:
+        """Give the workers cells for their threads and so many ``beyond``."""
         given: list[Attempt] = []
         loads = Counter(one.place.address for one in self._running.values())
-        free = [one for one in self._places.values() if loads[one.address] + self._stuck[one.address] < one.threads]
+        loads.update(self._stuck)
+        free = [one for one in self._places.values() if loads[one.address] < one.threads + beyond]
         while free:
             free.sort(key=lambda place: loads[place.address] / place.threads)
             left = []
             for place in free:
-                attempt = self._next(place, now)
+                attempt = self._next(place, now, beyond=loads[place.address] >= place.threads)
                 if attempt is not None:
                     given.append(attempt)
                     loads[place.address] += 1
-                    if loads[place.address] + self._stuck[place.address] < place.threads:
+                    if loads[place.address] < place.threads + beyond:
                         left.append(place)
             free = left
         return given
@@ -233,13 +253,14 @@ class Dispatch:
         for table in (self._asked, self._avoid, self._stranded):
             table.pop(cell, None)
 
-    def _next(self, place: Place, now: float) -> Attempt | None:
+    def _next(self, place: Place, now: float, *, beyond: bool) -> Attempt | None:
+        """The next cell of a worker; ``beyond`` its threads it takes none that needs something to itself."""
         here = [one for one in self._running.values() if one.place.node == place.node]
         if any(self._wanted[one.cell].alone for one in here):
             return None
         for cell in self._ranked(place):
             wanted = self._wanted[cell]
-            if not self._could(place, cell):
+            if not self._could(place, cell) or (beyond and (wanted.alone or self._boards(wanted))):
                 continue
             held = {one.board for one in here if one.place == place}
             boards = [name for name in self._boards(wanted) if name in place.resources and name not in held]

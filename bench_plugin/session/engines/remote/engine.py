@@ -193,7 +193,7 @@ class RemoteEngine:
     def _ended(self, cell: Cell, outcome: Outcome) -> None:
         """Give an outcome to whom waits for it, and join those of several boards."""
         with self._lock:
-            self._dispatch.done(cell)
+            self._dispatch.done(cell, time.monotonic())
             future = self._futures[cell]
             if future.set_running_or_notify_cancel():
                 future.set_result(outcome)
