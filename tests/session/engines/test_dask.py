@@ -236,16 +236,14 @@ def test_a_cluster_with_tls_takes_only_whom_it_knows(tmp_path: Path, project: Pr
 
 
 def certificates(folder: Path) -> dict[str, str]:
-    """A certificate that signs itself, as docs/scale.md makes it, and Dask's configuration that names it."""
+    """Do what docs/scale.md says: make the certificates, and give Dask's configuration that names them."""
     folder.mkdir()
-    key, certificate = folder / "key.pem", folder / "certificate.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
-         "-subj", "/CN=bench", "-keyout", str(key), "-out", str(certificate)],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    names = {f"{who}__{what}" for who in ("CLIENT", "SCHEDULER", "WORKER") for what in ("KEY", "CERT")}
-    said = {name: str(key if name.endswith("KEY") else certificate) for name in names}
-    said |= {"CA_FILE": str(certificate)}
-    required = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "true"}
-    return {f"DASK_DISTRIBUTED__COMM__TLS__{name}": path for name, path in said.items()} | required
+    page = (Path(__file__).parents[3] / "docs/scale.md").read_text("utf-8")
+    make, export = (one for one in re.findall(r"^```sh\n(.*?)^```$", page, re.M | re.S) if "certificate.pem" in one)
+    subprocess.run(["bash", "-euc", make], cwd=folder, check=True, capture_output=True)
+    said = subprocess.run(
+        ["bash", "-euc", f"{export}\nenv"], cwd=folder, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    found = dict(line.split("=", 1) for line in said.splitlines() if line.startswith("DASK_DISTRIBUTED__"))
+    assert len(found) == 9
+    return found
