@@ -71,6 +71,15 @@ def add_options(parser: pytest.Parser) -> None:
         help="a cell for a target that has several boards runs on each of them, and reports once",
     )  # fmt: skip
     group.addoption(
+        "--bench-engine", dest="bench_engine", metavar="NAME",
+        help="what computes cells: local (default; this machine), or dask (the workers of a Dask cluster, which take "
+        "as many cells side by side as they have threads; --bench-jobs is for local)",
+    )  # fmt: skip
+    group.addoption(
+        "--bench-scheduler", dest="bench_scheduler", metavar="ADDRESS",
+        help="the scheduler of the Dask cluster, such as tls://host:8786 (default tcp://127.0.0.1:8786)",
+    )  # fmt: skip
+    group.addoption(
         "--bench-resume", dest="bench_resume", action="store_true",
         help="reuse rows of the results file that are still valid",
     )  # fmt: skip
@@ -170,11 +179,37 @@ def read_settings(config: pytest.Config) -> Any:
     given |= _shard(option, given.get("results", said.results))
     calibration = _one_of(option, "calibration", CALIBRATIONS) or said.calibration
     search = _one_of(option, "search", SEARCHES) or said.search
+    given.update(_engine(config))
     return replace(
         said, **given, selection=_selection(config, said.selection), resume=option.bench_resume,
         all_boards=option.bench_all_boards, refresh=option.bench_refresh, search=search, calibration=calibration,
         options=compiler_options(option.bench_option),
     )  # fmt: skip
+
+
+def _engine(config: pytest.Config) -> dict[str, str]:
+    """The engine and the address of its scheduler, where they were given."""
+    from bench_plugin.domain.errors import UsageError
+    from bench_plugin.domain.settings import ENGINES
+
+    option = config.option
+    name, address = _one_of(option, "engine", ENGINES), option.bench_scheduler
+    if name in (None, ENGINES[0]):
+        if address is not None:
+            raise UsageError(f"--bench-scheduler: {address} is for --bench-engine dask, which was not given")
+        return {}
+    if getattr(option, "dist", "no") != "no" or hasattr(config, "workerinput"):
+        raise UsageError(
+            f"--bench-engine {name}: workers of pytest-xdist (-n) and those of a cluster cannot be combined; add -n0"
+        )
+    if option.bench_jobs is not None:
+        raise UsageError(
+            f"--bench-jobs: with --bench-engine {name} every worker computes as many cells side by side as it has "
+            "threads (dask worker --nthreads N); leave --bench-jobs out"
+        )
+    if address is not None and "://" not in address:
+        raise UsageError(f"--bench-scheduler: {address!r} is not an address such as tls://host:8786 or tcp://host:8786")
+    return {"engine": str(name), **({"scheduler": address} if address is not None else {})}
 
 
 def _selection(config: pytest.Config, said: Any) -> Any:

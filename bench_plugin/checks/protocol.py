@@ -28,7 +28,7 @@ from bench_plugin.reach.processes.supervisor import AgentPool
 
 @dataclass(frozen=True)
 class Parts:
-    """What checks work with, put together once per run (session/engine.py).
+    """What checks work with, put together once per run (session/engines/local.py).
 
     ``versions`` gives the versions that a cell's row names, ``admission`` the machine alone to a cell that takes times.
     The functions in ``closing`` are called at the end of the run.

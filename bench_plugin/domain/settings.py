@@ -15,6 +15,8 @@ Profile = Literal["smoke", "quick", "published", "full"]
 Calibration = Literal["minmax", "entropy", "percentile"]
 Search = Literal["quick", "nightly"]
 PROFILES, CALIBRATIONS, SEARCHES = get_args(Profile), get_args(Calibration), get_args(Search)
+ENGINES = ("local", "dask")  # what computes cells; each is a file of session/engines/
+LOCAL_SCHEDULER = "tcp://127.0.0.1:8786"  # where `dask scheduler --host 127.0.0.1` listens
 DEFAULT_RESULTS = Path("reports/results.jsonl")
 MOST_SEED = 2**32 - 1  # the largest seed that every framework accepts
 OF_CELLS = ("seed", "threads", "calibration", "search")  # these change how a cell is computed
@@ -90,6 +92,7 @@ class Settings:
     ``shard`` is computed, if there is one; it is balanced by the durations in the results file ``shard_durations``.
     ``beside_others`` is set in a worker of pytest-xdist: other processes compute cells of the same run.
     ``licence`` and ``contributor`` are those of the rows.
+    ``scheduler`` is the address of the cluster that an ``engine`` other than ``local`` computes on.
     """
 
     root: Path
@@ -108,6 +111,8 @@ class Settings:
     shard: Shard | None = None
     shard_durations: Path | None = None
     beside_others: bool = False
+    engine: str = "local"
+    scheduler: str = LOCAL_SCHEDULER
     adapters: tuple[Path, ...] = ()
     toolchains: tuple[Path, ...] = ()
     models: tuple[Path, ...] = ()

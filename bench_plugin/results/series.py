@@ -46,6 +46,16 @@ def keep(folder: Path, series: Mapping[str, Values]) -> dict[str, dict[str, Any]
     return found
 
 
+def add(folder: Path, name: str, data: bytes) -> None:
+    """Keep a side file that another machine wrote, under the ``name`` that its row has.
+
+    Raises SeriesUnreadable for a name or a content that is not that of a series, and OSError.
+    """
+    if not NAMED.fullmatch(name.encode()) or hashlib.sha256(data).hexdigest() != Path(name).stem:
+        raise SeriesUnreadable(f"{name!r} with {len(data)} bytes is not a series; its name must be that of its content")
+    _store(folder / name, data)
+
+
 def described(kept: Mapping[str, Mapping[str, Any]], about: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """``numbers["series"]`` of a row: what :func:`keep` returned, with what the agent says of each series in ``about``.
 

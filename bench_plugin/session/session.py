@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bench_plugin.agent.telemetry.machine import state
-from bench_plugin.checks.registry import planners
 from bench_plugin.domain.axes import OPTIONS
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import BenchError, UsageError
@@ -24,21 +23,19 @@ from bench_plugin.domain.masking import clean, readable
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.domain.paths import LOGS, check_writable, make_folder
 from bench_plugin.domain.settings import Settings
-from bench_plugin.generation.search import KnownFailure
-from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.matrix.matrix import Matrix, Plan, plan_hash
+from bench_plugin.matrix.matrix import Plan, plan_hash
 from bench_plugin.matrix.planner import Declared
 from bench_plugin.matrix.shard import division_hash
 from bench_plugin.results.failure_text import failure_text
 from bench_plugin.results.history import new_run_id
-from bench_plugin.results.known_failures.expectations import Expectation, Expectations, Judgement, Result, judge
+from bench_plugin.results.known_failures.expectations import Expectation, Judgement, Result, judge
 from bench_plugin.results.planned import packed
 from bench_plugin.results.rows import cell_row, declared_row, header_row, plan_row
-from bench_plugin.session.all_boards import AllBoards
-from bench_plugin.session.engine import Engine, check_tolerances
-from bench_plugin.session.known_failures import known_failures
+from bench_plugin.session.basis import Basis
+from bench_plugin.session.engines.local import check_tolerances
+from bench_plugin.session.engines.protocol import Begin, Engine
+from bench_plugin.session.engines.registry import engine_module
 from bench_plugin.session.repro_command import repro_arguments
-from bench_plugin.session.row_keys import RowKeys
 from bench_plugin.session.run_rows import RunRows
 from bench_plugin.session.unforeseen import unforeseen
 
@@ -78,20 +75,11 @@ class Run:
         self.worker = worker
         self.command = tuple(command)
         self.note = note
-        self.workspace = Workspace.load(settings)
+        self._basis = Basis.load(settings)
+        self.workspace = self._basis.workspace
         for remark in self.workspace.notes:
             note(remark)
-        self.expectations = Expectations.load(self.workspace.expectation_folders)
-        self.matrix = Matrix(
-            self.workspace.models, self.workspace.catalog, list(self.workspace.targets), settings.selection,
-            planners(self.workspace),
-        )  # fmt: skip
-        boards = {name: one.board.target for name, one in self.workspace.boards.items()}
-        emulated = frozenset(name for name, one in self.workspace.boards.items() if one.board.emulated)
-        self._keys = RowKeys(
-            self.workspace, self.matrix, threads=settings.runtime_threads(),
-            all_boards=AllBoards(boards if settings.all_boards else {}, emulated),
-        )  # fmt: skip
+        self.expectations, self.matrix, self._keys = self._basis.expectations, self._basis.matrix, self._basis.keys
         self.rows = RunRows(settings, note)
         self.declared: dict[Cell, Declared] = {}
         self._planned: list[tuple[Check, Plan]] = []
@@ -100,6 +88,7 @@ class Run:
         self.total = 0
         self._overrides: dict[Cell, Mapping[str, float]] = {}
         self._key_of: dict[Cell, str] = {}
+        self._begin_engine: Begin | None = None
         self._process = os.getpid()
 
     @property
@@ -110,7 +99,8 @@ class Run:
     @cached_property
     def engine(self) -> Engine:
         """The engine, made on first use, which must be in the main thread."""
-        return Engine(self.settings, self.workspace, self.note, keys=self._keys, known=self._known_failures)
+        begin = self._begin_engine or engine_module(self.settings.engine).prepared(self._basis, self.note, ())
+        return begin(self.settings)
 
     def plan(self, check: Check, narrowed: Mapping[str, Sequence[str]]) -> Plan:
         """The cells of one marked test; the pruned ones are kept for the results. Raises UsageError."""
@@ -124,7 +114,8 @@ class Run:
 
         ``cells`` gives the tolerances of each cell's marker. ``shards`` gives the shard of every cell of the whole
         selection, of which ``cells`` are those of this run's shard; it is empty where there is none. Raises
-        UsageError for a tolerance or a path that is not valid, and for a toolchain of these cells without a valid lock.
+        UsageError for a tolerance or a path that is not valid, for a toolchain of these cells without a valid lock,
+        and for a cluster that cannot compute them.
         """
         if not cells:
             return
@@ -133,6 +124,7 @@ class Run:
         check_tolerances(self._overrides)
         reusable = self.rows.reusable
         ahead = [cell for cell in cells if self._key(cell) not in reusable]  # before a row: a lock may be missing
+        self._begin_engine = engine_module(self.settings.engine).prepared(self._basis, self.note, ahead)
         self.rows.begin(self.worker or uuid.uuid4().hex, self._opening(list(cells), shards))
         self.settings = replace(self.settings, results=self.rows.path)
         self.engine.tolerances(self._overrides)
@@ -161,6 +153,7 @@ class Run:
         if self.worker and reused is None:
             self.rows.begin_cell(self._row_if_killed(cell, nodeid))
         outcome = clean(reused or self._not_beside_others(cell) or self._wait(cell, progress))
+        key = str(outcome.placement.get("worker", {}).get("key", key))  # made with what is on the worker's machine
         try:
             return self._recorded(cell, key, outcome, nodeid, reused=reused is not None)
         except Exception as error:
@@ -231,14 +224,8 @@ class Run:
 
     def _key(self, cell: Cell) -> str:
         if cell not in self._key_of:
-            self._key_of[cell] = self._keys.key(cell, self._overrides.get(cell, {}), self._known_failures(cell))
+            self._key_of[cell] = self._keys.key(cell, self._overrides.get(cell, {}), self._basis.known_failures(cell))
         return self._key_of[cell]
-
-    def _known_failures(self, cell: Cell) -> Sequence[KnownFailure]:
-        """The failures that expectations list for a cell that is searched; empty for all others."""
-        if cell.check is not Check.PROPERTY:
-            return ()
-        return tuple(known_failures(self.expectations, cell, self._keys.versions(cell)))
 
     def _wait(self, cell: Cell, progress: Progress) -> Outcome:
         future = self.engine.future(cell)
@@ -294,7 +281,7 @@ class Run:
     def _append(self, judged: Judged, expectation: Expectation | None, nodeid: str) -> None:
         known = expectation is not None and judged.judgement.result is Result.XFAILED
         expected = {"reason": expectation.reason, "link": expectation.link} if expectation and known else None
-        self.rows.append(self._row(judged.cell, judged.outcome, judged.judgement.result, expected, nodeid))
+        self.rows.append(self._row(judged.cell, judged.outcome, judged.judgement.result, expected, nodeid, judged.key))
 
     def _row_if_killed(self, cell: Cell, nodeid: str) -> dict[str, Any]:
         """The row of a cell whose worker ends before there is a verdict; at which stage, nobody will know."""
@@ -302,15 +289,15 @@ class Run:
         outcome = Outcome(
             Status.ERROR, Stage.BUILD, Symptom.HARNESS, reason, versions=self._keys.versions(cell), reusable=False
         )
-        return self._row(cell, outcome, Result.FAILED, None, nodeid)
+        return self._row(cell, outcome, Result.FAILED, None, nodeid, self._key(cell))
 
     def _row(
-        self, cell: Cell, outcome: Outcome, result: Result, expected: Mapping[str, Any] | None, nodeid: str
+        self, cell: Cell, outcome: Outcome, result: Result, expected: Mapping[str, Any] | None, nodeid: str, key: str
     ) -> dict[str, Any]:
+        host = outcome.placement.get("worker", {}).get("host") or self.workspace.fingerprints.host["digest"]
         return cell_row(
-            cell.axes(), outcome, key=self._key(cell), nodeid=nodeid, expected=expected, result=str(result),
-            repro=repro_arguments(cell, nodeid, self.settings), settings=self.settings.of_cells(),
-            host=self.workspace.fingerprints.host["digest"],
+            cell.axes(), outcome, key=key, nodeid=nodeid, expected=expected, result=str(result),
+            repro=repro_arguments(cell, nodeid, self.settings), settings=self.settings.of_cells(), host=host,
         )  # fmt: skip
 
 

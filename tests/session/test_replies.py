@@ -42,9 +42,9 @@ IMPORTS = {
 }
 NO_INPUT = "export:file-no-input"
 SPOILED = """
-from bench_plugin.session.engine import Engine
+from bench_plugin.session.engines.local import LocalEngine
 
-compute = Engine._compute
+compute = LocalEngine._compute
 
 def spoiled(self, cell, others):
     outcome = compute(self, cell, others)
@@ -52,7 +52,7 @@ def spoiled(self, cell, others):
         outcome.placement["share"] = float("nan")
     return outcome
 
-Engine._compute = spoiled
+LocalEngine._compute = spoiled
 """
 FINE = {
     "nan_meta": "export:nan-meta",

@@ -1,8 +1,8 @@
-"""The engine of a run: agents, cache, stages and the scheduler, put together once."""
+"""The local engine: agents, cache, stages and the scheduler of this machine, put together once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,8 +15,6 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome
 from bench_plugin.domain.paths import LOGS
 from bench_plugin.domain.settings import Settings
-from bench_plugin.generation.search import KnownFailure
-from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.admission import Admission
 from bench_plugin.pipeline.cache import Cache, default_folder
 from bench_plugin.pipeline.memory_tokens import MemoryTokens
@@ -28,27 +26,25 @@ from bench_plugin.pipeline.tasks.model_tasks import Tasks
 from bench_plugin.reach.environments.needed import NeededToolchains
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
-from bench_plugin.session.row_keys import RowKeys
+from bench_plugin.session.basis import Basis
+from bench_plugin.session.engines.protocol import Begin, Note
 from bench_plugin.session.unforeseen import unforeseen
 
 GIB = 2**30
-Known = Callable[[Cell], Sequence[KnownFailure]]
 
 
-class Engine:
+class LocalEngine:
     """Computes cells. It must be made in the main thread, because the guardian starts before any other thread.
 
-    ``close`` ends every process. ``keys`` gives the versions of a cell, ``known`` the failures that expectations list.
+    ``close`` ends every process. ``without`` names boards that another machine has: no cell gets them here.
     """
 
-    def __init__(
-        self, settings: Settings, workspace: Workspace, note: Callable[[str], None], *, keys: RowKeys, known: Known
-    ) -> None:
-        self._keys = keys
-        self._known = known
-        self._all_boards = keys.all_boards
-        self._needed = NeededToolchains(workspace.toolchains, note)
-        self._parts = _parts(settings, workspace, note, keys, self._needed)
+    def __init__(self, basis: Basis, settings: Settings, note: Note, *, without: Collection[str] = ()) -> None:
+        self._keys = basis.keys
+        self._known = basis.known_failures
+        self._all_boards = self._keys.all_boards
+        self._needed = NeededToolchains(basis.workspace.toolchains, note)
+        self._parts = _parts(basis, settings, note, self._needed, without)
         self._checkers = {check: checker for checker in checkers(self._parts) for check in checker.checks}
         self._tolerances: dict[Cell, Mapping[str, float]] = {}
         self._tokens = _tokens(settings, note)
@@ -115,9 +111,13 @@ def check_tolerances(overrides: Mapping[Cell, Mapping[str, float]]) -> None:
             raise UsageError(str(error)) from error
 
 
-def _parts(
-    settings: Settings, workspace: Workspace, note: Callable[[str], None], keys: RowKeys, needed: NeededToolchains
-) -> Parts:
+def prepared(basis: Basis, note: Note, cells: Sequence[Cell]) -> Begin:
+    """What makes this engine; it always can be."""
+    return lambda settings: LocalEngine(basis, settings, note)
+
+
+def _parts(basis: Basis, settings: Settings, note: Note, needed: NeededToolchains, without: Collection[str]) -> Parts:
+    workspace = basis.workspace
     cache = Cache(settings.cache or default_folder(), note=note)
     pool = AgentPool(
         environments=needed.python,
@@ -125,7 +125,7 @@ def _parts(
         adapters=workspace.catalog.sources,
         note=note,
         variables=workspace.variables,
-        boards=workspace.boards,
+        boards={name: reach for name, reach in workspace.boards.items() if name not in without},
         toolchains=workspace.toolchains,
     )
     stages = Stages(
@@ -141,7 +141,7 @@ def _parts(
         recorder=StageRecorder(stages, admission),
         tasks=Tasks(workspace, seed=settings.seed, threads=threads),
         compile_tasks=CompileTasks(workspace, threads=threads),
-        versions=keys.versions,
+        versions=basis.keys.versions,
         admission=admission,
     )
 

@@ -1,0 +1,1 @@
+"""What every engine on other machines needs, whatever carries its messages: dispatch, workers, plain data."""
