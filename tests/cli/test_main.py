@@ -68,7 +68,8 @@ EVERY = [
     ["corpus", "update"], ["env"], ["env", "doctor"], ["env", "list"], ["env", "lock"], ["env", "sync"], ["expect"],
     ["expect", "check"], ["expect", "update"], ["export"], ["grid"], ["history"], ["history", "index"],
     ["history", "runs"], ["history", "cell"], ["history", "failures"], ["history", "flaky"], ["history", "trends"],
-    ["history", "check"], ["list"], ["localise"], ["localize"], ["needs"], ["reduce"], ["repro"],
+    ["history", "check"], ["list"], ["localise"], ["localize"], ["merge"], ["needs"], ["reduce"],
+    ["repro"],
 ]  # fmt: skip
 
 
