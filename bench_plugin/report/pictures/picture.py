@@ -39,7 +39,7 @@ class PictureModule(Protocol):
         """The Vega-Lite specification, without data and without colours of text, axes and legends (themes.py)."""
 
 
-def specification(description: str, **parts: Any) -> Specification:
+def vega_lite(description: str, **parts: Any) -> Specification:
     """A specification whose data are named ``rows``; ``description`` is what a screen reader says of the picture."""
     return {"$schema": SCHEMA, "description": description, "data": {"name": DATA}, **parts}
 

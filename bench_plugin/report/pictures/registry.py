@@ -6,10 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench_plugin.report.entries import Entry
-from bench_plugin.report.pictures.across import throughput
+from bench_plugin.report.pictures.across import (
+    accuracy_latency,
+    accuracy_throughput,
+    errors,
+    funnel,
+    latency_parts,
+    power,
+    relative,
+    repetitions,
+    settings,
+    sweeps,
+    throughput,
+)
 from bench_plugin.report.pictures.picture import NO_TITLES, PictureModule
 
-PICTURES: tuple[PictureModule, ...] = (throughput,)
+PICTURES: tuple[PictureModule, ...] = (
+    throughput, relative, sweeps, settings, repetitions, latency_parts, power, accuracy_throughput, accuracy_latency,
+    errors, funnel,
+)  # fmt: skip
 
 
 def embedded(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[dict[str, Any]]:

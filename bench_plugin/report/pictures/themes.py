@@ -17,13 +17,21 @@ def theme(*, text: str, line: str, background: str) -> dict[str, Any]:
         "background": background,
         "font": FONT,
         "view": {"stroke": line},
-        "axis": {**words, "gridColor": line, "domainColor": line, "tickColor": line, "labelLimit": 260},
+        "axis": {
+            **words,
+            "gridColor": line,
+            "gridOpacity": 0.6,
+            "domainColor": line,
+            "tickColor": line,
+            "labelLimit": 260,
+        },
         "legend": {**words, "symbolBaseStrokeColor": text, "labelLimit": 260},
         "header": {**words, "labelFontWeight": "bold", "labelFontSize": 12, "labelLimit": 400},
         "title": {"color": text, "subtitleColor": text, "font": FONT, "subtitleFont": FONT, "anchor": "start"},
         "text": {"color": text, "font": FONT},
         "rule": {"color": text},
-        "boxplot": {"rule": {"color": text}, "median": {"color": text}, "ticks": {"color": text}},
+        "boxplot": {"rule": {"color": text}, "median": {"color": text}},
+        "point": {"color": text},
     }
 
 

@@ -21,8 +21,8 @@ class Timed:
 
     ``platform`` is the compiler, and the target where that is not this machine; ``mode`` the operating mode of a board,
     or empty. ``datatype`` is the precision that the tool says it computed in, and ``precision`` that which was asked
-    for. ``batch``, ``threads`` and ``streams`` are the settings; 0 is the tool's own choice of threads. ``right``
-    says whether the outputs of the timed inferences agree with the reference.
+    for, with the prepared graph where there is one (``w8a8 qdq``). ``batch``, ``threads`` and ``streams`` are the
+    settings; 0 threads are as many as the tool chooses.
     """
 
     model: str
@@ -50,14 +50,23 @@ class Timed:
     @property
     def place(self) -> str:
         """Platform and mode, and the datatype where the tool computed in another one than it was asked for."""
-        computed = "" if self.datatype == self.precision else f"computed in {self.datatype}"
-        return " · ".join(part for part in (self.platform, self.mode, computed) if part)
+        return " · ".join(part for part in (self.platform, self.mode, self.computed) if part)
+
+    @property
+    def place_in_any_mode(self) -> str:
+        """The same without the mode."""
+        return " · ".join(part for part in (self.platform, self.computed) if part)
+
+    @property
+    def computed(self) -> str:
+        """What the tool computed in, where that is not what it was asked for."""
+        return "" if self.datatype == self.precision.partition(" ")[0] else f"computed in {self.datatype}"
 
     @property
     def setting(self) -> str:
         """The settings in words."""
-        threads = f"{self.threads} threads" if self.threads else "threads of the tool's choice"
-        return f"batch {self.batch}, {threads}, {self.streams} streams"
+        threads = _counted(self.threads, "thread") if self.threads else "threads as the tool chooses"
+        return f"batch {self.batch}, {threads}, {_counted(self.streams, 'stream')}"
 
 
 def timed(entries: Iterable[Entry], titles: Mapping[str, Any]) -> list[Timed]:
@@ -66,8 +75,9 @@ def timed(entries: Iterable[Entry], titles: Mapping[str, Any]) -> list[Timed]:
 
 
 def precision_order(precision: str) -> int:
-    """The place of a precision in the table of precisions; unknown ones stand last."""
-    return ORDER.index(precision) if precision in ORDER else len(ORDER)
+    """The place of a precision in the table of precisions, with or without its graph; unknown ones stand last."""
+    name = precision.partition(" ")[0]
+    return ORDER.index(name) if name in ORDER else len(ORDER)
 
 
 def ranks(names: Iterable[str]) -> dict[str, int]:
@@ -87,18 +97,18 @@ def _of(one: Entry, titles: Mapping[str, Any]) -> Timed | None:
     latency, rate = positive(timing, "compute", "median"), positive(timing, "throughput", "per_second")
     if latency is None and rate is None:
         return None
-    model, precision = text(one.cell, "model"), text(one.cell, "precision") or "fp32"
+    model, precision, batch = text(one.cell, "model"), precision_of(one.cell), whole(one.cell, "batch", 1)
     return Timed(
         model=text(titles, "models", model) or model,
         task=text(titles, "tasks", model) or NO_TASK,
-        platform=_platform(one.cell),
+        platform=platform_of(one.cell),
         mode=text(one.cell, "mode"),
-        datatype=text(one.placement, "effective") or precision,
+        datatype=text(one.placement, "effective") or precision.partition(" ")[0],
         precision=precision,
         source=text(one.cell, "framework"),
-        batch=_whole(one.cell, "batch", 1),
-        threads=_whole(one.cell, "threads", 0) or _whole(timing.get("conditions"), "threads", 0),
-        streams=_whole(one.cell, "streams", 1),
+        batch=batch,
+        threads=whole(one.cell, "threads", 0) or whole(timing.get("conditions"), "threads", 0),
+        streams=whole(one.cell, "streams", 1),
         status=one.status,
         key=one.key,
         per_second=rate,
@@ -108,13 +118,24 @@ def _of(one: Entry, titles: Mapping[str, Any]) -> Timed | None:
     )
 
 
-def _platform(cell: Mapping[str, Any]) -> str:
+def platform_of(cell: Mapping[str, Any]) -> str:
     """``native`` is a platform for each framework; every other compiler is one for all that it takes models from."""
     compiler, target = text(cell, "compiler"), text(cell, "target") or "local"
     name = f"{compiler} ({text(cell, 'framework')})" if compiler == "native" else compiler
     return name if target == "local" else f"{name} on {target}"
 
 
-def _whole(value: Any, key: str, otherwise: int) -> int:
+def precision_of(cell: Mapping[str, Any]) -> str:
+    """The precision that was asked for, and the prepared graph where that has another name."""
+    precision, graph = text(cell, "precision") or "fp32", text(cell, "graph")
+    return precision if graph in ("", precision) else f"{precision} {graph}"
+
+
+def whole(value: Any, key: str, otherwise: int) -> int:
+    """A whole number that is not negative, or ``otherwise``."""
     found = number(value, key)
     return otherwise if found is None or found < 0 else int(found)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
