@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from bench_plugin.report.entries import Entry
 
-Value = str | float | bool | None
-Record = dict[str, Value]
+# Of texts, finite numbers, truth values and None; a list of them is taken apart by the specification itself (flatten).
+Record = dict[str, Any]
 Specification = dict[str, Any]
 
 # Nothing is fetched: vega-embed and vl-convert only read the version in it.

@@ -56,7 +56,8 @@ def _steps(check: str, entries: Sequence[Entry]) -> list[Record]:
     """From the first to the last stage that any cell of the check took or ended at."""
     ended = {where: Counter(one.status for one in entries if _ended(one) == where) for where in ORDER}
     taken = {name for one in entries for name in one.timings}
-    left, records = len(entries), []
+    left = len(entries)
+    records: list[Record] = []
     for order, stage in enumerate(ORDER):
         lost = ended[stage]
         if stage not in (FIRST, LAST) and stage not in taken and not lost:

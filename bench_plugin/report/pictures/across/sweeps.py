@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench_plugin.report.entries import Entry
-from bench_plugin.report.pictures.labels import uncrowded
+from bench_plugin.report.pictures.labels import Label, uncrowded
 from bench_plugin.report.pictures.lines import AGREE, OUTPUTS, WRONG
 from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification, vega_lite
 from bench_plugin.report.pictures.timed import Timed, timed
@@ -15,11 +15,12 @@ NAME = "latency-throughput"
 TITLE = "Latency against throughput"
 QUESTION = "What does a higher throughput cost in latency, over batches, streams and threads?"
 SWEPT = (("batch", "b"), ("streams", "s"), ("threads", "t"))  # a line runs along the first of them that varies
+WIDTH, HEIGHT = 380, 300  # pixels of one picture
 DESCRIPTION = (
     "Scatter plots of throughput in inputs per second against median latency in milliseconds, one picture for each "
     "model; up and left is better. A point is a setting, a line joins the settings of one sweep. The text beside the "
     "first point of a line is its platform and precision, that beside the others what was swept (b: batch, s: streams, "
-    "t: threads). A cross is the time of a wrong result."
+    "t: threads), where there is room. A cross is the time of a wrong result."
 )
 
 
@@ -50,7 +51,7 @@ def specification() -> Specification:
             "encoding": {"color": colour, "shape": OUTPUTS, "tooltip": tooltip},
         },
         {
-            "mark": {"type": "text", "aria": False, "align": "left", "dx": 6, "dy": -4, "fontSize": 10},
+            "mark": {"type": "text", "aria": False, "align": "left", "dx": 5, "dy": 9, "fontSize": 10},
             "encoding": {"text": {"field": "label"}},
         },
     ]
@@ -58,7 +59,7 @@ def specification() -> Specification:
         DESCRIPTION,
         facet={"field": "model", "type": "nominal", "title": None, "header": {"labelAnchor": "start"}},
         columns=2,
-        spec={"width": 360, "height": 300, "encoding": {"x": x, "y": y}, "layer": layers},
+        spec={"width": WIDTH, "height": HEIGHT, "encoding": {"x": x, "y": y}, "layer": layers},
         resolve={"scale": {"x": "independent", "y": "independent"}},
     )
 
@@ -70,8 +71,9 @@ def _labelled(records: Sequence[Record]) -> list[Record]:
         models.setdefault(str(record["model"]), []).append(record)
     found = []
     for mine in models.values():
-        places = [(float(record["latency_ms"] or 0), float(record["per_second"] or 0)) for record in mine]
-        found += [one | ({} if free else {"label": ""}) for one, free in zip(mine, uncrowded(places), strict=True)]
+        labels = [Label(one["latency_ms"], one["per_second"], one["label"]) for one in mine]
+        free = uncrowded(labels, WIDTH, HEIGHT)
+        found += [one if room else one | {"label": ""} for one, room in zip(mine, free, strict=True)]
     return found
 
 
