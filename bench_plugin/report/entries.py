@@ -86,7 +86,7 @@ def entry(row: Mapping[str, Any]) -> Entry:
         artefacts=row.get("artefacts") or {},
         unverified=row.get("unverified") or "",
         link=expected.get("link", ""),
-        repro=tuple(row.get("repro") or ()),
+        repro=tuple(row["repro"]) if isinstance(row.get("repro"), list) else (),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Any
@@ -14,6 +15,7 @@ from bench_plugin.results.series import SeriesUnreadable, read
 
 MOST = 500  # values of a trace
 DIGITS = 5
+GAP = 10.0
 SECONDS = ("compute", "system", "handshake")  # samples of latency, which have no unit and no times in their rows
 UNITS: Mapping[str, tuple[str, float]] = {
     "B": ("MiB", 2.0**20), "Hz": ("GHz", 1e9), "degC": ("°C", 1.0), "s": ("ms", 1e-3),
@@ -24,8 +26,9 @@ UNITS: Mapping[str, tuple[str, float]] = {
 class Trace:
     """A series: statistics of all its values, and at most MOST of them, in ``unit``.
 
-    ``times`` [n] are in seconds since the first launch began, ``values`` [n]; for samples of latency ``times`` are the
-    numbers of the samples, from 1. ``trouble`` says why there are no values although the row names some.
+    ``times`` [n] are in seconds since the first launch began, ``values`` [n]; a value of None divides two stretches,
+    between which nothing was recorded. For samples of latency ``times`` are the numbers of the samples, from 1.
+    ``trouble`` says why there are no values although the row names some.
     """
 
     name: str
@@ -36,7 +39,7 @@ class Trace:
     sd: float | None
     median: float | None
     times: tuple[float, ...] = ()
-    values: tuple[float, ...] = ()
+    values: tuple[float | None, ...] = ()
     trouble: str = ""
 
 
@@ -76,6 +79,28 @@ def decimated(times: Sequence[float], values: Sequence[float], most: int) -> tup
     return [times[place] for place in kept], [values[place] for place in kept]
 
 
+def gaps(times: Sequence[float]) -> list[float]:
+    """The middles of stretches without a value, which are ten times as long as what usually lies between two.
+
+    >>> gaps([0, 1, 2, 3, 33, 34])
+    [18.0]
+    """
+    steps = [after - before for before, after in pairwise(times)]
+    limit = GAP * median(steps) if steps else 0.0
+    return [(before + after) / 2 for before, after in pairwise(times) if after - before > limit > 0]
+
+
+def with_gaps(
+    times: Sequence[float], values: Sequence[float], middles: Sequence[float]
+) -> list[tuple[float, float | None]]:
+    """The points, with None at the middle of every gap."""
+    points: list[tuple[float, float | None]] = [
+        *zip(times, values, strict=True),
+        *((middle, None) for middle in middles),
+    ]
+    return sorted(points, key=lambda point: point[0])
+
+
 def digits(value: float) -> float:
     """The value with five significant digits."""
     return float(f"{value:.{DIGITS}g}")
@@ -97,12 +122,13 @@ def _trace(results: Path, name: str, about: Mapping[str, Any], most: int) -> Tra
     size = _unit(name, about)[1]
     shown = [one / size for _, one in pairs]
     few_times, few = decimated([when for when, _ in pairs], shown, most)
-    own = Trace(
+    whole = with_gaps(few_times, few, gaps([when for when, _ in pairs]))
+    return Trace(
         name=name, unit=figures.unit, place=figures.place, samples=len(values), mean=fmean(shown) if shown else None,
         sd=stdev(shown) if len(shown) > 1 else None, median=median(shown) if shown else None,
-        times=tuple(round(when, 3) for when in few_times), values=tuple(map(digits, few)),
+        times=tuple(round(when, 3) for when, _ in whole),
+        values=tuple(None if one is None else digits(one) for _, one in whole),
     )  # fmt: skip
-    return own
 
 
 def _figures(name: str, about: Mapping[str, Any]) -> Trace:
@@ -120,7 +146,7 @@ def _unit(name: str, about: Mapping[str, Any]) -> tuple[str, float]:
     return UNITS.get(said, (said, 1.0))
 
 
-def launches(entry: Entry, sample: float) -> int:
+def launch_of(entry: Entry, sample: float) -> int:
     """The launch, from 1, that a sample of ``compute`` is of, by its number from 1; 1 where the row does not say."""
     counts = numbers(inner(entry.numbers, "timing", "compute", "launch_samples"))
     end = 0.0

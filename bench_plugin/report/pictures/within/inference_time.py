@@ -8,13 +8,14 @@ from typing import Any
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.figures import is_emulated
 from bench_plugin.report.pictures.picture import Record, Specification, vega_lite
-from bench_plugin.report.pictures.traces import Trace, launches
+from bench_plugin.report.pictures.traces import Trace, launch_of
 from bench_plugin.report.pictures.within.over_time import said
 
 NAME = "inference-time"
 TITLE = "Inference time over time"
 QUESTION = "Did the time of an inference stay the same, within a launch and from launch to launch?"
 KINDS = ("compute", "system")
+ALL = "all"  # rows do not say which launch a sample of system is of
 DESCRIPTION = (
     "Line charts of the time of inferences in milliseconds in their order, one for compute (the runtime's own call), "
     "one for system (request to outputs). The head of each says mean, standard deviation and median. Colours and gaps "
@@ -33,7 +34,7 @@ def specification() -> Specification:
     """Both charts have their own axes."""
     x = {"field": "samples", "type": "quantitative", "title": "number of the sample"}
     y = {"field": "values", "type": "quantitative", "title": "ms", "scale": {"zero": False}}
-    colour = {"field": "launches", "type": "ordinal", "title": "launch", "scale": {"scheme": "tableau20"}}
+    colour = {"field": "launches", "type": "nominal", "title": "launch", "sort": None, "scale": {"scheme": "tableau20"}}
     tooltip = [{"field": "values", "title": "ms", "format": ".4~g"}, {"field": "samples"}, {"field": "launches"}]
     return vega_lite(
         DESCRIPTION,
@@ -52,5 +53,5 @@ def specification() -> Specification:
 
 def _record(entry: Entry, trace: Trace) -> dict[str, Any]:
     head = f"{trace.name}, ms: mean {said(trace.mean)}, sd {said(trace.sd)}, median {said(trace.median)}"
-    numbers = [launches(entry, when) if trace.name == "compute" else 1 for when in trace.times]
+    numbers = [str(launch_of(entry, when)) if trace.name == "compute" else ALL for when in trace.times]
     return {"title": head, "samples": list(trace.times), "values": list(trace.values), "launches": numbers}
