@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.figures import duration, is_emulated
 from bench_plugin.report.pictures.picture import Record, Specification
-from bench_plugin.report.pictures.reading import number, positive, text
-from bench_plugin.report.pictures.traces import Trace, digits, without_files
+from bench_plugin.report.pictures.reading import digits, number, positive, text
+from bench_plugin.report.pictures.traces import Trace, without_files
 from bench_plugin.report.pictures.within import (
     classes,
     confusion,

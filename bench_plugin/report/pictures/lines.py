@@ -16,13 +16,14 @@ OUTPUTS = {
 }  # fmt: skip
 
 
-def per_model(description: str, layers: Sequence[dict[str, Any]], *, columns: int = 2) -> Specification:
+def per_model(description: str, layers: Sequence[dict[str, Any]], *, lists: Sequence[str] = ()) -> Specification:
     """Records have ``model``, and ``line`` with ``line_order``; the layers say what stands on a line."""
     order = {"field": "line_order", "op": "min", "order": "ascending"}
     return vega_lite(
         description,
+        **({"transform": [{"flatten": list(lists)}]} if lists else {}),
         facet={"field": "model", "type": "nominal", "title": None, "header": {"labelAnchor": "start"}},
-        columns=columns,
+        columns=2,
         spec={
             "width": WIDTH,
             "height": {"step": LINE},
@@ -33,8 +34,13 @@ def per_model(description: str, layers: Sequence[dict[str, Any]], *, columns: in
     )
 
 
-def boxes(description: str, x: dict[str, Any], tooltip: Sequence[dict[str, Any]]) -> Specification:
-    """A box (quartiles, median, whiskers of 1.5 quartile ranges) for each line, with every value as a point on it."""
+def boxes(
+    description: str, x: dict[str, Any], tooltip: Sequence[dict[str, Any]], lists: Sequence[str] = ()
+) -> Specification:
+    """A box (quartiles, median, whiskers of 1.5 quartile ranges) for each line, with every value as a point on it.
+
+    ``lists`` are the fields of a record that are lists of equal length, one value for each point.
+    """
     colour = {"field": "precision", "type": "nominal", "scale": {"scheme": "tableau20"}}
     return per_model(
         description,
@@ -48,6 +54,7 @@ def boxes(description: str, x: dict[str, Any], tooltip: Sequence[dict[str, Any]]
                 "encoding": {"x": x, "shape": OUTPUTS, "tooltip": list(tooltip)},
             },
         ],
+        lists=lists,
     )
 
 

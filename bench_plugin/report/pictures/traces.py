@@ -10,11 +10,10 @@ from statistics import fmean, median, stdev
 from typing import Any
 
 from bench_plugin.report.entries import Entry
-from bench_plugin.report.pictures.reading import inner, number, numbers, text
+from bench_plugin.report.pictures.reading import digits, inner, number, numbers, text
 from bench_plugin.results.series import SeriesUnreadable, read
 
 MOST = 500  # values of a trace
-DIGITS = 5
 GAP = 10.0
 SECONDS = ("compute", "system", "handshake")  # samples of latency, which have no unit and no times in their rows
 UNITS: Mapping[str, tuple[str, float]] = {
@@ -99,11 +98,6 @@ def with_gaps(
         *((middle, None) for middle in middles),
     ]
     return sorted(points, key=lambda point: point[0])
-
-
-def digits(value: float) -> float:
-    """The value with five significant digits."""
-    return float(f"{value:.{DIGITS}g}")
 
 
 def _trace(results: Path, name: str, about: Mapping[str, Any], most: int) -> Trace:

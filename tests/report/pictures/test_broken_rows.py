@@ -13,6 +13,7 @@ from bench_plugin.report.entries import entry
 from bench_plugin.report.pictures import svg
 from bench_plugin.report.pictures.deployment import deployment
 from bench_plugin.report.pictures.registry import PICTURES, embedded
+from bench_plugin.report.pictures.results import Results
 from tests.report.made import Row
 from tests.report.pictures.made import TITLES, axes, entries, equivalence, everything, power, quality, timing
 
@@ -28,7 +29,15 @@ WHOLE = [
 def places(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The path of every value below a row's ``cell``, ``numbers`` and the like."""
     for key, inner in value.items() if isinstance(value, dict) else ():
-        if (*path, key) not in {("kind",), ("status",), ("cell", "check"), ("cell",), ("key",), ("schema",), ("check",)}:
+        if (*path, key) not in {
+            ("kind",),
+            ("status",),
+            ("cell", "check"),
+            ("cell",),
+            ("key",),
+            ("schema",),
+            ("check",),
+        }:
             yield (*path, key)
         yield from places(inner, (*path, key))
 
@@ -46,7 +55,7 @@ def broken(row: Row, path: tuple[str, ...], junk: Any) -> Row:
 @pytest.mark.parametrize("module", PICTURES, ids=lambda module: module.NAME)
 def test_junk_at_any_place_of_a_row_leaves_the_records_of_the_others(module: Any) -> None:
     rows = entries(*(broken(row, ("cell", "compiler"), "tvm") for row in WHOLE), timing(axes(batch=2)))
-    expected = [json.dumps(unplaced(record)) for record in module.rows(rows, TITLES)]
+    expected = [json.dumps(unplaced(record)) for record in module.rows(Results(rows, TITLES))]
     for row in WHOLE:
         for path in places(row):
             for junk in JUNK:
@@ -54,7 +63,7 @@ def test_junk_at_any_place_of_a_row_leaves_the_records_of_the_others(module: Any
                     one = entry(broken(row, path, junk))
                 except (TypeError, ValueError, AttributeError):
                     continue  # such a row is no entry for anybody
-                found = module.rows([*rows, one], TITLES)
+                found = module.rows(Results([*rows, one], TITLES))
                 text = json.dumps(found, allow_nan=False)
                 assert "Infinity" not in text
                 if module.NAME != "funnel":  # that one counts all rows together
@@ -65,14 +74,16 @@ def test_junk_at_any_place_of_a_row_leaves_the_records_of_the_others(module: Any
 
 def unplaced(record: dict[str, Any]) -> dict[str, Any]:
     """A record without its place in the picture, and without its label, for which others may take the room."""
-    return {key: value for key, value in record.items() if not key.endswith("order") and key not in ("label", "frontier")}
+    return {
+        key: value for key, value in record.items() if not key.endswith("order") and key not in ("label", "frontier")
+    }
 
 
 def test_a_picture_with_broken_rows_is_drawn() -> None:
     rows = everything()
+    paths = (("numbers", "timing", "compute", "median"), ("numbers", "timing"), ("cell", "model"))
     for number, junk in enumerate(JUNK):
-        for path in (("numbers", "timing", "compute", "median"), ("numbers", "timing"), ("cell", "model")):
-            rows.append(broken(timing(axes(compiler=f"broken{number}")), path, junk))
+        rows.append(broken(timing(axes(compiler=f"broken{number}")), paths[number % len(paths)], junk))
     for picture in embedded(entries(*rows), TITLES):
         assert "NaN" not in svg.drawn(picture["specification"], picture["rows"])
 

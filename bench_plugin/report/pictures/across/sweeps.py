@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from bench_plugin.report.entries import Entry
 from bench_plugin.report.pictures.labels import Label, uncrowded
 from bench_plugin.report.pictures.lines import AGREE, OUTPUTS, WRONG
-from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification, vega_lite
-from bench_plugin.report.pictures.timed import Timed, timed
+from bench_plugin.report.pictures.picture import Record, Specification, vega_lite
+from bench_plugin.report.pictures.reading import digits
+from bench_plugin.report.pictures.results import Results
+from bench_plugin.report.pictures.timed import Timed
 
 NAME = "latency-throughput"
 TITLE = "Latency against throughput"
@@ -24,10 +24,10 @@ DESCRIPTION = (
 )
 
 
-def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+def rows(results: Results) -> list[Record]:
     """A record per setting that has both figures; ``line`` names the sweep that it belongs to, ``along`` its place."""
     deployments: dict[tuple[str, str, str, str], list[Timed]] = {}
-    for one in timed(entries, titles):
+    for one in results.timed:
         if one.latency is not None and one.per_second is not None:
             deployments.setdefault((one.model, one.place, one.precision, one.source), []).append(one)
     records = [record for key in sorted(deployments) for record in _sweeps(deployments[key])]
@@ -92,8 +92,8 @@ def _sweeps(settings: Sequence[Timed]) -> list[Record]:
         begun.add(line)
         records.append({
             "model": one.model, "line": line, "along": getattr(one, axis), "label": f"{name} {step}".strip(),
-            "latency_ms": (one.latency or 0.0) * 1e3, "per_second": one.per_second, "platform": one.platform,
-            "precision": one.precision, "mode": one.mode, "setting": one.setting, "source": one.source,
-            "outputs": AGREE if one.right else WRONG, "status": one.status, "key": one.key,
+            "latency_ms": digits((one.latency or 0.0) * 1e3), "per_second": digits(one.per_second or 0.0),
+            "platform": one.platform, "precision": one.precision, "mode": one.mode, "setting": one.setting,
+            "source": one.source, "outputs": AGREE if one.right else WRONG, "status": one.status, "key": one.key,
         })  # fmt: skip
     return records

@@ -7,7 +7,8 @@ from typing import Any
 
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.pictures.picture import Record, Specification, vega_lite
-from bench_plugin.report.pictures.traces import Trace, digits
+from bench_plugin.report.pictures.reading import digits
+from bench_plugin.report.pictures.traces import Trace
 
 NAME = "over-time"
 TITLE = "Use of the machine over time"
