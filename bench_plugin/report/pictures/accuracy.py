@@ -38,10 +38,10 @@ def accurate(results: Results) -> list[Accurate]:
     }
     found = []
     for one in results.timed:
-        own = number(one.entry.numbers, "accuracy")
+        own = number(one.entry.numbers, "task", "accuracy")
         judged = quality.get(_cell(one.entry))
         if own is not None:
-            found.append(Accurate(one, own, SAME))
+            found.append(Accurate(one, own, SAME if text(one.entry.numbers, "task", "artefact") else UNKNOWN))
         elif judged is not None:
             found.append(Accurate(one, judged[1], _artefact(one.entry, judged[0])))
     return found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench_plugin.report.pictures.picture import Specification, vega_lite
+from bench_plugin.report.pictures.picture import Record, Specification, vega_lite
 
 WIDTH, LINE = 300, 20  # pixels: of one picture, and of one line of it
+MOST_POINTS = 40  # of one line
 # A wrong result is told by its shape: the colour is for other things.
 AGREE, WRONG = "agree", "wrong result"
 OUTPUTS = {
@@ -39,7 +41,8 @@ def boxes(
 ) -> Specification:
     """A box (quartiles, median, whiskers of 1.5 quartile ranges) for each line, with every value as a point on it.
 
-    ``lists`` are the fields of a record that are lists of equal length, one value for each point.
+    ``lists`` are the fields of a record that are lists of equal length, one value for each point. Records without
+    ``points`` have none, because there are too many on their line.
     """
     colour = {"field": "precision", "type": "nominal", "scale": {"scheme": "tableau20"}}
     return per_model(
@@ -50,12 +53,24 @@ def boxes(
                 "encoding": {"x": x, "color": colour},
             },
             {
+                "transform": [{"filter": "datum.points"}],
                 "mark": {"type": "point", "aria": False, "size": 16, "filled": True, "opacity": 0.9},
                 "encoding": {"x": x, "shape": OUTPUTS, "tooltip": list(tooltip)},
             },
         ],
         lists=lists,
     )
+
+
+def with_points(records: Sequence[Record], count: Callable[[Record], int]) -> list[Record]:
+    """The records with ``points``: whether all values on their line are few enough to be shown one by one.
+
+    ``count`` says how many values a record has.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    for one in records:
+        counts[one["model"], one["line"]] += count(one)
+    return [one | {"points": counts[one["model"], one["line"]] <= MOST_POINTS} for one in records]
 
 
 def stacked(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bench_plugin.report.pictures import svg
 from bench_plugin.report.pictures.across import (
     accuracy_latency,
     accuracy_throughput,
@@ -20,6 +21,7 @@ from bench_plugin.report.pictures.across import (
     throughput,
 )
 from bench_plugin.report.pictures.registry import PICTURES
+from tests.report.pictures.drawing import marks
 from tests.report.pictures.made import axes, cell, equivalence, quality, results, timing
 from tests.report.pictures.made import power as watts
 
@@ -98,6 +100,16 @@ def test_repetitions_are_in_percent_of_the_median_over_launches() -> None:
     assert repetitions.rows(results(timing(axes(), launches=[0.01]))) == []
 
 
+def test_values_of_a_line_with_very_many_are_in_its_box_and_not_shown_one_by_one() -> None:
+    launches = [0.01, 0.011, 0.012, 0.013]
+    many = [timing(axes(batch=batch), launches=launches) for batch in range(1, 12)]
+    few = [timing(axes(compiler="ncnn", batch=batch), launches=launches) for batch in range(1, 11)]
+    found = repetitions.rows(results(*many, *few))
+    assert {(one["line"], one["points"]) for one in found} == {("tvm · fp32", False), ("ncnn · fp32", True)}
+    drawn = marks(svg.drawn(repetitions.specification(), found))
+    assert drawn["symbol"] == 40 and drawn["rect"] == 4
+
+
 def test_the_bar_of_latency_is_compute_and_what_system_adds() -> None:
     rows = latency_parts.rows(results(timing(axes(), 0.002, system=0.0025)))
     assert [(one["part"].split(":")[0], one["value"], one["end"], one["total"]) for one in rows] == [
@@ -160,7 +172,10 @@ def test_accuracy_says_whether_it_is_of_the_artefact_that_was_timed() -> None:
         return [timing(axes(compiler=compiler), **files[0]), quality(axes(compiler=compiler), 0.9, **files[1])]
 
     rows = [*pair("same", "1", "1"), *pair("other", "1", "2"), *pair("unknown", "", "2")]
-    rows += [timing(axes(compiler="own"), numbers={"accuracy": 0.8}), timing(axes(compiler="none"))]
+    rows += [
+        timing(axes(compiler="own"), numbers={"task": {"accuracy": 0.8, "artefact": "1"}}),
+        timing(axes(compiler="none")),
+    ]
     found = {one["platform"]: (one["artefact"], one["accuracy"]) for one in accuracy_latency.rows(results(*rows))}
     assert found == {
         "same": ("same artefact", 0.9), "other": ("another compilation", 0.9), "unknown": ("not known", 0.9),

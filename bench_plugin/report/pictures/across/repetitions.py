@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from bench_plugin.report.pictures.lines import boxes
+from bench_plugin.report.pictures.lines import boxes, with_points
 from bench_plugin.report.pictures.picture import Record, Specification
 from bench_plugin.report.pictures.places import on_lines
 from bench_plugin.report.pictures.reading import digits
@@ -22,7 +22,7 @@ DESCRIPTION = (
 
 def rows(results: Results) -> list[Record]:
     """A record per deployment that was launched twice at least, with lists of equal length: a value per launch."""
-    return [
+    records = [
         record | {
             "value": [digits(100 * (value / median(one.launch_medians) - 1)) for value in one.launch_medians],
             "latency_ms": [digits(value * 1e3) for value in one.launch_medians],
@@ -30,6 +30,7 @@ def rows(results: Results) -> list[Record]:
         }
         for record, one in on_lines(one for one in results.timed if len(one.launch_medians) > 1)
     ]  # fmt: skip
+    return with_points(records, lambda record: len(record["value"]))
 
 
 def specification() -> Specification:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench_plugin.report.pictures.lines import boxes
+from bench_plugin.report.pictures.lines import boxes, with_points
 from bench_plugin.report.pictures.picture import Record, Specification
 from bench_plugin.report.pictures.places import on_lines
 from bench_plugin.report.pictures.reading import digits
@@ -25,7 +25,7 @@ def rows(results: Results) -> list[Record]:
         place = (one.model, str(record["line"]), one.source)
         lines.setdefault(place, []).append(record | {"value": digits(one.per_second or 0.0), "mode": one.mode})
     swept = any(len({(record["setting"], record["mode"]) for record in line}) > 1 for line in lines.values())
-    return [record for line in lines.values() for record in line] if swept else []
+    return with_points([record for line in lines.values() for record in line], lambda _: 1) if swept else []
 
 
 def specification() -> Specification:
