@@ -13,9 +13,6 @@ Specification = dict[str, Any]
 
 # Nothing is fetched: vega-embed and vl-convert only read the version in it.
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-# For vega-embed: only errors go to the console. Vega-Lite warns of all layers in facets whose size depends on the data,
-# that it takes them for forks of the same data, which they are; a test sees to it that there is no other warning.
-QUIET = {"embedOptions": {"logLevel": 1}}
 DATA = "rows"  # the name of the data in every specification
 
 
@@ -42,7 +39,7 @@ class PictureModule(Protocol):
 
 def vega_lite(description: str, **parts: Any) -> Specification:
     """A specification whose data are named ``rows``; ``description`` is what a screen reader says of the picture."""
-    return {"$schema": SCHEMA, "usermeta": QUIET, "description": description, "data": {"name": DATA}, **parts}
+    return {"$schema": SCHEMA, "description": description, "data": {"name": DATA}, **parts}
 
 
 def with_rows(drawing: Specification, rows: Sequence[Mapping[str, Any]]) -> Specification:

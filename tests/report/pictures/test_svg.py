@@ -78,7 +78,7 @@ def test_a_picture_says_what_it_shows_and_has_no_colours_of_a_theme(module: Pict
 
 
 @pytest.mark.parametrize("picture", [*embedded(ALL, TITLES), *deployment_pictures()], ids=lambda one: str(one["name"]))
-def test_vega_lite_has_no_remark_but_one_on_forks_of_the_same_data(
+def test_vega_lite_has_no_remark_but_that_layers_are_forks_of_the_same_data_which_they_are(
     picture: dict[str, Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
     vl_convert.vegalite_to_svg(with_rows(picture["specification"], picture["rows"]), show_warnings=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from bench_plugin.report.pictures.labels import Label, uncrowded
 from bench_plugin.report.pictures.lines import AGREE, OUTPUTS, WRONG
@@ -50,10 +51,8 @@ def specification() -> Specification:
             "mark": {"type": "point", "aria": False, "filled": True, "size": 42, "opacity": 0.9},
             "encoding": {"color": colour, "shape": OUTPUTS, "tooltip": tooltip},
         },
-        {
-            "mark": {"type": "text", "aria": False, "align": "left", "dx": 5, "dy": 9, "fontSize": 10},
-            "encoding": {"text": {"field": "label"}},
-        },
+        _text("!datum.swept", above=True),
+        _text("datum.swept", above=False),
     ]
     return vega_lite(
         DESCRIPTION,
@@ -62,6 +61,15 @@ def specification() -> Specification:
         spec={"width": WIDTH, "height": HEIGHT, "encoding": {"x": x, "y": y}, "layer": layers},
         resolve={"scale": {"x": "independent", "y": "independent"}},
     )
+
+
+def _text(which: str, *, above: bool) -> dict[str, Any]:
+    """Labels: below a sweep, which rises; above single points, which fall from the fastest to the slowest."""
+    return {
+        "transform": [{"filter": which}],
+        "mark": {"type": "text", "aria": False, "align": "left", "dx": 6, "dy": -4 if above else 9, "fontSize": 10},
+        "encoding": {"text": {"field": "label"}},
+    }
 
 
 def _labelled(records: Sequence[Record]) -> list[Record]:
@@ -92,6 +100,7 @@ def _sweeps(settings: Sequence[Timed]) -> list[Record]:
         begun.add(line)
         records.append({
             "model": one.model, "line": line, "along": getattr(one, axis), "label": f"{name} {step}".strip(),
+            "swept": bool(step),
             "latency_ms": digits((one.latency or 0.0) * 1e3), "per_second": digits(one.per_second or 0.0),
             "platform": one.platform, "precision": one.precision, "mode": one.mode, "setting": one.setting,
             "source": one.source, "outputs": AGREE if one.right else WRONG, "status": one.status, "key": one.key,
