@@ -19,9 +19,9 @@ SWEPT = (("batch", "b"), ("streams", "s"), ("threads", "t"))  # a line runs alon
 WIDTH, HEIGHT = 380, 300  # pixels of one picture
 DESCRIPTION = (
     "Scatter plots of throughput in inputs per second against median latency in milliseconds, one for each model and "
-    "precision; up and left is better. A point is a setting, a line joins the settings of one sweep. The text beside the "
-    "first point of a line is its platform, that beside the others what was swept (b: batch, s: streams, t: threads), "
-    "where there is room. A cross is the time of a wrong result."
+    "precision; up and left is better. A point is a setting, a line joins the settings of one sweep. The text beside "
+    "the first point of a line is its platform, that beside the others what was swept (b: batch, s: streams, t: "
+    "threads), where there is room. A cross is the time of a wrong result."
 )
 
 
