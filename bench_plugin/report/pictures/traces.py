@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Values = np.ndarray[Any, Any]
 
 MOST = 500  # values of a trace
-GAP = 10.0
+GAP = 5.0
 TABLE_ONLY = ("cpu.", "clock.")  # names of series that no picture shows: their statistics are in the row
 SECONDS = ("compute", "system", "handshake")  # samples of latency, which have no unit and no times in their rows
 UNITS: Mapping[str, tuple[str, float]] = {
@@ -85,7 +85,7 @@ def decimated(values: Values, most: int) -> list[int]:
 
 
 def gaps(times: Values) -> list[float]:
-    """The middles of stretches without a value, ten times as long as what usually lies between two of ``times`` [n].
+    """The middles of stretches without a value, five times as long as what usually lies between two of ``times`` [n].
 
     >>> import numpy as np
     >>> gaps(np.array([0.0, 1.0, 2.0, 3.0, 33.0, 34.0]))
