@@ -114,8 +114,13 @@ class CompileTasks:
             **({"description": description} if description else {}),
             "precision": cell.precision, "graph": cell.graph or ORIGINAL, "target": self.target(cell),
             "backend": backend or next(iter(adapter.backends), ""), "options": self._options(adapter),
-            "threads": self._threads, "calibration_method": self.calibration,
+            "threads": self.threads(cell), "calibration_method": self.calibration,
+            **({"batch": cell.batch} if cell.batch > 1 else {}),
         }  # fmt: skip
+
+    def threads(self, cell: Cell) -> int:
+        """The number of threads that the cell's runtime may use: its own where it is swept, else that of the run."""
+        return cell.threads or self._threads
 
     def _compiled(
         self, cell: Cell, subject: Subject, limits: Limits, calls: list[CallSpec], calibration: InputSet | None
