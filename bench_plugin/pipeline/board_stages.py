@@ -7,11 +7,13 @@ that is lost again is used no more in this run; the task goes to another board o
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.outcome import Failure, Symptom
+from bench_plugin.pipeline import board_modes
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.leasing.place import place_of
 from bench_plugin.reach.boards.leasing.recovery import recovered
@@ -31,7 +33,8 @@ class BoardTask:
 
     ``target`` is the name on the axis of targets; ``programs`` says that the artefact is a program. ``perform`` makes
     the task's calls within limits that are at most ``limits``; ``not_started`` is the result without an agent. ``only``
-    names the board that it must be, where an earlier task was done on it.
+    names the board that it must be, where an earlier task was done on it. ``mode`` is the operating mode of the board
+    that the task is done in; empty: as the board is.
     """
 
     target: str
@@ -43,6 +46,7 @@ class BoardTask:
     perform: Callable[[LeasedAgent, Limits], Done]
     not_started: Callable[[AgentFailure], Done]
     only: str = ""
+    mode: str = ""
 
 
 def performed(pool: AgentPool, task: BoardTask, *, fresh: bool) -> Done:
@@ -80,12 +84,28 @@ def _once(pool: AgentPool, board: Board, task: BoardTask, *, fresh: bool) -> Don
     limits = within(task.limits, board.lease_seconds)
     try:
         with pool.lease(task.toolchain, role=task.role, fresh=fresh, affinity=task.affinity, board=board.name) as agent:
-            done = task.perform(agent, limits)
-            return replace(
-                done, meta={**done.meta, PLACE: place_of(board, agent.hello)}, failure=_named(done.failure, board, task)
-            )
+            place: dict[str, Any] = place_of(board, agent.hello)
+            done = task.perform(agent, limits) if not task.mode else _in_mode(pool, agent, board, task, limits, place)
+            return replace(done, meta={**done.meta, PLACE: place}, failure=_named(done.failure, board, task))
     except AgentFailure as error:
         return task.not_started(error)
+
+
+def _in_mode(
+    pool: AgentPool, agent: LeasedAgent, board: Board, task: BoardTask, limits: Limits, place: dict[str, Any]
+) -> Done:
+    """The task in its mode, which ``place`` gets; afterwards the board is brought back into its usual one."""
+
+    def lease() -> AbstractContextManager[LeasedAgent]:
+        return pool.lease(task.toolchain, role="mode", fresh=True, board=board.name)
+
+    try:
+        place["mode"] = board_modes.enter(agent, board, task.mode)
+        done = task.perform(agent, limits)
+    finally:
+        stuck = board_modes.leave(agent, board, lease)
+    place["mode"]["restored"] = "" if stuck else board.usual_mode
+    return replace(done, remarks=(*done.remarks, stuck)) if stuck else done
 
 
 def _named(failure: Failure | None, board: Board, task: BoardTask) -> Failure | None:

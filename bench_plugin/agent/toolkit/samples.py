@@ -77,11 +77,9 @@ def reply(
 
 def _each(call: Union[RunCall, RunImportedCall], inputs: Sequence[Any]) -> List[Values]:
     """The inputs of each run."""
-    return (
-        [list(inputs)]
-        if _at_once(call)
-        else _apart(inputs, call.batched, call.batch if isinstance(call, CompilerCall) else 1)
-    )
+    if _at_once(call):
+        return [list(inputs)]
+    return _apart(inputs, call.batched, call.batch if isinstance(call, CompilerCall) else 1)
 
 
 def _at_once(call: Union[RunCall, RunImportedCall]) -> bool:

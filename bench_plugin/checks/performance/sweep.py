@@ -79,14 +79,14 @@ def _why_not(cell: Cell, workspace: Workspace) -> str:
             return f"{cell.streams} streams: the program of board {programs} answers one call at a time"
         if not adapter.declaration.get("concurrent"):
             return (
-                f"{cell.streams} streams: the adapter of {adapter.name} does not declare that its runtime answers calls "
-                "of several threads at the same time (key concurrent)"
+                f"{cell.streams} streams: the adapter of {adapter.name} does not declare that its runtime answers "
+                "calls of several threads at the same time (key concurrent)"
             )
     return ""
 
 
 def _fixed(model: Model) -> str:
-    """Why a model takes one sample per call; empty where its batch is a symbol, or not known before its file is read."""
+    """Why a model takes one sample per call; empty where its batch is a symbol, or its file was not read yet."""
     if not model.inputs:
         return ""
     if not is_batched(model):

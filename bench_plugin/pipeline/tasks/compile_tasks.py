@@ -115,7 +115,6 @@ class CompileTasks:
             "precision": cell.precision, "graph": cell.graph or ORIGINAL, "target": self.target(cell),
             "backend": backend or next(iter(adapter.backends), ""), "options": self._options(adapter),
             "threads": self.threads(cell), "calibration_method": self.calibration,
-            **({"batch": cell.batch} if cell.batch > 1 else {}),
         }  # fmt: skip
 
     def threads(self, cell: Cell) -> int:
@@ -149,7 +148,8 @@ class CompileTasks:
     def _meta(self, cell: Cell, subject: Subject) -> dict[str, Any]:
         return {
             **self.settings(cell), "inputs": subject.described, "outputs": subject.outputs,
-            "batched": subject.inputs.batched, "binding": dict(subject.binding), **subject.meta,
+            "batched": subject.inputs.batched, "binding": dict(subject.binding),
+            **({"batch": subject.batch} if subject.batch > 1 else {}), **subject.meta,
         }  # fmt: skip
 
     def _options(self, adapter: Adapter) -> dict[str, str]:
