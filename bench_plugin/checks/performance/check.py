@@ -52,7 +52,7 @@ class Timing:
             streams=run.cell.streams,
         )  # fmt: skip
         if timing:
-            timing["artefact"] = timed_digest(found)
+            timing |= {"artefact": timed_digest(found), "compile_seconds": found.compiled.seconds.get("compile")}
             run.log.numbers["timing"] = timing
             beside = recordings(taken)
             times = {} if emulated else series(taken)
