@@ -7,13 +7,12 @@ that is lost again is used no more in this run; the task goes to another board o
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.outcome import Failure, Symptom
-from bench_plugin.pipeline import board_modes
+from bench_plugin.pipeline.board_modes import Mode
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.leasing.place import place_of
 from bench_plugin.reach.boards.leasing.recovery import recovered
@@ -81,30 +80,21 @@ def _on(pool: AgentPool, board: Board, task: BoardTask, *, fresh: bool) -> Done:
 
 
 def _once(pool: AgentPool, board: Board, task: BoardTask, *, fresh: bool) -> Done:
-    limits = within(task.limits, board.lease_seconds)
+    limits, mode = within(task.limits, board.lease_seconds), Mode(board, task.mode)
     try:
         with pool.lease(task.toolchain, role=task.role, fresh=fresh, affinity=task.affinity, board=board.name) as agent:
-            place: dict[str, Any] = place_of(board, agent.hello)
-            done = task.perform(agent, limits) if not task.mode else _in_mode(pool, agent, board, task, limits, place)
-            return replace(done, meta={**done.meta, PLACE: place}, failure=_named(done.failure, board, task))
+            try:
+                mode.enter(agent)
+                done = task.perform(agent, limits)
+            finally:
+                mode.leave(agent)
+            place = place_of(board, agent.hello)
+            done = replace(done, meta={**done.meta, PLACE: place}, failure=_named(done.failure, board, task))
     except AgentFailure as error:
-        return task.not_started(error)
-
-
-def _in_mode(
-    pool: AgentPool, agent: LeasedAgent, board: Board, task: BoardTask, limits: Limits, place: dict[str, Any]
-) -> Done:
-    """The task in its mode, which ``place`` gets; afterwards the board is brought back into its usual one."""
-
-    def lease() -> AbstractContextManager[LeasedAgent]:
-        return pool.lease(task.toolchain, role="mode", fresh=True, board=board.name)
-
-    try:
-        place["mode"] = board_modes.enter(agent, board, task.mode)
-        done = task.perform(agent, limits)
-    finally:
-        stuck = board_modes.leave(agent, board, lease)
-    place["mode"]["restored"] = "" if stuck else board.usual_mode
+        done = task.not_started(error)
+    stuck = mode.leave_by_another(lambda: pool.lease(task.toolchain, role="mode", fresh=True, board=board.name))
+    if task.mode and PLACE in done.meta:
+        done = replace(done, meta={**done.meta, PLACE: {**done.meta[PLACE], **mode.said}})
     return replace(done, remarks=(*done.remarks, stuck)) if stuck else done
 
 
