@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 Clock = Callable[[], int]
 Values = List[Any]
@@ -30,8 +30,9 @@ class Streams:
     def block(self, seconds: float, least: int) -> List[int]:
         """Nanoseconds of each call, in all threads, while all of them are at work.
 
-        Every thread takes calls for ``seconds``, and its share of ``least`` calls; one that has them goes on calling
-        until the last one has them too, so that no call that counts has fewer beside it. Raises what a call raises.
+        Every thread calls for ``seconds``, and its share of ``least`` calls, and goes on until the last thread has done
+        so too. Calls that end after that do not count, because fewer may be under way beside them. Raises what a call
+        raises.
         """
         block = _Block(self, seconds, -(-least // self.count))
         threads = [threading.Thread(target=block.work, args=(index,)) for index in range(self.count)]
@@ -41,60 +42,56 @@ class Streams:
             thread.join()
         if block.failure is not None:
             raise block.failure
-        self.rates.append(sum(block.rates))
-        return [value for one in block.found for value in one]
+        counted = [end - begin for begin, end in block.calls if end <= block.ended]
+        self.rates.append(len(counted) * 1e9 / max(block.ended - block.began, 1))
+        return counted
 
 
 class _Block:
-    """One block, whose threads begin together."""
+    """One block, whose threads begin together. It lasts from ``began`` to ``ended``, nanoseconds of the clock."""
 
     def __init__(self, streams: Streams, seconds: float, least: int) -> None:
-        self.found: List[List[int]] = [[] for _ in range(streams.count)]
-        self.rates = [0.0] * streams.count
+        self.calls: List[Tuple[int, int]] = []  # begin and end of each
+        self.began = self.ended = 0
         self.failure: Optional[BaseException] = None
         self._streams = streams
         self._nanoseconds = int(seconds * 1e9)
         self._least = least
-        self._gate = threading.Barrier(streams.count)
+        self._gate = threading.Barrier(streams.count, self._begin)
         self._lock = threading.Lock()
-        self._counting = streams.count
+        self._left = streams.count  # threads that have not called long enough
 
     def work(self, index: int) -> None:
         """What thread ``index`` does."""
+        mine: List[Tuple[int, int]] = []
         try:
             self._gate.wait()
-            self._count(index)
+            self._call(index, mine)
         except threading.BrokenBarrierError:
-            return  # another thread failed, and says how
+            pass  # another thread failed, and says how
         except BaseException as error:
             self.failure = self.failure or error
             self._gate.abort()
-        finally:
-            with self._lock:
-                self._counting -= 1
-        try:
-            self._go_on(index)
-        except BaseException as error:
-            self.failure = self.failure or error
+        with self._lock:
+            self.calls += mine
 
-    def _count(self, index: int) -> None:
-        streams, found = self._streams, self.found[index]
-        clock, kept = streams._clock, streams._kept
-        size, place = len(streams._invokes), index
-        began = end = clock()
-        until = began + self._nanoseconds
-        while (len(found) < self._least or end < until) and self.failure is None:
-            invoke = streams._invokes[place]
+    def _begin(self) -> None:
+        self.began = self._streams._clock()
+
+    def _call(self, index: int, mine: List[Tuple[int, int]]) -> None:
+        streams = self._streams
+        clock, kept, invokes = streams._clock, streams._kept, streams._invokes
+        size, place, enough = len(invokes), index, False
+        while self.failure is None and (self._left or not enough):
             begin = clock()
-            result = invoke()
+            result = invokes[place]()
             end = clock()
-            found.append(end - begin)
+            mine.append((begin, end))
             if place < len(kept) and kept[place] is None:  # read at once: the next call may write over it
                 kept[place] = streams._reads[place](result)
             place = place + streams.count if place + streams.count < size else index
-        self.rates[index] = len(found) * 1e9 / max(end - began, 1)
-
-    def _go_on(self, index: int) -> None:
-        """Call while another thread still counts."""
-        while self._counting and self.failure is None:
-            self._streams._invokes[index]()
+            if not enough and len(mine) >= self._least and end - self.began >= self._nanoseconds:
+                enough = True
+                with self._lock:
+                    self._left -= 1
+                    self.ended = max(self.ended, end)
