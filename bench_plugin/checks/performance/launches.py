@@ -132,6 +132,8 @@ class Launcher:
     def _power(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
         """A launch with windows of power, where the last one found a meter; what fails in it is not the cell's."""
         series = (last.said.get("telemetry") or {}).get("series", {})
+        if run.cell.streams > 1:  # whose windows would be of one client
+            return None
         if not self._effort.power_seconds or not any(one.get("unit") == "W" for one in series.values()):
             return None
         task = _with(task, {"power_seconds": self._effort.power_seconds}, TIME)

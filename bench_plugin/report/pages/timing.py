@@ -61,7 +61,7 @@ def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: Earli
         times, costs = tables.times(), tables.costs()
         if not times.rows:
             continue
-        grids.append((f"Times: {', '.join(part for part in (name, tables.in_all) if part)}", times))
+        grids.append((f"Times: {', '.join(part for part in (name, tables.in_all) if part)}", tables.shown()))
         blocks += [Heading(name), *_about(tables, times), times]
         blocks += [Paragraph(COST), costs] if costs.rows else []
         blocks += [Paragraph(BUDGET), tables.budgets()]

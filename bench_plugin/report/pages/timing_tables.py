@@ -16,6 +16,7 @@ from bench_plugin.report.parts import mark
 KEYS = ("compiler", "precision")
 TIMES = ("status", "p50", "95 % interval", "first inference", "throughput, closed loop", "ratio to the best")
 SPEED_UP = "speed-up against native"
+OF_A_SWEEP = ("status", "p50", "throughput, closed loop", "ratio to the best", SPEED_UP)
 REST = ("p90", "p99", "system p50", "instructions")
 COSTS = ("peak memory, MiB", "memory, MiB", "artefact, kB", "compile", "energy of an inference", "accuracy")
 BUDGET = (
@@ -53,6 +54,15 @@ class Tables:
         ]  # fmt: skip
         heads = (*KEYS, *self._swept_heads, *TIMES, *([SPEED_UP] if with_native else []), *REST)
         return Table(heads, tuple(rows), keys=len(KEYS) + len(self._swept))
+
+    def shown(self) -> Table:
+        """What a terminal shows of :meth:`times`: of a sweep, which has more columns, only what it is about."""
+        times = self.times()
+        if not self._swept:
+            return times
+        wanted = [*range(times.keys), *(times.heads.index(name) for name in OF_A_SWEEP if name in times.heads)]
+        rows = tuple(tuple(row[index] for index in wanted) for row in times.rows)
+        return Table(tuple(times.heads[index] for index in wanted), rows, keys=times.keys)
 
     def costs(self) -> Table:
         """Memory, size, compile time, energy and task metric; a line per cell of which one of them is known."""
