@@ -100,6 +100,11 @@ def energy(one: Entry) -> Energy | None:
     return None
 
 
+def is_base(one: Entry) -> bool:
+    """Whether the cell is a base line of speed-ups: the framework itself, in fp32."""
+    return one.cell.get("compiler") == NATIVE and one.cell.get("precision", BASE_PRECISION) == BASE_PRECISION
+
+
 def speed_up(one: Entry, entries: Iterable[Entry]) -> float | None:
     """How many times as fast as the framework itself the cell is, among the ``entries`` of its run.
 
@@ -107,7 +112,7 @@ def speed_up(one: Entry, entries: Iterable[Entry]) -> float | None:
     call at a time is compared by latency, several streams by throughput. None where one of the two was not timed or is
     not right, and for the base line itself.
     """
-    base = next((other for other in entries if _is_base(other) and _case(other) == _case(one)), None)
+    base = next((other for other in entries if is_base(other) and _case(other) == _case(one)), None)
     if base is None or base is one or {one.status, base.status} != {"supported"}:
         return None
     if int(one.cell.get("streams", 1)) > 1:
@@ -134,10 +139,6 @@ def task_of(one: Entry, qualities: Sequence[Entry] = ()) -> Task:
         )
         return Task(own, text)
     return Task(float(quality.numbers["accuracy"]) if own is None else own)
-
-
-def _is_base(one: Entry) -> bool:
-    return one.cell.get("compiler") == NATIVE and one.cell.get("precision", BASE_PRECISION) == BASE_PRECISION
 
 
 def _case(one: Entry) -> tuple[str, ...]:

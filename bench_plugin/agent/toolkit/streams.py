@@ -19,7 +19,7 @@ class Streams:
         self, count: int, invokes: Sequence[Callable[[], Any]], reads: Sequence[Callable[[Any], Values]],
         kept: List[Optional[Values]], clock: Clock,
     ) -> None:  # fmt: skip
-        """There must be at least ``count`` inferences."""
+        """There must be at least ``count`` inferences, whose outputs are arrays [batch, ...] or [...]."""
         self.count = count
         self.rates: List[float] = []  # calls per second of all threads together, of each block
         self._invokes = invokes

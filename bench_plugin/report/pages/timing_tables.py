@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from bench_plugin.domain.axes import SWEPT, Axis
@@ -45,7 +46,8 @@ class Tables:
         for one in self._computed:
             if (right := _right(one)) is not None:
                 best[timed.point(one)] = min(right, best.get(timed.point(one), right))
-        ups = {id(one): timed.speed_up(one, self.entries) for one in self._computed}
+        bases = [one for one in self.entries if timed.is_base(one)]
+        ups = {id(one): timed.speed_up(one, bases) for one in self._computed}
         with_native = any(up is not None for up in ups.values())
         rows = [
             (*self._keys(one), *_times(one, best), *([TableCell(_factor(ups[id(one)]))] if with_native else []),
@@ -82,7 +84,7 @@ class Tables:
         said = [axis_text(axis, next(iter(found))) for axis, found in values.items() if len(found) == 1]
         return ", ".join(text for text in said if text)
 
-    @property
+    @cached_property
     def _swept(self) -> tuple[Axis, ...]:
         """The axes with more than one value."""
         return tuple(axis for axis in SWEPT if len({timed.value_of(one, axis) for one in self._computed}) > 1)
@@ -91,7 +93,7 @@ class Tables:
     def _swept_heads(self) -> tuple[str, ...]:
         return tuple(axis.name for axis in self._swept)
 
-    @property
+    @cached_property
     def _computed(self) -> list[Entry]:
         computed = [one for one in self.entries if one.key]
         fastest: dict[tuple[str, ...], float] = {}
