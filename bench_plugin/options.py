@@ -13,7 +13,7 @@ import pytest
 from bench_plugin.domain.axes import OPTIONS, Axis
 
 GROUP = ("bench", "bench: conversion and equivalence of trained models")
-NUMBERS = {"jobs": 1, "threads": 1, "seed": 0}  # options that are whole numbers, each with its least value
+NUMBERS = {"jobs": 1, "seed": 0}  # options that are whole numbers, each with its least value
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -38,9 +38,6 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption("--bench-model", dest="bench_onnx", action="append", help=argparse.SUPPRESS)
     group.addoption(
         "--bench-jobs", dest="bench_jobs", type=int, metavar="N", help="cells computed side by side (default 2)"
-    )
-    group.addoption(
-        "--bench-threads", dest="bench_threads", type=int, metavar="N", help="threads per runtime (default: all cores)"
     )
     group.addoption(
         "--bench-seed", dest="bench_seed", type=int, metavar="N", help="seed of weights and inputs (default 0)"
@@ -171,6 +168,9 @@ def read_settings(config: pytest.Config) -> Any:
     if option.bench_resume and option.bench_refresh:
         raise UsageError("--bench-resume reuses finished cells and --bench-refresh makes them again: give one of them")
     given: dict[str, Any] = {name: value for name in NUMBERS if (value := _number(option, name)) is not None}
+    selection = _selection(config, said.selection)
+    if len(selection.threads) == 1:  # a list is a sweep of timed cells; all others keep the number of the configuration
+        given["threads"] = selection.threads[0]
     for name in ("results", "cache"):
         if (path := getattr(option, f"bench_{name}")) is not None:
             if name == "results" and path.strip():
@@ -181,7 +181,7 @@ def read_settings(config: pytest.Config) -> Any:
     search = _one_of(option, "search", SEARCHES) or said.search
     given.update(_engine(config))
     return replace(
-        said, **given, selection=_selection(config, said.selection), resume=option.bench_resume,
+        said, **given, selection=selection, resume=option.bench_resume,
         all_boards=option.bench_all_boards, refresh=option.bench_refresh, search=search, calibration=calibration,
         options=compiler_options(option.bench_option),
     )  # fmt: skip
@@ -258,9 +258,12 @@ def _values(option: Any, axis: Axis) -> tuple[Any, ...]:
     if not parts:
         raise UsageError(f"{axis.option}: {text!r} names none; leave the option out for what the profile says")
     try:
-        return tuple(axis.parse(part) for part in parts)
+        values: tuple[Any, ...] = tuple(axis.parse(part) for part in parts)
     except ValueError:
         raise UsageError(f"{axis.option}: {text!r} is not a list of whole numbers, such as 13,17") from None
+    if axis.swept and axis.kind is int and min(values) < 1:
+        raise UsageError(f"{axis.option}: {min(values)} is not a positive number")
+    return values
 
 
 def _number(option: Any, name: str) -> int | None:

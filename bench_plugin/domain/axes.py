@@ -27,7 +27,8 @@ class Axis:
     ``include`` and ``exclude`` rows of the configuration. ``plural`` is the field of a selection, the keyword of the
     marker ``bench``, and the option ``--bench-<plural>``; it is empty for an axis that follows from the others.
     ``short`` adds the option ``--<plural>``. ``in_id`` is the axis's part of an id with ``{}`` for the value, empty
-    where an id does not show it; ``usual`` is the value that ids, repro commands and expectations leave out.
+    where an id does not show it; ``usual`` is the value that ids, repro commands and expectations leave out. An axis
+    that is ``swept`` belongs to timed cells: rows leave its usual value out too, so no other cell has a trace of it.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Axis:
     kind: type[str] | type[int] = str
     in_id: str = "{}"
     usual: str = ""
+    swept: bool = False
 
     @property
     def option(self) -> str:
@@ -63,7 +65,21 @@ AXES: tuple[Axis, ...] = (
     Axis("precision", "precisions that are computed in", "precisions", short=True, usual="fp32"),
     Axis("target", "targets that are compiled for", "targets", short=True, usual="local"),
     Axis("graph", "the pre-quantised or pre-converted graph that a compiler is given (qdq, w16 ...)"),
-)
+    Axis(
+        "batch", "samples per call of timed cells, such as 1,8,32,128 (default 1)", "batches", kind=int,
+        in_id="batch{}", usual="1", swept=True,
+    ),
+    Axis(
+        "threads", "threads per runtime (default: all cores); timed cells take each number of a list", "threads",
+        kind=int, in_id="threads{}", usual="0", swept=True,
+    ),
+    Axis(
+        "streams", "calls at the same time of timed cells, such as 1,2,4 (default 1)", "streams", kind=int,
+        in_id="streams{}", usual="1", swept=True,
+    ),
+    Axis("mode", "operating modes of a board, keys of the table modes of its file; for timed cells", "modes",
+         swept=True),
+)  # fmt: skip
 BY_NAME = {axis.name: axis for axis in AXES}
 AXIS_KEYS = tuple(BY_NAME)
 SELECTABLE = tuple(axis for axis in AXES if axis.plural)
@@ -77,8 +93,10 @@ CASES = Axis(
     marker=False,
 )
 OPTIONS = (*SELECTABLE, CASES)
-# Ids and tables name the graph beside the precision, before the target.
-READING_ORDER = (*(axis for axis in AXES if axis.name not in ("graph", "target")), BY_NAME["graph"], BY_NAME["target"])
+# Ids and tables name the graph beside the precision, before the target, and what is swept last.
+SWEPT = tuple(axis for axis in AXES if axis.swept)
+_LATE = ("graph", "target", *(axis.name for axis in SWEPT))
+READING_ORDER = (*(axis for axis in AXES if axis.name not in _LATE), *(BY_NAME[name] for name in _LATE))
 
 
 def id_text(shown: Callable[[Axis], str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from bench_plugin.domain.axes import Axis, Check, id_text
+from bench_plugin.domain.axes import BY_NAME, Axis, Check, id_text
 from bench_plugin.domain.precision import PRECISIONS
 
 __all__ = ["Cell", "Check"]
@@ -21,6 +21,9 @@ class Cell:
     ``framework`` is the source of the model, ``importer_framework`` the one that imports it; they differ in an import
     from another framework. A user's ONNX file has the framework ``onnx`` and no exporter. ``graph`` is the
     pre-quantised or pre-converted graph at a reduced precision (``qdq``, ``w16`` ...); without one the tool rounds.
+
+    The last four are swept by timed cells: ``batch`` samples in one call, ``threads`` of the runtime (0: as many as the
+    run's settings say), ``streams`` of calls at the same time, and the operating ``mode`` of the board.
     """
 
     check: Check
@@ -34,10 +37,15 @@ class Cell:
     precision: str = "fp32"
     target: str = "local"
     graph: str = ""
+    batch: int = 1
+    threads: int = 0
+    streams: int = 1
+    mode: str = ""
 
     def axes(self) -> dict[str, Any]:
         """The axes that this cell has, as plain data, in the order of the table of axes."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if getattr(self, f.name)}
+        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: _plain(value) for name, value in found.items() if value and not _left_out(BY_NAME[name], value)}
 
     @property
     def quantiser(self) -> str:
@@ -63,6 +71,11 @@ class Cell:
     def from_axes(axes: Mapping[str, Any]) -> Cell:
         """The inverse of :meth:`axes`, for the axes in a row. Raises ValueError for an unknown check."""
         return Cell(**{**axes, "check": Check(axes["check"])})
+
+
+def _left_out(axis: Axis, value: Any) -> bool:
+    """Whether rows leave the value out: it is the usual one of an axis that only timed cells have."""
+    return axis.swept and str(value) == axis.usual
 
 
 def _plain(value: Any) -> Any:

@@ -18,10 +18,12 @@ from bench_plugin.domain.records import convert, load, wrong
 from bench_plugin.inventory.command_file import CommandFile
 from bench_plugin.inventory.declaration_literal import read_literal
 from bench_plugin.inventory.declaration_record import RECORDS, AdapterRecord, ConverterRecord
+from bench_plugin.reach.boards import probe
 from bench_plugin.reach.processes.leased_agent import Source
 
 BUILT_IN = Path(__file__).parent.parent / "adapters"
 ENTRY_POINTS = "bench_plugin.adapters"
+PROBE = "probe"
 COMMAND = "command"  # the adapter of all compilers that a file describes
 
 
@@ -167,6 +169,8 @@ class Catalog:
 
         They are as they were when this run began, because recipes contain their hashes.
         """
+        if name == PROBE and name not in self.adapters:  # it comes with the agents of boards, for their modes
+            return [Source(PROBE, Path(probe.__file__).read_bytes())]
         if name not in self._sources:  # it is asked for before every call
             self._sources[name] = [Source(one, self[one].text, self.module(one)) for one in self.used(name)]
         return self._sources[name]

@@ -154,6 +154,16 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
         bool, about("its toolchain has a C compiler for other targets, so that `needs` are for this machine only")
     ] = False
     loose: Annotated[tuple[PrecisionName, ...], about("precisions with fast arithmetic: a wider tolerance")] = ()
+    one_sample: Annotated[
+        str,
+        about("why its models take one sample per call; empty where they take any batch that they are compiled for"),
+    ] = ""
+    concurrent: Annotated[
+        bool,
+        about(
+            "its runtime answers calls of several threads at the same time, each with inputs that `bind` bound apart"
+        ),
+    ] = False
     opsets: Annotated[OpenRange | None, about("versions of the operator set that it takes")] = None
     ir: Annotated[OpenRange | None, about("versions of ONNX's file format that it takes")] = None
     values: Annotated[Texts, about("kinds of values that it cannot be given")] = ()

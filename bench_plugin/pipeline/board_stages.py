@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.domain.outcome import Failure, Symptom
+from bench_plugin.pipeline.board_modes import Mode
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.leasing.place import place_of
 from bench_plugin.reach.boards.leasing.recovery import recovered
@@ -31,7 +32,8 @@ class BoardTask:
 
     ``target`` is the name on the axis of targets; ``programs`` says that the artefact is a program. ``perform`` makes
     the task's calls within limits that are at most ``limits``; ``not_started`` is the result without an agent. ``only``
-    names the board that it must be, where an earlier task was done on it.
+    names the board that it must be, where an earlier task was done on it. ``mode`` is the operating mode of the board
+    that the task is done in; empty: as the board is.
     """
 
     target: str
@@ -43,6 +45,7 @@ class BoardTask:
     perform: Callable[[LeasedAgent, Limits], Done]
     not_started: Callable[[AgentFailure], Done]
     only: str = ""
+    mode: str = ""
 
 
 def performed(pool: AgentPool, task: BoardTask, *, fresh: bool) -> Done:
@@ -77,15 +80,22 @@ def _on(pool: AgentPool, board: Board, task: BoardTask, *, fresh: bool) -> Done:
 
 
 def _once(pool: AgentPool, board: Board, task: BoardTask, *, fresh: bool) -> Done:
-    limits = within(task.limits, board.lease_seconds)
+    limits, mode = within(task.limits, board.lease_seconds), Mode(board, task.mode)
     try:
         with pool.lease(task.toolchain, role=task.role, fresh=fresh, affinity=task.affinity, board=board.name) as agent:
-            done = task.perform(agent, limits)
-            return replace(
-                done, meta={**done.meta, PLACE: place_of(board, agent.hello)}, failure=_named(done.failure, board, task)
-            )
+            try:
+                mode.enter(agent)
+                done = task.perform(agent, limits)
+            finally:
+                mode.leave(agent)
+            place = place_of(board, agent.hello)
+            done = replace(done, meta={**done.meta, PLACE: place}, failure=_named(done.failure, board, task))
     except AgentFailure as error:
-        return task.not_started(error)
+        done = task.not_started(error)
+    stuck = mode.leave_by_another(lambda: pool.lease(task.toolchain, role="mode", fresh=True, board=board.name))
+    if task.mode and PLACE in done.meta:
+        done = replace(done, meta={**done.meta, PLACE: {**done.meta[PLACE], **mode.said}})
+    return replace(done, remarks=(*done.remarks, stuck)) if stuck else done
 
 
 def _named(failure: Failure | None, board: Board, task: BoardTask) -> Failure | None:

@@ -58,7 +58,7 @@ COMPARED: Mapping[Check, frozenset[str]] = {
     Check.IMPORT: frozenset({"import", "run"}),
     Check.EQUIVALENCE: frozenset({"compile", "run", "reference"}),
     Check.QUALITY: frozenset({"compile", "run", "reference"}),
-    Check.TIMING: frozenset({"compile", "time", "reference"}),
+    Check.TIMING: frozenset({"compile", "time", "task", "reference"}),
 }
 
 

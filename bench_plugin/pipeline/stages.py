@@ -58,6 +58,7 @@ class Task:
     An agent that did a task with the same ``affinity`` is preferred, because it still has the model in memory. Tasks of
     different ``role`` are never done by the same process. ``toolchain`` is that of the adapter unless it names another.
     With a ``board`` the agent is that of the board; what it did is never stored, because a row must prove the place.
+    ``mode`` is the operating mode that the board is brought into for it.
     ``refreshed`` is false for stages that ``--bench-refresh`` does not repeat, such as the corpus of ONNX's tests.
     """
 
@@ -71,6 +72,7 @@ class Task:
     role: str = ""
     toolchain: str = ""
     board: str = ""
+    mode: str = ""
     refreshed: bool = True
 
 
@@ -261,7 +263,7 @@ class Stages:
     ) -> BoardTask:
         return BoardTask(
             task.board, PROGRAM in task.files, toolchain, task.role, task.affinity, task.limits, make,
-            lambda error: not_started(error, task.stage, key),
+            lambda error: not_started(error, task.stage, key), mode=task.mode,
         )  # fmt: skip
 
 

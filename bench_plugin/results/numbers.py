@@ -92,10 +92,9 @@ NUMBERS = (
     Number("ir", (OPERATOR,), "fp32", "IR version of the case"),
     Number(
         "deterministic",
-        (EQUIVALENCE, OPERATOR, TIMING),
+        (EQUIVALENCE, OPERATOR),
         ALL,
-        "whether a second compilation and run gave the same bits; of a sample, of all cells in profile `full`; of "
-        "times, whether all launches did",
+        "whether a second compilation and run gave the same bits; of a sample, of all cells in profile `full`",
     ),
     Number("artefact_same_twice", ("equivalence",), ALL, "of outputs that differ: whether the artefacts are the same"),
     Number("rule", (OPERATOR,), "fp32", "the operator's rule, in words"),
@@ -119,6 +118,12 @@ NUMBERS = (
         ALL,
         "times in seconds, intervals and error budget (docs/timing.md); of emulated boards only `instructions` of the "
         "model's call, `median`, `min`, `max` over `n`",
+    ),
+    Number(
+        "task",
+        (TIMING,),
+        ALL,
+        "of trained models: `metric`, `accuracy`, `top5` over `inputs` of the test set, by the `artefact` (a hash)",
     ),
     Number("series", (TIMING,), ALL, "samples by name: `file`, beside the results file, and number of `samples`"),
     Number("power", (TIMING,), ALL, "of every meter: `base`, `idle`, `full` (W), `energy_per_inference` (J), `absent`"),

@@ -11,7 +11,8 @@ from bench_plugin.domain.outcome import Outcome, Unverified
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.report.statuses import severity
 
-FIGURES = ("E", "tolerance_E", "needed", "deterministic", "timing", "series")  # what a row says of each board
+# What a row says of each board.
+FIGURES = ("E", "tolerance_E", "needed", "deterministic", "determinism", "timing", "task", "series")
 
 
 @dataclass(frozen=True)

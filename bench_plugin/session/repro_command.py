@@ -33,7 +33,7 @@ def _files(cell: Cell, selection: Selection) -> list[str]:
 def _option(axis: Axis, cell: Cell) -> str:
     """The option that selects the cell's value; empty where the cell has none, or the default one."""
     value = getattr(cell, axis.name)
-    return f"{axis.option}={value}" if value and value != axis.usual else ""
+    return f"{axis.option}={value}" if value and str(value) != axis.usual else ""
 
 
 def _further(cell: Cell, settings: Settings) -> list[str]:

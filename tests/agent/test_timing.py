@@ -6,7 +6,10 @@ The clock is made of the calls themselves, so that no test depends on how busy t
 from __future__ import annotations
 
 import gc
+import threading
+import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -225,3 +228,61 @@ def test_a_binding_of_an_adapters_own_is_used_for_times_only() -> None:
     plain = at(RunCall(batched=True))
     samples.answered(plain, lambda xs: [xs[0]], list(plain.inputs.values()), None, bind)
     assert len(used) == 6
+
+
+def busy(seconds: float, lock: Any = None) -> Callable[[Sequence[Any]], list[Any]]:
+    """A model that takes so long; with a ``lock`` it answers one call at a time."""
+
+    def model(xs: Sequence[Any]) -> list[Any]:
+        with lock or nullcontext():
+            time.sleep(seconds)
+        return [np.asarray(xs[0]) * 2.0]
+
+    return model
+
+
+def streamed(count: int, lock: Any = None, **fields: Any) -> timing.Timed:
+    call = plan(streams=count, blocks=2, block_seconds=0.1, block_samples=8, warmup_seconds=0.1, **fields)
+    return timing.timed(call, timing.bound(busy(0.01, lock)), [[np.array(value)] for value in range(8)])
+
+
+def test_streams_are_calls_at_the_same_time_whose_rate_is_measured() -> None:
+    """A model that sleeps takes four calls at once: four times the rate, and the latency stays."""
+    found = streamed(4).said
+    assert found["per_second"] > 200, "one call at a time has a rate of 100 per second at most"  # type: ignore[operator]
+    assert found["median"] >= 0.01 and found["bare_ratio"] is None and found["inner"] == 1  # type: ignore[operator]
+
+
+def test_a_rate_is_never_streams_over_the_latency_of_one_call_alone() -> None:
+    """A model that answers one call of 10 ms at a time has a rate of 100 per second, however many streams wait."""
+    assert streamed(4, threading.Lock()).said["per_second"] <= 100.0  # type: ignore[operator]
+
+
+def test_outputs_of_streams_are_those_of_their_own_inputs() -> None:
+    assert [int(ys[0]) for ys in streamed(3, sampled=8)] == [0, 2, 4, 6, 8, 10, 12, 14]
+
+
+def test_what_fails_in_a_stream_ends_all_of_them_and_is_raised() -> None:
+    def model(xs: Sequence[Any]) -> list[Any]:
+        if int(xs[0]) == 1 and threading.current_thread() is not threading.main_thread():
+            raise RuntimeError("no session for a second thread")
+        return [xs[0]]
+
+    with pytest.raises(RuntimeError, match="no session for a second thread"):
+        timing.timed(plan(streams=2), timing.bound(model), [[np.array(value)] for value in range(4)])
+    with pytest.raises(ValueError, match="3 streams need as many inputs, there are 2"):
+        timing.timed(plan(streams=3), timing.bound(model), [[np.array(value)] for value in range(2)])
+
+
+def test_a_batch_of_samples_is_one_call_and_the_last_one_may_be_short() -> None:
+    seen: list[tuple[int, ...]] = []
+
+    def model(xs: Sequence[Any]) -> list[Any]:
+        seen.append(xs[0].shape)
+        return [xs[0] + 1.0]
+
+    given = {"in:x": from_numpy(np.arange(20.0).reshape(10, 2))}
+    call = RunCall(batched=True, batch=4).at(Place("", {}, given, lambda stage: None))
+    reply = samples.answered(call, model, list(call.inputs.values()))
+    assert seen == [(4, 2), (4, 2), (2, 2)]
+    assert np.array_equal(to_numpy(reply.arrays["out0"]), np.arange(20.0).reshape(10, 2) + 1)

@@ -9,7 +9,7 @@ import pytest
 
 from bench_plugin.checks.performance import machine_load
 from bench_plugin.checks.performance.effort import FULL, QUICK, SMOKE, effort
-from bench_plugin.checks.performance.figures import figures, same_bits, series
+from bench_plugin.checks.performance.figures import figures, series
 from bench_plugin.checks.performance.launches import Launch, Launches
 from bench_plugin.checks.performance.requests import Requests
 from bench_plugin.checks.performance.rotation import rotating
@@ -77,12 +77,11 @@ def test_an_emulated_board_has_instructions_and_no_seconds() -> None:
     assert "load_before" not in found["conditions"] and series(Launches([counted], None)) == {}
 
 
-def test_bits_are_compared_over_launches() -> None:
-    other = launch(0.001)
-    changed = Launch(Done(failure=None, meta=other.done.meta, arrays={**other.done.arrays, "out0": np.zeros(3)}))
-    assert same_bits(Launches([launch(0.001), other], LOAD)) is True
-    assert same_bits(Launches([launch(0.001), changed], LOAD)) is False
-    assert same_bits(Launches([launch(0.001)], LOAD)) is None
+def test_throughput_counts_samples_of_all_streams_and_a_time_is_of_a_call() -> None:
+    """Eight samples a call and four calls at once: the rate of calls is measured, never 1 / latency."""
+    found = figures(Launches([launch(0.004, per_second=700.0)] * 2, LOAD), threads=1, seed=0, batch=8, streams=4)
+    assert found["throughput"] == {"per_second": 5600.0, "kind": "closed loop", "clients": 4}
+    assert found["compute"]["median"] == 0.004
 
 
 def test_inputs_rotate_through_64_and_begin_with_those_of_the_verdict() -> None:

@@ -22,6 +22,10 @@ COMPILED = Cell(
 OWN = Cell(Check.EQUIVALENCE, "lstm", "pytorch", compiler="mnn", precision="w16")
 GIVEN = Cell(Check.EQUIVALENCE, "lstm", "pytorch", compiler="mnn", precision="w16", graph="w16")
 OPERATOR = Cell(Check.OPERATOR, "test_relu", "onnx", compiler="emx")
+SWEPT = Cell(
+    Check.TIMING, "lstm", "pytorch", "dynamo", 18, compiler="onnxruntime", target="pi", batch=8, threads=2, streams=4,
+    mode="performance",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -33,6 +37,8 @@ OPERATOR = Cell(Check.OPERATOR, "test_relu", "onnx", compiler="emx")
         (OWN, "lstm-pytorch-mnn-w16-own"),
         (GIVEN, "lstm-pytorch-mnn-w16"),
         (OPERATOR, "test_relu-onnx-emx"),
+        (SWEPT, "lstm-pytorch-dynamo-opset18-onnxruntime-pi-batch8-threads2-streams4-performance"),
+        (replace(SWEPT, batch=1, threads=0, streams=1, mode=""), "lstm-pytorch-dynamo-opset18-onnxruntime-pi"),
     ],
 )
 def test_an_id_names_the_axes_in_reading_order_and_leaves_out_what_is_usual(cell: Cell, text: str) -> None:
@@ -46,6 +52,16 @@ def test_a_row_has_the_axes_of_its_cell_in_the_order_of_the_table() -> None:
         ("graph", "qdq"),
     ]  # fmt: skip
     assert Cell.from_axes(COMPILED.axes()) == COMPILED
+
+
+def test_a_row_of_a_swept_cell_says_what_is_unusual_and_that_of_any_other_has_no_trace_of_sweeps() -> None:
+    assert {name: SWEPT.axes()[name] for name in ("batch", "threads", "streams", "mode")} == {
+        "batch": 8, "threads": 2, "streams": 4, "mode": "performance",
+    }  # fmt: skip
+    assert Cell.from_axes(SWEPT.axes()) == SWEPT
+    usual = replace(SWEPT, batch=1, threads=0, streams=1, mode="")
+    assert not {"batch", "threads", "streams", "mode"} & set(usual.axes())
+    assert Cell.from_axes(usual.axes()) == usual
 
 
 def test_the_columns_of_csv_files() -> None:
@@ -70,6 +86,9 @@ def test_the_table_holds_every_field_of_a_cell_and_of_a_selection() -> None:
                     "--bench-opsets=17", "--bench-compilers=onnxruntime[xnnpack]", "--bench-precisions=w8a8",
                     "--bench-targets=aarch64", "--bench-seed=3", "--bench-option=mnn.fast=yes"]),
         (OPERATOR, ["--bench-cases=test_relu", "--bench-compilers=emx"]),
+        (SWEPT, ["--bench-models=lstm", "--bench-frameworks=pytorch", "--bench-exporters=dynamo", "--bench-opsets=18",
+                 "--bench-compilers=onnxruntime", "--bench-targets=pi", "--bench-batches=8", "--bench-threads=2",
+                 "--bench-streams=4", "--bench-modes=performance", "--bench-option=mnn.fast=yes"]),
     ],
 )  # fmt: skip
 def test_a_repro_command_selects_the_cell_by_its_axes(cell: Cell, arguments: list[str]) -> None:

@@ -34,8 +34,8 @@ def wrong(folder: Path, name: str, text: str) -> str:
         ("[tool.bench_plugin]\njob = 1\n", "pyproject.toml:2: tool.bench_plugin.job: unknown key; did you mean jobs?"),
         ("[tool.bench_plugin]\njobs = 0\n", "pyproject.toml:2: tool.bench_plugin.jobs: expected a whole number >= 1, "
          "found 0"),
-        (f"[[tool.bench_plugin.exclude]]\nmodle = 1\n{ROW}", "pyproject.toml:2: tool.bench_plugin.exclude[1].modle: "
-         "unknown key; did you mean model? valid keys are check,"),
+        (f"[[tool.bench_plugin.exclude]]\nmodell = 1\n{ROW}", "pyproject.toml:2: tool.bench_plugin.exclude[1].modell: "
+         "unknown key; did you mean model? valid keys are batch,"),
     ],
 )  # fmt: skip
 def test_keys_that_stand_at_the_wrong_place_in_pyproject(tmp_path: Path, text: str, message: str) -> None:

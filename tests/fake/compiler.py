@@ -40,6 +40,7 @@ ADAPTER = {
         ]
     },
     "on_request": True,
+    "concurrent": True,
 }  # fmt: skip
 
 ELF = {"aarch64": 183, "x86-64": 62}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -188,3 +189,22 @@ def test_a_named_model_without_a_cell_says_why(models: Path, catalog: Catalog) -
     apart = matrix(models, catalog, models=("keras",), exporters=("mx2onnx",), frameworks=("tensorflow",))
     assert apart.plan(Check.EXPORT).without == {"keras": "no selected framework has both the model and mx2onnx"}
     assert apart.plan(Check.EXPORT).why_empty == "keras: no selected framework has both the model and mx2onnx"
+
+
+def test_cells_of_a_board_stand_together_by_their_runtime(tmp_path: Path, catalog: Catalog) -> None:
+    """A board has one agent at a time, of one toolchain: with cells model by model it would start one for each."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.toml").write_text(MODEL.format(name=name, profiles='["quick"]', more=""))
+    whole = {"compilers": ("onnxruntime", "tvm", "ncnn"), "precisions": ("fp32",), "targets": ("local", "aarch64")}
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    workspace = replace(Workspace.load(Settings(root=folder)), models=load_models([tmp_path]), catalog=catalog)
+    assert workspace.boards_of("aarch64") and not workspace.boards_of("local")
+    planner = equivalence_plan.planner(workspace)
+    cells = [cell for cell, _ in planner.cells(Check.EQUIVALENCE, replace(Selection(), **whole))]  # ty: matching fields
+    order = [(cell.target, cell.model, cell.compiler) for cell in cells]
+    assert [one[1:] for one in order if one[0] == "local"] == [
+        (model, compiler) for model in ("a", "b") for compiler in whole["compilers"]
+    ]
+    board = [compiler for target, _, compiler in order if target == "aarch64"]
+    assert len(board) == 6 and sum(one != other for one, other in pairwise(board)) == 2, board

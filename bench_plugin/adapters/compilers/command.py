@@ -51,6 +51,7 @@ from bench_plugin.agent.toolkit import samples, versions
 ADAPTER = {
     "name": "command",
     "kind": "compiler",
+    "one_sample": "a described command is started for one sample, or for files of any number of them",
     "toolchain": "onnxruntime",  # where the description names none: an interpreter with numpy is all it needs
     "title": "command line",
     "distribution": "numpy",

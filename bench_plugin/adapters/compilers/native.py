@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench_plugin.adapters.frameworks import mxnet, pytorch, tensorflow
-from bench_plugin.agent.adapter import Reply
-from bench_plugin.agent.contract import CompileCall, RunCall, processors
+from bench_plugin.agent.adapter import Reply, Unsupported
+from bench_plugin.agent.contract import CompileCall, RunCall, TimeCall, processors
 from bench_plugin.agent.toolkit import construct, samples, versions
 
 ADAPTER = {
@@ -25,6 +25,7 @@ ADAPTER = {
     "takes": ["pytorch", "tensorflow", "mxnet"],
     "precisions": {"fp32": ["original"], "bf16": ["original"]},
     "artefact": False,
+    "concurrent": True,
     "targets": ["local"],
     "uses": ["pytorch", "tensorflow", "mxnet"],
     "errors": [{"package": "torch"}, {"package": "tensorflow"}, {"package": "keras"}, {"package": "mxnet"}],
@@ -73,6 +74,8 @@ class Adapter:
         """Outputs out0, out1 ... of the model; floats as float32. Raises RuntimeError without a compile before it."""
         if self._function is None:
             raise RuntimeError("no model is in this agent; compile must come first in the same lease")
+        if isinstance(call, TimeCall) and call.streams > 1 and call.framework == "mxnet":
+            raise Unsupported("an executor of MXNet answers one call at a time")
         call.stage("run")
         function = self._function
         types: set[str] = set()

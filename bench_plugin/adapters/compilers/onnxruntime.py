@@ -31,6 +31,7 @@ ADAPTER = {
     "targets": ["local", "aarch64", "armhf", "riscv64"],
     "boards": ["aarch64"],
     "portable": True,
+    "concurrent": True,
     "artefact_is_model": True,
     "backends": ["cpu", "xnnpack", "cuda"],
     "options": {"optimisation": ["all", "none"]},

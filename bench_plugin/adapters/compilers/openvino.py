@@ -13,7 +13,7 @@ from typing import Any
 
 from bench_plugin.adapters.readback import openvino_layers
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
-from bench_plugin.agent.contract import ORIGINAL, CompileCall, CompilerCall, RebuildCall, RunCall
+from bench_plugin.agent.contract import ORIGINAL, CompileCall, CompilerCall, RebuildCall, RunCall, TimeCall
 from bench_plugin.agent.toolkit import contractions, samples, versions
 
 ADAPTER = {
@@ -30,6 +30,7 @@ ADAPTER = {
     "precisions": {"fp32": ["original"], "bf16": ["original"], "w8a8": ["qdq", "original"]},
     "artefact": True,
     "targets": ["local"],
+    "concurrent": True,
     "portable": False,
     "values": ["bfloat16", "float4_e2m1fn", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "int4", "uint4"],
     # The table of its ONNX frontend begins with 1 for almost every operator, and has no end: OPSET_SINCE(1).
@@ -130,10 +131,9 @@ class Adapter:
 
         def bind(xs: Sequence[Any]) -> Any:
             tensors = {index: _tensor(x) for index, x in enumerate(xs)}
-            count = len(compiled.outputs)
-            return partial(request.infer, tensors), lambda _: [
-                _array(request.get_output_tensor(index)) for index in range(count)
-            ]
+            count = range(len(compiled.outputs))
+            own = compiled.create_infer_request() if _streams(call) > 1 else request  # it answers one call at a time
+            return partial(own.infer, tensors), lambda _: [_array(own.get_output_tensor(index)) for index in count]
 
         meta = {**_findings(compiled, call.precision, self._types), "shims": shims}
         return samples.answered(call, run, [given[name] for name in taken], meta, bind)
@@ -192,12 +192,17 @@ def _settings(call: CompilerCall) -> dict[str, object]:
     return {
         "INFERENCE_PRECISION_HINT": HINTS[call.precision],
         "INFERENCE_NUM_THREADS": call.threads,
-        "NUM_STREAMS": 1,
+        "NUM_STREAMS": _streams(call),
         "PERFORMANCE_HINT": "LATENCY",
         "ENABLE_CPU_PINNING": call.alone,  # else other agents work beside
         "CPU_DENORMALS_OPTIMIZATION": False,
         **EXACT,
     }
+
+
+def _streams(call: CompilerCall) -> int:
+    """How many calls are under way at the same time."""
+    return call.streams if isinstance(call, TimeCall) else 1
 
 
 def _read_back(compiled: Any) -> dict[str, object]:

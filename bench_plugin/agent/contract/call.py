@@ -135,6 +135,6 @@ class Call(Record):
         return to_numpy(self._place.arrays[name])
 
 
-def one_sample(inputs: Mapping[str, Any], batched: bool) -> List[Any]:
-    """The first of the N samples of ``inputs`` [N, ...]: [1, ...] if ``batched``, else [...]."""
-    return [values[:1] if batched else values[0] for values in inputs.values()]
+def one_sample(inputs: Mapping[str, Any], batched: bool, batch: int = 1) -> List[Any]:
+    """The first of the N samples of ``inputs`` [N, ...]: [batch, ...] if ``batched``, else [...]."""
+    return [values[:batch] if batched else values[0] for values in inputs.values()]

@@ -28,6 +28,7 @@ class CompilerCall(Call):
     graph: the file that is compiled: ``original`` as it was exported, else pre-quantised or pre-converted (``qdq``,
         ``dynamic``, ``w16``, ``fp16``).
     target: the machine to compile for.
+    batch: how many samples one call of the model takes, as [batch, ...]; more than 1 only where ``batched``.
     backend: one of those that ADAPTER declares; empty where it declares none.
     options: the tool's options that ADAPTER declares, each with its selected value.
     threads: the number of threads that the tool may use; that of the processors if the call does not say.
@@ -47,6 +48,7 @@ class CompilerCall(Call):
     precision: str = "fp32"
     graph: str = ORIGINAL
     target: Target = dataclasses.field(default_factory=Target)
+    batch: int = 1
     backend: str = ""
     options: Mapping[str, str] = dataclasses.field(default_factory=dict)
     threads: int = dataclasses.field(default_factory=processors)
@@ -87,8 +89,8 @@ class CompileCall(CompilerCall):
 
     @property
     def example(self) -> List[np.ndarray[Any, Any]]:
-        """One sample, [1, ...] if ``batched``, else [...]; empty where a file is compiled."""
-        return one_sample(self.inputs, self.batched)
+        """The inputs of one call, [batch, ...] if ``batched``, else [...]; empty where a file is compiled."""
+        return one_sample(self.inputs, self.batched, self.batch)
 
     @property
     def of_model(self) -> ModelCall:
@@ -104,7 +106,8 @@ class RunCall(CompilerCall):
 
     ragged: the number of rows of an output differs from sample to sample.
     once: the inputs are [...] as the model takes them, for a single run (operator cases, a second binding of symbols);
-        else they are [N, ...], and each of the N samples is run alone.
+        else they are [N, ...], and each of the N samples is run alone,
+        or ``batch`` of them at a time, of which N is a multiple.
     values: descriptions of inputs that are not plain tensors, see :mod:`bench_plugin.agent.packs`.
     """
 
@@ -129,9 +132,11 @@ class RunCall(CompilerCall):
 class TimeCall(RunCall):
     """Time the artefact while the machine does nothing else: the same method ``run`` gets it, through ``samples``.
 
-    Inputs [N, ...] are run one sample at a time, in turn; outputs [sampled, ...] are those of timed inferences.
+    Inputs [N, ...] are run ``batch`` samples at a time, in turn; outputs [sampled * batch, ...] are those of timed
+    inferences.
 
-    sampled: of how many of the first samples the outputs are returned; 0 for all.
+    sampled: of how many of the first inferences the outputs are returned; 0 for all.
+    streams: how many inferences are under way at the same time, each in a thread of its own, without a pause.
     blocks: how many blocks of samples follow the warm-up.
     block_seconds: how long a block takes at least.
     block_samples: how many samples a block has at least.
@@ -145,6 +150,7 @@ class TimeCall(RunCall):
     alone: ClassVar[bool] = True
 
     sampled: int = 0
+    streams: int = 1
     blocks: int = 10
     block_seconds: float = 0.1
     block_samples: int = 30

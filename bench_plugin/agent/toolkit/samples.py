@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, 
 from bench_plugin.agent import packs
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.arrays import from_numpy
-from bench_plugin.agent.contract.compilers import TimeCall
+from bench_plugin.agent.contract.compilers import CompilerCall, TimeCall
 from bench_plugin.agent.toolkit.recorded import recorded
 from bench_plugin.agent.toolkit.timing import Bind, Run, Timed, Values, bound
 from bench_plugin.agent.wire import Array
@@ -77,7 +77,9 @@ def reply(
 
 def _each(call: Union[RunCall, RunImportedCall], inputs: Sequence[Any]) -> List[Values]:
     """The inputs of each run."""
-    return [list(inputs)] if _at_once(call) else _apart(inputs, call.batched)
+    if _at_once(call):
+        return [list(inputs)]
+    return _apart(inputs, call.batched, call.batch if isinstance(call, CompilerCall) else 1)
 
 
 def _at_once(call: Union[RunCall, RunImportedCall]) -> bool:
@@ -92,10 +94,12 @@ def one_by_one(run: Run, inputs: Sequence[Any], batched: bool) -> List[Values]:
     return [run(xs) for xs in _apart(inputs, batched)]
 
 
-def _apart(inputs: Sequence[Any], batched: bool) -> List[Values]:
+def _apart(inputs: Sequence[Any], batched: bool, batch: int = 1) -> List[Values]:
+    """The N samples of inputs [N, ...]: [1, ...] or, ``batch`` of them together, [batch, ...] if ``batched``."""
     if not inputs:
         return [[]]
-    return [[x[i : i + 1] if batched else x[i] for x in inputs] for i in range(len(inputs[0]))]
+    starts = range(0, len(inputs[0]), batch)
+    return [[x[i : i + batch] if batched else x[i] for x in inputs] for i in starts]
 
 
 def feeds(arrays: Mapping[str, Any], batched: bool) -> Iterator[Dict[str, Any]]:

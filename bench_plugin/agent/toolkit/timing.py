@@ -11,6 +11,8 @@ from array import array
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
+from bench_plugin.agent.toolkit.streams import Streams
+
 if TYPE_CHECKING:
     from bench_plugin.agent.contract import TimeCall
     from bench_plugin.agent.wire import Array
@@ -55,9 +57,12 @@ def bound(run: Run) -> Bind:
 def timed(call: TimeCall, bind: Bind, samples: Sequence[Values], clock: Clock = time.perf_counter_ns) -> Timed:
     """Time the model on ``samples`` in turn, as the call's plan says, with Python's garbage collection off.
 
-    Each of ``samples`` has the inputs of one inference, [1, ...] or [...]. The outputs of the first ``call.sampled`` of
-    them are those that the timed inferences gave. Raises what the runtime raises.
+    Each of ``samples`` has the inputs of one inference, [batch, ...] or [...]. The outputs of the first
+    ``call.sampled`` of them are those that the timed inferences gave. With several streams as many inferences are under
+    way at once. Raises what the runtime raises, ValueError for fewer samples than streams.
     """
+    if len(samples) < call.streams:
+        raise ValueError("%d streams need as many inputs, there are %d" % (call.streams, len(samples)))
     pairs = [bind(xs) for xs in samples]
     invoke, read = pairs[0]
     began = clock()
@@ -93,7 +98,11 @@ class _Loop:
 
     def forget(self) -> None:
         """Forget the outputs of the warm-up."""
-        self.kept = [None] * len(self.kept)
+        self.kept[:] = [None] * len(self.kept)
+
+    def streams(self, count: int) -> Streams:
+        """The same inferences, called from ``count`` threads at once."""
+        return Streams(count, self._invokes, self._reads, self.kept, self.clock)
 
     def singles(self, seconds: float, least: int, most: int = sys.maxsize) -> List[int]:
         """Nanoseconds of single calls: of at least ``seconds`` and ``least`` calls, of at most ``most`` calls."""
@@ -145,13 +154,16 @@ class _Loop:
 
 
 def _measured(call: TimeCall, loop: _Loop) -> Tuple[Dict[str, object], "array[float]"]:
-    """The warm-up, the blocks, and for a fast model the second pass of single calls."""
+    """The warm-up, the blocks, and for a fast model the second pass of single calls; several streams have none."""
     estimate = statistics.median(loop.singles(ESTIMATE_SECONDS, 5))
-    count = 1 if estimate >= SHORT else int(LONG_SAMPLE / max(estimate, 1)) + 1
+    streams = loop.streams(call.streams) if call.streams > 1 else None
+    count = 1 if streams or estimate >= SHORT else int(LONG_SAMPLE / max(estimate, 1)) + 1
     caps: List[str] = []
     calls, seconds = _block_size(call, estimate * count / 1e9, caps)
 
     def block() -> Sequence[float]:
+        if streams is not None:
+            return streams.block(seconds, calls)
         return loop.singles(seconds, calls) if count == 1 else loop.several(count, seconds, calls)
 
     warmed, settled = _warm_up(block, call.warmup_seconds, loop.clock)
@@ -166,11 +178,12 @@ def _measured(call: TimeCall, loop: _Loop) -> Tuple[Dict[str, object], "array[fl
     if count > 1:
         wanted = max(FEWEST_SINGLES, min(MOST_SINGLES, int(SINGLE_SHARE * call.seconds * 1e9 / max(estimate, 1))))
         singles = loop.singles(0.0, wanted, wanted)
+    rate = len(values) * count * 1e9 / elapsed if streams is None else statistics.fmean(streams.rates[-call.blocks :])
     said: Dict[str, object] = {
         "inner": count, "block_samples": [len(one) for one in blocks], "warmup_blocks": warmed, "settled": settled,
         "block_medians": [statistics.median(one) / 1e9 for one in blocks], "mean": statistics.fmean(values) / 1e9,
-        "median": statistics.median(values) / 1e9, "caps": caps, "per_second": len(values) * count * 1e9 / elapsed,
-        "bare_ratio": _bare_ratio(loop, estimate, call.seconds),
+        "median": statistics.median(values) / 1e9, "caps": caps, "per_second": rate,
+        "bare_ratio": None if streams else _bare_ratio(loop, estimate, call.seconds),
     }  # fmt: skip
     return said, array("d", [value / 1e9 for value in singles])
 

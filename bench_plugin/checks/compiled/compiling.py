@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from zlib import crc32
 
-from bench_plugin.checks.compiled import artefacts
+from bench_plugin.checks.compiled import artefacts, batches
 from bench_plugin.checks.compiled.counted import note_counters
 from bench_plugin.checks.compiled.runnable import Artefact, not_runnable
 from bench_plugin.checks.protocol import Parts, Request
@@ -171,6 +171,12 @@ class CompiledModels:
         elif not self._by_file(cell, model):
             subject = subjects.of_framework(cell, model, file.weights, run.tasks)
         calibration = self._calibration(model, subject, dataset) if self.compile_tasks.quantises(cell) else None
+        if cell.batch > 1:
+            if why_not := batches.why_not(subject, cell.batch):
+                return run.log.outcome(Status.UNSUPPORTED, why_not, stage=Stage.CHECK, symptom=Symptom.UNSUPPORTED)
+            subject = batches.batched(subject, cell.batch)
+            if beyond := self._beyond_memory(run, subject):
+                return run.log.unverified(Unverified.NOT_RUN, beyond)
         compiled = run.obtain("compile", self._compile_task(run, subject, calibration))
         ran = compiled if self.compile_tasks.in_one_process(cell) else None
         return self._made(run, Compiled(subject, original, file, inputs, compiled, ran, calibration))
@@ -232,7 +238,7 @@ class CompiledModels:
         keys = ("effective", "integer", "switches", "options", "notes")
         log.placement.update({key: said[key] for key in keys if said.get(key)})
         log.placement.update(said.get("placement", {}))
-        log.placement["threads"] = run.tasks.threads
+        log.placement["threads"] = self.compile_tasks.threads(run.cell)
         for text in said.get("shims", []):
             log.flag(f"shim: {text}")
         if said.get("integer") == "simulated":
@@ -240,6 +246,13 @@ class CompiledModels:
         share = said.get("placement", {}).get("requested")
         if isinstance(share, int | float) and share < 1:
             log.flag(f"{share:.0%} of the nodes on the requested backend")
+
+    def _beyond_memory(self, run: CellRun, subject: Subject) -> str:
+        """Why the inputs of a batch do not fit into the memory of a stage, or of the target; empty where they may."""
+        adapter = self.compile_tasks.adapter(run.cell).name
+        limits = run.tasks.limits(run.model, adapter)
+        ram = int(self.compile_tasks.target(run.cell).get("ram_bytes", 0))
+        return batches.beyond_memory(subject, batches.BATCHES * subject.batch, limits, ram)
 
     def _not_runnable(self, run: CellRun, found: Compiled) -> str:
         """Why the artefact of a cell for another target is not run; empty where it is."""

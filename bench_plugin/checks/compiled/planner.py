@@ -55,7 +55,20 @@ class CompiledPlanner:
         }  # fmt: skip
 
     def cells(self, check: Check, selection: Selection) -> Iterator[Planned]:
-        """Every combination of a selection. A compiler without a choice of backends has one cell per precision."""
+        """Every combination of a selection. A compiler without a choice of backends has one cell per precision.
+
+        Cells of boards come last, those of one runtime together: a board has one agent at a time, which is of one
+        toolchain, and every change of it is a start on the board.
+        """
+        yield from sorted(self._combinations(check, selection), key=lambda planned: self._runtime(planned[0]))
+
+    def _runtime(self, cell: Cell) -> tuple[str, str]:
+        """The target and the toolchain of a cell that a board runs; empty texts for all others."""
+        if not self._workspace.boards_of(cell.target):
+            return "", ""
+        return cell.target, self._workspace.catalog.compiler(cell.compiler)[0].toolchain_for(cell.framework)
+
+    def _combinations(self, check: Check, selection: Selection) -> Iterator[Planned]:
         for model in self._selected(selection):
             for name in self._chosen(selection):
                 compiler, backend = CompilerName.parse(name, self._compilers)

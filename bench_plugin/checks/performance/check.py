@@ -9,12 +9,13 @@ from __future__ import annotations
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence.check import Equivalence
 from bench_plugin.checks.performance.effort import effort
-from bench_plugin.checks.performance.figures import figures, same_bits, series
+from bench_plugin.checks.performance.figures import figures, series
 from bench_plugin.checks.performance.launches import Launcher
 from bench_plugin.checks.performance.recordings import determinism, recordings
+from bench_plugin.checks.performance.task_metric import other_artefact, task_metric, timed_digest
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.outcome import Outcome, Stage, Status, Unverified
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.results.series import described, keep
@@ -45,20 +46,35 @@ class Timing:
         self._models.note_run(run, taken.last, "time")
         settings = self._parts.settings
         emulated = run.log.placement.get("timing") == "emulated"
-        timing = figures(taken, threads=run.tasks.threads, seed=settings.seed, emulated=emulated)
+        threads = self._models.compile_tasks.threads(run.cell)
+        timing = figures(
+            taken, threads=threads, seed=settings.seed, emulated=emulated, batch=run.cell.batch,
+            streams=run.cell.streams,
+        )  # fmt: skip
         if timing:
+            timing |= {"artefact": timed_digest(found), "compile_seconds": found.compiled.seconds.get("compile")}
             run.log.numbers["timing"] = timing
             beside = recordings(taken)
             times = {} if emulated else series(taken)
             kept = keep(settings.results.parent, {**times, **beside.arrays})
             run.log.numbers["series"] = described(kept, beside.about)
-            run.log.numbers.update({**beside.numbers, "determinism": determinism(taken, threads=run.tasks.threads)})
-            run.log.numbers["deterministic"] = same_bits(taken)
-        outcome = self._equivalence.judged(run, found, taken.last, {})
+            run.log.numbers.update({**beside.numbers, "determinism": determinism(taken, threads=threads)})
+        other = self._task_metric(run, found) if "compute" in timing else ""
+        outcome = self._equivalence.judged(run, found, taken.judged(found.subject), {})
+        if other:
+            return run.log.outcome(Status.ERROR, other, stage=Stage.RUN, symptom=Symptom.HARNESS)
         if outcome.status is Status.SUPPORTED and not {"compute", "instructions"} & set(timing):
             reason = "the numbers agree, but no time was taken"
             return run.log.unverified(Unverified.NOT_RUN, reason, stage=Stage.RUN)
         return outcome
+
+    def _task_metric(self, run: CellRun, found: Compiled) -> str:
+        """Note the task metric of the artefact that was timed; why it would be that of another, empty where not."""
+        metric = task_metric(run, self._models, found)
+        if not metric:
+            return ""
+        run.log.numbers["task"] = metric
+        return other_artefact(run.log.numbers["timing"]["artefact"], metric["artefact"])
 
 
 def checker(parts: Parts) -> Checker:

@@ -17,10 +17,13 @@ CLOSED_LOOP = "closed loop"
 COPIED = ("instructions",)  # what a board says and the host does not compute
 
 
-def figures(taken: Launches, *, threads: int, seed: int, emulated: bool = False) -> dict[str, Any]:
+def figures(
+    taken: Launches, *, threads: int, seed: int, emulated: bool = False, batch: int = 1, streams: int = 1
+) -> dict[str, Any]:
     """``numbers["timing"]`` of a row (docs/timing.md); a figure that was not measured is absent. Times in seconds.
 
-    Of an ``emulated`` board there are none: its seconds are those of the emulator.
+    Times are of calls of ``batch`` samples each, of which ``streams`` are under way at once; throughput is in samples
+    per second. Of an ``emulated`` board there are none: its seconds are those of the emulator.
     """
     launches = [one for one in taken.launches if one.done.failure is None and one.said]
     if not launches:
@@ -44,7 +47,7 @@ def figures(taken: Launches, *, threads: int, seed: int, emulated: bool = False)
     found["first_inference"] = float(np.median([one["first_inference"] for one in said]))
     rates = [float(one["per_second"]) for one in said if one.get("per_second")]
     if rates:
-        found["throughput"] = {"per_second": float(np.mean(rates)), "kind": CLOSED_LOOP, "clients": 1}
+        found["throughput"] = {"per_second": batch * float(np.mean(rates)), "kind": CLOSED_LOOP, "clients": streams}
     host = {
         "system": [one.requests.system for one in launches],
         "handshake": [one.requests.handshake for one in launches],
@@ -65,18 +68,6 @@ def series(taken: Launches) -> dict[str, Series]:
     }  # fmt: skip
     joined = {name: np.concatenate(arrays) for name, arrays in whole.items()}
     return {name: values for name, values in joined.items() if len(values)}
-
-
-def same_bits(taken: Launches) -> bool | None:
-    """Whether all launches gave the same bits for the sampled inputs; None for less than two launches."""
-    outputs = [
-        {name: values for name, values in one.done.arrays.items() if name.startswith("out")}
-        for one in taken.launches if one.done.failure is None
-    ]  # fmt: skip
-    if len(outputs) < 2:
-        return None
-    first = {name: values.tobytes() for name, values in outputs[0].items()}
-    return all({name: values.tobytes() for name, values in one.items()} == first for one in outputs[1:])
 
 
 def _compute(said: Sequence[Mapping[str, Any]], medians: list[float], launches: Sequence[Launch]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bench_plugin.checks.compiled.batches import BATCHES, only_first
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.performance.effort import Effort
 from bench_plugin.checks.performance.machine_load import Load, quiet
@@ -19,6 +20,7 @@ from bench_plugin.compare.timing import enough
 from bench_plugin.pipeline.board_stages import PLACE
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.stages import CallSpec, Done, Task, failure_of, perform
+from bench_plugin.pipeline.tasks.subjects import Subject
 from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent, Limits
 
 if TYPE_CHECKING:
@@ -74,6 +76,13 @@ class Launches:
         """The stage of the last launch: its outputs [N, ...] are compared, and where it failed so did the cell."""
         return self.launches[-1].done
 
+    def judged(self, subject: Subject) -> Done:
+        """The same with the outputs of the subject's own N inputs alone [N, ...], not those that filled a batch."""
+        if subject.batch == 1 or self.last.failure is not None:
+            return self.last
+        have = len(next(iter(subject.inputs.arrays().values()), ()))
+        return replace(self.last, arrays=only_first(self.last.arrays, have))
+
 
 class Launcher:
     """Takes the launches of cells; safe to use from several threads, of which one at a time has the machine."""
@@ -85,9 +94,11 @@ class Launcher:
 
     def taken(self, run: CellRun, found: Compiled) -> Launches:
         """The launches of a compiled model. Raises EnvironmentMissing when its toolchain cannot be installed."""
-        inputs = rotating(found.subject.inputs, self._effort.inputs, self._parts.settings.seed)
-        sampled = 0 if inputs.once else len(next(iter(found.subject.inputs.arrays().values()), ()))
-        task = self._task(run, found, inputs.arrays, sampled)
+        have = len(next(iter(found.subject.inputs.arrays().values()), ()))
+        batch, streams = found.subject.batch, run.cell.streams
+        calls = max(-(-max(self._effort.inputs, have) // batch), BATCHES if batch > 1 else 1, streams)
+        inputs = rotating(found.subject.inputs, calls * batch, self._parts.settings.seed)
+        task = self._task(run, found, inputs.arrays, 0 if inputs.once else -(-have // batch))
         self._parts.recorder.at(run.cell, "waiting for the machine")
         boards = [self._models.workspace.boards[name] for name in self._models.workspace.boards_of(run.cell.target)]
         if boards and all(reach.board.emulated for reach in boards):  # which are counted, not timed
@@ -103,7 +114,8 @@ class Launcher:
         began = time.monotonic()
         while True:
             board = launches[0].board if launches else ""
-            launches.append(self._launch(run, task, f"{TIME}, launch {len(launches) + 1}", board))
+            one = self._launch(run, task, f"{TIME}, launch {len(launches) + 1}", board, requests=run.cell.streams == 1)
+            launches.append(one)
             run.log.credit(TIME, launches[-1].done)
             self._models.note_place(run, launches[-1].done)
             medians = [float(one.said["median"]) for one in launches if one.said.get("median")]
@@ -120,10 +132,12 @@ class Launcher:
     def _power(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
         """A launch with windows of power, where the last one found a meter; what fails in it is not the cell's."""
         series = (last.said.get("telemetry") or {}).get("series", {})
+        if run.cell.streams > 1:  # whose windows would be of one client
+            return None
         if not self._effort.power_seconds or not any(one.get("unit") == "W" for one in series.values()):
             return None
         task = _with(task, {"power_seconds": self._effort.power_seconds}, TIME)
-        seconds = 3 * self._effort.power_seconds * max(1, run.tasks.threads)
+        seconds = 3 * self._effort.power_seconds * self._busy(run)
         limits = replace(task.limits, seconds=task.limits.seconds + seconds)
         if limits.wall_seconds:
             limits = replace(limits, wall_seconds=limits.wall_seconds + seconds)
@@ -131,7 +145,7 @@ class Launcher:
 
     def _one_thread(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
         """A short launch with one thread, for its bits, where the others had several; its failure is not the cell's."""
-        if run.tasks.threads == 1 or not last.said.get("repeats"):
+        if self._models.compile_tasks.threads(run.cell) == 1 or not last.said.get("repeats"):
             return None
         task = _with(_with(task, {"threads": 1}), BRIEF, TIME)
         return self._launch(run, task, f"{TIME}, one thread", last.board, requests=False)
@@ -157,18 +171,27 @@ class Launcher:
             task = tasks.compile_and_run(run.cell, subject, limits, calibration=found.calibration, inputs=given)
         else:
             task = tasks.run(run.cell, subject, found.compiled, limits, inputs=given)
-        calls = tuple(self._timed(call, sampled, task.board) if call.operation == RUN else call for call in task.calls)
-        return replace(task, calls=calls, role=TIME, affinity="")
+        plan = {**self._effort.plan(sampled, self._meter(task.board))}
+        plan |= {"streams": run.cell.streams} if run.cell.streams > 1 else {}
+        calls = tuple(
+            replace(call, operation=TIME, meta={**call.meta, **plan}) if call.operation == RUN else call
+            for call in task.calls
+        )
+        return replace(task, calls=calls, role=TIME, affinity="", mode=run.cell.mode)
 
-    def _timed(self, call: CallSpec, sampled: int, board: str) -> CallSpec:
+    def _meter(self, board: str) -> str:
+        """The file of the board's own power meter; empty where it names none."""
         reach = self._parts.workspace.boards.get(board)
-        meter = reach.board.power.get("path", "") if reach is not None else ""
-        return replace(call, operation=TIME, meta={**call.meta, **self._effort.plan(sampled, meter)})
+        return reach.board.power.get("path", "") if reach is not None else ""
+
+    def _busy(self, run: CellRun) -> int:
+        """How many threads may be at work at the same time: those of the runtime, for each stream."""
+        return max(1, self._models.compile_tasks.threads(run.cell)) * run.cell.streams
 
     def _limits(self, run: CellRun) -> Limits:
         """The cell's limits, with what a timed run takes of all processors, also where threads spin."""
         limits, effort = self._models.limits(run), self._effort
-        more = MORE * (effort.seconds + effort.warmup_seconds) * max(1, run.tasks.threads)
+        more = MORE * (effort.seconds + effort.warmup_seconds) * self._busy(run)
         wall = limits.wall_seconds + more if limits.wall_seconds else 0
         return replace(limits, seconds=limits.seconds + more, wall_seconds=wall)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bench_plugin.checks.compiled.planner import CompiledPlanner
+from bench_plugin.checks.performance.sweep import swept
 from bench_plugin.domain.cell import Check
 from bench_plugin.domain.compiler_name import DEFAULT
 from bench_plugin.domain.outcome import Status
@@ -20,7 +21,10 @@ USUAL = "fp32"
 
 
 class TimingPlanner(CompiledPlanner):
-    """Compiled models, timed. Small profiles take quick models in fp32 and every compiler whose toolchain is made."""
+    """Compiled models, timed. Small profiles take quick models in fp32 and every compiler whose toolchain is made.
+
+    No profile sweeps by itself: each combination costs as much as a cell, so they are asked for by their options.
+    """
 
     checks = frozenset({Check.TIMING})
 
@@ -35,7 +39,8 @@ class TimingPlanner(CompiledPlanner):
         chosen_by_us = self._small(selection)
         for cell, declared in super().cells(check, selection):
             missing = self._not_ready(cell.compiler, cell.framework) if chosen_by_us and declared is None else ""
-            yield cell, Declared(cell, Status.NOT_PROVIDED, missing) if missing else declared
+            one = cell, Declared(cell, Status.NOT_PROVIDED, missing) if missing else declared
+            yield from swept(one, selection, self._workspace)
 
     def _selected(self, selection: Selection) -> Iterator[Model]:
         if not selection.models and selection.profile in SMALL and self._quick:

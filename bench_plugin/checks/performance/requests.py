@@ -38,15 +38,16 @@ class Requests:
 
 
 def taken(agent: LeasedAgent, task: Task, effort: Effort) -> Requests:
-    """Times of requests for one sample, to a model that is deployed with the agent.
+    """Times of requests for one sample, or one batch, to a model that is deployed with the agent.
 
     Where the adapter cannot keep a model ready, they are calls that open the artefact. Raises AgentFailure.
     """
     call = next(call for call in task.calls if call.operation == TIME)
     plan = effort.plan(0)
     meta = {name: value for name, value in call.meta.items() if name not in plan}
+    batch = int(call.meta.get("batch", 1))
     once = bool(meta.get("whole")) or not call.arrays()
-    example = dict(call.arrays()) if once else {name: values[:1] for name, values in call.arrays().items()}
+    example = dict(call.arrays()) if once else {name: values[:batch] for name, values in call.arrays().items()}
     if isinstance(agent, Agent) and example and not meta.get("values"):
         try:
             return _deployed(agent, task, meta, example, once, effort)

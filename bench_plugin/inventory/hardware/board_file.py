@@ -46,6 +46,9 @@ class BoardFile(Record, frozen=True):
         dict[str, Annotated[Command, about("an argument list, never a shell string", min_length=1)]],
         about("commands of the board that bring it into a mode, such as performance, each as an argument list"),
     ] = msgspec.field(default_factory=dict)
+    usual_mode: Annotated[
+        str, about("the mode that a run which sweeps modes (--bench-modes) brings it back into, a key of modes")
+    ] = ""
     restart: Annotated[
         Command, about("the command of this machine that restarts a board which does not answer, as an argument list")
     ] = ()
@@ -88,10 +91,13 @@ def read_board(path: Path, targets: Iterable[str]) -> Board:
     if said.same_machine and settings.get("host") not in LOOPBACK:
         message = f"it is true, but reach.host is not this machine's loopback ({', '.join(LOOPBACK)})"
         raise wrong(path, text, ("same_machine",), message)
+    if said.usual_mode and said.usual_mode not in said.modes:
+        raise wrong(path, text, ("usual_mode",), f"it is {said.usual_mode!r}; {hint(said.usual_mode, said.modes)}")
     return Board(
         name=path.stem, target=said.target, kind=kind, settings=settings, title=said.title,
-        power=msgspec.structs.asdict(said.power) if said.power else {}, modes=said.modes, restart=said.restart,
-        power_cycle=said.power_cycle, boot_seconds=said.boot_seconds, lease_seconds=said.lease_seconds,
+        power=msgspec.structs.asdict(said.power) if said.power else {}, modes=said.modes,
+        usual_mode=said.usual_mode, restart=said.restart, power_cycle=said.power_cycle,
+        boot_seconds=said.boot_seconds, lease_seconds=said.lease_seconds,
         same_machine=said.same_machine, ram_bytes=said.ram_bytes, flash_bytes=said.flash_bytes,
         emulated=is_emulated(kind, settings) if said.emulated is None else said.emulated,
         digest=recipe(stage="board", said=repr(_ordered(data))),

@@ -114,8 +114,12 @@ class CompileTasks:
             **({"description": description} if description else {}),
             "precision": cell.precision, "graph": cell.graph or ORIGINAL, "target": self.target(cell),
             "backend": backend or next(iter(adapter.backends), ""), "options": self._options(adapter),
-            "threads": self._threads, "calibration_method": self.calibration,
+            "threads": self.threads(cell), "calibration_method": self.calibration,
         }  # fmt: skip
+
+    def threads(self, cell: Cell) -> int:
+        """The number of threads that the cell's runtime may use: its own where it is swept, else that of the run."""
+        return cell.threads or self._threads
 
     def _compiled(
         self, cell: Cell, subject: Subject, limits: Limits, calls: list[CallSpec], calibration: InputSet | None
@@ -144,7 +148,8 @@ class CompileTasks:
     def _meta(self, cell: Cell, subject: Subject) -> dict[str, Any]:
         return {
             **self.settings(cell), "inputs": subject.described, "outputs": subject.outputs,
-            "batched": subject.inputs.batched, "binding": dict(subject.binding), **subject.meta,
+            "batched": subject.inputs.batched, "binding": dict(subject.binding),
+            **({"batch": subject.batch} if subject.batch > 1 else {}), **subject.meta,
         }  # fmt: skip
 
     def _options(self, adapter: Adapter) -> dict[str, str]:

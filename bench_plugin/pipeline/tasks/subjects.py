@@ -62,6 +62,7 @@ class Subject:
     ``origin`` identifies it in recipes. ``described`` are its inputs with layouts, ``outputs`` those that it declares,
     ``binding`` the sizes of its symbolic dimensions. ``second_binding`` makes inputs [...] at other sizes, None for a
     static model. ``meta`` is what only frameworks need; ``example`` makes one sample [1, ...] for compilers that trace.
+    A call takes ``batch`` samples (checks/compiled/batches.py); the example is then [batch, ...].
     """
 
     origin: str
@@ -74,6 +75,7 @@ class Subject:
     second_binding: Callable[[], Arrays] | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     example: Callable[[], Arrays] = dict
+    batch: int = 1
 
 
 def of_file(cell: Cell, model: Model, file: OnnxFile, inputs: GeneratedInputs) -> Subject:

@@ -12,6 +12,7 @@ from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.compiler_name import CompilerName
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, partial, worst_entry
+from bench_plugin.report.timed import is_swept
 
 COMPILED_CHECKS = ("equivalence", "quality")
 TIMING = "timing"  # its rows say how long a cell of this grid takes; they have a page of their own
@@ -73,7 +74,8 @@ def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> 
     """Join the rows of one or several results files."""
     header = header_of(rows)
     entries = [entry(row) for row in latest(rows, COMPILED_CHECKS)]
-    timed = [entry(row) for row in latest(rows, (TIMING,))]
+    timed = [one for row in latest(rows, (TIMING,)) if not is_swept(one := entry(row))]
+    timed.sort(key=lambda one: "threads" not in one.cell)  # of several numbers of threads, that of the run comes last
     titles = header.get("titles", {})
     compilers = titles.get("compilers", {})
     local = [one for one in entries if _is_local(one)]
