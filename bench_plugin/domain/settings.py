@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.thresholds import Threshold, Thresholds
 
 Profile = Literal["smoke", "quick", "published", "full"]
 Calibration = Literal["minmax", "entropy", "percentile"]
@@ -82,6 +83,7 @@ class Settings:
     models: tuple[Path, ...] = ()
     expectations: tuple[Path, ...] = ()
     environment: tuple[str, ...] = ()
+    thresholds: Thresholds = field(default_factory=Thresholds)
 
     def runtime_threads(self) -> int:
         """The number of threads that each runtime gets."""
@@ -132,6 +134,7 @@ def read_settings_file(root: Path) -> Settings:
         results=_below(root, said.results), cache=None if said.cache is None else _below(root, said.cache),
         adapters=paths(said.adapters), toolchains=paths(said.toolchains), models=paths(said.models),
         expectations=paths(said.expectations), environment=said.environment,
+        thresholds=_thresholds(path, said.thresholds),
     )  # fmt: skip
 
 
@@ -188,6 +191,18 @@ def _rules(path: Path, key: str, rows: Iterable[Any]) -> tuple[Rule, ...]:
     return tuple(
         Rule(selector_of(row), row.reason, f"{path.name}: {key} row {number}") for number, row in enumerate(rows, 1)
     )
+
+
+def _thresholds(path: Path, rows: Iterable[Any]) -> Thresholds:
+    """The rows ``thresholds``. Raises UsageError for one that says no threshold."""
+    from bench_plugin.domain.selector import selector_of
+
+    found = []
+    for number, row in enumerate(rows, 1):
+        if row.max_slowdown is None and row.max_growth is None:
+            raise UsageError(f"{path.name}: thresholds row {number}: neither max_slowdown nor max_growth is said")
+        found.append(Threshold(selector_of(row), row.max_slowdown, row.max_growth))
+    return Thresholds(tuple(found))
 
 
 def _below(root: Path, name: str) -> Path:
