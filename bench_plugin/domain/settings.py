@@ -58,6 +58,19 @@ class Selection:
 
 
 @dataclass(frozen=True)
+class AgainstRun:
+    """The run of ``--bench-against``: its results file, and its id, under which it moves to the history meanwhile."""
+
+    path: Path
+    run: str
+
+    def file(self) -> Path:
+        """Where its rows are now: a new run moves an older one's to the history beside it."""
+        moved = self.path.parent / "history" / f"{self.run}.jsonl"
+        return moved if self.run and moved.is_file() else self.path
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings of a run, made once, in the pytest process.
 
@@ -84,6 +97,7 @@ class Settings:
     expectations: tuple[Path, ...] = ()
     environment: tuple[str, ...] = ()
     thresholds: Thresholds = field(default_factory=Thresholds)
+    against: AgainstRun | None = None
 
     def runtime_threads(self) -> int:
         """The number of threads that each runtime gets."""
