@@ -60,6 +60,11 @@ def add_options(parser: pytest.Parser) -> None:
         help="rows are written here (default reports/results.jsonl in the project's folder)",
     )  # fmt: skip
     group.addoption(
+        "--bench-against", dest="bench_against", metavar="BASE",
+        help="timing cells are measured in turn with the artefacts of this run, a results file or a run id; a cell "
+        "that is slower fails (docs/comparison.md)",
+    )  # fmt: skip
+    group.addoption(
         "--bench-cache", dest="bench_cache", metavar="FOLDER",
         help="finished stages are kept here (default: in the user's cache folder)",
     )  # fmt: skip
@@ -177,6 +182,8 @@ def read_settings(config: pytest.Config) -> Any:
                 check_file_name(path, "--bench-results")
             given[name] = _path(config, f"--bench-{name}", path)
     given |= _shard(option, given.get("results", said.results))
+    if option.bench_against is not None:
+        given["against"] = _against(config, option.bench_against, given.get("results", said.results))
     calibration = _one_of(option, "calibration", CALIBRATIONS) or said.calibration
     search = _one_of(option, "search", SEARCHES) or said.search
     given.update(_engine(config))
@@ -201,6 +208,11 @@ def _engine(config: pytest.Config) -> dict[str, str]:
     if getattr(option, "dist", "no") != "no" or hasattr(config, "workerinput"):
         raise UsageError(
             f"--bench-engine {name}: workers of pytest-xdist (-n) and those of a cluster cannot be combined; add -n0"
+        )
+    if option.bench_against is not None:
+        raise UsageError(
+            f"--bench-against: the two runs are measured in turn on this machine or its boards, not with --bench-engine "
+            f"{name}; leave one of them out"
         )
     if option.bench_jobs is not None:
         raise UsageError(
@@ -296,6 +308,20 @@ def _path(config: pytest.Config, name: str, text: str) -> Path:
     if not text.strip():
         raise UsageError(f"{name}: the path is empty")
     return Path(config.invocation_params.dir, Path(text).expanduser())
+
+
+def _against(config: pytest.Config, name: str, results: Path) -> Any:
+    """The run that is measured against. Raises UsageError where there is none of that name."""
+    from bench_plugin.domain.errors import UsageError
+    from bench_plugin.domain.settings import AgainstRun
+    from bench_plugin.results.history import find_run, run_of_file
+
+    path = _path(config, "--bench-against", name)
+    try:
+        found = path if path.is_file() else find_run(name, results)
+    except UsageError as error:
+        raise UsageError(f"--bench-against: {error}") from error
+    return AgainstRun(found.absolute(), run_of_file(found))
 
 
 def _registered(parser: pytest.Parser) -> set[str]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence.check import Equivalence
+from bench_plugin.checks.performance.against.measure import against
+from bench_plugin.checks.performance.against.sides import environment_of
 from bench_plugin.checks.performance.effort import effort
 from bench_plugin.checks.performance.figures import figures, series
 from bench_plugin.checks.performance.launches import Launcher
@@ -30,6 +32,7 @@ class Timing:
         self._parts = parts
         self._models = CompiledModels(parts)
         self._equivalence = Equivalence(parts)
+        self._against = against(parts, self._models)
         self._launcher = Launcher(parts, self._models, effort(parts.settings.selection.profile))
 
     def need(self, cell: Cell) -> Need:
@@ -38,12 +41,15 @@ class Timing:
 
     def run(self, request: Request) -> Outcome:
         """Compute the cell. Times are never reused, neither from the cache nor by a resumed run."""
-        return self._models.run(request, self._judged)
+        effect = self._parts.settings.thresholds.slowdown(request.cell.axes(), request.max_slowdown)
+        return self._models.run(request, lambda run, found: self._judged(run, found, effect))
 
-    def _judged(self, run: CellRun, found: Compiled) -> Outcome:
+    def _judged(self, run: CellRun, found: Compiled, effect: float) -> Outcome:
         run.log.reusable = False
         taken = self._launcher.taken(run, found)
         self._models.note_run(run, taken.last, "time")
+        toolchain = self._models.compile_tasks.toolchain(run.cell)
+        run.log.placement["toolchain"] = environment_of(self._parts.workspace, toolchain)
         settings = self._parts.settings
         emulated = run.log.placement.get("timing") == "emulated"
         threads = self._models.compile_tasks.threads(run.cell)
@@ -59,6 +65,9 @@ class Timing:
             kept = keep(settings.results.parent, {**times, **beside.arrays})
             run.log.numbers["series"] = described(kept, beside.about)
             run.log.numbers.update({**beside.numbers, "determinism": determinism(taken, threads=threads)})
+        if self._against is not None and "compute" in timing:
+            limits = self._launcher.limits(run)
+            run.log.numbers["against"] = self._against.measured(run, found, taken, limits, effect)
         other = self._task_metric(run, found) if "compute" in timing else ""
         outcome = self._equivalence.judged(run, found, taken.judged(found.subject), {})
         if other:

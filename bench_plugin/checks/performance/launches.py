@@ -166,7 +166,7 @@ class Launcher:
         """The run of the artefact as a timed one; a compiler without an artefact compiles in each launch."""
         tasks, subject = self._models.compile_tasks, found.subject
         given = replace(subject.inputs, arrays=arrays)
-        limits = self._limits(run)
+        limits = self.limits(run)
         if tasks.in_one_process(run.cell):
             task = tasks.compile_and_run(run.cell, subject, limits, calibration=found.calibration, inputs=given)
         else:
@@ -188,7 +188,7 @@ class Launcher:
         """How many threads may be at work at the same time: those of the runtime, for each stream."""
         return max(1, self._models.compile_tasks.threads(run.cell)) * run.cell.streams
 
-    def _limits(self, run: CellRun) -> Limits:
+    def limits(self, run: CellRun) -> Limits:
         """The cell's limits, with what a timed run takes of all processors, also where threads spin."""
         limits, effort = self._models.limits(run), self._effort
         more = MORE * (effort.seconds + effort.warmup_seconds) * self._busy(run)

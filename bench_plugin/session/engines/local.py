@@ -47,6 +47,7 @@ class LocalEngine:
         self._parts = _parts(basis, settings, note, self._needed, without)
         self._checkers = {check: checker for checker in checkers(self._parts) for check in checker.checks}
         self._tolerances: dict[Cell, Mapping[str, float]] = {}
+        self._slowdowns: dict[Cell, float] = {}
         self._tokens = _tokens(settings, note)
         jobs = 1 if settings.beside_others else settings.jobs
         self._schedule = Schedule(
@@ -58,6 +59,11 @@ class LocalEngine:
         self._tolerances.update(overrides)
         for cell, values in overrides.items():
             self._tolerances.update(dict.fromkeys(self._all_boards.divided(cell), values))
+
+    def slowdowns(self, marked: Mapping[Cell, float]) -> None:
+        """Set what the markers of tests say of the time of their cells, before :meth:`plan`."""
+        for cell, most in marked.items():
+            self._slowdowns.update(dict.fromkeys((cell, *self._all_boards.divided(cell)), most))
 
     def plan(self, cells: Sequence[Cell]) -> None:
         """Start to compute these cells ahead, in their order."""
@@ -95,7 +101,9 @@ class LocalEngine:
         try:
             if self._all_boards.divided(cell):
                 return self._all_boards.joined(cell, others)
-            request = Request(cell, self._tolerances.get(cell, {}), self._known(cell), others)
+            request = Request(
+                cell, self._tolerances.get(cell, {}), self._slowdowns.get(cell), self._known(cell), others
+            )
             with self._tokens.held(self._need(cell).memory, cell.id) if self._tokens else nullcontext():
                 return self._checkers[Check(cell.check)].run(request)
         except Exception as error:

@@ -20,6 +20,9 @@ class Engine(Protocol):
     def tolerances(self, overrides: Mapping[Cell, Mapping[str, float]]) -> None:
         """Set the tolerances of cells whose tests have a marker, before :meth:`plan`."""
 
+    def slowdowns(self, marked: Mapping[Cell, float]) -> None:
+        """Set by what share cells whose tests have a marker may be slower than the run of ``--bench-against``."""
+
     def plan(self, cells: Sequence[Cell]) -> None:
         """Start to compute these cells ahead, in their order."""
 

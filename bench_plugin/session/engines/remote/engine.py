@@ -65,6 +65,9 @@ class RemoteEngine:
         for cell, values in overrides.items():
             self._tolerances.update(dict.fromkeys(self._basis.keys.all_boards.divided(cell), values))
 
+    def slowdowns(self, marked: Mapping[Cell, float]) -> None:
+        """Take nothing: they limit --bench-against, which is a usage error with an engine on other machines."""
+
     def plan(self, cells: Sequence[Cell]) -> None:
         """Queue cells in the given order and start to compute them."""
         with self._lock:
