@@ -22,6 +22,8 @@ ABOVE = {
 }
 LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)([^)#\s]+)(#[^)\s]*)?\)")
 
+TITLED = re.compile(r"^```(\w+) title=\"([^\"]+)\"$", re.MULTILINE)  # a fence that stands for a file
+
 project = "bench_plugin"
 author = "the authors of bench_plugin"
 version = release = bench_plugin.__version__
@@ -35,9 +37,10 @@ html_copy_source = False
 
 
 def relinked(text: str, folder: str, page: str) -> str:
-    """Links of a document of the folder as links of the page that shows it; both from the root of the checkout.
+    """A document of the folder as the page that shows it reads; both are paths from the root of the checkout.
 
-    Documents above docs/ become the pages that include them, and a link to a folder becomes its text.
+    Links to documents above docs/ lead to the pages that include them, a link to a folder becomes its text, and a fence
+    that stands for a file shows the file's name.
     """
 
     def link(match: re.Match[str]) -> str:
@@ -47,7 +50,7 @@ def relinked(text: str, folder: str, page: str) -> str:
         target = posixpath.join("docs", ABOVE[name]) if name in ABOVE else name
         return f"[{shown}]({posixpath.relpath(target, posixpath.dirname(page))}{anchor})"
 
-    return LINK.sub(link, text)
+    return TITLED.sub(r"```{code-block} \1\n:caption: \2\n", LINK.sub(link, text))
 
 
 def expanded(text: str, found: Iterable[str]) -> str:
