@@ -78,7 +78,7 @@ def _rest() -> Iterator[str]:
     for module, names in GIVEN:
         for name in names:
             yield from _thing(module, name)
-    yield "\n## Words of an outcome\n\nEach is a text of its own: `outcome.status == "supported"`.\n"
+    yield '\n## Words of an outcome\n\nEach is a text of its own: `outcome.status == "supported"`.\n'
     for module, names in WORDS:
         for name in names:
             yield from _thing(module, name)
@@ -101,7 +101,8 @@ def _rest() -> Iterator[str]:
 def _thing(module: str, name: str, *, level: str = "###") -> Iterator[str]:
     """A class with its public members, or a function."""
     value = getattr(importlib.import_module(module), name)
-    yield f"\n{level} {name}\n\n`{module}.{name}{'' if inspect.isclass(value) else _signature(value)}`\n\n{_text(value)}\n"
+    form = f"{module}.{name}" + ("" if inspect.isclass(value) else _signature(value))
+    yield f"\n{level} {name}\n\n`{form}`\n\n{_text(value)}\n"
     if inspect.isclass(value) and issubclass(value, Enum):
         yield "\nIts values: " + ", ".join(f"`{one.value}`" for one in value) + ".\n"
     elif inspect.isclass(value) and (members := [*_members(value)]):
