@@ -25,7 +25,7 @@ GENERATED = (
 # The names of pages of details begin with these; they are written like the pages that link to them.
 DETAILS = ("board-grid-", "equivalence-", "onnx-operators-")
 BOARDS = "docs/boards.md"  # its commands need a board: tests/docs/test_boards_page.py executes its fences
-LANGUAGES = ("sh", "python", "toml", "text")  # text is what a program prints
+LANGUAGES = ("sh", "python", "toml", "c", "text")  # text is what a program prints
 OPENING = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?$")
 DIRECTIVE = re.compile(r"^```\{\w+\}")  # of Sphinx: it is no code
 # The comment above a block that nothing here can execute or compare; readers of the page do not see it.

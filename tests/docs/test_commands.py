@@ -19,7 +19,10 @@ from tests.project import kept_environment
 
 STORY = {fence for section in sections() for fence in section.fences}
 COMMANDS = [
-    command for fence in all_fences() if fence.language == "sh" and fence not in STORY for command in commands(fence)
+    command
+    for fence in all_fences()
+    if fence.language == "sh" and fence not in STORY and not fence.excuse
+    for command in commands(fence)
 ]
 NEWCOMER = re.compile(r"^python3 -m pip install")  # .ci/run executes them from a clean clone
 CI = re.compile(r"^\.venv/bin/")
@@ -141,7 +144,8 @@ def known_options() -> set[str]:
     subcommands = {name for command in BENCH for name in command.words[1:2]}
     words = [["-m", "pytest", "--help"], ["-m", "bench_plugin.cli.main", "--help"], ["-m", "bench_plugin.agent", "-h"]]
     helps = [_help(*line) for line in words]
-    named = set(re.findall(r"^    ([a-z]+) ", helps[1], re.MULTILINE))
+    lines = re.findall(r"^    ([a-z]+)(?: \(([a-z, ]+)\))?(?: |$)", helps[1], re.MULTILINE)  # a name and its aliases
+    named = {name for line in lines for name in (line[0], *line[1].split(", ")) if name}
     assert subcommands <= named
     for name in sorted(named):
         helps.append(_help("-m", "bench_plugin.cli.main", name, "--help"))
