@@ -15,7 +15,7 @@ HEAD = """\
 # Commands: `bench`
 
 This page is made from the parsers that read the command line: `python docs/write_reference`. `bench COMMAND --help`
-prints the same. The examples are lines of these documents, and a test executes them; a key (`3fa94c0d11ee`) and the id
+prints the same. The examples are lines of these documents, which a test executes; a key (`3fa94c0d11ee`) and the id
 of a run (`20261120-204952-1a2b3c`) stand for your own.
 
 Every command looks for the configuration in the nearest folder upwards from where it is started, which has a

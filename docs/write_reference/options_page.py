@@ -17,7 +17,7 @@ HEAD = """\
 # Options of pytest
 
 This page is made from the table of options: `python docs/write_reference`. `pytest --help` prints the same under
-"bench". The examples are lines of these documents, and a test executes them. Where an option has a key of the same name
+"bench". The examples are lines of these documents, which a test executes. Where an option has a key of the same name
 in the [configuration](configuration.md#configuration), the option wins.
 
 An option takes one value; several are separated by commas where the table writes `A,B`. The short names
