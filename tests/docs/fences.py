@@ -115,5 +115,9 @@ def commands(fence: Fence) -> list[Command]:
 
 def inline_code(document: str) -> list[str]:
     """What stands between single backticks outside of fences."""
-    text = re.sub(r"^```.*?^```$", "", (ROOT / document).read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    return INLINE.findall(text)
+    return INLINE.findall(without_fences((ROOT / document).read_text("utf-8")))
+
+
+def without_fences(text: str) -> str:
+    """The text of a document outside of its fences."""
+    return re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)

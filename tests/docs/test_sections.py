@@ -108,6 +108,13 @@ def test_every_fence_is_executed(document: str) -> None:
     assert [text for fence in documents_fences.fences(document) if (text := complaint(fence, followed))] == []
 
 
+@pytest.mark.parametrize("document", documents())
+def test_a_command_stands_in_a_fence(document: str) -> None:
+    text = documents_fences.without_fences((ROOT / document).read_text("utf-8"))
+    found = re.findall(r"(?<=\n\n)(?: {4}|\t)(?:\$ )?((?:bench|pytest) .*)", text)
+    assert found == [], f"{document}: nothing executes an indented block; write ```sh"
+
+
 @pytest.mark.parametrize("block", ["python\nprint()", "text\nit says", "toml\na = 1"])
 def test_a_fence_that_nothing_executes_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str) -> None:
     monkeypatch.setattr(documents_fences, "ROOT", tmp_path)
