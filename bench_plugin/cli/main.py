@@ -50,10 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     try:
         require_linux()
-        module = _module(name)
-        parser = argparse.ArgumentParser(prog=f"bench {name}", description=module.HELP, epilog=EXIT_CODES)
-        module.add_arguments(parser)
-        code = module.run(parser.parse_args(arguments[1:]))
+        parser = parser_of(name)
+        code = _module(name).run(parser.parse_args(arguments[1:]))
         sys.stdout.flush()
         return code
     except BenchError as error:
@@ -75,6 +73,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def subcommands() -> list[str]:
     """The subcommands that exist: the modules in the folders beside this file, other than the shared ones."""
     return sorted(_places())
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of a subcommand with all its arguments; it imports the subcommand's module."""
+    module = _module(name)
+    parser = argparse.ArgumentParser(prog=f"bench {name}", description=module.HELP, epilog=EXIT_CODES)
+    module.add_arguments(parser)
+    return parser
 
 
 def _places() -> dict[str, Path]:

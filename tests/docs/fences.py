@@ -12,18 +12,24 @@ ROOT = Path(__file__).parents[2]
 # Written by commands of ours, from code or from a run: their own tests hold them.
 GENERATED = (
     "board-grid.md",
+    "cli.md",
     "configuration.md",
     "contract.md",
     "equivalence.md",
     "onnx-operators.md",
     "onnx-support.md",
     "onnx-support-full.md",
+    "options.md",
+    "python.md",
 )
 # The names of pages of details begin with these; they are written like the pages that link to them.
 DETAILS = ("board-grid-", "equivalence-", "onnx-operators-")
 BOARDS = "docs/boards.md"  # its commands need a board: tests/docs/test_boards_page.py executes its fences
-LANGUAGES = ("sh", "python", "toml", "text")  # text is what a program prints
+LANGUAGES = ("sh", "python", "toml", "c", "text")  # text is what a program prints
 OPENING = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?$")
+DIRECTIVE = re.compile(r"^```\{\w+\}")  # of Sphinx: it is no code
+# The comment above a block that nothing here can execute or compare; readers of the page do not see it.
+EXCUSE = re.compile(r"^<!-- not run: (?P<why>.+) -->$")
 INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 
 
@@ -37,6 +43,7 @@ class Fence:
     language: str
     title: str
     text: str
+    excuse: str = ""  # why it cannot be executed or compared here, from a comment above it
 
     @property
     def where(self) -> str:
@@ -64,7 +71,7 @@ def documents() -> list[str]:
     """README, CONTRIBUTING, CHANGELOG and the pages of docs that people write, relative to the checkout."""
     pages = sorted(
         path
-        for path in (ROOT / "docs").glob("*.md")
+        for path in (ROOT / "docs").rglob("*.md")
         if path.name not in GENERATED and not path.name.startswith(DETAILS)
     )
     paths = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")), *pages]
@@ -73,20 +80,24 @@ def documents() -> list[str]:
 
 def fences(document: str) -> Iterator[Fence]:
     """The fences of a document, in its order. Raises ValueError for one that is opened otherwise, or never closed."""
-    section, opened, body = "", None, list[str]()
+    section, excuse, opened, body = "", "", None, list[str]()
     for number, line in enumerate((ROOT / document).read_text("utf-8").splitlines(), 1):
         if opened is None and line.startswith("## "):
             section = line.removeprefix("## ")
+        if opened is None and line and not line.startswith("```"):
+            excuse = found["why"] if (found := EXCUSE.match(line)) else ""
         if not line.startswith("```"):
             body.append(line)
         elif opened is None:
             match = OPENING.match(line)
-            if match is None:
+            if match is None and not DIRECTIVE.match(line):
                 raise ValueError(f'{document}:{number}: a fence begins with ```LANGUAGE or ```LANGUAGE title="FILE"')
-            opened, body = (number, match["language"], match["title"] or ""), []
+            opened, body = (number, match), []
         else:
-            yield Fence(document, opened[0], section, opened[1], opened[2], "\n".join(body) + "\n")
-            opened = None
+            if opened[1] is not None:
+                said = opened[1]["language"], opened[1]["title"] or ""
+                yield Fence(document, opened[0], section, *said, "\n".join(body) + "\n", excuse)
+            opened, excuse = None, ""
     if opened is not None:
         raise ValueError(f"{document}:{opened[0]}: the fence is never closed")
 
@@ -104,5 +115,9 @@ def commands(fence: Fence) -> list[Command]:
 
 def inline_code(document: str) -> list[str]:
     """What stands between single backticks outside of fences."""
-    text = re.sub(r"^```.*?^```$", "", (ROOT / document).read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    return INLINE.findall(text)
+    return INLINE.findall(without_fences((ROOT / document).read_text("utf-8")))
+
+
+def without_fences(text: str) -> str:
+    """The text of a document outside of its fences."""
+    return re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)

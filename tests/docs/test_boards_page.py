@@ -36,6 +36,12 @@ def needs(kind: str) -> None:
         pytest.skip(f"there is no kind of reach {kind!r} in this tree")
 
 
+def test_every_fence_of_the_page_is_executed() -> None:
+    executed = [*of(FROM_NOTHING, "sh"), *of(WITHOUT_SSH, "text")]
+    executed += [fence for fence in PAGE if fence.language == "toml"]
+    assert [fence.where for fence in PAGE if fence not in executed and not fence.excuse] == []
+
+
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
 def test_a_template_is_a_valid_description(path: Path) -> None:
     needs(load(path)[1]["reach"]["kind"])
