@@ -211,7 +211,7 @@ def _engine(config: pytest.Config) -> dict[str, str]:
         )
     if option.bench_against is not None:
         raise UsageError(
-            f"--bench-against: the two runs are measured in turn on this machine or its boards, not with --bench-engine "
+            f"--bench-against: both runs are measured in turn on this machine or its boards, not with --bench-engine "
             f"{name}; leave one of them out"
         )
     if option.bench_jobs is not None:
