@@ -1,0 +1,1 @@
+"""Pictures across deployments: one module per picture, listed in ../registry.py."""

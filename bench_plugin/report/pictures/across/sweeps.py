@@ -1,0 +1,97 @@
+"""Latency against throughput: a point per setting, the points of a sweep joined by a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench_plugin.report.entries import Entry
+from bench_plugin.report.pictures.labels import uncrowded
+from bench_plugin.report.pictures.lines import AGREE, OUTPUTS, WRONG
+from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification, vega_lite
+from bench_plugin.report.pictures.timed import Timed, timed
+
+NAME = "latency-throughput"
+TITLE = "Latency against throughput"
+QUESTION = "What does a higher throughput cost in latency, over batches, streams and threads?"
+SWEPT = (("batch", "b"), ("streams", "s"), ("threads", "t"))  # a line runs along the first of them that varies
+DESCRIPTION = (
+    "Scatter plots of throughput in inputs per second against median latency in milliseconds, one picture for each "
+    "model; up and left is better. A point is a setting, a line joins the settings of one sweep. The text beside the "
+    "first point of a line is its platform and precision, that beside the others what was swept (b: batch, s: streams, "
+    "t: threads). A cross is the time of a wrong result."
+)
+
+
+def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+    """A record per setting that has both figures; ``line`` names the sweep that it belongs to, ``along`` its place."""
+    deployments: dict[tuple[str, str, str, str], list[Timed]] = {}
+    for one in timed(entries, titles):
+        if one.latency is not None and one.per_second is not None:
+            deployments.setdefault((one.model, one.place, one.precision, one.source), []).append(one)
+    records = [record for key in sorted(deployments) for record in _sweeps(deployments[key])]
+    return _labelled(records)
+
+
+def specification() -> Specification:
+    """Both axes are logarithmic, of each model by itself."""
+    x = {"field": "latency_ms", "type": "quantitative", "title": "median latency, ms", "scale": {"type": "log"},
+         "axis": {"format": "~g", "tickCount": 5}}  # fmt: skip
+    y = {"field": "per_second", "type": "quantitative", "title": "inputs/s", "scale": {"type": "log"},
+         "axis": {"format": "~s", "tickCount": 5}}  # fmt: skip
+    colour = {"field": "platform", "type": "nominal", "scale": {"scheme": "tableau20"}}
+    tooltip = [{"field": "latency_ms", "format": ".4~g"}, {"field": "per_second", "format": ".4~s"}]
+    tooltip += [{"field": name} for name in ("platform", "precision", "mode", "setting", "source", "status", "key")]
+    line = {"detail": {"field": "line"}, "order": {"field": "along"}}
+    layers = [
+        {"mark": {"type": "line", "aria": False, "strokeWidth": 1.5}, "encoding": {"color": colour, **line}},
+        {
+            "mark": {"type": "point", "aria": False, "filled": True, "size": 42, "opacity": 0.9},
+            "encoding": {"color": colour, "shape": OUTPUTS, "tooltip": tooltip},
+        },
+        {
+            "mark": {"type": "text", "aria": False, "align": "left", "dx": 6, "dy": -4, "fontSize": 10},
+            "encoding": {"text": {"field": "label"}},
+        },
+    ]
+    return vega_lite(
+        DESCRIPTION,
+        facet={"field": "model", "type": "nominal", "title": None, "header": {"labelAnchor": "start"}},
+        columns=2,
+        spec={"width": 360, "height": 300, "encoding": {"x": x, "y": y}, "layer": layers},
+        resolve={"scale": {"x": "independent", "y": "independent"}},
+    )
+
+
+def _labelled(records: Sequence[Record]) -> list[Record]:
+    """The records without the labels that would cover another one of their model."""
+    models: dict[str, list[Record]] = {}
+    for record in records:
+        models.setdefault(str(record["model"]), []).append(record)
+    found = []
+    for mine in models.values():
+        places = [(float(record["latency_ms"] or 0), float(record["per_second"] or 0)) for record in mine]
+        found += [one | ({} if free else {"label": ""}) for one, free in zip(mine, uncrowded(places), strict=True)]
+    return found
+
+
+def _sweeps(settings: Sequence[Timed]) -> list[Record]:
+    """The records of all settings of a deployment: one line for each choice of what is not swept along it."""
+    values = {name: {getattr(one, name) for one in settings} for name, _ in SWEPT}
+    axis, letter = next(((name, letter) for name, letter in SWEPT if len(values[name]) > 1), SWEPT[0])
+    others = [(name, letter) for name, letter in SWEPT if name != axis and len(values[name]) > 1]
+    records: list[Record] = []
+    begun: set[str] = set()
+    for one in sorted(settings, key=lambda one: [getattr(one, name) for name, _ in (*others, (axis, letter))]):
+        fixed = " ".join(f"{short}{getattr(one, name)}" for name, short in others)
+        line = " · ".join(part for part in (one.place, one.precision, one.source, fixed) if part)
+        step = f"{letter}{getattr(one, axis)}" if len(values[axis]) > 1 else ""
+        name = "" if line in begun else f"{one.place} {one.precision} {fixed}".strip()
+        begun.add(line)
+        records.append({
+            "model": one.model, "line": line, "along": getattr(one, axis), "label": f"{name} {step}".strip(),
+            "latency_ms": (one.latency or 0.0) * 1e3, "per_second": one.per_second, "platform": one.platform,
+            "precision": one.precision, "mode": one.mode, "setting": one.setting, "source": one.source,
+            "outputs": AGREE if one.right else WRONG, "status": one.status, "key": one.key,
+        })  # fmt: skip
+    return records

@@ -1,0 +1,38 @@
+"""Heat map of throughput: one per task, a line per platform, mode and datatype, a column per model and precision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench_plugin.report.entries import Entry
+from bench_plugin.report.pictures.heatmap import BLUES, heatmap
+from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification
+from bench_plugin.report.pictures.places import MARK, best_of_places, short
+
+NAME = "throughput"
+TITLE = "Throughput"
+QUESTION = "How many inputs per second does each deployment take, with the best settings that were tried?"
+DESCRIPTION = (
+    "Heat maps of throughput in inputs per second, one for each task: a line per platform, mode and datatype, a column "
+    "per model and precision. Every field has its number; one behind the sign ≠ is that of a wrong result."
+)
+
+
+def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+    """A record per platform, mode, datatype, model and precision: the fastest of its settings."""
+    return [
+        record | {"value": one.per_second, "label": ("" if one.right else MARK) + short(one.per_second)}
+        for record, one in best_of_places(entries, titles)
+        if one.per_second is not None
+    ]
+
+
+def specification() -> Specification:
+    """Colours are on a logarithmic scale, of each task by itself."""
+    return heatmap(
+        DESCRIPTION,
+        divided_by="task",
+        scale={"type": "log", "range": list(BLUES)},
+        legend={"title": "inputs/s", "format": ".2~s"},
+    )
