@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,12 +56,24 @@ def run(args: argparse.Namespace) -> int:
     against = find_run(args.against, configured) if args.against else None
     if against is not None and len(paths) > 1:
         raise UsageError(f"--against: {len(paths)} results files are given, and it names the run before one of them")
-    report = make_report([with_previous(read_source(path), against) for path in paths])
+    with _collection_paused():
+        report = make_report([with_previous(read_source(path), against) for path in paths])
+        text = render(report, details=not args.without_details)
     path = _place(args.output, paths)
     path.parent.mkdir(parents=True, exist_ok=True)
-    size = path.write_bytes(render(report, details=not args.without_details).encode())
+    size = path.write_bytes(text.encode())
     _say(report, path, size, as_json=args.json)
     return 0
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Millions of objects are made from rows, and none of them is garbage: looking for it takes a third of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _require_extra() -> None:

@@ -88,8 +88,9 @@ def _text(column: Text, items: Sequence[Item]) -> dict[str, Any] | None:
     if words in ([], [""]):
         return None
     codes = {word: number for number, word in enumerate(words)}
+    same = len(words) == 1 and column.id != "status"  # said once, above the table
     return {
-        "id": column.id, "title": column.title, "filter": column.filter, "words": words,
+        "id": column.id, "title": column.title, "filter": column.filter, "same": same, "words": words,
         "codes": [codes[value] for value in values],
     }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What the page opens for a cell: its row without what is empty or in the table, and the end of the log of a failure."""
+"""What the page opens for a cell: its row without what is empty or in the table, and the end of a failure's log."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bench_plugin.report.interactive.reading import Source
 
 BLOCK = 500  # cells of one block of details, which the page unpacks when one of them is opened
 TAIL = 4000  # bytes of a log
+EMPTY: tuple[Any, ...] = ("", [], {})
 LOGS = "logs"  # the folder beside a results file; runs of the history share it
 IN_TABLE = frozenset({"schema", "kind", "run", "key", "cell", "check", "reusable", "nodeid"})
 
@@ -26,9 +27,16 @@ def detail(one: Item) -> dict[str, Any]:
     """A row without what the table has and without what says nothing, and with what it was before."""
     kept = {key: value for key, value in one.row.items() if key not in IN_TABLE and _says(value)}
     kept["numbers"] = {key: value for key, value in (one.row.get("numbers") or {}).items() if _says(value)}
+    if "series" in kept["numbers"]:
+        kept["numbers"]["series"] = {name: _about(series) for name, series in kept["numbers"]["series"].items()}
     if one.moved:
         kept["moved"] = {"word": one.moved.word, "before": one.moved.before, "E": one.moved.error_before}
     return kept
+
+
+def _about(series: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row says of a series, without the names of its side files, which the page does not open."""
+    return {key: value for key, value in series.items() if key not in ("file", "times")}
 
 
 def logs(items: Sequence[Item], sources: Sequence[Source]) -> dict[str, str]:
@@ -59,4 +67,5 @@ def _tail(log: str, results: Path) -> str:
 
 
 def _says(value: Any) -> bool:
-    return value is not None and value != "" and not (isinstance(value, Mapping | Sequence) and len(value) == 0)
+    """Whether a value is neither absent nor empty; 0 and False say something."""
+    return value is not None and value not in EMPTY

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_plugin.report.entries import Entry, entry
-from bench_plugin.report.interactive.changed import Changed, Movement
+from bench_plugin.report.interactive.changed import BROKE, Changed, Movement
 from bench_plugin.report.interactive.reading import Source
+from bench_plugin.report.statuses import severity
 
 KEY_LENGTH = 12
 
@@ -26,7 +27,7 @@ class Item:
 
 
 def collect(sources: Sequence[Source], changes: Sequence[Changed]) -> tuple[list[Item], int]:
-    """The items of all files, and how many rows others replaced.
+    """The items of all files, the most urgent first, and how many rows others replaced.
 
     A later row of the same cell on the same host replaces an earlier one: rows of resumed runs, and of several files.
     """
@@ -39,7 +40,13 @@ def collect(sources: Sequence[Source], changes: Sequence[Changed]) -> tuple[list
             one = Item(row.get("key") or _id_of(place), entry(row), row, number, changed.movements.get(place))
             found[f"{row.get('host') or host} {place}"] = one
             count += 1
-    return list(found.values()), count - len(found)
+    return sorted(found.values(), key=_urgency), count - len(found)
+
+
+def _urgency(one: Item) -> tuple[bool, bool, int]:
+    """What broke comes first, then failures that nobody expected, then the others, the worst status first."""
+    broke = one.moved is not None and one.moved.word == BROKE
+    return not broke, not one.entry.failed, severity(one.entry.shown)
 
 
 def place_of(cell: Mapping[str, Any]) -> str:

@@ -42,7 +42,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Summary:
-    """Figures and groups: ``broke`` since the run before; ``failed`` failed before too, and no expectation covers it."""
+    """Figures and groups: ``broke`` since the run before; ``failed`` are other failures that no expectation covers."""
 
     cells: int
     statuses: tuple[tuple[str, int], ...]

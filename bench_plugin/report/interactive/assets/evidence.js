@@ -33,12 +33,12 @@ function makeEvidence() {
   dialog.addEventListener('keydown', event => {
     if (event.target.closest('input, select, pre')) return;
     const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
-    if (step) { event.preventDefault(); step_(step); }
+    if (step) { event.preventDefault(); showNeighbour(step); }
   });
 }
 
 /** The evidence of the next or the previous of the cells that are shown. */
-function step_(by) {
+function showNeighbour(by) {
   const at = shown.indexOf(evidenceCell) + by;
   if (at >= 0 && at < shown.length) openEvidence(shown[at]);
 }
@@ -50,8 +50,8 @@ function evidenceHead(cell, at) {
     make('h2', {id: 'evidence-title'}, badge('status', wordOf('status', cell)), ' ',
       wordOf('change', cell) ? badge('change', wordOf('change', cell)) : '', ` ${said}`),
     make('span', {class: 'quiet'}, place),
-    make('button', {type: 'button', title: 'Arrow key left', disabled: at <= 0, click: () => step_(-1)}, '← Previous'),
-    make('button', {type: 'button', title: 'Arrow key right', disabled: at < 0 || at + 1 >= shown.length, click: () => step_(1)}, 'Next →'),
+    make('button', {type: 'button', title: 'Arrow key left', disabled: at <= 0, click: () => showNeighbour(-1)}, '← Previous'),
+    make('button', {type: 'button', title: 'Arrow key right', disabled: at < 0 || at + 1 >= shown.length, click: () => showNeighbour(1)}, 'Next →'),
     make('button', {type: 'button', id: 'evidence-close', click: () => byId('evidence').close()}, 'Close'));
 }
 
@@ -93,7 +93,9 @@ function whatHappened(cell, details) {
 function whatMoved(cell, details) {
   const {word, before} = details.moved, parts = [];
   const error = details.moved.E, now = details.numbers.E;
-  const numbers = error !== null && now !== undefined ? `; E was ${digits(error)} and is ${digits(now)}` : '';
+  const same = error !== null && now !== undefined && digits(error) === digits(now);
+  const numbers = error === null || now === undefined ? ''
+    : same ? `; E is ${digits(now)} as before` : `; E was ${digits(error)} and is ${digits(now)}`;
   parts.push(make('p', {}, badge('change', word), before ? ` before: ${before}${numbers}` : numbers.replace('; ', ' ')));
   const versions = relatedVersions(cell);
   if (versions.length) parts.push(make('p', {}, make('span', {class: 'quiet'}, 'Versions that changed beside it: '), versions.join('; ')));

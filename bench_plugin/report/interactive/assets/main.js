@@ -15,13 +15,13 @@ function makeTheme() {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawPictures);
 }
 
-function follow() {
+async function follow() {
   const id = readAddress();
   if (id === null) return;
   select();
   if (id) {
     const cell = data.ids.indexOf(id);
-    if (cell >= 0) openEvidence(cell);
+    if (cell >= 0) await openEvidence(cell);
     else byId('count').textContent = `The link names the cell ${id}, which this page does not have.`;
   } else {
     byId('cells').scrollIntoView();
@@ -39,7 +39,7 @@ function follow() {
   makePrinting();
   makeTheme();
   select();
-  follow();
+  await follow();
   addEventListener('hashchange', follow);
   addEventListener('keydown', event => {
     if (event.key === '/' && !event.target.closest('input, select, dialog')) {

@@ -11,8 +11,8 @@ function loadPlotting() {
 }
 
 async function makePictures() {
-  const figures_ = document.querySelectorAll('.picture');
-  if (!figures_.length) return;
+  const elements = document.querySelectorAll('.picture');
+  if (!elements.length) return;
   const seen = new IntersectionObserver(entries => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
@@ -20,7 +20,7 @@ async function makePictures() {
       drawPicture(Number(entry.target.dataset.picture));
     }
   }, {rootMargin: '400px'});
-  for (const element of figures_) {
+  for (const element of elements) {
     seen.observe(element);
     element.querySelector('[data-do=table]').addEventListener('click', event => toggleTable(element, event.currentTarget));
     element.querySelector('[data-do=svg]').addEventListener('click', () => saveSvg(Number(element.dataset.picture)));
@@ -56,7 +56,8 @@ async function drawPicture(number) {
   const specification = structuredClone(picture.specification);
   specification.datasets = {...specification.datasets, rows: structuredClone(picture.rows)};
   // "ast": expressions are interpreted, so that the page needs no permission to make code from text.
-  views.set(number, await window.vegaEmbed(target, specification, {actions: false, renderer: 'svg', ast: true, config: themed()}));
+  const options = {actions: false, renderer: 'svg', ast: true, config: themed()};
+  views.set(number, await window.vegaEmbed(target, specification, options));
   place.dataset.drawn = 'yes';
 }
 

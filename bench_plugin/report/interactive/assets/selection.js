@@ -4,7 +4,7 @@ const selection = {query: '', filters: new Map(), sort: '', down: false};   // f
 let shown = new Uint32Array();      // cells in their order
 const followers = [];               // called after every change
 
-const CHIPS = ['change', 'status', 'check'];   // these are buttons, several may be pressed; the others are lists
+const CHIPS = ['change', 'status', 'result', 'check'];   // these are buttons, several may be pressed; the others are lists
 
 /** Compute `shown` and tell everything that shows it. */
 function select() {
@@ -113,7 +113,7 @@ function makeChips() {
     box.append(make('span', {id: `chips-${id}`}, column.title));
     column.words.forEach((word, code) => {
       if (!word) return;
-      const look = id === 'check' ? null : lookOf(id, word);
+      const look = data.looks[id] ? lookOf(id, word) : null;
       box.append(make('button', {
         type: 'button', class: look ? look.tone : null, title: look ? look.meaning : null, 'aria-pressed': 'false',
         'data-column': id, 'data-code': code, click: () => toggleFilter(id, code),
@@ -156,7 +156,7 @@ function makeFilters() {
 function makeSearch() {
   const search = byId('search'), list = byId('sort');
   search.addEventListener('input', () => { selection.query = search.value; changed(); });
-  list.append(new Option('the order of the run', ''));
+  list.append(new Option('most urgent first', ''));
   for (const column of data.columns) {
     list.append(new Option(column.title, column.id), new Option(`${column.title}, descending`, `-${column.id}`));
   }
@@ -165,6 +165,8 @@ function makeSearch() {
   followers.push(() => {
     if (search.value !== selection.query) search.value = selection.query;
     list.value = (selection.down ? '-' : '') + selection.sort;
+    const same = data.columns.filter(column => column.same).map(column => `${column.title} ${column.words[0]}`).join(', ');
+    byId('every').textContent = same && `Every cell: ${same}.`;
     byId('count').textContent = shown.length === data.cells ? `${data.cells} cells` : `${shown.length} of ${data.cells} cells`;
     byId('reset').disabled = !selection.query && !selection.filters.size;
   });

@@ -7,7 +7,7 @@ let active = 0, rowHeight = 30, visible = [];
 const WIDTHS = {why: 420, status: 150, change: 125, model: 190, opset: 70};
 
 function makeTable() {
-  visible = data.columns;
+  visible = data.columns.filter(column => !column.same);
   const heads = make('tr', {'aria-rowindex': '1'});
   let width = 0;
   for (const column of visible) {
@@ -117,13 +117,14 @@ function wideRow(cell) {
   return html;
 }
 
-/** On a phone a row is one cell: the verdict and the model, then everything else that says which cell it is. */
+/** On a phone a row is one cell of three lines: the verdict and the model, which cell it is, and why. */
 function narrowRow(cell) {
-  const names = ['check', 'compiler', 'importer', 'exporter', 'precision', 'opset', 'target', 'stage', 'why'];
-  const rest = names.map(id => wordOf(id, cell)).filter(Boolean).join(' · ');
+  const names = ['check', 'compiler', 'importer', 'exporter', 'precision', 'opset', 'target', 'batch', 'threads'];
+  const axes = names.map(id => wordOf(id, cell)).filter(Boolean).join(' · ');
+  const why = [wordOf('stage', cell), wordOf('why', cell)].filter(Boolean).join(': ');
   return `<td colspan="${visible.length}"><span class="two">${badgeText('status', wordOf('status', cell))} ` +
     `${badgeText('change', wordOf('change', cell))} <strong>${escaped(wordOf('model', cell))}</strong></span>` +
-    `<span class="two quiet">${escaped(rest)}</span></td>`;
+    `<span class="two">${escaped(axes)}</span><span class="two quiet">${escaped(why)}</span></td>`;
 }
 
 function tableKey(event) {
