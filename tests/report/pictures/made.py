@@ -75,9 +75,13 @@ def everything() -> list[Row]:
                     swept = {} if batch == 1 else {"batch": batch}
                     rows.append(
                         timing(
-                            place | swept, seconds * batch**0.8, batch**0.2 / seconds, system=seconds * batch**0.8 * 1.3,
+                            place | swept,
+                            seconds * batch**0.8,
+                            batch**0.2 / seconds,
+                            system=seconds * batch**0.8 * 1.3,
                             launches=[seconds * batch**0.8 * factor for factor in (0.98, 0.99, 1.0, 1.01, 1.05)],
-                            status="mismatch" if wrong else "supported", numbers=power(3.0, 3.5, 6.0 + number),
+                            status="mismatch" if wrong else "supported",
+                            numbers=power(3.0, 3.5, 6.0 + number),
                         )
                     )
                 rows.append(quality(place, 0.95 - 0.01 * number - (0.02 if precision == "w8a8" else 0.0)))
