@@ -156,7 +156,10 @@ class Workspace:
             }  # fmt: skip
         models = {name: model.title for name, model in self.models.items()}
         families = {name: model.family for name, model in self.models.items() if model.family}
-        return {"frameworks": frameworks, "compilers": compilers, "models": models, "families": families}
+        tasks = {name: model.task for name, model in self.models.items() if model.task}
+        return {
+            "frameworks": frameworks, "compilers": compilers, "models": models, "families": families, "tasks": tasks,
+        }  # fmt: skip
 
 
 def _boards(root: Path, targets: Mapping[str, Any]) -> dict[str, Reach]:

@@ -40,6 +40,7 @@ class Entry:
     artefacts: Mapping[str, Any] | None = None
     unverified: str = ""
     link: str = ""
+    repro: tuple[str, ...] = ()  # pytest's arguments that run the cell alone
 
     @property
     def unconfirmed(self) -> bool:
@@ -85,6 +86,7 @@ def entry(row: Mapping[str, Any]) -> Entry:
         artefacts=row.get("artefacts") or {},
         unverified=row.get("unverified") or "",
         link=expected.get("link", ""),
+        repro=tuple(row["repro"]) if isinstance(row.get("repro"), list) else (),
     )
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.pictures.lines import AGREE, WRONG
 from bench_plugin.report.pictures.picture import Record, Specification, vega_lite
-from bench_plugin.report.pictures.reading import inner, number, text
-from bench_plugin.report.pictures.timed import Timed, timed
+from bench_plugin.report.pictures.reading import digits, inner, number, text
+from bench_plugin.report.pictures.results import Results
+from bench_plugin.report.pictures.timed import Timed
 
 AXES = ("model", "framework", "exporter", "opset", "compiler", "precision", "graph", "target")
 SAME, OTHER, UNKNOWN = "same artefact", "another compilation", "not known"
@@ -28,19 +29,21 @@ class Accurate:
     artefact: str
 
 
-def accurate(entries: Sequence[Entry], titles: Mapping[str, Any]) -> list[Accurate]:
+def accurate(results: Results) -> list[Accurate]:
     """Timed deployments whose accuracy is known: from the row itself, else from the quality row of the same cell."""
-    quality = {_cell(one): one for one in entries if one.cell.get("check") == "quality"}
-    rows = {one.key: one for one in entries if one.cell.get("check") == "timing"}
+    quality = {
+        _cell(one): (one, accuracy)
+        for one in results.entries
+        if one.cell.get("check") == "quality" and (accuracy := number(one.numbers, "accuracy")) is not None
+    }
     found = []
-    for one in timed(entries, titles):
-        row = rows[one.key]
-        own = number(row.numbers, "accuracy")
-        judged = quality.get(_cell(row))
+    for one in results.timed:
+        own = number(one.entry.numbers, "task", "accuracy")
+        judged = quality.get(_cell(one.entry))
         if own is not None:
-            found.append(Accurate(one, own, SAME))
-        elif judged is not None and (accuracy := number(judged.numbers, "accuracy")) is not None:
-            found.append(Accurate(one, accuracy, _artefact(row, judged)))
+            found.append(Accurate(one, own, SAME if text(one.entry.numbers, "task", "artefact") else UNKNOWN))
+        elif judged is not None:
+            found.append(Accurate(one, judged[1], _artefact(one.entry, judged[0])))
     return found
 
 
@@ -75,7 +78,7 @@ def records(
         it = one.timed
         on_frontier = it.right and (gained, one.accuracy) in best[it.model]
         made.append({
-            "model": it.model, "value": value(it), "accuracy": one.accuracy, "platform": it.platform,
+            "model": it.model, "value": digits(value(it)), "accuracy": digits(one.accuracy), "platform": it.platform,
             "precision": it.precision, "place": it.place, "mode": it.mode, "setting": it.setting, "source": it.source,
             "frontier": on_frontier, "label": f"{it.place} {it.precision}" if on_frontier else "",
             "artefact": one.artefact, "outputs": AGREE if it.right else WRONG, "status": it.status, "key": it.key,

@@ -27,8 +27,8 @@ def heatmap(
     """Records have the field that it is ``divided_by``, and ``line``, ``column``, their orders, ``value``, ``label``.
 
     ``value`` colours the field and may be None, ``label`` stands in it. ``scale`` and ``legend`` are those of the
-    colours, ``columns`` the number of maps beside each other, ``key`` a line above them. Where the scale has a ``domain``, all
-    maps share it and one legend.
+    colours, ``columns`` the number of maps beside each other, ``key`` a line above them. Where the scale has a
+    ``domain``, all maps share it and one legend.
     """
     shown = [{"field": "label", "title": legend["title"]}, *({"field": name} for name in tooltip)]
     colour = "shared" if "domain" in scale else "independent"

@@ -4,28 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-WIDE, HIGH = 0.26, 0.05  # of a label, as shares of the picture's width and height
+LETTER, HEIGHT = 5.6, 13.0  # pixels of a label in 10 px type: the width of a letter, the height of a line
 
 
-def uncrowded(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Whether the label of each point (x, y), both above 0 and on logarithmic axes, has room; earlier ones come first.
+@dataclass(frozen=True)
+class Label:
+    """A text to the right of a point; ``x`` and ``y`` are above 0, for logarithmic axes."""
 
-    >>> uncrowded([(1, 1), (1.01, 1.01), (100, 100)])
+    x: float
+    y: float
+    text: str
+
+
+def uncrowded(labels: Sequence[Label], width: float, height: float) -> list[bool]:
+    """Whether each label has room in a picture of so many pixels; earlier ones come first, an empty one needs none.
+
+    >>> uncrowded([Label(1, 1, "one"), Label(1.01, 1.01, "beside it"), Label(100, 100, "far")], 300, 200)
     [True, False, True]
     """
-    placed: list[tuple[float, float]] = []
+    across = _pixels([one.x for one in labels], width)
+    up = _pixels([one.y for one in labels], height)
+    placed: list[tuple[float, float, float]] = []
     shown = []
-    scaled = list(zip(*(_shares([point[axis] for point in points]) for axis in (0, 1)), strict=True))
-    for x, y in scaled:
-        free = all(abs(x - other) >= WIDE or abs(y - beside) >= HIGH for other, beside in placed)
+    for x, y, one in zip(across, up, labels, strict=True):
+        end = x + LETTER * len(one.text)
+        free = all(x > right or end < left or abs(y - other) >= HEIGHT for left, right, other in placed)
         shown.append(free)
-        placed += [(x, y)] if free else []
+        placed += [(x, end, y)] if free and one.text else []
     return shown
 
 
-def _shares(values: Sequence[float]) -> list[float]:
-    """Where values lie between the least and the largest, from 0 to 1 in steps of their logarithm."""
+def _pixels(values: Sequence[float], length: float) -> list[float]:
+    """Where values lie on a logarithmic axis of that length from the least to the largest of them."""
     logs = [math.log(value) for value in values]
     least, span = min(logs, default=0.0), max(logs, default=0.0) - min(logs, default=0.0)
-    return [(value - least) / span if span else 0.5 for value in logs]
+    return [length * (value - least) / span if span else 0.0 for value in logs]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench_plugin.report.pictures.picture import Specification, vega_lite
+from bench_plugin.report.pictures.picture import Record, Specification, vega_lite
 
 WIDTH, LINE = 300, 20  # pixels: of one picture, and of one line of it
+MOST_POINTS = 40  # of one line
 # A wrong result is told by its shape: the colour is for other things.
 AGREE, WRONG = "agree", "wrong result"
 OUTPUTS = {
@@ -16,13 +18,14 @@ OUTPUTS = {
 }  # fmt: skip
 
 
-def per_model(description: str, layers: Sequence[dict[str, Any]], *, columns: int = 2) -> Specification:
+def per_model(description: str, layers: Sequence[dict[str, Any]], *, lists: Sequence[str] = ()) -> Specification:
     """Records have ``model``, and ``line`` with ``line_order``; the layers say what stands on a line."""
     order = {"field": "line_order", "op": "min", "order": "ascending"}
     return vega_lite(
         description,
+        **({"transform": [{"flatten": list(lists)}]} if lists else {}),
         facet={"field": "model", "type": "nominal", "title": None, "header": {"labelAnchor": "start"}},
-        columns=columns,
+        columns=2,
         spec={
             "width": WIDTH,
             "height": {"step": LINE},
@@ -33,8 +36,14 @@ def per_model(description: str, layers: Sequence[dict[str, Any]], *, columns: in
     )
 
 
-def boxes(description: str, x: dict[str, Any], tooltip: Sequence[dict[str, Any]]) -> Specification:
-    """A box (quartiles, median, whiskers of 1.5 quartile ranges) for each line, with every value as a point on it."""
+def boxes(
+    description: str, x: dict[str, Any], tooltip: Sequence[dict[str, Any]], lists: Sequence[str] = ()
+) -> Specification:
+    """A box (quartiles, median, whiskers of 1.5 quartile ranges) for each line, with every value as a point on it.
+
+    ``lists`` are the fields of a record that are lists of equal length, one value for each point. Records without
+    ``points`` have none, because there are too many on their line.
+    """
     colour = {"field": "precision", "type": "nominal", "scale": {"scheme": "tableau20"}}
     return per_model(
         description,
@@ -44,11 +53,24 @@ def boxes(description: str, x: dict[str, Any], tooltip: Sequence[dict[str, Any]]
                 "encoding": {"x": x, "color": colour},
             },
             {
+                "transform": [{"filter": "datum.points"}],
                 "mark": {"type": "point", "aria": False, "size": 16, "filled": True, "opacity": 0.9},
                 "encoding": {"x": x, "shape": OUTPUTS, "tooltip": list(tooltip)},
             },
         ],
+        lists=lists,
     )
+
+
+def with_points(records: Sequence[Record], count: Callable[[Record], int]) -> list[Record]:
+    """The records with ``points``: whether all values on their line are few enough to be shown one by one.
+
+    ``count`` says how many values a record has.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    for one in records:
+        counts[one["model"], one["line"]] += count(one)
+    return [one | {"points": counts[one["model"], one["line"]] <= MOST_POINTS} for one in records]
 
 
 def stacked(

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Protocol
 
-from bench_plugin.report.entries import Entry
+from bench_plugin.report.pictures.results import Results
 
-Value = str | float | bool | None
-Record = dict[str, Value]
+# Of texts, finite numbers, truth values and None; a list of them is taken apart by the specification itself (flatten).
+Record = dict[str, Any]
 Specification = dict[str, Any]
 
 # Nothing is fetched: vega-embed and vl-convert only read the version in it.
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 DATA = "rows"  # the name of the data in every specification
-NO_TITLES: Mapping[str, Any] = MappingProxyType({})
 
 
 class PictureModule(Protocol):
@@ -29,10 +27,10 @@ class PictureModule(Protocol):
     TITLE: str
     QUESTION: str
 
-    def rows(self, entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+    def rows(self, results: Results) -> list[Record]:
         """Plain records without NaN; none where the picture would be empty, and is not shown.
 
-        ``titles`` are those of the header of a run. An entry that lacks what the picture shows is left out.
+        An entry that lacks what the picture shows is left out.
         """
 
     def specification(self) -> Specification:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
 
-from bench_plugin.report.entries import Entry
 from bench_plugin.report.pictures.lines import AGREE, WRONG
 from bench_plugin.report.pictures.picture import Record
-from bench_plugin.report.pictures.timed import Timed, fastest, precision_order, ranks, timed
+from bench_plugin.report.pictures.results import Results
+from bench_plugin.report.pictures.timed import Timed, fastest, precision_order, ranks
 
 MARK = "≠ "  # before a number that is of a wrong result: the status is never told by colour alone
 MANY = 100  # more than there are precisions
 
 
-def best_of_places(entries: Sequence[Entry], titles: Mapping[str, Any]) -> list[tuple[Record, Timed]]:
+def best_of_places(results: Results) -> list[tuple[Record, Timed]]:
     """The record of each field of a heat map with its fastest deployment, in the order of the picture.
 
     A field joins settings (batch, threads, streams) and the frameworks that the model came from.
     """
     fields: dict[tuple[str, str, str, str], list[Timed]] = {}
-    for one in timed(entries, titles):
+    for one in results.timed:
         if one.per_second is not None:
             fields.setdefault((one.task, one.place, one.model, one.precision), []).append(one)
     lines, models = ranks(place for _, place, _, _ in fields), ranks(model for _, _, model, _ in fields)

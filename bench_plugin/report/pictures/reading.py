@@ -50,6 +50,15 @@ def numbers(value: Any, *path: str) -> list[float]:
     return [one for item in found if (one := number(item)) is not None]
 
 
+def digits(value: float) -> float:
+    """The value with five significant digits.
+
+    >>> digits(0.0123456789)
+    0.012346
+    """
+    return float(f"{value:.5g}")
+
+
 def text(value: Any, *path: str) -> str:
     """A text or a whole number at a path as text; empty for everything else."""
     found = inner(value, *path)

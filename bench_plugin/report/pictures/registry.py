@@ -19,7 +19,8 @@ from bench_plugin.report.pictures.across import (
     sweeps,
     throughput,
 )
-from bench_plugin.report.pictures.picture import NO_TITLES, PictureModule
+from bench_plugin.report.pictures.picture import PictureModule
+from bench_plugin.report.pictures.results import NO_TITLES, Results
 
 PICTURES: tuple[PictureModule, ...] = (
     throughput, relative, sweeps, settings, repetitions, latency_parts, power, accuracy_throughput, accuracy_latency,
@@ -32,9 +33,10 @@ def embedded(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) ->
 
     ``titles`` are those of the header of a run. All of it is plain data for JSON.
     """
+    results = Results(entries, titles)
     found = []
     for module in PICTURES:
-        if rows := module.rows(entries, titles):
+        if rows := module.rows(results):
             found.append({
                 "name": module.NAME, "title": module.TITLE, "question": module.QUESTION,
                 "specification": module.specification(), "rows": rows,

@@ -9,8 +9,9 @@ from typing import Any
 
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.report.entries import Entry
-from bench_plugin.report.pictures.picture import NO_TITLES, PictureModule, with_rows
+from bench_plugin.report.pictures.picture import PictureModule, with_rows
 from bench_plugin.report.pictures.registry import embedded
+from bench_plugin.report.pictures.results import NO_TITLES, Results
 from bench_plugin.report.pictures.themes import LIGHT
 
 VEGA_LITE = "6.4"
@@ -34,7 +35,7 @@ def svg(module: PictureModule, entries: Sequence[Entry], titles: Mapping[str, An
 
     Raises EnvironmentMissing where vl-convert is not installed.
     """
-    rows = module.rows(entries, titles)
+    rows = module.rows(Results(entries, titles))
     return drawn(module.specification(), rows) if rows else ""
 
 

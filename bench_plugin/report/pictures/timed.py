@@ -35,12 +35,21 @@ class Timed:
     batch: int
     threads: int
     streams: int
-    status: str
-    key: str
+    entry: Entry
     per_second: float | None
     latency: float | None
     system: float | None
     launch_medians: tuple[float, ...]
+
+    @property
+    def status(self) -> str:
+        """The verdict on the outputs of the timed inferences."""
+        return self.entry.status
+
+    @property
+    def key(self) -> str:
+        """That of the cell."""
+        return self.entry.key
 
     @property
     def right(self) -> bool:
@@ -69,11 +78,6 @@ class Timed:
         return f"batch {self.batch}, {threads}, {_counted(self.streams, 'stream')}"
 
 
-def timed(entries: Iterable[Entry], titles: Mapping[str, Any]) -> list[Timed]:
-    """The deployments that have a time. Emulated boards have none, and are left out."""
-    return [found for one in entries if (found := _of(one, titles)) is not None]
-
-
 def precision_order(precision: str) -> int:
     """The place of a precision in the table of precisions, with or without its graph; unknown ones stand last."""
     name = precision.partition(" ")[0]
@@ -90,12 +94,13 @@ def fastest(found: Sequence[Timed]) -> Timed:
     return max(found, key=lambda one: (one.right, one.per_second or 0.0))
 
 
-def _of(one: Entry, titles: Mapping[str, Any]) -> Timed | None:
+def timed_of(one: Entry, titles: Mapping[str, Any]) -> Timed | None:
+    """The deployment of a timing row; None for every other row, one without a time, and one of an emulated board."""
     timing = one.numbers.get("timing")
     if one.cell.get("check") != "timing" or is_emulated(one) or not isinstance(timing, Mapping):
         return None
     latency, rate = positive(timing, "compute", "median"), positive(timing, "throughput", "per_second")
-    if latency is None and rate is None:
+    if not text(one.cell, "model") or (latency is None and rate is None):
         return None
     model, precision, batch = text(one.cell, "model"), precision_of(one.cell), whole(one.cell, "batch", 1)
     return Timed(
@@ -109,8 +114,7 @@ def _of(one: Entry, titles: Mapping[str, Any]) -> Timed | None:
         batch=batch,
         threads=whole(one.cell, "threads", 0) or whole(timing.get("conditions"), "threads", 0),
         streams=whole(one.cell, "streams", 1),
-        status=one.status,
-        key=one.key,
+        entry=one,
         per_second=rate,
         latency=latency,
         system=positive(timing, "system", "median"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench_plugin.report.entries import Entry, entry
+from bench_plugin.report.pictures.results import Results
 from tests.report.made import Row
 
 TITLES = {
@@ -54,6 +55,11 @@ def equivalence(axes: Row, error: float | None, tolerance: float | None, status:
 
 def entries(*rows: Row) -> list[Entry]:
     return [entry(row) for row in rows]
+
+
+def results(*rows: Row) -> Results:
+    """What pictures take."""
+    return Results(entries(*rows), TITLES)
 
 
 def power(base: float, idle: float, full: float) -> Row:

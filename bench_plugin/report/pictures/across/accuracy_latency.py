@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from bench_plugin.report.entries import Entry
 from bench_plugin.report.pictures.accuracy import accurate, records, scatter
-from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification
+from bench_plugin.report.pictures.picture import Record, Specification
+from bench_plugin.report.pictures.results import Results
 from bench_plugin.report.pictures.timed import Timed
 
 NAME = "accuracy-latency"
@@ -20,9 +17,9 @@ DESCRIPTION = (
 )
 
 
-def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+def rows(results: Results) -> list[Record]:
     """A record per deployment that has an accuracy and a latency."""
-    return records(accurate(entries, titles), _speed, lambda one: (one.latency or 0.0) * 1e3)
+    return records(accurate(results), _speed, lambda one: (one.latency or 0.0) * 1e3)
 
 
 def specification() -> Specification:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from bench_plugin.report.entries import Entry
 from bench_plugin.report.pictures.accuracy import accurate, records, scatter
-from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification
+from bench_plugin.report.pictures.picture import Record, Specification
+from bench_plugin.report.pictures.results import Results
 
 NAME = "accuracy-throughput"
 TITLE = "Accuracy against throughput"
@@ -19,9 +16,9 @@ DESCRIPTION = (
 )
 
 
-def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+def rows(results: Results) -> list[Record]:
     """A record per deployment that has an accuracy and a throughput."""
-    return records(accurate(entries, titles), lambda one: one.per_second, lambda one: one.per_second or 0.0)
+    return records(accurate(results), lambda one: one.per_second, lambda one: one.per_second or 0.0)
 
 
 def specification() -> Specification:

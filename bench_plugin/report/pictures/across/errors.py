@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from bench_plugin.domain.outcome import Status
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.pictures.heatmap import heatmap
-from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification
+from bench_plugin.report.pictures.picture import Record, Specification
 from bench_plugin.report.pictures.places import MANY
-from bench_plugin.report.pictures.reading import number, positive, text
+from bench_plugin.report.pictures.reading import digits, number, positive, text
+from bench_plugin.report.pictures.results import Results
 from bench_plugin.report.pictures.timed import precision_of, precision_order, ranks
 from bench_plugin.report.statuses import severity
 
@@ -31,13 +32,13 @@ TOOLTIP = ("compiler", "line", "column", "status", "E", "tolerance", "reason", "
 LEAST = 1e-6  # of the colours; an error of 0 has that of the least
 
 
-def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+def rows(results: Results) -> list[Record]:
     """A record per compiler, model, framework, precision, graph and target that was computed: the worst of them."""
     fields: dict[tuple[str, str, str], list[Entry]] = {}
-    for one in entries:
+    for one in results.entries:
         if one.cell.get("check") == "equivalence" and one.status in MARKS and one.key:
-            fields.setdefault((text(one.cell, "compiler"), _line(one, titles), _column(one)), []).append(one)
-    lines, targets = ranks(line for _, line, _ in fields), ranks(_target(one) for one in entries)
+            fields.setdefault((text(one.cell, "compiler"), _line(one, results.titles), _column(one)), []).append(one)
+    lines, targets = ranks(line for _, line, _ in fields), ranks(_target(one) for one in results.entries)
     records = []
     for (compiler, line, column), group in fields.items():
         one = min(group, key=lambda one: (severity(one.status), -(_ratio(one) or 0.0)))
@@ -66,7 +67,7 @@ def _record(one: Entry) -> Record:
     shown = "" if ratio is None else f"{ratio:.2g}" if ratio >= 0.01 else f"{ratio:.0e}".replace("e-0", "e-")
     signs = (("" if one.status == Status.SUPPORTED else mark), shown)
     return {
-        "value": None if ratio is None else max(ratio, LEAST), "label": " ".join(filter(None, signs)) or mark,
+        "value": None if ratio is None else digits(max(ratio, LEAST)), "label": " ".join(filter(None, signs)) or mark,
         "status": one.status, "E": number(one.numbers, "E"), "tolerance": number(one.numbers, "tolerance_E"),
         "reason": one.reason.strip().partition("\n")[0][:120], "key": one.key,
     }  # fmt: skip

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.pictures.lines import LINE
-from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification, vega_lite
+from bench_plugin.report.pictures.picture import Record, Specification, vega_lite
+from bench_plugin.report.pictures.results import Results
 
 NAME = "funnel"
 TITLE = "Funnel of stages"
@@ -23,10 +23,10 @@ DESCRIPTION = (
 )
 
 
-def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+def rows(results: Results) -> list[Record]:
     """A record per check and stage that a cell of it reached; ``count`` is how many cells got through."""
     checks: dict[str, list[Entry]] = {}
-    for one in entries:
+    for one in results.entries:
         checks.setdefault(str(one.cell.get("check", "")), []).append(one)
     return [record for check, mine in checks.items() for record in _steps(check, mine)]
 
@@ -56,7 +56,8 @@ def _steps(check: str, entries: Sequence[Entry]) -> list[Record]:
     """From the first to the last stage that any cell of the check took or ended at."""
     ended = {where: Counter(one.status for one in entries if _ended(one) == where) for where in ORDER}
     taken = {name for one in entries for name in one.timings}
-    left, records = len(entries), []
+    left = len(entries)
+    records: list[Record] = []
     for order, stage in enumerate(ORDER):
         lost = ended[stage]
         if stage not in (FIRST, LAST) and stage not in taken and not lost:

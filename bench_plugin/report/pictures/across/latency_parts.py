@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from bench_plugin.report.entries import Entry
 from bench_plugin.report.pictures.lines import stacked
-from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification
+from bench_plugin.report.pictures.picture import Record, Specification
 from bench_plugin.report.pictures.places import MARK, fastest_on_lines
-from bench_plugin.report.pictures.timed import timed
+from bench_plugin.report.pictures.reading import digits
+from bench_plugin.report.pictures.results import Results
 
 NAME = "latency-parts"
 TITLE = "Latency: compute and system"
@@ -22,22 +19,22 @@ DESCRIPTION = (
 )
 
 
-def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+def rows(results: Results) -> list[Record]:
     """Two records per deployment that has both times, of the fastest setting of each line.
 
     Both are medians of samples of their own, so the system's can lie below compute; the second part is 0 then.
     """
-    found = [one for one in timed(entries, titles) if one.latency is not None and one.system is not None]
+    found = [one for one in results.timed if one.latency is not None and one.system is not None]
     records: list[Record] = []
     for record, one in fastest_on_lines(found):
-        compute, system = (one.latency or 0.0) * 1e3, (one.system or 0.0) * 1e3
+        compute, system = digits((one.latency or 0.0) * 1e3), digits((one.system or 0.0) * 1e3)
         whole = max(compute, system)
         shared = record | {
             "compute_ms": compute, "system_ms": system, "end": whole,
             "total": f"{'' if one.right else MARK}{whole:.3g} ms",
         }  # fmt: skip
         for order, value in enumerate((compute, whole - compute)):
-            records.append(shared | {"part": PARTS[order], "part_order": order, "value": value})
+            records.append(shared | {"part": PARTS[order], "part_order": order, "value": digits(value)})
     return records
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
-from bench_plugin.report.entries import Entry
 from bench_plugin.report.pictures.lines import stacked
-from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification
+from bench_plugin.report.pictures.picture import Record, Specification
 from bench_plugin.report.pictures.places import MARK, fastest_on_lines
 from bench_plugin.report.pictures.reading import inner, number, text
-from bench_plugin.report.pictures.timed import timed
+from bench_plugin.report.pictures.results import Results
 
 NAME = "power"
 TITLE = "Power: base, idle and full"
@@ -24,16 +22,15 @@ DESCRIPTION = (
 )
 
 
-def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+def rows(results: Results) -> list[Record]:
     """Three records per meter that has all three figures, of the fastest setting of each line.
 
     A part is 0 where its figure lies below that of the part before it.
     """
-    meters = {one.key: one.numbers.get("power") for one in entries if one.key}
-    found = [one for one in timed(entries, titles) if isinstance(meters.get(one.key), Mapping)]
+    found = [one for one in results.timed if isinstance(one.entry.numbers.get("power"), Mapping)]
     records: list[Record] = []
     for record, one in fastest_on_lines(found):
-        for name, meter in (meters[one.key] or {}).items():
+        for name, meter in one.entry.numbers["power"].items():
             base, idle, full = (number(meter, phase, "mean") for phase in PHASES)
             if base is None or idle is None or full is None or base < 0:
                 continue

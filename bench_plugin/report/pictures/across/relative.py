@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from bench_plugin.report.entries import Entry
 from bench_plugin.report.pictures.heatmap import BLUES, heatmap
-from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification
+from bench_plugin.report.pictures.picture import Record, Specification
 from bench_plugin.report.pictures.places import MARK, best_of_places
+from bench_plugin.report.pictures.reading import digits
+from bench_plugin.report.pictures.results import Results
 
 NAME = "relative-throughput"
 TITLE = "Throughput relative to the best"
@@ -20,9 +18,9 @@ DESCRIPTION = (
 )
 
 
-def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+def rows(results: Results) -> list[Record]:
     """A record per field of the heat map of throughput; columns without any right result are left out."""
-    found = best_of_places(entries, titles)
+    found = best_of_places(results)
     best: dict[str, float] = {}
     for record, one in found:
         if one.right and one.per_second is not None:
@@ -31,7 +29,7 @@ def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> lis
     for record, one in found:
         most = best.get(str(record["column"]))
         if most is not None and one.per_second is not None:
-            percent = 100 * one.per_second / most
+            percent = digits(100 * one.per_second / most)
             label = f"{percent:.0f}" if percent >= 10 else f"{percent:.1f}"
             records.append(record | {"value": percent, "label": ("" if one.right else MARK) + label})
     return records

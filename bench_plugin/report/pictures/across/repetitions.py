@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any
 
-from bench_plugin.report.entries import Entry
-from bench_plugin.report.pictures.lines import boxes
-from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification
+from bench_plugin.report.pictures.lines import boxes, with_points
+from bench_plugin.report.pictures.picture import Record, Specification
 from bench_plugin.report.pictures.places import on_lines
-from bench_plugin.report.pictures.timed import timed
+from bench_plugin.report.pictures.reading import digits
+from bench_plugin.report.pictures.results import Results
 
 NAME = "repetitions"
 TITLE = "Latency over repetitions"
@@ -22,14 +20,17 @@ DESCRIPTION = (
 )
 
 
-def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
-    """A record per launch of every deployment that was launched twice at least."""
-    found = [one for one in timed(entries, titles) if len(one.launch_medians) > 1]
-    return [
-        record | {"value": 100 * (value / median(one.launch_medians) - 1), "launch": number, "latency_ms": value * 1e3}
-        for record, one in on_lines(found)
-        for number, value in enumerate(one.launch_medians, 1)
-    ]
+def rows(results: Results) -> list[Record]:
+    """A record per deployment that was launched twice at least, with lists of equal length: a value per launch."""
+    records = [
+        record | {
+            "value": [digits(100 * (value / median(one.launch_medians) - 1)) for value in one.launch_medians],
+            "latency_ms": [digits(value * 1e3) for value in one.launch_medians],
+            "launch": list(range(1, len(one.launch_medians) + 1)),
+        }
+        for record, one in on_lines(one for one in results.timed if len(one.launch_medians) > 1)
+    ]  # fmt: skip
+    return with_points(records, lambda record: len(record["value"]))
 
 
 def specification() -> Specification:
@@ -37,4 +38,4 @@ def specification() -> Specification:
     x = {"field": "value", "type": "quantitative", "title": "latency of a launch against the median of launches, %"}
     tooltip = [{"field": "value", "title": "%", "format": "+.2f"}, {"field": "latency_ms", "format": ".4~g"}]
     tooltip += [{"field": name} for name in ("launch", "line", "setting", "source", "status", "key")]
-    return boxes(DESCRIPTION, x, tooltip)
+    return boxes(DESCRIPTION, x, tooltip, lists=("value", "latency_ms", "launch"))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from bench_plugin.report.entries import Entry
-from bench_plugin.report.pictures.lines import boxes
-from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification
+from bench_plugin.report.pictures.lines import boxes, with_points
+from bench_plugin.report.pictures.picture import Record, Specification
 from bench_plugin.report.pictures.places import on_lines
-from bench_plugin.report.pictures.timed import timed
+from bench_plugin.report.pictures.reading import digits
+from bench_plugin.report.pictures.results import Results
 
 NAME = "settings"
 TITLE = "Throughput over deployment settings"
@@ -20,15 +17,15 @@ DESCRIPTION = (
 )
 
 
-def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+def rows(results: Results) -> list[Record]:
     """A record per setting; none at all where no platform was timed with more than one."""
     lines: dict[tuple[str, str, str], list[Record]] = {}
-    found = [one for one in timed(entries, titles) if one.per_second is not None]
+    found = [one for one in results.timed if one.per_second is not None]
     for record, one in on_lines(found, any_mode=True):
         place = (one.model, str(record["line"]), one.source)
-        lines.setdefault(place, []).append(record | {"value": one.per_second, "mode": one.mode})
+        lines.setdefault(place, []).append(record | {"value": digits(one.per_second or 0.0), "mode": one.mode})
     swept = any(len({(record["setting"], record["mode"]) for record in line}) > 1 for line in lines.values())
-    return [record for line in lines.values() for record in line] if swept else []
+    return with_points([record for line in lines.values() for record in line], lambda _: 1) if swept else []
 
 
 def specification() -> Specification:

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from bench_plugin.report.entries import Entry
-from bench_plugin.report.pictures.labels import uncrowded
+from bench_plugin.report.pictures.labels import Label, uncrowded
 from bench_plugin.report.pictures.lines import AGREE, OUTPUTS, WRONG
-from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification, vega_lite
-from bench_plugin.report.pictures.timed import Timed, timed
+from bench_plugin.report.pictures.picture import Record, Specification, vega_lite
+from bench_plugin.report.pictures.reading import digits
+from bench_plugin.report.pictures.results import Results
+from bench_plugin.report.pictures.timed import Timed
 
 NAME = "latency-throughput"
 TITLE = "Latency against throughput"
 QUESTION = "What does a higher throughput cost in latency, over batches, streams and threads?"
 SWEPT = (("batch", "b"), ("streams", "s"), ("threads", "t"))  # a line runs along the first of them that varies
+WIDTH, HEIGHT = 380, 300  # pixels of one picture
 DESCRIPTION = (
     "Scatter plots of throughput in inputs per second against median latency in milliseconds, one picture for each "
     "model; up and left is better. A point is a setting, a line joins the settings of one sweep. The text beside the "
     "first point of a line is its platform and precision, that beside the others what was swept (b: batch, s: streams, "
-    "t: threads). A cross is the time of a wrong result."
+    "t: threads), where there is room. A cross is the time of a wrong result."
 )
 
 
-def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+def rows(results: Results) -> list[Record]:
     """A record per setting that has both figures; ``line`` names the sweep that it belongs to, ``along`` its place."""
     deployments: dict[tuple[str, str, str, str], list[Timed]] = {}
-    for one in timed(entries, titles):
+    for one in results.timed:
         if one.latency is not None and one.per_second is not None:
             deployments.setdefault((one.model, one.place, one.precision, one.source), []).append(one)
     records = [record for key in sorted(deployments) for record in _sweeps(deployments[key])]
@@ -50,7 +51,7 @@ def specification() -> Specification:
             "encoding": {"color": colour, "shape": OUTPUTS, "tooltip": tooltip},
         },
         {
-            "mark": {"type": "text", "aria": False, "align": "left", "dx": 6, "dy": -4, "fontSize": 10},
+            "mark": {"type": "text", "aria": False, "align": "left", "dx": 5, "dy": 9, "fontSize": 10},
             "encoding": {"text": {"field": "label"}},
         },
     ]
@@ -58,7 +59,7 @@ def specification() -> Specification:
         DESCRIPTION,
         facet={"field": "model", "type": "nominal", "title": None, "header": {"labelAnchor": "start"}},
         columns=2,
-        spec={"width": 360, "height": 300, "encoding": {"x": x, "y": y}, "layer": layers},
+        spec={"width": WIDTH, "height": HEIGHT, "encoding": {"x": x, "y": y}, "layer": layers},
         resolve={"scale": {"x": "independent", "y": "independent"}},
     )
 
@@ -70,8 +71,9 @@ def _labelled(records: Sequence[Record]) -> list[Record]:
         models.setdefault(str(record["model"]), []).append(record)
     found = []
     for mine in models.values():
-        places = [(float(record["latency_ms"] or 0), float(record["per_second"] or 0)) for record in mine]
-        found += [one | ({} if free else {"label": ""}) for one, free in zip(mine, uncrowded(places), strict=True)]
+        labels = [Label(one["latency_ms"], one["per_second"], one["label"]) for one in mine]
+        free = uncrowded(labels, WIDTH, HEIGHT)
+        found += [one if room else one | {"label": ""} for one, room in zip(mine, free, strict=True)]
     return found
 
 
@@ -90,8 +92,8 @@ def _sweeps(settings: Sequence[Timed]) -> list[Record]:
         begun.add(line)
         records.append({
             "model": one.model, "line": line, "along": getattr(one, axis), "label": f"{name} {step}".strip(),
-            "latency_ms": (one.latency or 0.0) * 1e3, "per_second": one.per_second, "platform": one.platform,
-            "precision": one.precision, "mode": one.mode, "setting": one.setting, "source": one.source,
-            "outputs": AGREE if one.right else WRONG, "status": one.status, "key": one.key,
+            "latency_ms": digits((one.latency or 0.0) * 1e3), "per_second": digits(one.per_second or 0.0),
+            "platform": one.platform, "precision": one.precision, "mode": one.mode, "setting": one.setting,
+            "source": one.source, "outputs": AGREE if one.right else WRONG, "status": one.status, "key": one.key,
         })  # fmt: skip
     return records

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from bench_plugin.report.entries import Entry
 from bench_plugin.report.pictures.heatmap import BLUES, heatmap
-from bench_plugin.report.pictures.picture import NO_TITLES, Record, Specification
+from bench_plugin.report.pictures.picture import Record, Specification
 from bench_plugin.report.pictures.places import MARK, best_of_places, short
+from bench_plugin.report.pictures.reading import digits
+from bench_plugin.report.pictures.results import Results
 
 NAME = "throughput"
 TITLE = "Throughput"
@@ -19,11 +17,11 @@ DESCRIPTION = (
 )
 
 
-def rows(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[Record]:
+def rows(results: Results) -> list[Record]:
     """A record per platform, mode, datatype, model and precision: the fastest of its settings."""
     return [
-        record | {"value": one.per_second, "label": ("" if one.right else MARK) + short(one.per_second)}
-        for record, one in best_of_places(entries, titles)
+        record | {"value": digits(one.per_second), "label": ("" if one.right else MARK) + short(one.per_second)}
+        for record, one in best_of_places(results)
         if one.per_second is not None
     ]
 

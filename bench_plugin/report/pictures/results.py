@@ -1,0 +1,26 @@
+"""What pictures are made of: the entries of a run and its titles, with what several pictures need computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from bench_plugin.report.entries import Entry
+from bench_plugin.report.pictures.timed import Timed, timed_of
+
+NO_TITLES: Mapping[str, Any] = MappingProxyType({})
+
+
+class Results:
+    """Entries of one run or of several, and the titles of a header (``models``, ``tasks``), which may be empty."""
+
+    def __init__(self, entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> None:
+        self.entries = tuple(entries)
+        self.titles = titles
+
+    @cached_property
+    def timed(self) -> tuple[Timed, ...]:
+        """The deployments that have a time. Emulated boards have none, and are left out."""
+        return tuple(found for one in self.entries if (found := timed_of(one, self.titles)) is not None)

@@ -1,0 +1,1 @@
+"""Pictures of one deployment: one module per picture, listed in ../deployment.py."""

@@ -1,0 +1,91 @@
+"""Every picture is drawn without a browser, with the marks that its rows ask for, readable in light and dark."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_plugin.domain.errors import EnvironmentMissing
+from bench_plugin.report.pictures import svg, themes
+from bench_plugin.report.pictures.picture import PictureModule
+from bench_plugin.report.pictures.registry import PICTURES, embedded
+from tests.report.pictures.drawing import marks, texts
+from tests.report.pictures.made import TITLES, entries, everything
+
+ALL = entries(*everything())
+# Two models, three platforms and two precisions make 12 deployments, each with three settings of five launches.
+DRAWN = {
+    "throughput": {"rect": 12, "text": 12},
+    "relative-throughput": {"rect": 12, "text": 12},
+    "latency-throughput": {"symbol": 36, "line": 12},
+    "settings": {"symbol": 36, "rect": 24},  # a box and its median for each deployment
+    "repetitions": {"symbol": 180, "rect": 24},
+    "latency-parts": {"rect": 24, "text": 12},
+    "power": {"rect": 36, "text": 12},
+    "accuracy-throughput": {"symbol": 36, "line": 2},
+    "accuracy-latency": {"symbol": 36, "line": 2},
+    "errors": {"rect": 13, "text": 14},  # a cell that ended in an error has a sign and no number
+    "funnel": {"rect": 10, "text": 10},
+}
+OF_A_THEME = ("labelColor", "titleColor", "gridColor", "domainColor", "tickColor", "background")
+
+
+@pytest.mark.parametrize("module", PICTURES, ids=lambda module: module.NAME)
+def test_a_picture_has_the_marks_of_its_rows(module: PictureModule) -> None:
+    drawn = svg.svg(module, ALL, TITLES)
+    found = marks(drawn)
+    assert {kind: found[kind] for kind in DRAWN[module.NAME]} == DRAWN[module.NAME]
+    assert "NaN" not in drawn and "undefined" not in drawn
+
+
+@pytest.mark.parametrize("module", PICTURES, ids=lambda module: module.NAME)
+def test_a_picture_says_what_it_shows_and_has_no_colours_of_a_theme(module: PictureModule) -> None:
+    specification = module.specification()
+    written = json.dumps(specification)
+    assert specification["$schema"].endswith("/vega-lite/v6.json") and specification["data"] == {"name": "rows"}
+    assert len(specification["description"]) > 60 and specification["description"].endswith(".")
+    assert module.QUESTION.endswith("?") and module.TITLE and module.NAME.islower()
+    assert not [word for word in OF_A_THEME if word in written] and "config" not in specification
+    assert f'aria-label="{specification["description"][:40]}' in svg.svg(module, ALL, TITLES)
+
+
+def test_a_picture_has_a_name_of_its_own_and_twelve_compilers_have_colours_of_their_own() -> None:
+    assert len({module.NAME for module in PICTURES}) == len(PICTURES) == len(DRAWN)
+    schemes = json.dumps([module.specification() for module in PICTURES if "platform" in str(module.specification())])
+    assert "tableau20" in schemes and "category10" not in schemes and "tableau10" not in schemes
+
+
+def test_text_of_the_page_takes_the_colours_of_the_theme() -> None:
+    picture = next(one for one in embedded(ALL, TITLES) if one["name"] == "latency-throughput")
+    light = svg.drawn(picture["specification"], picture["rows"])
+    dark = svg.drawn(picture["specification"], picture["rows"], themes.DARK)
+    ink, paper = themes.DARK["axis"]["labelColor"], themes.DARK["background"]
+    assert ink in dark and paper in dark and ink not in light
+    assert light.count(themes.LIGHT["axis"]["labelColor"]) == dark.count(ink)
+
+
+def test_nothing_is_shown_where_there_is_nothing() -> None:
+    assert embedded([]) == [] and svg.svg(PICTURES[0], []) == ""
+
+
+def test_every_picture_is_a_file(tmp_path: Path) -> None:
+    paths = svg.write(tmp_path / "pictures", ALL, {"titles": TITLES})
+    assert [path.stem for path in paths] == [module.NAME for module in PICTURES]
+    assert all(path.read_text("utf-8").startswith('<svg role="img" aria-label="') for path in paths)
+    assert {"Digits", "MobileNet"} <= set(texts((tmp_path / "pictures/settings.svg").read_text("utf-8")))
+
+
+def test_without_the_tool_that_draws_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(EnvironmentMissing, match=r"pip install 'bench-plugin\[report\]'") as raised:
+        svg.svg(PICTURES[0], ALL, TITLES)
+    assert raised.value.exit_code == 4
+
+
+def test_what_a_page_embeds_is_plain_data() -> None:
+    found: list[dict[str, Any]] = json.loads(json.dumps(embedded(ALL, TITLES), allow_nan=False))
+    assert all(list(one) == ["name", "title", "question", "specification", "rows"] for one in found)
