@@ -63,6 +63,11 @@ def add_options(parser: pytest.Parser) -> None:
         help="rows are written here (default reports/results.jsonl in the project's folder)",
     )  # fmt: skip
     group.addoption(
+        "--bench-against", dest="bench_against", metavar="BASE",
+        help="timing cells are measured in turn with the artefacts of this run, a results file or a run id; a cell "
+        "that is slower fails (docs/comparison.md)",
+    )  # fmt: skip
+    group.addoption(
         "--bench-cache", dest="bench_cache", metavar="FOLDER",
         help="finished stages are kept here (default: in the user's cache folder)",
     )  # fmt: skip
@@ -158,6 +163,8 @@ def read_settings(config: pytest.Config) -> Any:
             if name == "results" and path.strip():
                 check_file_name(path, "--bench-results")
             given[name] = _path(config, f"--bench-{name}", path)
+    if option.bench_against is not None:
+        given["against"] = _against(config, option.bench_against, given.get("results", said.results))
     calibration = _one_of(option, "calibration", CALIBRATIONS) or said.calibration
     search = _one_of(option, "search", SEARCHES) or said.search
     return replace(
@@ -231,6 +238,20 @@ def _path(config: pytest.Config, name: str, text: str) -> Path:
     if not text.strip():
         raise UsageError(f"{name}: the path is empty")
     return Path(config.invocation_params.dir, Path(text).expanduser())
+
+
+def _against(config: pytest.Config, name: str, results: Path) -> Any:
+    """The run that is measured against. Raises UsageError where there is none of that name."""
+    from bench_plugin.domain.errors import UsageError
+    from bench_plugin.domain.settings import AgainstRun
+    from bench_plugin.results.history import find_run, run_of_file
+
+    path = _path(config, "--bench-against", name)
+    try:
+        found = path if path.is_file() else find_run(name, results)
+    except UsageError as error:
+        raise UsageError(f"--bench-against: {error}") from error
+    return AgainstRun(found.absolute(), run_of_file(found))
 
 
 def _registered(parser: pytest.Parser) -> set[str]:

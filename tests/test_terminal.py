@@ -166,13 +166,13 @@ def test_runs_are_kept_compared_and_cells_of_any_run_are_found(project: Project)
     second = project.run("-k", "export")
     runs = [finished.rows[0]["run"] for finished in (first, second)]
     assert (project.folder / f"reports/history/{runs[0]}.jsonl").is_file()
-    same = project.bench("diff", runs[0], runs[0])
+    same = project.bench("compare", runs[0], runs[0])
     assert (same.returncode, same.stdout) == (0, "2 cells are the same; nothing changed\n")
     worse = project.bench("diff", runs[0], "reports/results.jsonl")
     assert worse.returncode == 1
-    assert re.search(r"export a fake .*worse +supported +mismatch", worse.stdout)
-    assert "1 worse, 1 gone" in worse.stdout
-    assert '"worse": 1' in project.bench("diff", runs[0], runs[1], "--json").stdout
+    assert re.search(r"export a fake .*regression +supported +mismatch", worse.stdout)
+    assert "1 regression, 1 removed" in worse.stdout
+    assert '"regressions": 1' in project.bench("diff", runs[0], runs[1], "--json").stdout
     assert project.bench("diff", runs[1], runs[0]).returncode == 0
     assert project.bench("diff", runs[1], runs[0], "--factor", "1").returncode == 2
     assert "neither a results file nor a run id" in project.bench("diff", "nothing", runs[0]).stderr

@@ -1,6 +1,7 @@
 """A deployed model: it stays ready between requests, which carry one sample each and nothing else.
 
-An inference is either one request (run), or the steps of the published protocol: data, process, output.
+An inference is either one request (run), or the steps of the published protocol: data, process, output. A process with
+``calls`` is a turn: several timed inferences of the samples that the model was deployed with.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from bench_plugin.agent.repeating import Repeating, form_of
 from bench_plugin.agent.store import Refused
 
 Run = Callable[[List[Any]], List[Any]]
-Deploy = Callable[[Run, Sequence[Any]], None]
+Invokes = Callable[[], Sequence[Callable[[], Any]]]
+Deploy = Callable[[Run, Sequence[Any], Invokes], None]
 SERIES = 1 << 16  # durations that are kept until the host asks for them
 
 
@@ -44,10 +46,15 @@ class Deployed:
         self._outputs: Optional[List[wire.Array]] = None
         self._nanoseconds: List[int] = []
         self._count = 0
+        self._invokes: Optional[Invokes] = None
+        self._turns: Sequence[Callable[[], Any]] = ()
 
-    def keep(self, run: Run, inputs: Sequence[Any]) -> None:
-        """Keep the function that runs one sample, and the ``inputs`` [N, ...] that it was described with."""
-        self._run, self._examples = run, inputs
+    def keep(self, run: Run, inputs: Sequence[Any], invokes: Optional[Invokes] = None) -> None:
+        """Keep the function that runs one sample, and the ``inputs`` [N, ...] that it was described with.
+
+        ``invokes`` makes the runtime's own calls on each of these samples, which turns time.
+        """
+        self._run, self._examples, self._invokes = run, inputs, invokes
 
     def order(self, given: Mapping[str, wire.Array]) -> List[str]:
         """The names of the arrays [...] of the call, in the order in which the model takes them.
@@ -98,6 +105,8 @@ class Deployed:
         if frame.kind == wire.DATA:
             self._data, self._outputs = list(frame.arrays), None
             self._channel.send(wire.OK, frame.call)
+        elif frame.kind == wire.PROCESS and "calls" in frame.meta:
+            self._channel.send(wire.OK, frame.call, None, [self._turn(frame.meta)])
         elif frame.kind == wire.PROCESS:
             if self._data is None:
                 raise Refused("there is no data to process: send data first")
@@ -118,6 +127,22 @@ class Deployed:
         had = self._data is not None or self._outputs is not None
         self._data = self._outputs = None
         return had
+
+    def _turn(self, meta: Mapping[str, Any]) -> wire.Array:
+        """The seconds per inference of a turn, float64 [calls]. Raises Refused for a plan that is not valid."""
+        from bench_plugin.agent.toolkit.turns import TurnPlan, turn
+
+        if self._invokes is None:
+            raise Refused("no model is deployed that can take turns")
+        try:
+            plan = TurnPlan.of(meta)
+        except ValueError as error:
+            raise Refused("process: %s" % error) from None
+        if not self._turns:
+            self._turns = self._invokes()
+        seconds = turn(self._turns, plan)
+        self._count += plan.calls * plan.inner
+        return wire.Array("float64", (len(seconds),), seconds.tobytes())
 
     def _inference(self, xs: List[Any]) -> List[Any]:
         if self._run is None:

@@ -79,12 +79,14 @@ class Parts:
 class Request:
     """A cell to compute.
 
-    ``tolerances`` are those of the marker ``tolerance``: ``k``, ``floor``, ``cap``. ``known`` are the failures that
+    ``tolerances`` are those of the marker ``tolerance``: ``k``, ``floor``, ``cap``. ``max_slowdown`` is what the marker
+    ``bench`` says of its time, a share. ``known`` are the failures that
     expectations list for the cell, for checks that search; ``others`` the outcomes of the cells that its Need names.
     """
 
     cell: Cell
     tolerances: Mapping[str, float] = field(default_factory=dict)
+    max_slowdown: float | None = None
     known: Sequence[KnownFailure] = ()
     others: Mapping[Cell, Outcome] = field(default_factory=dict)
 

@@ -17,7 +17,7 @@ from bench_plugin.cli.shared.arguments import EXIT_CODES
 from bench_plugin.domain.errors import ONLY_LINUX, BenchError, on_linux, require_linux
 from bench_plugin.domain.masking import masked, readable
 
-ALIASES = {"localize": "localise"}
+ALIASES = {"localize": "localise", "diff": "compare"}
 SHARED = "shared"  # the folder of what subcommands share
 COMPLETING = "_ARGCOMPLETE"  # set by the script of ``bench completion`` while the shell asks for completions
 

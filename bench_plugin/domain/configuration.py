@@ -12,6 +12,7 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.records import NOT_BLANK, Place, Record, about, convert, load, wrong
 from bench_plugin.domain.selector import selector_fields
 from bench_plugin.domain.settings import MOST_SEED, Calibration, Profile
+from bench_plugin.domain.thresholds import LEAST_SLOWDOWN, MOST_SLOWDOWN
 
 OWN, PROJECT = "bench.toml", "pyproject.toml"
 TABLE = ("tool", "bench_plugin")
@@ -19,6 +20,20 @@ MISSPELT = ("bench-plugin", "bench")  # other spellings of the table's name
 REASON = ("reason", Annotated[str, about("why, in a sentence; it stands in the results", pattern=NOT_BLANK)])
 RuleRow: Any = msgspec.defstruct("RuleRow", [REASON, *selector_fields()], bases=(Record,), frozen=True)
 RuleRow.__doc__ = "An include or exclude row: which cells, by their axes, and why."
+SLOWDOWN = about(
+    "from which share more of its time a cell is slower (default 0.03)", ge=LEAST_SLOWDOWN, le=MOST_SLOWDOWN
+)
+GROWTH = about("how much its instructions, flash and RAM may grow, as a share (default 0)", ge=0, le=MOST_SLOWDOWN)
+ThresholdRow: Any = msgspec.defstruct(
+    "ThresholdRow",
+    [
+        ("max_slowdown", Annotated[float, SLOWDOWN] | None, None),
+        ("max_growth", Annotated[float, GROWTH] | None, None),
+        *selector_fields(),
+    ],
+    bases=(Record,), frozen=True,
+)  # fmt: skip
+ThresholdRow.__doc__ = "From which change on cells are called slower or larger than in another run; the last row wins."
 Paths = tuple[str, ...]
 
 
@@ -41,6 +56,9 @@ class ConfigurationFile(Record, frozen=True, kw_only=True):
     ] = ()
     include: Annotated[
         tuple[RuleRow, ...], about("cells that are run beside those of the profile; a narrower command line wins")
+    ] = ()
+    thresholds: Annotated[
+        tuple[ThresholdRow, ...], about("from which change on cells count as slower or larger (docs/comparison.md)")
     ] = ()
     exclude: Annotated[tuple[RuleRow, ...], about("cells that are not run; each leaves a row with the reason")] = ()
 

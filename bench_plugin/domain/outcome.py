@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from bench_plugin.domain.messages import normalised
+from bench_plugin.domain.thresholds import SLOWER
 
 
 class Stage(StrEnum):
@@ -188,6 +189,15 @@ class Outcome:
             raise ValueError(f"{self.status} has kind {self.unverified}; exactly the unverified have one")
         if self.status in OF_THE_MACHINE or self.symptom is Symptom.HARNESS:
             object.__setattr__(self, "reusable", False)
+
+    @property
+    def slower(self) -> str:
+        """By how much its time is more than that of the artefact that it was measured against; empty where it is not.
+
+        It is no failure of the tool: the status stays what it is, and pytest fails the item.
+        """
+        against = self.numbers.get("against") or {}
+        return str(against.get("text", SLOWER)) if against.get("verdict") == SLOWER else ""
 
     @property
     def failed(self) -> bool:

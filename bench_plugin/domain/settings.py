@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.thresholds import Threshold, Thresholds
 
 Profile = Literal["smoke", "quick", "published", "full"]
 Calibration = Literal["minmax", "entropy", "percentile"]
@@ -57,6 +58,19 @@ class Selection:
 
 
 @dataclass(frozen=True)
+class AgainstRun:
+    """The run of ``--bench-against``: its results file, and its id, under which it moves to the history meanwhile."""
+
+    path: Path
+    run: str
+
+    def file(self) -> Path:
+        """Where its rows are now: a new run moves an older one's to the history beside it."""
+        moved = self.path.parent / "history" / f"{self.run}.jsonl"
+        return moved if self.run and moved.is_file() else self.path
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings of a run, made once, in the pytest process.
 
@@ -82,6 +96,8 @@ class Settings:
     models: tuple[Path, ...] = ()
     expectations: tuple[Path, ...] = ()
     environment: tuple[str, ...] = ()
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    against: AgainstRun | None = None
 
     def runtime_threads(self) -> int:
         """The number of threads that each runtime gets."""
@@ -132,6 +148,7 @@ def read_settings_file(root: Path) -> Settings:
         results=_below(root, said.results), cache=None if said.cache is None else _below(root, said.cache),
         adapters=paths(said.adapters), toolchains=paths(said.toolchains), models=paths(said.models),
         expectations=paths(said.expectations), environment=said.environment,
+        thresholds=_thresholds(path, said.thresholds),
     )  # fmt: skip
 
 
@@ -188,6 +205,18 @@ def _rules(path: Path, key: str, rows: Iterable[Any]) -> tuple[Rule, ...]:
     return tuple(
         Rule(selector_of(row), row.reason, f"{path.name}: {key} row {number}") for number, row in enumerate(rows, 1)
     )
+
+
+def _thresholds(path: Path, rows: Iterable[Any]) -> Thresholds:
+    """The rows ``thresholds``. Raises UsageError for one that says no threshold."""
+    from bench_plugin.domain.selector import selector_of
+
+    found = []
+    for number, row in enumerate(rows, 1):
+        if row.max_slowdown is None and row.max_growth is None:
+            raise UsageError(f"{path.name}: thresholds row {number}: neither max_slowdown nor max_growth is said")
+        found.append(Threshold(selector_of(row), row.max_slowdown, row.max_growth))
+    return Thresholds(tuple(found))
 
 
 def _below(root: Path, name: str) -> Path:

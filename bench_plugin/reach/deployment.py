@@ -69,6 +69,18 @@ class Deployment:
         frame = self._agent.ask(wire.OUTPUT, NOTHING, self._limits)
         return [to_numpy(array) for array in frame.arrays], ended - began[0]
 
+    def turn(self, calls: int, *, inner: int = 1, busy: float = 0.0) -> Array:
+        """The seconds per inference of a turn, float64 [calls], on the samples that the model was deployed with.
+
+        Each of ``calls`` is the mean over ``inner`` inferences, with ``busy`` seconds of work beside each of them
+        inside the timed region. Raises AgentFailure.
+        """
+        asked = {"calls": calls, "inner": inner, "busy": round(busy * 1e9)}
+        frame = self._agent.ask(wire.PROCESS, asked, self._limits)
+        if [(one.dtype, tuple(one.shape)) for one in frame.arrays] != [("float64", (calls,))]:
+            raise AgentFailure("harness", "the agent's answer to a turn is not as docs/protocol.md says")
+        return to_numpy(frame.arrays[0])
+
     def statistics(self) -> Statistics:
         """What the agent counted. Raises AgentFailure."""
         frame = self._agent.ask(wire.STATS, NOTHING, self._limits)
@@ -82,7 +94,7 @@ def deploy(
     agent: Agent, adapter: str, meta: Mapping[str, Any], *, inputs: Mapping[str, Array],
     files: Mapping[str, Path | GivenFile], limits: Limits,
 ) -> Deployment:  # fmt: skip
-    """Deploy an artefact; ``meta`` is that of a RunCall, ``inputs`` [1, ...] an example of each input.
+    """Deploy an artefact; ``meta`` is that of a RunCall, ``inputs`` [N, ...] examples of each input, one at least.
 
     Raises AgentFailure; with symptom ``unsupported`` where the adapter cannot keep a model ready.
     """

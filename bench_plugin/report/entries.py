@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_plugin.domain.compiler_name import CompilerName
-from bench_plugin.report.statuses import FAILED, PROGRESS, severity
+from bench_plugin.report.statuses import FAILED, PROGRESS, SLOWER, severity
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,16 @@ class Entry:
         return self.result == "failed"
 
     @property
+    def slower(self) -> bool:
+        """Whether its time, measured in turn with that of another run's artefact, is slower (docs/comparison.md)."""
+        return (self.numbers.get("against") or {}).get("verdict") == SLOWER
+
+    @property
     def shown(self) -> str:
         """The status that colours it: a red item of pytest is never green here."""
-        return PROGRESS if self.failed and self.status not in FAILED else self.status
+        if not self.failed or self.status in FAILED:
+            return self.status
+        return SLOWER if self.slower else PROGRESS
 
 
 def entry(row: Mapping[str, Any]) -> Entry:

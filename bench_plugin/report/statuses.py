@@ -9,6 +9,7 @@ from bench_plugin.domain.outcome import Status
 
 NOT_RUN = "not run"
 PROGRESS = "progress"  # a known failure passed: pytest fails the item, whose status is supported
+SLOWER = "slower"  # with --bench-against: pytest fails the item, whose status is supported
 FAILED = (str(Status.ERROR), str(Status.MISMATCH), str(Status.UNSUPPORTED))
 SCORED = (str(Status.SUPPORTED), *FAILED)
 
@@ -37,6 +38,7 @@ STATUSES: tuple[StatusStyle, ...] = (
     StatusStyle(
         PROGRESS, "supported, but pytest failed it: a known failure passed, remove its row", "red", "#f5d0fe"
     ),
+    StatusStyle(SLOWER, "supported, but slower than the artefact that it was measured against", "red", "#f5d0fe"),
     StatusStyle(Status.BOARD_LOST, "the board did not answer any more, also when tried again", "red", "#ffcecb"),
     StatusStyle(
         Status.UNVERIFIED,

@@ -120,6 +120,13 @@ NUMBERS = (
         "times in seconds, intervals and error budget (docs/timing.md); of emulated boards only `instructions` of the "
         "model's call, `median`, `min`, `max` over `n`",
     ),
+    Number(
+        "against",
+        (TIMING,),
+        ALL,
+        "with --bench-against: `run`, `verdict`, `d` (log of the ratio), `half_width`, `effect`, medians of `base` and "
+        "`head`; or the `reason` why nothing was measured (docs/comparison.md)",
+    ),
     Number("series", (TIMING,), ALL, "samples by name: `file`, beside the results file, and number of `samples`"),
     Number("power", (TIMING,), ALL, "of every meter: `base`, `idle`, `full` (W), `energy_per_inference` (J), `absent`"),
     Number("determinism", (TIMING,), ALL, "equal bits over `repeats`, `launches`, `threads`; `tails`, `spread`"),

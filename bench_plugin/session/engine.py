@@ -49,6 +49,7 @@ class Engine:
         self._parts = _parts(settings, workspace, note, keys, self._needed)
         self._checkers = {check: checker for checker in checkers(self._parts) for check in checker.checks}
         self._tolerances: dict[Cell, Mapping[str, float]] = {}
+        self._slowdowns: dict[Cell, float] = {}
         self._schedule = Schedule(
             self._compute, self._need, jobs=settings.jobs, memory=_memory(), admission=self._parts.admission
         )
@@ -58,6 +59,11 @@ class Engine:
         self._tolerances.update(overrides)
         for cell, values in overrides.items():
             self._tolerances.update(dict.fromkeys(self._all_boards.divided(cell), values))
+
+    def slowdowns(self, marked: Mapping[Cell, float]) -> None:
+        """Set what the markers of tests say of the time of their cells, before :meth:`plan`."""
+        for cell, most in marked.items():
+            self._slowdowns.update(dict.fromkeys((cell, *self._all_boards.divided(cell)), most))
 
     def plan(self, cells: Sequence[Cell]) -> None:
         """Start to compute these cells ahead, in their order."""
@@ -93,7 +99,9 @@ class Engine:
         try:
             if self._all_boards.divided(cell):
                 return self._all_boards.joined(cell, others)
-            request = Request(cell, self._tolerances.get(cell, {}), self._known(cell), others)
+            request = Request(
+                cell, self._tolerances.get(cell, {}), self._slowdowns.get(cell), self._known(cell), others
+            )
             return self._checkers[Check(cell.check)].run(request)
         except Exception as error:
             return unforeseen(error, self._keys.versions(cell))

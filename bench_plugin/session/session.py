@@ -23,6 +23,7 @@ from bench_plugin.domain.masking import clean, readable
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.domain.paths import LOGS, check_writable, make_folder
 from bench_plugin.domain.settings import Settings
+from bench_plugin.domain.thresholds import LEAST_SLOWDOWN, MOST_SLOWDOWN
 from bench_plugin.generation.search import KnownFailure
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix, Plan, plan_hash
@@ -96,6 +97,7 @@ class Run:
         self.started = False
         self.total = 0
         self._overrides: dict[Cell, Mapping[str, float]] = {}
+        self._slowdowns: dict[Cell, float] = {}
         self._key_of: dict[Cell, str] = {}
         self._process = os.getpid()
 
@@ -116,6 +118,15 @@ class Run:
         self.declared.update({row.cell: row for row in plan.declared})
         return plan
 
+    def limit_slowdown(self, cells: Sequence[Cell], most: object) -> None:
+        """Take what a marker says of the time of its cells, a share. Raises UsageError for any other value."""
+        if isinstance(most, bool) or not isinstance(most, int | float) or not LEAST_SLOWDOWN <= most <= MOST_SLOWDOWN:
+            raise UsageError(
+                f"marker bench: max_slowdown is {most!r}; a number from {LEAST_SLOWDOWN:g} to {MOST_SLOWDOWN:g} is "
+                "wanted, such as 0.05 for 5 %"
+            )
+        self._slowdowns.update(dict.fromkeys(cells, float(most)))
+
     def begin(self, cells: Mapping[Cell, Mapping[str, float]]) -> None:
         """Write the header, the plan and the declared rows, and start to compute the selected cells.
 
@@ -132,6 +143,7 @@ class Run:
         self.rows.begin(self.worker or uuid.uuid4().hex, self._opening(list(cells)))
         self.settings = replace(self.settings, results=self.rows.path)
         self.engine.tolerances(self._overrides)
+        self.engine.slowdowns(self._slowdowns)
         self.started, self.total = True, len(cells)
         if not self.worker:
             self.engine.plan(ahead)
@@ -290,9 +302,14 @@ class Run:
     ) -> dict[str, Any]:
         return cell_row(
             cell.axes(), outcome, key=self._key(cell), nodeid=nodeid, expected=expected, result=str(result),
-            repro=repro_arguments(cell, nodeid, self.settings), settings=self.settings.of_cells(),
+            repro=repro_arguments(cell, nodeid, self.settings),
+            settings={**self.settings.of_cells(), **self._limit_of(cell)},
             host=self.workspace.fingerprints.host["digest"],
         )  # fmt: skip
+
+    def _limit_of(self, cell: Cell) -> dict[str, float]:
+        """What the marker of a cell's test says of its time, for comparisons of the row."""
+        return {"max_slowdown": self._slowdowns[cell]} if cell in self._slowdowns else {}
 
 
 def _finished(future: Future[Outcome], seconds: float) -> bool:

@@ -26,7 +26,7 @@ def results(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("factor", ["1", "0.5"])
 def test_a_factor_of_diff_is_above_one(capsys: pytest.CaptureFixture[str], results: Path, factor: str) -> None:
-    said = refused(capsys, "diff", str(results), str(results), "--factor", factor)
+    said = refused(capsys, "compare", str(results), str(results), "--factor", factor)
     assert f"--factor: {factor} is not above 1" in said
 
 

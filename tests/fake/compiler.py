@@ -36,7 +36,8 @@ ADAPTER = {
             "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
-            "run-varies", "run-jitters", "run-pause", "run-threads", "leaves-out", "compile-spin", "compile-pause",
+            "run-twice", "run-varies", "run-jitters", "run-pause", "run-threads", "leaves-out", "compile-spin",
+            "compile-pause",
         ]
     },
     "on_request": True,
@@ -112,6 +113,8 @@ class Adapter:
         given = call.named(evaluator.input_names)
 
         def run(xs: Any) -> list[Any]:
+            if fault == "run-twice":
+                evaluator.run(None, dict(zip(given, xs, strict=True)))
             return [_changed(fault, y) for y in evaluator.run(None, dict(zip(given, xs, strict=True)))]
 
         return samples.answered(call, run, list(given.values()), {"placement": {"run_by": os.getpid()}})

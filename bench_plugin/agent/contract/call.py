@@ -39,12 +39,13 @@ class Files(Dict[str, str]):
 class Place:
     """The place of a call: its scratch folder, files, arrays [...], and the function that is told about stages.
 
-    With ``deploy`` the model is only made ready: it is given the function that runs one sample, and its inputs.
+    With ``deploy`` the model is only made ready: it is given the function that runs one sample, its inputs, and the
+    function that makes the runtime's own calls on them.
     """
 
     def __init__(
         self, folder: str, files: Mapping[str, str], arrays: Mapping[str, Array], announce: Callable[[str], None],
-        deploy: Optional[Callable[[Callable[[List[Any]], List[Any]], Sequence[Any]], None]] = None,
+        deploy: Optional[Callable[[Callable[[List[Any]], List[Any]], Sequence[Any], Callable[[], Any]], None]] = None,
     ) -> None:  # fmt: skip
         self.folder = folder
         self.files = Files(files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from bench_plugin.agent import packs
@@ -9,7 +10,7 @@ from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract.compilers import TimeCall
 from bench_plugin.agent.toolkit.recorded import recorded
-from bench_plugin.agent.toolkit.timing import Bind, Run, Timed, Values, bound
+from bench_plugin.agent.toolkit.timing import Bind, Invoke, Run, Timed, Values, bound
 from bench_plugin.agent.wire import Array
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def answered(
     ``run`` raises.
     """
     if call.place.deploy is not None:  # the samples come later, one by one (agent/deployed.py)
-        call.place.deploy(run, inputs)
+        call.place.deploy(run, inputs, partial(_invokes, bind or bound(run), _each(call, inputs)))
         return Reply(dict(meta or {}))
     return reply(call, results(call, run, inputs, bind), meta)
 
@@ -73,6 +74,11 @@ def reply(
 
         found.arrays["series:compute"] = from_numpy(np.array(outputs.singles, dtype=np.float64))
     return found
+
+
+def _invokes(bind: Bind, samples: Sequence[Values]) -> List[Invoke]:
+    """The runtime's own call on each of the samples, whose inputs are bound before."""
+    return [bind(xs)[0] for xs in samples]
 
 
 def _each(call: Union[RunCall, RunImportedCall], inputs: Sequence[Any]) -> List[Values]:

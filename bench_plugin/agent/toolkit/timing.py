@@ -11,6 +11,8 @@ from array import array
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
+from bench_plugin.agent.toolkit.calibration import Calibration
+
 if TYPE_CHECKING:
     from bench_plugin.agent.contract import TimeCall
     from bench_plugin.agent.wire import Array
@@ -68,14 +70,18 @@ def timed(call: TimeCall, bind: Bind, samples: Sequence[Values], clock: Clock = 
     enabled = gc.isenabled()
     gc.collect()
     gc.disable()
+    calibration = Calibration(clock)
     try:
+        calibration.take()
         said, singles = _measured(call, loop)
+        calibration.take()
         said["set"] = conditions()
     finally:
         if enabled:
             gc.enable()
     said.update({
         "first_inference": first / 1e9, "clock": {"cost": clock_cost(clock), "resolution": resolution()},
+        "calibration": calibration.said(),
         "inputs": len(samples), "sampled": len(loop.kept),
     })  # fmt: skip
     return Timed(loop.outputs(), said, singles)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence.check import Equivalence
+from bench_plugin.checks.performance.against.measure import against
+from bench_plugin.checks.performance.against.sides import environment_of
 from bench_plugin.checks.performance.effort import effort
 from bench_plugin.checks.performance.figures import figures, same_bits, series
 from bench_plugin.checks.performance.launches import Launcher
@@ -29,6 +31,7 @@ class Timing:
         self._parts = parts
         self._models = CompiledModels(parts)
         self._equivalence = Equivalence(parts)
+        self._against = against(parts, self._models)
         self._launcher = Launcher(parts, self._models, effort(parts.settings.selection.profile))
 
     def need(self, cell: Cell) -> Need:
@@ -37,12 +40,15 @@ class Timing:
 
     def run(self, request: Request) -> Outcome:
         """Compute the cell. Times are never reused, neither from the cache nor by a resumed run."""
-        return self._models.run(request, self._judged)
+        effect = self._parts.settings.thresholds.slowdown(request.cell.axes(), request.max_slowdown)
+        return self._models.run(request, lambda run, found: self._judged(run, found, effect))
 
-    def _judged(self, run: CellRun, found: Compiled) -> Outcome:
+    def _judged(self, run: CellRun, found: Compiled, effect: float) -> Outcome:
         run.log.reusable = False
         taken = self._launcher.taken(run, found)
         self._models.note_run(run, taken.last, "time")
+        toolchain = self._models.compile_tasks.toolchain(run.cell)
+        run.log.placement["toolchain"] = environment_of(self._parts.workspace, toolchain)
         settings = self._parts.settings
         emulated = run.log.placement.get("timing") == "emulated"
         timing = figures(taken, threads=run.tasks.threads, seed=settings.seed, emulated=emulated)
@@ -54,6 +60,9 @@ class Timing:
             run.log.numbers["series"] = described(kept, beside.about)
             run.log.numbers.update({**beside.numbers, "determinism": determinism(taken, threads=run.tasks.threads)})
             run.log.numbers["deterministic"] = same_bits(taken)
+        if self._against is not None and "compute" in timing:
+            limits = self._launcher.limits(run)
+            run.log.numbers["against"] = self._against.measured(run, found, taken, limits, effect)
         outcome = self._equivalence.judged(run, found, taken.last, {})
         if outcome.status is Status.SUPPORTED and not {"compute", "instructions"} & set(timing):
             reason = "the numbers agree, but no time was taken"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bench_plugin.checks.performance.against.stored import stored_beside
 from bench_plugin.checks.performance.launches import Launch, Launches
 from bench_plugin.compare.timing import autocorrelation, drift, interval, percentiles, spread
 
@@ -39,6 +40,7 @@ def figures(taken: Launches, *, threads: int, seed: int, emulated: bool = False)
     singles = np.concatenate([one.compute for one in launches])
     within = interval(medians, launches[0].compute)
     found["compute"] = _compute(said, medians, launches)
+    found |= stored_beside(found["compute"], launches)
     found["interval"] = within.plain()
     found["percentiles"] = percentiles(singles)
     found["first_inference"] = float(np.median([one["first_inference"] for one in said]))

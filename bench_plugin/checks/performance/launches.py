@@ -152,7 +152,7 @@ class Launcher:
         """The run of the artefact as a timed one; a compiler without an artefact compiles in each launch."""
         tasks, subject = self._models.compile_tasks, found.subject
         given = replace(subject.inputs, arrays=arrays)
-        limits = self._limits(run)
+        limits = self.limits(run)
         if tasks.in_one_process(run.cell):
             task = tasks.compile_and_run(run.cell, subject, limits, calibration=found.calibration, inputs=given)
         else:
@@ -165,7 +165,7 @@ class Launcher:
         meter = reach.board.power.get("path", "") if reach is not None else ""
         return replace(call, operation=TIME, meta={**call.meta, **self._effort.plan(sampled, meter)})
 
-    def _limits(self, run: CellRun) -> Limits:
+    def limits(self, run: CellRun) -> Limits:
         """The cell's limits, with what a timed run takes of all processors, also where threads spin."""
         limits, effort = self._models.limits(run), self._effort
         more = MORE * (effort.seconds + effort.warmup_seconds) * max(1, run.tasks.threads)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from bench_plugin.domain.errors import BenchError
-from bench_plugin.reach.environments.toolchains import Toolchains
+from bench_plugin.reach.environments.toolchains import ANOTHER, Toolchains
 
 SIDE_BY_SIDE = 2  # unpacking one already keeps more than one core busy
 
@@ -33,7 +33,12 @@ class NeededToolchains:
         self._expected = names
 
     def python(self, name: str) -> Path:
-        """The interpreter of a toolchain, which is made if it is missing. Raises EnvironmentMissing if it cannot be."""
+        """The interpreter of a toolchain, which is made if it is missing. Raises EnvironmentMissing if it cannot be.
+
+        One that another lock has made is not made again.
+        """
+        if name.startswith(ANOTHER):
+            return self._toolchains.python_of(name.removeprefix(ANOTHER))
         if not self._toolchains.ready(name):
             self._begin()
         return self._toolchains.ensure(name, progress=self._note)

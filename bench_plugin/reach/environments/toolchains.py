@@ -25,6 +25,14 @@ from bench_plugin.reach.environments.uv import UvFailed, run_uv, uv_environment
 OWN_FOLDER = PACKAGE / "toolchains"
 
 
+ANOTHER = "@"  # begins the name of an environment that another lock than today's has made
+
+
+def another(folder: str) -> str:
+    """The name, as a toolchain's, of an environment that another lock has made: that of its folder, marked."""
+    return f"{ANOTHER}{folder}"
+
+
 def _silent(text: str) -> None:
     """A progress function that says nothing."""
 
@@ -90,6 +98,19 @@ class Toolchains:
             return (self[name].python or _python(self.folder(name))).exists()
         except UsageError:
             return False
+
+    def has_environment(self, folder: str) -> bool:
+        """Whether the environment of a lock is there by the name of its folder, ``<toolchain>-<12 digits>``."""
+        return Path(folder).name == folder and _python(self._root / folder).exists()
+
+    def python_of(self, folder: str) -> Path:
+        """The interpreter of an environment by the name of its folder, which another lock than today's has made.
+
+        Raises EnvironmentMissing where it is not there.
+        """
+        if not self.has_environment(folder):
+            raise EnvironmentMissing(f"there is no environment {folder} in {self._root}")
+        return _python(self._root / folder)
 
     def ensure(self, name: str, progress: Callable[[str], None] = _silent, *, again: bool = False) -> Path:
         """The Python executable of a toolchain, which is made if it is missing; ``again`` makes it anew in any case.

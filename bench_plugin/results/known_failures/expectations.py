@@ -218,8 +218,11 @@ def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
     a row, it passed                                failed (progress)
     a row, the cell was never reached               skipped
     a row, the board was lost                       skipped
+    it passed, but slower than --bench-against      failed (a regression in time)
     ==============================================  ========
     """
+    if outcome.passed and outcome.slower:
+        return Judgement(Result.FAILED, f"a regression in time: {outcome.slower}")
     if expectation is None:
         return Judgement(Result.FAILED if outcome.failed else Result.PASSED if outcome.passed else Result.SKIPPED)
     if outcome.passed:

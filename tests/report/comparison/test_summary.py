@@ -1,0 +1,52 @@
+"""The summary for a pull request: what broke comes first, and it always fits."""
+
+from __future__ import annotations
+
+from bench_plugin.report.comparison.changes import compare
+from bench_plugin.report.comparison.summary import MOST_BYTES, summary
+from bench_plugin.report.entries import entry
+from tests.report.comparison.runs import between, timed
+from tests.report.made import cell, export, header
+
+
+def test_regressions_come_first_with_reason_versions_and_command() -> None:
+    after = export(
+        status="ERROR", stage="export", reason="ValueError: <no> `good` @somebody\nmore", versions={"torch": "2.13"},
+        repro=["suites/test.py::test[a b]", "--bench-models=lstm"],
+    )  # fmt: skip
+    found = between(export(versions={"torch": "2.12"}), after)
+    text = summary(found, [entry(after)])
+    lines = text.splitlines()
+    assert lines[0] == "## 1 regression"
+    assert "### Regressions (1)" in text and "torch 2.12 → 2.13" in text
+    assert "supported → ERROR at export" in text
+    assert "ValueError: &lt;no> \\`good\\` @&#8203;somebody" in text
+    assert "`pytest 'suites/test.py::test[a b]' --bench-models=lstm`" in text
+    assert text.index("### Regressions") < text.index("### Counts")
+    assert "| export | 1 |" in text
+
+
+def test_a_slower_cell_stands_with_its_times() -> None:
+    text = summary(between(timed(), timed(1.1)), [])
+    assert "slower, 1 ms → 1.1 ms (+9.5% ±" in text
+
+
+def test_without_an_earlier_run_there_are_the_counts_alone() -> None:
+    text = summary(None, [entry(export())])
+    assert "There is no earlier run to compare with." in text and "| export | 1 |" in text
+
+
+def test_it_is_always_shorter_than_sixty_thousand_bytes_and_says_what_was_left_out() -> None:
+    axes = [{"check": "operator", "model": f"test_{number}_ü", "framework": "onnx"} for number in range(5000)]
+    before = [header(), *(cell(one) for one in axes)]
+    long = "é" * 3000
+    after = [
+        header(versions={"t": {f"package-{number}": "1" for number in range(4000)}}),
+        *(cell(one, "ERROR", reason=long, stage="run", repro=[f"test.py::test[{long}]"]) for one in axes[:4000]),
+        *(cell({**one, "model": f"new_{long}_{one['model']}"}, "ERROR") for one in axes[:2000]),
+    ]
+    found = compare(before, after)
+    text = summary(found, [entry(row) for row in after if row["kind"] == "cell"])
+    assert len(text.encode()) <= MOST_BYTES
+    assert "### Regressions (4000)" in text and "### Counts" in text and "### Versions that changed (4001)" in text
+    assert "are left out of this summary; `bench compare` lists all of them." in text
