@@ -9,28 +9,41 @@ from typing import Any
 from bench_plugin.domain.masking import masked, readable
 from bench_plugin.report.interactive.items import Item
 from bench_plugin.report.interactive.reading import Source
+from bench_plugin.report.pictures.deployment import deployment
+from bench_plugin.report.pictures.traces import MOST, traces
 
 BLOCK = 500  # cells of one block of details, which the page unpacks when one of them is opened
+FEWEST_POINTS, ALL_POINTS = 60, 60_000  # of a series; of each series of all cells together, to bound the page
+DEPLOYED = {"timing", "series", "power", "confusion", "accuracy"}  # numbers of a cell whose deployment is shown
 TAIL = 4000  # bytes of a log
 EMPTY: tuple[Any, ...] = ("", [], {})
 LOGS = "logs"  # the folder beside a results file; runs of the history share it
 IN_TABLE = frozenset({"schema", "kind", "run", "key", "cell", "check", "reusable", "nodeid"})
 
 
-def blocks(items: Sequence[Item]) -> Iterator[list[dict[str, Any]]]:
+def blocks(items: Sequence[Item], sources: Sequence[Source]) -> Iterator[list[dict[str, Any]]]:
     """The details of all cells, in blocks of 500."""
+    recorded = sum("series" in one.entry.numbers for one in items)
+    points = max(FEWEST_POINTS, min(MOST, ALL_POINTS // max(recorded, 1)))
     for start in range(0, len(items), BLOCK):
-        yield [detail(one) for one in items[start : start + BLOCK]]
+        yield [detail(one, sources[one.source].path, points) for one in items[start : start + BLOCK]]
 
 
-def detail(one: Item) -> dict[str, Any]:
-    """A row without what the table has and without what says nothing, and with what it was before."""
+def detail(one: Item, results: Path, points: int = MOST) -> dict[str, Any]:
+    """A row without what the table has and without what says nothing, with what it was before and its deployment.
+
+    A series over time keeps at most ``points`` of its values.
+    """
     kept = {key: value for key, value in one.row.items() if key not in IN_TABLE and _says(value)}
     kept["numbers"] = {key: value for key, value in (one.row.get("numbers") or {}).items() if _says(value)}
     if "series" in kept["numbers"]:
         kept["numbers"]["series"] = {name: _about(series) for name, series in kept["numbers"]["series"].items()}
     if one.moved:
-        kept["moved"] = {"word": one.moved.word, "before": one.moved.before, "E": one.moved.error_before}
+        moved = one.moved
+        kept["moved"] = {"word": moved.word, "before": moved.before, "said": moved.said, "versions": moved.versions}
+    if DEPLOYED & one.entry.numbers.keys():
+        found = deployment(one.entry, traces(results, one.entry, points))
+        kept["deployment"] = {"facts": found.facts, "figures": list(map(vars, found.figures)), "rows": found.rows}
     return kept
 
 

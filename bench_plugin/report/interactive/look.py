@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench_plugin.domain.outcome import Status
-from bench_plugin.report.interactive.changed import BROKE, CHANGED, FIXED, GREW, MEANINGS, NEW, SHRANK
-from bench_plugin.report.statuses import NOT_RUN, ORDER, PROGRESS, STYLES
+from bench_plugin.report.interactive.changed import BETTER, BROKE, CHANGED, FIXED, MEANINGS, NEW, WORSE
+from bench_plugin.report.statuses import NOT_RUN, ORDER, PROGRESS, SLOWER, STYLES
 
 # status -> (symbol, tone); the colours of a tone are in page.css, for light and dark
 STATUSES: Mapping[str, tuple[str, str]] = {
@@ -15,6 +15,7 @@ STATUSES: Mapping[str, tuple[str, str]] = {
     Status.MISMATCH: ("≠", "wrong"),
     Status.UNSUPPORTED: ("⊘", "refused"),
     PROGRESS: ("!", "odd"),
+    SLOWER: ("»", "wrong"),
     Status.BOARD_LOST: ("⚠", "bad"),
     Status.UNVERIFIED: ("?", "doubt"),
     Status.OUTSIDE_BOUND: ("≈", "doubt"),
@@ -25,10 +26,10 @@ STATUSES: Mapping[str, tuple[str, str]] = {
 }
 CHANGES: Mapping[str, tuple[str, str]] = {
     BROKE: ("▼", "bad"),
-    GREW: ("↗", "wrong"),
+    WORSE: ("↗", "wrong"),
     CHANGED: ("●", "doubt"),
     FIXED: ("▲", "good"),
-    SHRANK: ("↘", "good"),
+    BETTER: ("↘", "good"),
     NEW: ("+", "skew"),
 }
 UNKNOWN = ("·", "absent")

@@ -15,12 +15,13 @@ from markupsafe import Markup
 from bench_plugin.report.interactive.bundle import vega_bundle
 from bench_plugin.report.interactive.changed import Changed, changed_since
 from bench_plugin.report.interactive.columns import table
-from bench_plugin.report.interactive.evidence import BLOCK, blocks, logs
+from bench_plugin.report.interactive.evidence import BLOCK, DEPLOYED, blocks, logs
 from bench_plugin.report.interactive.items import Item, collect
 from bench_plugin.report.interactive.look import CHANGES, STATUSES, badge, looks
 from bench_plugin.report.interactive.packing import packed_all
 from bench_plugin.report.interactive.reading import Source
 from bench_plugin.report.interactive.summary import Summary, summary, when
+from bench_plugin.report.pictures.deployment import specifications
 from bench_plugin.report.pictures.registry import embedded
 from bench_plugin.report.pictures.themes import theme
 
@@ -58,8 +59,8 @@ def make_report(sources: Sequence[Source]) -> Report:
 def render(report: Report, *, details: bool = True) -> str:
     """The page's text; without ``details`` it has the table and the pictures, and no evidence of a cell."""
     script = _script()
-    plotting, plotting_packed = vega_bundle() if report.pictures else ("", "")
     values = _values(report, details)
+    plotting, plotting_packed = vega_bundle() if report.pictures or _deployed(report, details) else ("", "")
     texts = dict(zip(values, packed_all(values.values()), strict=True))
     texts |= {"plotting": plotting_packed} if plotting_packed else {}
     return _template().render(
@@ -81,8 +82,9 @@ def _values(report: Report, details: bool) -> dict[str, Any]:
     values: dict[str, Any] = {"data": _data(report, details)}
     values |= {"pictures-data": report.pictures} if report.pictures else {}
     if details:
-        values |= {f"block-{number}": block for number, block in enumerate(blocks(report.items))}
+        values |= {f"block-{number}": block for number, block in enumerate(blocks(report.items, report.sources))}
         values["logs"] = logs(report.items, report.sources)
+        values["deployment-pictures"] = specifications()
     return values
 
 
@@ -99,6 +101,11 @@ def _data(report: Report, details: bool) -> dict[str, Any]:
         "sources": [_about(*pair) for pair in zip(report.sources, report.changes, strict=True)],
         "source": [one.source for one in report.items],
     }
+
+
+def _deployed(report: Report, details: bool) -> bool:
+    """Whether the evidence of some cell has pictures."""
+    return details and any(DEPLOYED & one.entry.numbers.keys() for one in report.items)
 
 
 def _about(source: Source, changed: Changed) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench_plugin.domain.compiler_name import CompilerName
 from bench_plugin.domain.messages import normalised
-from bench_plugin.report.interactive.changed import BROKE, WORDS, Changed
+from bench_plugin.report.interactive.changed import BROKE, WORDS, Changed, said_versions
 from bench_plugin.report.interactive.funnel import Funnel, funnel, statuses
 from bench_plugin.report.interactive.items import Item
 from bench_plugin.report.interactive.reading import Source
@@ -74,7 +74,7 @@ def summary(items: Sequence[Item], sources: Sequence[Source], changes: Sequence[
         cells=len(items),
         statuses=tuple(statuses(one.entry for one in items)),
         moved=tuple((word, moved[word]) for word in WORDS if moved[word]),
-        gone=sum(len(one.gone) for one in changes),
+        gone=sum(one.gone for one in changes),
         broke=_groups(broke, changes),
         failed=_groups(failed, changes),
         failures=sum(one.entry.failed for one in items),
@@ -128,14 +128,13 @@ def _tool(one: Item) -> str:
 
 
 def _versions(one: Item, changed: Changed) -> list[str]:
-    """The versions that changed in the toolchains of a cell, and those that concern every cell."""
+    """The versions of a cell's own distributions that changed; else those of its toolchains, and of the whole run."""
+    if one.moved and one.moved.versions:
+        return list(one.moved.versions)
     cell = one.entry.cell
     names = {str(cell.get(axis, "")) for axis in ("framework", "importer_framework")}
     names |= {CompilerName.parse(str(cell.get("compiler", ""))).compiler, *WHOLE}
-    return [
-        f"{name} {before or 'absent'} → {now or 'absent'}"
-        for name, (before, now) in changed.versions.items() if name.split(" ")[0] in names
-    ]  # fmt: skip
+    return list(said_versions({name: two for name, two in changed.versions.items() if name.split(" ")[0] in names}))
 
 
 def _compared(source: Source, previous: Mapping[str, Any]) -> str:

@@ -64,7 +64,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 def test_it_says_what_was_written(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
     assert main(["report", str(results), "-o", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
-    assert "since the previous run: 1 broke, 1 got better" in printed
+    assert "since the previous run: 1 broke, 1 got further" in printed
     assert re.search(rf"wrote {tmp_path}/out/report.html: 12 cells, \d\.\d MB", printed)
 
 
@@ -87,7 +87,7 @@ def test_json(capsys: pytest.CaptureFixture[str], results: Path) -> None:
 def test_the_run_before_is_found_although_a_cell_was_added(capsys: pytest.CaptureFixture[str], results: Path) -> None:
     lines = results.read_text("utf-8").replace('"hash": "1234"', '"hash": "5678"')
     results.write_text(lines + json.dumps(computed(40)) + "\n", "utf-8")
-    assert said(capsys, str(results))["moved"] == {"broke": 1, "got better": 1, "new": 1}
+    assert said(capsys, str(results))["moved"] == {"broke": 1, "got further": 1, "new": 1}
 
 
 def test_a_run_of_another_selection_is_not_compared(capsys: pytest.CaptureFixture[str], results: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_run_of_another_selection_is_not_compared(capsys: pytest.CaptureFixtur
     assert "none of 1 earlier runs selected the same cells" in why and "--against" in why
     assert found["moved"] == {} and [group["count"] for group in found["failed"]] == [1, 1]
     again = said(capsys, str(results), "--against", str(results.parent / "history" / f"{BEFORE}.jsonl"))
-    assert again["moved"] == {"broke": 1, "got better": 1}
+    assert again["moved"] == {"broke": 1, "got further": 1}
 
 
 def test_rows_of_several_files(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_the_most_urgent_cells_come_first(results: Path) -> None:
     assert main(["report", str(results)]) == 0
     data = packed(results.parent / "report.html", "data")
     assert data["ids"][0] == BROKEN_KEY
-    assert word(data, "change", data["ids"].index(FIXED_KEY)) == "got better"
+    assert word(data, "change", data["ids"].index(FIXED_KEY)) == "got further"
     shown = [word(data, "status", cell) for cell in range(len(data["ids"]))]
     assert shown[1] == "ERROR" and shown[2:] == sorted(shown[2:], key=ORDER.index)
 

@@ -91,14 +91,9 @@ function whatHappened(cell, details) {
 }
 
 function whatMoved(cell, details) {
-  const {word, before} = details.moved, parts = [];
-  const error = details.moved.E, now = details.numbers.E;
-  const same = error !== null && now !== undefined && digits(error) === digits(now);
-  const numbers = error === null || now === undefined ? ''
-    : same ? `; E is ${digits(now)} as before` : `; E was ${digits(error)} and is ${digits(now)}`;
-  parts.push(make('p', {}, badge('change', word), before ? ` before: ${before}${numbers}` : numbers.replace('; ', ' ')));
-  const versions = relatedVersions(cell);
-  if (versions.length) parts.push(make('p', {}, make('span', {class: 'quiet'}, 'Versions that changed beside it: '), versions.join('; ')));
+  const {word, said, versions} = details.moved, own = versions.length ? versions : relatedVersions(cell);
+  const parts = [make('p', {}, badge('change', word), said.length ? ` since the run before: ${said.join('; ')}` : '')];
+  if (own.length) parts.push(make('p', {}, make('span', {class: 'quiet'}, 'Versions that changed beside it: '), own.join('; ')));
   else if (word !== 'new') parts.push(make('p', {class: 'quiet'}, 'No version of its tools changed since.'));
   return parts;
 }
@@ -142,7 +137,7 @@ function copied(text, what) {
 // -- figures
 
 const OF_OUTPUT = ['status', 'E', 'tolerance_E', 'M', 'tolerance_M', 'noise_E', 'max_abs', 'max_rel', 'cosine', 'needed'];
-const SHOWN_APART = new Set(['outputs', 'per_layer', 'mutants', 'timing', 'series', 'power', 'confusion', 'machine', 'sampler']);
+const SHOWN_APART = new Set(['outputs', 'per_layer', 'mutants', 'timing', 'series', 'power', 'confusion', 'precision', 'sensitivity', 'machine', 'sampler']);
 
 function figures(details) {
   const numbers = details.numbers || {}, parts = [];
@@ -158,7 +153,6 @@ function figures(details) {
   }
   if (numbers.per_layer && numbers.per_layer.length) parts.push(...errorProfile(numbers.per_layer));
   if (numbers.mutants) parts.push(...mutants(numbers.mutants));
-  if (numbers.confusion) parts.push(...confusion(numbers.confusion));
   const nested = Object.entries(numbers).filter(([name, value]) => !SHOWN_APART.has(name) && value && typeof value === 'object');
   for (const [name, value] of nested) parts.push(tree(name, value));
   return parts;
@@ -199,40 +193,38 @@ function mutants(table) {
     scrolling('Mistakes made on purpose', plainTable(['mistake', 'kind', 'comparison', 'times the tolerance'], rows)))];
 }
 
-function confusion(matrix) {
-  const heads = ['is \\ called', ...matrix.map((_, number) => String(number))];
-  return [closed('Confusion matrix', scrolling('Confusion matrix', plainTable(heads, matrix.map((row, number) => [String(number), ...row]))))];
-}
+// -- the deployment: times, series over time, power, classification, and its pictures
 
-// -- the deployment: times, series over time, power
-
-const TIMES = [['first inference', timing => timing.first_inference], ['median', timing => timing.compute?.median],
-  ['mean', timing => timing.compute?.mean], ['standard deviation over launches', timing => timing.compute?.sd],
-  ['least', timing => timing.compute?.min], ['most', timing => timing.compute?.max],
-  ['95 % interval, low', timing => timing.interval?.low], ['95 % interval, high', timing => timing.interval?.high],
-  ['system, median', timing => timing.system?.median], ['system, mean', timing => timing.system?.mean]];
+let deploymentPictures, deploymentViews = [];
 
 function deployment(details) {
-  const numbers = details.numbers || {}, parts = [], timing = numbers.timing;
-  if (timing) {
-    const rows = TIMES.map(([name, of]) => [name, of(timing)]).filter(([, value]) => typeof value === 'number');
-    for (const [name, value] of Object.entries(timing.percentiles || {})) rows.push([name, value]);
-    const shownRows = rows.map(([name, value]) => [name, figure(value, 's')]);
-    if (timing.throughput) shownRows.push(['throughput', `${digits(timing.throughput.per_second)} inputs/s, ${timing.throughput.kind}`]);
-    parts.push(make('h4', {}, 'Time of an inference'), plainTable(['figure', 'value'], shownRows));
-    if (timing.caps && timing.caps.length) parts.push(make('p', {class: 'quiet'}, timing.caps.join('; ')));
-    parts.push(tree('timing', timing));
-  }
-  const series = Object.entries(numbers.series || {}).filter(([, about]) => about.unit);
-  if (series.length) {
-    const unitOf = {'%': value => `${digits(value)} %`, B: value => figure(value, 'B')};
-    const said = (about, key) => about[key] === undefined ? '' : (unitOf[about.unit] || (value => `${digits(value)} ${about.unit}`))(about[key]);
+  const found = details.deployment, numbers = details.numbers || {}, parts = [];
+  if (!found) return [];
+  if (found.facts.length) parts.push(facts(found.facts));
+  if (found.figures.length) {
     parts.push(make('h4', {}, 'Over time'), scrolling('Series over time', plainTable(
-      ['series', 'at', 'mean', 'sd', 'median', 'least', 'most', 'samples'],
-      series.map(([name, about]) => [name, about.place || '', ...['mean', 'sd', 'median', 'min', 'max'].map(key => said(about, key)), about.samples]))));
+      ['series', 'unit', 'mean', 'sd', 'median', 'samples', 'remark'],
+      found.figures.map(one => [one.title, one.unit, one.mean, one.sd, one.median, one.samples, one.remark]))));
   }
-  for (const name of ['power', 'machine', 'sampler']) if (numbers[name]) parts.push(tree(name, numbers[name]));
-  return parts.length ? [make('h3', {}, 'Deployment'), ...parts] : [];
+  const box = make('div', {id: 'deployment-pictures-box'});
+  parts.push(box);
+  drawDeployment(box, found.rows);
+  for (const name of ['timing', 'power', 'machine', 'sampler']) if (numbers[name]) parts.push(tree(name, numbers[name]));
+  return [make('h3', {}, 'Deployment'), ...parts];
+}
+
+async function drawDeployment(box, rows) {
+  for (const view of deploymentViews) view.finalize();
+  deploymentViews = [];
+  deploymentPictures ??= unpacked('deployment-pictures');
+  for (const picture of await deploymentPictures) {
+    if (!rows[picture.name] || !rows[picture.name].length) continue;
+    const place = make('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': picture.title});
+    box.append(make('h4', {}, picture.title), make('p', {class: 'quiet'}, picture.question), place);
+    if (!box.isConnected) await new Promise(requestAnimationFrame);       // its width is known once it is shown
+    deploymentViews.push(await drawn(place, picture.specification, rows[picture.name]));
+  }
+  box.dataset.drawn = 'yes';
 }
 
 // -- what took part

@@ -47,18 +47,22 @@ async function openPictures() {
 }
 
 async function drawPicture(number) {
-  const [all] = await Promise.all([openPictures(), loadPlotting()]);
-  const picture = all[number], place = document.querySelector(`[data-picture="${number}"] .canvas`);
+  const picture = (await openPictures())[number], place = document.querySelector(`[data-picture="${number}"] .canvas`);
   if (views.has(number)) views.get(number).finalize();
+  views.set(number, await drawn(place, picture.specification, picture.rows));
+  place.dataset.drawn = 'yes';
+}
+
+/** Draw rows by a specification into an element that is empty afterwards but for the picture. */
+async function drawn(place, drawing, rows) {
+  await loadPlotting();
   const target = make('div');
   place.replaceChildren(target);
   // Vega writes into the objects that it is given, so every view has rows of its own.
-  const specification = structuredClone(picture.specification);
-  specification.datasets = {...specification.datasets, rows: structuredClone(picture.rows)};
+  const specification = structuredClone(drawing);
+  specification.datasets = {...specification.datasets, rows: structuredClone(rows)};
   // "ast": expressions are interpreted, so that the page needs no permission to make code from text.
-  const options = {actions: false, renderer: 'svg', ast: true, config: themed()};
-  views.set(number, await window.vegaEmbed(target, specification, options));
-  place.dataset.drawn = 'yes';
+  return window.vegaEmbed(target, specification, {actions: false, renderer: 'svg', ast: true, config: themed()});
 }
 
 const redrawPictures = () => Promise.all([...views.keys()].map(drawPicture));
