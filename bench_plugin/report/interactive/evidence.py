@@ -11,10 +11,11 @@ from bench_plugin.report.interactive.items import Item
 from bench_plugin.report.interactive.reading import Source
 from bench_plugin.report.pictures.deployment import deployment
 from bench_plugin.report.pictures.traces import MOST, traces
+from bench_plugin.results.series import folders
 
 BLOCK = 500  # cells of one block of details, which the page unpacks when one of them is opened
 FEWEST_POINTS, ALL_POINTS = 60, 60_000  # of a series; of each series of all cells together, to bound the page
-DEPLOYED = {"timing", "series", "power", "confusion", "accuracy"}  # numbers of a cell whose deployment is shown
+DEPLOYED = ("timing", "series", "power", "confusion", "accuracy")  # numbers of a cell whose deployment is shown
 TAIL = 4000  # bytes of a log
 EMPTY: tuple[Any, ...] = ("", [], {})
 LOGS = "logs"  # the folder beside a results file; runs of the history share it
@@ -23,26 +24,33 @@ IN_TABLE = frozenset({"schema", "kind", "run", "key", "cell", "check", "reusable
 
 def blocks(items: Sequence[Item], sources: Sequence[Source]) -> Iterator[list[dict[str, Any]]]:
     """The details of all cells, in blocks of 500."""
-    recorded = sum("series" in one.entry.numbers for one in items)
+    recorded = sum(bool(one.entry.numbers.get("series")) for one in items)
     points = max(FEWEST_POINTS, min(MOST, ALL_POINTS // max(recorded, 1)))
+    with_series = [source.path if has_series(source) else None for source in sources]
     for start in range(0, len(items), BLOCK):
-        yield [detail(one, sources[one.source].path, points) for one in items[start : start + BLOCK]]
+        yield [detail(one, with_series[one.source], points) for one in items[start : start + BLOCK]]
 
 
-def detail(one: Item, results: Path, points: int = MOST) -> dict[str, Any]:
+def has_series(source: Source) -> bool:
+    """Whether there are side files of series over time beside a results file."""
+    return any(folder.is_dir() for folder in folders(source.path))
+
+
+def detail(one: Item, results: Path | None, points: int = MOST) -> dict[str, Any]:
     """A row without what the table has and without what says nothing, with what it was before and its deployment.
 
-    A series over time keeps at most ``points`` of its values.
+    A series over time keeps at most ``points`` of its values; without ``results`` it has its statistics alone.
     """
     kept = {key: value for key, value in one.row.items() if key not in IN_TABLE and _says(value)}
-    kept["numbers"] = {key: value for key, value in (one.row.get("numbers") or {}).items() if _says(value)}
+    numbers = one.entry.numbers
+    kept["numbers"] = {key: value for key, value in numbers.items() if value is not None and _says(value)}
     if "series" in kept["numbers"]:
         kept["numbers"]["series"] = {name: _about(series) for name, series in kept["numbers"]["series"].items()}
     if one.moved:
         moved = one.moved
         kept["moved"] = {"word": moved.word, "before": moved.before, "said": moved.said, "versions": moved.versions}
-    if DEPLOYED & one.entry.numbers.keys():
-        found = deployment(one.entry, traces(results, one.entry, points))
+    if any(numbers.get(name) is not None for name in DEPLOYED):
+        found = deployment(one.entry, None if results is None else traces(results, one.entry, points))
         kept["deployment"] = {"facts": found.facts, "figures": list(map(vars, found.figures)), "rows": found.rows}
     return kept
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from markupsafe import Markup
 from bench_plugin.report.interactive.bundle import vega_bundle
 from bench_plugin.report.interactive.changed import Changed, changed_since
 from bench_plugin.report.interactive.columns import table
-from bench_plugin.report.interactive.evidence import BLOCK, DEPLOYED, blocks, logs
+from bench_plugin.report.interactive.evidence import BLOCK, DEPLOYED, blocks, has_series, logs
 from bench_plugin.report.interactive.items import Item, collect
 from bench_plugin.report.interactive.look import CHANGES, STATUSES, badge, looks
 from bench_plugin.report.interactive.packing import packed_all
@@ -28,6 +28,7 @@ from bench_plugin.report.pictures.themes import theme
 ASSETS = Path(__file__).parent / "assets"
 # In this order they are one script, inside one function.
 SCRIPTS = ("data", "elements", "selection", "table", "matrix", "evidence", "pictures", "printing", "main")
+NO_SERIES = "{}: the series over time that rows name are not beside the results file; their statistics are shown"
 # The page puts its own colours in the place of these words.
 THEME = theme(text="page-text", line="page-line", background="page-background")
 REPLACED = "{} rows were replaced by later rows of the same cell on the same machine"
@@ -52,6 +53,7 @@ def make_report(sources: Sequence[Source]) -> Report:
     entries = [one.entry for one in items]
     remarks = [note for source in sources for note in source.notes]
     remarks += [REPLACED.format(replaced)] if replaced else []
+    remarks += [NO_SERIES.format(source.name) for source in sources if _recorded(source) and not has_series(source)]
     said = summary(items, sources, changes)
     return Report(sources, changes, items, said, embedded(entries, _titles(sources)), tuple(remarks))
 
@@ -59,9 +61,8 @@ def make_report(sources: Sequence[Source]) -> Report:
 def render(report: Report, *, details: bool = True) -> str:
     """The page's text; without ``details`` it has the table and the pictures, and no evidence of a cell."""
     script = _script()
-    values = _values(report, details)
     plotting, plotting_packed = vega_bundle() if report.pictures or _deployed(report, details) else ("", "")
-    texts = dict(zip(values, packed_all(values.values()), strict=True))
+    texts = packed_all(_parts(report, details))
     texts |= {"plotting": plotting_packed} if plotting_packed else {}
     return _template().render(
         report=report,
@@ -77,15 +78,16 @@ def render(report: Report, *, details: bool = True) -> str:
     )
 
 
-def _values(report: Report, details: bool) -> dict[str, Any]:
+def _parts(report: Report, details: bool) -> Iterator[tuple[str, Any]]:
     """Everything that is packed into the page, by the id of its element."""
-    values: dict[str, Any] = {"data": _data(report, details)}
-    values |= {"pictures-data": report.pictures} if report.pictures else {}
+    yield "data", _data(report, details)
+    if report.pictures:
+        yield "pictures-data", report.pictures
     if details:
-        values |= {f"block-{number}": block for number, block in enumerate(blocks(report.items, report.sources))}
-        values["logs"] = logs(report.items, report.sources)
-        values["deployment-pictures"] = specifications()
-    return values
+        for number, block in enumerate(blocks(report.items, report.sources)):
+            yield f"block-{number}", block
+        yield "logs", logs(report.items, report.sources)
+        yield "deployment-pictures", specifications()
 
 
 def _data(report: Report, details: bool) -> dict[str, Any]:
@@ -103,9 +105,14 @@ def _data(report: Report, details: bool) -> dict[str, Any]:
     }
 
 
+def _recorded(source: Source) -> bool:
+    """Whether rows name side files of series over time."""
+    return any((row.get("numbers") or {}).get("series") for row in source.rows)
+
+
 def _deployed(report: Report, details: bool) -> bool:
     """Whether the evidence of some cell has pictures."""
-    return details and any(DEPLOYED & one.entry.numbers.keys() for one in report.items)
+    return details and any(one.entry.numbers.get(name) is not None for one in report.items for name in DEPLOYED)
 
 
 def _about(source: Source, changed: Changed) -> dict[str, Any]:
