@@ -43,7 +43,6 @@ ACTIONS = {
     "filter": [CLICK % "#chips button[data-column=status]", CLICK % "#chips button[data-column=status]"],
     "sort by a word": [CLICK % "th[data-column=model] button"] * 2,
     "sort by a number": [CLICK % "th[data-column=E] button"] * 2,
-    "grid": [CLICK % "#view-grid", CLICK % "#view-table"],
 }
 # Set before the page's own script: the moment at which the table has rows.
 WATCH = """new MutationObserver((_, watching) => {

@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--without-details", action="store_true", help="leave out the evidence of cells: a page of a third of the size"
     )
+    parser.add_argument("--svg", type=Path, metavar="FOLDER", help="write each picture as an SVG file, too")
     add_json(parser)
 
 
@@ -50,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
     _require_extra()
     from bench_plugin.report.interactive.page import make_report, render
     from bench_plugin.report.interactive.reading import read_source, with_previous
+    from bench_plugin.report.pictures.svg import write
 
     configured = settings_here().results
     paths = [find_run(name, configured) for name in args.results] or [configured]
@@ -62,7 +64,8 @@ def run(args: argparse.Namespace) -> int:
     path = _place(args.output, paths)
     path.parent.mkdir(parents=True, exist_ok=True)
     size = path.write_bytes(text.encode())
-    _say(report, path, size, as_json=args.json)
+    drawn = write(args.svg, [one.entry for one in report.items], {"titles": report.titles}) if args.svg else []
+    _say(report, path, size, drawn, as_json=args.json)
     return 0
 
 
@@ -90,9 +93,9 @@ def _place(output: Path | None, paths: Sequence[Path]) -> Path:
     return output if output.suffix == ".html" else output / NAME
 
 
-def _say(report: Report, path: Path, size: int, *, as_json: bool) -> None:
+def _say(report: Report, path: Path, size: int, drawn: Sequence[Path], *, as_json: bool) -> None:
     if as_json:
-        print_json({"file": str(path), "bytes": size, "remarks": report.remarks, **report.summary.plain()})
+        print_json({"file": str(path), "bytes": size, "svg": drawn, "remarks": report.remarks, **report.summary.plain()})
         return
     summary = report.summary
     moved = ", ".join(f"{count} {word}" for word, count in summary.moved)
@@ -101,3 +104,5 @@ def _say(report: Report, path: Path, size: int, *, as_json: bool) -> None:
     if summary.compared:
         print(f"since the previous run: {moved or 'nothing changed'}")
     print(f"wrote {shown(path)}: {summary.cells} cells, {size / MB:.1f} MB")
+    for picture in drawn:
+        print(f"wrote {shown(picture)}")

@@ -36,7 +36,10 @@ REPLACED = "{} rows were replaced by later rows of the same cell on the same mac
 
 @dataclass(frozen=True)
 class Report:
-    """What a page is made of: the sources, their cells, what the opening says, and the pictures as plain data."""
+    """What a page is made of: the sources, their cells, what the opening says, and the pictures as plain data.
+
+    ``titles`` are those of the headers, by kind and name.
+    """
 
     sources: Sequence[Source]
     changes: Sequence[Changed]
@@ -44,6 +47,7 @@ class Report:
     summary: Summary
     pictures: Sequence[Mapping[str, Any]]
     remarks: tuple[str, ...]
+    titles: Mapping[str, Any]
 
 
 def make_report(sources: Sequence[Source]) -> Report:
@@ -55,7 +59,8 @@ def make_report(sources: Sequence[Source]) -> Report:
     remarks += [REPLACED.format(replaced)] if replaced else []
     remarks += [NO_SERIES.format(source.name) for source in sources if _recorded(source) and not has_series(source)]
     said = summary(items, sources, changes)
-    return Report(sources, changes, items, said, embedded(entries, _titles(sources)), tuple(remarks))
+    titles = _titles(sources)
+    return Report(sources, changes, items, said, embedded(entries, titles), tuple(remarks), titles)
 
 
 def render(report: Report, *, details: bool = True) -> str:

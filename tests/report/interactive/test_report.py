@@ -84,6 +84,14 @@ def test_json(capsys: pytest.CaptureFixture[str], results: Path) -> None:
     }
 
 
+def test_pictures_as_svg_files(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+    found = said(capsys, str(results), "--svg", str(tmp_path / "svg"))
+    names = sorted(path.name for path in (tmp_path / "svg").iterdir())
+    assert names == sorted(Path(path).name for path in found["svg"]) and "funnel.svg" in names
+    shown = [picture["name"] for picture in packed(results.parent / "report.html", "pictures-data")]
+    assert names == sorted(f"{name}.svg" for name in shown), "the same pictures as on the page"
+
+
 def test_the_run_before_is_found_although_a_cell_was_added(capsys: pytest.CaptureFixture[str], results: Path) -> None:
     lines = results.read_text("utf-8").replace('"hash": "1234"', '"hash": "5678"')
     results.write_text(lines + json.dumps(computed(40)) + "\n", "utf-8")
