@@ -11,6 +11,7 @@ COLUMN, LINE = 52, 22  # the size of a field in pixels
 # From light to middle blue, so that dark text can be read on every field, on a light and on a dark page.
 BLUES = ("#f2f8fd", "#5fa8d8")
 INK = "#101418"
+VALID = "isValid(datum.value)"
 TOOLTIP = ("platform", "mode", "datatype", "column", "status", "setting", "source", "key")
 
 
@@ -32,7 +33,6 @@ def heatmap(
     """
     shown = [{"field": "label", "title": legend["title"]}, *({"field": name} for name in tooltip)]
     colour = "shared" if "domain" in scale else "independent"
-    text_colour = {"condition": {"test": "isValid(datum.value)", "value": INK}}
     return vega_lite(
         description,
         **({"title": {"text": key, "fontWeight": "normal", "fontSize": 11}} if key else {}),
@@ -44,8 +44,7 @@ def heatmap(
             "encoding": {"x": _axis("column", labelAngle=-45, orient="bottom"), "y": _axis("line")},
             "layer": [
                 {
-                    "transform": [{"filter": "isValid(datum.value)"}],
-                    "mark": {"type": "rect", "aria": False},
+                    "mark": {"type": "rect", "aria": False, "invalid": "filter"},
                     "encoding": {
                         "color": {
                             "field": "value", "type": "quantitative", "title": legend["title"],
@@ -56,7 +55,10 @@ def heatmap(
                 },
                 {
                     "mark": {"type": "text", "aria": False, "fontSize": 11},
-                    "encoding": {"text": {"field": "label"}, "color": text_colour, "tooltip": shown},
+                    "encoding": {
+                        "text": {"field": "label"}, "color": {"condition": {"test": VALID, "value": INK}},
+                        "tooltip": shown,
+                    },
                 },
             ],
         },

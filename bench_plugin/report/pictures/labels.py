@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LETTER, HEIGHT = 5.6, 13.0  # pixels of a label in 10 px type: the width of a letter, the height of a line
+LETTER, HEIGHT = 6.0, 13.0  # pixels of a label in 10 px type: the width of a letter, the height of a line
 
 
 @dataclass(frozen=True)

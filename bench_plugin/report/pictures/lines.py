@@ -76,7 +76,10 @@ def with_points(records: Sequence[Record], count: Callable[[Record], int]) -> li
 def stacked(
     description: str, *, title: str, parts: Sequence[str], colours: Sequence[str], tooltip: Sequence[dict[str, Any]]
 ) -> Specification:
-    """A bar for each line, of the ``parts`` in their order, with its whole length as text (``total``) behind it."""
+    """A bar for each line, of the ``parts`` in their order, with its whole length as text behind it.
+
+    Records have ``part`` and ``part_order``, ``value``, and ``end``, the whole length, with ``total``, its text.
+    """
     colour = {
         "field": "part", "type": "nominal", "title": None, "scale": {"domain": list(parts), "range": list(colours)},
         "legend": {"orient": "top", "columns": 1},

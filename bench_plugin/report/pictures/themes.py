@@ -26,7 +26,7 @@ def theme(*, text: str, line: str, background: str) -> dict[str, Any]:
             "labelLimit": 260,
         },
         "legend": {**words, "symbolBaseStrokeColor": text, "symbolBaseFillColor": text, "labelLimit": 260},
-        "header": {**words, "labelFontWeight": "bold", "labelFontSize": 12, "labelLimit": 400},
+        "header": {**words, "labelFontWeight": "bold", "labelFontSize": 12, "labelLimit": 640},
         "title": {"color": text, "subtitleColor": text, "font": FONT, "subtitleFont": FONT, "anchor": "start"},
         "text": {"color": text, "font": FONT},
         "rule": {"color": text},

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
-from statistics import fmean, median, stdev
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.pictures.reading import digits, inner, number, numbers, text
 from bench_plugin.results.series import SeriesUnreadable, read
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    Values = np.ndarray[Any, Any]
+
 MOST = 500  # values of a trace
-GAP = 10.0
+GAP = 5.0
+TABLE_ONLY = ("cpu.", "clock.")  # names of series that no picture shows: their statistics are in the row
 SECONDS = ("compute", "system", "handshake")  # samples of latency, which have no unit and no times in their rows
 UNITS: Mapping[str, tuple[str, float]] = {
     "B": ("MiB", 2.0**20), "Hz": ("GHz", 1e9), "degC": ("°C", 1.0), "s": ("ms", 1e-3),
@@ -61,68 +67,84 @@ def without_files(entry: Entry) -> dict[str, Trace]:
     return {name: _figures(name, about) for name, about in said.items() if isinstance(about, Mapping)}
 
 
-def decimated(times: Sequence[float], values: Sequence[float], most: int) -> tuple[list[float], list[float]]:
-    """At most ``most`` of the points, with the least and the largest value of each stretch, in their order.
+def decimated(values: Values, most: int) -> list[int]:
+    """The places, in their order, of at most ``most`` of the values [n]: the least and the largest of each stretch.
 
-    >>> decimated([0, 1, 2, 3, 4, 5], [1, 9, 1, 1, 0, 1], 4)
-    ([0, 1, 4, 5], [1, 9, 0, 1])
+    >>> import numpy as np
+    >>> decimated(np.array([1.0, 9.0, 1.0, 1.0, 0.0, 1.0]), 4)
+    [0, 1, 3, 4]
     """
-    count = min(len(times), len(values))
-    if count <= most:
-        return list(times[:count]), list(values[:count])
-    stretches, kept = most // 2, []
+    if len(values) <= most:
+        return list(range(len(values)))
+    stretches, kept = max(most // 2, 1), []
     for stretch in range(stretches):
-        places = range(stretch * count // stretches, (stretch + 1) * count // stretches)
-        low, high = min(places, key=values.__getitem__), max(places, key=values.__getitem__)
-        kept += sorted({low, high} if low != high else {low, places[-1]})
-    return [times[place] for place in kept], [values[place] for place in kept]
+        first, end = (place * len(values) // stretches for place in (stretch, stretch + 1))
+        low, high = (first + int(place) for place in (values[first:end].argmin(), values[first:end].argmax()))
+        kept += sorted({low, high if high != low else end - 1})
+    return kept
 
 
-def gaps(times: Sequence[float]) -> list[float]:
-    """The middles of stretches without a value, which are ten times as long as what usually lies between two.
+def gaps(times: Values) -> list[float]:
+    """The middles of stretches without a value, five times as long as what usually lies between two of ``times`` [n].
 
-    >>> gaps([0, 1, 2, 3, 33, 34])
+    >>> import numpy as np
+    >>> gaps(np.array([0.0, 1.0, 2.0, 3.0, 33.0, 34.0]))
     [18.0]
     """
-    steps = [after - before for before, after in pairwise(times)]
-    limit = GAP * median(steps) if steps else 0.0
-    return [(before + after) / 2 for before, after in pairwise(times) if after - before > limit > 0]
+    if len(times) < 3:
+        return []
+    steps = times[1:] - times[:-1]
+    usual = float(sorted(steps)[len(steps) // 2])
+    found = (steps > GAP * usual).nonzero()[0] if usual > 0 else ()
+    return [float(times[place] + times[place + 1]) / 2 for place in found]
 
 
-def with_gaps(
-    times: Sequence[float], values: Sequence[float], middles: Sequence[float]
-) -> list[tuple[float, float | None]]:
-    """The points, with None at the middle of every gap."""
-    points: list[tuple[float, float | None]] = [
-        *zip(times, values, strict=True),
-        *((middle, None) for middle in middles),
-    ]
-    return sorted(points, key=lambda point: point[0])
+def launch_numbers(entry: Entry, samples: Sequence[float]) -> list[int]:
+    """The launch, from 1, that each sample of ``compute`` is of, by its number from 1; 1 where the row does not say."""
+    ends = list(accumulate(numbers(inner(entry.numbers, "timing", "compute", "launch_samples"))))
+    return [min(bisect_left(ends, sample), max(len(ends) - 1, 0)) + 1 for sample in samples]
 
 
 def _trace(results: Path, name: str, about: Mapping[str, Any], most: int) -> Trace:
     figures = _figures(name, about)
-    if not text(about, "file"):
+    if not text(about, "file") or (name.startswith(TABLE_ONLY) and figures.mean is not None):
         return figures
     try:
-        values = [float(one) for one in read(results, about).reshape(-1)]
-        timed = "times" in about
-        times = (
-            [float(one) for one in read(results, about, "times").reshape(-1)] if timed else range(1, len(values) + 1)
-        )
+        values, times = _read(results, about)
     except (SeriesUnreadable, TypeError, ValueError) as error:
-        return Trace(**{**vars(figures), "trouble": str(error)})
-    pairs = [(when, one) for when, one in zip(times, values, strict=False) if number(one) is not None]
-    size = _unit(name, about)[1]
-    shown = [one / size for _, one in pairs]
-    few_times, few = decimated([when for when, _ in pairs], shown, most)
-    whole = with_gaps(few_times, few, gaps([when for when, _ in pairs]))
-    return Trace(
-        name=name, unit=figures.unit, place=figures.place, samples=len(values), mean=fmean(shown) if shown else None,
-        sd=stdev(shown) if len(shown) > 1 else None, median=median(shown) if shown else None,
-        times=tuple(round(when, 3) for when, _ in whole),
-        values=tuple(None if one is None else digits(one) for _, one in whole),
+        return replace(figures, trouble=str(error))
+    values = values / _unit(name, about)[1]
+    middles = gaps(times) if "times" in about else []
+    places = decimated(values, most - len(middles))
+    points: list[tuple[float, float | None]] = [(float(times[place]), digits(values[place])) for place in places]
+    points = sorted([*points, *((middle, None) for middle in middles)], key=lambda point: point[0])
+    mean, sd, middle = _statistics(values)
+    return replace(
+        figures, samples=len(values), mean=mean, sd=sd, median=middle,
+        times=tuple(round(when, 3) for when, _ in points), values=tuple(value for _, value in points),
     )  # fmt: skip
+
+
+def _read(results: Path, about: Mapping[str, Any]) -> tuple[Values, Values]:
+    """The finite values [n] of a series and their times [n], which are the numbers from 1 where the row has none."""
+    import numpy as np
+
+    values = read(results, about).astype(np.float64).reshape(-1)
+    timed = "times" in about
+    times = read(results, about, "times").astype(np.float64).reshape(-1) if timed else np.arange(1.0, len(values) + 1)
+    count = min(len(values), len(times))
+    whole = np.isfinite(values[:count]) & np.isfinite(times[:count])
+    return values[:count][whole], times[:count][whole]
+
+
+def _statistics(values: Values) -> tuple[float | None, float | None, float | None]:
+    """Mean, standard deviation and median of values [n]."""
+    import numpy as np
+
+    if not len(values):
+        return None, None, None
+    spread = float(values.std(ddof=1)) if len(values) > 1 else None
+    return float(values.mean()), spread, float(np.median(values))
 
 
 def _figures(name: str, about: Mapping[str, Any]) -> Trace:
@@ -138,14 +160,3 @@ def _unit(name: str, about: Mapping[str, Any]) -> tuple[str, float]:
     """The unit that is shown, and how much of the row's unit it is."""
     said = text(about, "unit") or ("s" if name in SECONDS else "")
     return UNITS.get(said, (said, 1.0))
-
-
-def launch_of(entry: Entry, sample: float) -> int:
-    """The launch, from 1, that a sample of ``compute`` is of, by its number from 1; 1 where the row does not say."""
-    counts = numbers(inner(entry.numbers, "timing", "compute", "launch_samples"))
-    end = 0.0
-    for launch, count in enumerate(counts, 1):
-        end += count
-        if sample <= end:
-            return launch
-    return max(len(counts), 1)

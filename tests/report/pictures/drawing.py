@@ -21,7 +21,12 @@ def marks(svg: str) -> Counter[str]:
 
 def texts(svg: str) -> list[str]:
     """All texts, in the order of the file."""
-    return [one.text or "" for one in ElementTree.fromstring(svg).iter(f"{SPACE}text")]
+    return [one.text or "" for one in labels(svg)]
+
+
+def labels(svg: str) -> list[ElementTree.Element]:
+    """All elements of text."""
+    return list(ElementTree.fromstring(svg).iter(f"{SPACE}text"))
 
 
 def _seen(child: ElementTree.Element) -> bool:

@@ -143,9 +143,9 @@ def test_a_sweep_is_one_line_along_the_setting_that_varies() -> None:
         ("tvm · fp32 · pytorch · s1", 1), ("tvm · fp32 · pytorch · s1", 8),
         ("tvm · fp32 · pytorch · s4", 1), ("tvm · fp32 · pytorch · s4", 8),
     ]  # fmt: skip
-    assert [one["label"] for one in found][:2] == ["tvm fp32 s1 b1", "b8"]
+    assert [one["label"] for one in found][:2] == ["tvm s1 b1", "b8"]
     (alone,) = sweeps.rows(results(timing(axes())))
-    assert alone["label"] == "tvm fp32" and alone["latency_ms"] == 2.0
+    assert (alone["label"], alone["panel"]) == ("tvm", "Digits · fp32") and alone["latency_ms"] == 2.0
 
 
 def deployments() -> list[Any]:

@@ -7,14 +7,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import vl_convert
 
+from bench_plugin.compare.quality import classification
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.report.pictures import svg, themes
-from bench_plugin.report.pictures.picture import PictureModule
+from bench_plugin.report.pictures.deployment import deployment, specifications
+from bench_plugin.report.pictures.heatmap import INK
+from bench_plugin.report.pictures.picture import PictureModule, with_rows
 from bench_plugin.report.pictures.registry import PICTURES, embedded
-from tests.report.pictures.drawing import marks, texts
-from tests.report.pictures.made import TITLES, entries, everything
+from bench_plugin.report.pictures.traces import Trace
+from tests.report.pictures.drawing import labels, marks, texts
+from tests.report.pictures.made import TITLES, axes, entries, equivalence, everything, quality, timing
 
 ALL = entries(*everything())
 # Two models, three platforms and two precisions make 12 deployments, each with three settings of five launches.
@@ -28,10 +34,28 @@ DRAWN = {
     "power": {"rect": 36, "text": 12},
     "accuracy-throughput": {"symbol": 36, "line": 2},
     "accuracy-latency": {"symbol": 36, "line": 2},
-    "errors": {"rect": 13, "text": 14},  # a cell that ended in an error has a sign and no number
+    "errors": {"rect": 13, "text": 14},  # a cell that ended in an error has a sign and no colour
     "funnel": {"rect": 10, "text": 10},
 }
+FORKS = "Detected faceted independent scales that union domain of the same fields"
 OF_A_THEME = ("labelColor", "titleColor", "gridColor", "domainColor", "tickColor", "background")
+
+
+def deployment_pictures() -> list[dict[str, Any]]:
+    """Every picture of one deployment, with rows."""
+    numbers = {
+        **classification(np.eye(2)[[0, 1, 1]], np.array([0, 0, 1]), 2),
+        "recall_precision": {"all": {"recall": [0.0, 1.0], "precision": [1.0, 0.5]}},
+        "average_precision": {"overlap": [0.5, 0.95], "mean": [0.8, 0.2]},
+    }
+    (judged,) = entries(quality(axes(), 0.5, numbers=numbers))
+    (timed,) = entries(timing(axes()))
+    series = {
+        name: Trace(name, unit, "", 3, 2.0, 1.0, 2.0, (1.0, 2.0, 3.0, 4.0), (1.0, None, 3.0, 2.0))
+        for name, unit in (("cpu", "%"), ("memory.rss", "MiB"), ("compute", "ms"))
+    }
+    rows = {**deployment(judged).rows, **deployment(timed, series).rows}
+    return [one | {"rows": rows[one["name"]]} for one in specifications()]
 
 
 @pytest.mark.parametrize("module", PICTURES, ids=lambda module: module.NAME)
@@ -51,6 +75,23 @@ def test_a_picture_says_what_it_shows_and_has_no_colours_of_a_theme(module: Pict
     assert module.QUESTION.endswith("?") and module.TITLE and module.NAME.islower()
     assert not [word for word in OF_A_THEME if word in written] and "config" not in specification
     assert f'aria-label="{specification["description"][:40]}' in svg.svg(module, ALL, TITLES)
+
+
+@pytest.mark.parametrize("picture", [*embedded(ALL, TITLES), *deployment_pictures()], ids=lambda one: str(one["name"]))
+def test_vega_lite_has_no_remark_but_that_layers_are_forks_of_the_same_data_which_they_are(
+    picture: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    vl_convert.vegalite_to_svg(with_rows(picture["specification"], picture["rows"]), show_warnings=True)
+    said = capfd.readouterr()
+    remarks = [line for line in (said.out + said.err).splitlines() if line and FORKS not in line]
+    assert not remarks
+
+
+def test_a_sign_without_a_number_has_the_colour_of_text_because_nothing_is_behind_it() -> None:
+    module = next(one for one in PICTURES if one.NAME == "errors")
+    rows = entries(equivalence(axes(), None, None, "ERROR"), equivalence(axes("b"), 1e-6, 1e-5))
+    colours = {one.text: one.get("fill") for one in labels(svg.svg(module, rows, TITLES)) if one.text in ("!", "0.1")}
+    assert colours == {"!": themes.LIGHT["text"]["color"], "0.1": INK}
 
 
 def test_a_picture_has_a_name_of_its_own_and_twelve_compilers_have_colours_of_their_own() -> None:

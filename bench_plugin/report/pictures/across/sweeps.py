@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from bench_plugin.report.pictures.labels import Label, uncrowded
 from bench_plugin.report.pictures.lines import AGREE, OUTPUTS, WRONG
@@ -17,10 +18,10 @@ QUESTION = "What does a higher throughput cost in latency, over batches, streams
 SWEPT = (("batch", "b"), ("streams", "s"), ("threads", "t"))  # a line runs along the first of them that varies
 WIDTH, HEIGHT = 380, 300  # pixels of one picture
 DESCRIPTION = (
-    "Scatter plots of throughput in inputs per second against median latency in milliseconds, one picture for each "
-    "model; up and left is better. A point is a setting, a line joins the settings of one sweep. The text beside the "
-    "first point of a line is its platform and precision, that beside the others what was swept (b: batch, s: streams, "
-    "t: threads), where there is room. A cross is the time of a wrong result."
+    "Scatter plots of throughput in inputs per second against median latency in milliseconds, one for each model and "
+    "precision; up and left is better. A point is a setting, a line joins the settings of one sweep. The text beside "
+    "the first point of a line is its platform, that beside the others what was swept (b: batch, s: streams, t: "
+    "threads), where there is room. A cross is the time of a wrong result."
 )
 
 
@@ -35,7 +36,7 @@ def rows(results: Results) -> list[Record]:
 
 
 def specification() -> Specification:
-    """Both axes are logarithmic, of each model by itself."""
+    """Both axes are logarithmic, of each picture by itself."""
     x = {"field": "latency_ms", "type": "quantitative", "title": "median latency, ms", "scale": {"type": "log"},
          "axis": {"format": "~g", "tickCount": 5}}  # fmt: skip
     y = {"field": "per_second", "type": "quantitative", "title": "inputs/s", "scale": {"type": "log"},
@@ -50,31 +51,38 @@ def specification() -> Specification:
             "mark": {"type": "point", "aria": False, "filled": True, "size": 42, "opacity": 0.9},
             "encoding": {"color": colour, "shape": OUTPUTS, "tooltip": tooltip},
         },
-        {
-            "mark": {"type": "text", "aria": False, "align": "left", "dx": 5, "dy": 9, "fontSize": 10},
-            "encoding": {"text": {"field": "label"}},
-        },
+        _text("!datum.swept", above=True),
+        _text("datum.swept", above=False),
     ]
     return vega_lite(
         DESCRIPTION,
-        facet={"field": "model", "type": "nominal", "title": None, "header": {"labelAnchor": "start"}},
+        facet={"field": "panel", "type": "nominal", "title": None, "header": {"labelAnchor": "start"}},
         columns=2,
         spec={"width": WIDTH, "height": HEIGHT, "encoding": {"x": x, "y": y}, "layer": layers},
         resolve={"scale": {"x": "independent", "y": "independent"}},
     )
 
 
+def _text(which: str, *, above: bool) -> dict[str, Any]:
+    """Labels: below a sweep, which rises; above single points, which fall from the fastest to the slowest."""
+    return {
+        "transform": [{"filter": which}],
+        "mark": {"type": "text", "aria": False, "align": "left", "dx": 6, "dy": -4 if above else 9, "fontSize": 10},
+        "encoding": {"text": {"field": "label"}},
+    }
+
+
 def _labelled(records: Sequence[Record]) -> list[Record]:
-    """The records without the labels that would cover another one of their model."""
-    models: dict[str, list[Record]] = {}
-    for record in records:
-        models.setdefault(str(record["model"]), []).append(record)
+    """The records without the labels that would cover another one of their picture; names of platforms come first."""
+    panels: dict[str, list[Record]] = {}
+    for record in sorted(records, key=lambda record: not record["first"]):
+        panels.setdefault(record["panel"], []).append(record)
     found = []
-    for mine in models.values():
+    for mine in panels.values():
         labels = [Label(one["latency_ms"], one["per_second"], one["label"]) for one in mine]
         free = uncrowded(labels, WIDTH, HEIGHT)
         found += [one if room else one | {"label": ""} for one, room in zip(mine, free, strict=True)]
-    return found
+    return sorted(found, key=lambda record: (record["panel"], record["line"], record["along"]))
 
 
 def _sweeps(settings: Sequence[Timed]) -> list[Record]:
@@ -88,10 +96,12 @@ def _sweeps(settings: Sequence[Timed]) -> list[Record]:
         fixed = " ".join(f"{short}{getattr(one, name)}" for name, short in others)
         line = " · ".join(part for part in (one.place, one.precision, one.source, fixed) if part)
         step = f"{letter}{getattr(one, axis)}" if len(values[axis]) > 1 else ""
-        name = "" if line in begun else f"{one.place} {one.precision} {fixed}".strip()
+        first = line not in begun
+        name = f"{one.place} {fixed}".strip() if first else ""
         begun.add(line)
         records.append({
-            "model": one.model, "line": line, "along": getattr(one, axis), "label": f"{name} {step}".strip(),
+            "panel": f"{one.model} · {one.precision}", "line": line, "along": getattr(one, axis),
+            "label": f"{name} {step}".strip(), "first": first, "swept": bool(step), "model": one.model,
             "latency_ms": digits((one.latency or 0.0) * 1e3), "per_second": digits(one.per_second or 0.0),
             "platform": one.platform, "precision": one.precision, "mode": one.mode, "setting": one.setting,
             "source": one.source, "outputs": AGREE if one.right else WRONG, "status": one.status, "key": one.key,

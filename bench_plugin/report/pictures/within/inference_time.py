@@ -8,7 +8,7 @@ from typing import Any
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.figures import is_emulated
 from bench_plugin.report.pictures.picture import Record, Specification, vega_lite
-from bench_plugin.report.pictures.traces import Trace, launch_of
+from bench_plugin.report.pictures.traces import Trace, launch_numbers
 from bench_plugin.report.pictures.within.over_time import said
 
 NAME = "inference-time"
@@ -53,5 +53,6 @@ def specification() -> Specification:
 
 def _record(entry: Entry, trace: Trace) -> dict[str, Any]:
     head = f"{trace.name}, ms: mean {said(trace.mean)}, sd {said(trace.sd)}, median {said(trace.median)}"
-    numbers = [str(launch_of(entry, when)) if trace.name == "compute" else ALL for when in trace.times]
-    return {"title": head, "samples": list(trace.times), "values": list(trace.values), "launches": numbers}
+    known = trace.name == "compute"
+    launches = [str(one) for one in launch_numbers(entry, trace.times)] if known else [ALL] * len(trace.times)
+    return {"title": head, "samples": list(trace.times), "values": list(trace.values), "launches": launches}
