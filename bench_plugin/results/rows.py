@@ -7,7 +7,7 @@ import math
 import platform
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -174,17 +174,18 @@ def of_run(row: Mapping[str, Any], run: str) -> Row:
     return {**first, "run": run, **{key: value for key, value in row.items() if key not in (*first, "run")}}
 
 
-def read_rows(path: Path) -> Rows:
+def read_rows(path: Path, loads: Callable[[bytes], Any] = json.loads) -> Rows:
     """The rows of a results file, one at least. Raises UsageError as :func:`parse_rows`, and for a file without any."""
-    found = parse_rows(path)
+    found = parse_rows(path, loads)
     if not found.rows:
         raise UsageError(f"{path}: there is no row in it")
     return found
 
 
-def parse_rows(path: Path) -> Rows:
+def parse_rows(path: Path, loads: Callable[[bytes], Any] = json.loads) -> Rows:
     """The rows of a results file, which may be none; a line that is cut is left out, with a note.
 
+    ``loads`` makes a value of a line of JSON, and raises ValueError for what is none.
     Raises UsageError for a missing file, for a line that is not a row, and for a row of another schema version.
     """
     try:
@@ -196,7 +197,7 @@ def parse_rows(path: Path) -> Rows:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = loads(line)
         except ValueError:
             notes.append(f"{path.name}: line {number} is incomplete or corrupt and was ignored")
             continue
