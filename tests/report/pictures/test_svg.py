@@ -89,7 +89,7 @@ def test_vega_lite_has_no_remark_but_that_layers_are_forks_of_the_same_data_whic
 
 @pytest.mark.parametrize("name", ["settings", "repetitions", "latency-throughput", "accuracy-latency"])
 def test_a_wrong_result_has_a_shape_of_its_own(name: str) -> None:
-    module = next(one for one in PICTURES if one.NAME == name)
+    module = {one.NAME: one for one in PICTURES}[name]
     right, wrong = (
         svg.svg(module, entries(*swept(status), quality(axes(), 0.5)), TITLES) for status in ("supported", "mismatch")
     )
