@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_plugin.report.entries import Entry
-from bench_plugin.report.pictures.lines import AGREE, WRONG
+from bench_plugin.report.pictures.lines import AGREE, OUTPUTS, WRONG
 from bench_plugin.report.pictures.picture import Record, Specification, vega_lite
 from bench_plugin.report.pictures.reading import digits, inner, number, text
 from bench_plugin.report.pictures.results import Results
@@ -107,10 +107,6 @@ def scatter(description: str, x: dict[str, Any], interpolate: str) -> Specificat
     y = {"field": "accuracy", "type": "quantitative", "title": "accuracy", "scale": {"zero": False, "padding": 12},
          "axis": {"format": ".1~%"}}  # fmt: skip
     colour = {"field": "platform", "type": "nominal", "scale": {"scheme": "tableau20"}}
-    shape = {
-        "field": "outputs", "type": "nominal", "title": "outputs",
-        "scale": {"domain": [AGREE, WRONG], "range": ["circle", "cross"]},
-    }  # fmt: skip
     tooltip = [{"field": "value", "title": x["title"], "format": ".4~g"}, {"field": "accuracy", "format": ".2%"}]
     tooltip += [
         {"field": name} for name in ("platform", "precision", "mode", "setting", "source", "artefact", "status", "key")
@@ -128,7 +124,7 @@ def scatter(description: str, x: dict[str, Any], interpolate: str) -> Specificat
         },
         {
             "mark": {"type": "point", "aria": False, "filled": True, "size": 48, "opacity": 0.9},
-            "encoding": {"color": colour, "shape": shape, "tooltip": tooltip},
+            "encoding": {"color": colour, "shape": OUTPUTS, "tooltip": tooltip},
         },
         {
             "mark": {"type": "text", "aria": False, "align": "left", "dx": 6, "dy": -6, "fontSize": 10},

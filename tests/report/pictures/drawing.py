@@ -29,5 +29,11 @@ def labels(svg: str) -> list[ElementTree.Element]:
     return list(ElementTree.fromstring(svg).iter(f"{SPACE}text"))
 
 
+def shapes(svg: str) -> list[str]:
+    """The outline of every symbol of the data."""
+    groups = [one for one in ElementTree.fromstring(svg).iter(f"{SPACE}g") if "mark-symbol" in one.get("class", "")]
+    return [path.get("d", "") for one in groups if "role-mark" in one.get("class", "") for path in one]
+
+
 def _seen(child: ElementTree.Element) -> bool:
     return child.tag.endswith("text") or bool(child.get("d"))

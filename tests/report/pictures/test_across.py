@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bench_plugin.report.pictures import svg
+from bench_plugin.report.pictures.accuracy import frontier
 from bench_plugin.report.pictures.across import (
     accuracy_latency,
     accuracy_throughput,
@@ -150,6 +151,10 @@ def test_a_sweep_is_one_line_along_the_setting_that_varies() -> None:
         ("tvm · fp32 · pytorch · s4", 1), ("tvm · fp32 · pytorch · s4", 8),
     ]  # fmt: skip
     assert [one["label"] for one in found][:2] == ["tvm s1 b1", "b8"]
+    streams = [timing(axes(batch=4, streams=streams), 0.001, 100.0 * streams) for streams in (1, 2)]
+    found = sweeps.rows(results(*streams))
+    assert [(one["along"], one["label"]) for one in found] == [(1, "tvm s1"), (2, "s2")]
+    assert len({one["line"] for one in found}) == 1
     (alone,) = sweeps.rows(results(timing(axes())))
     assert (alone["label"], alone["panel"]) == ("tvm", "Digits · fp32") and alone["latency_ms"] == 2.0
 
@@ -170,6 +175,11 @@ def test_the_frontier_are_the_deployments_that_no_other_beats(module: Any) -> No
     assert {one["platform"] for one in found if one["frontier"]} == {"a", "c"}
     assert {one["label"] for one in found} == {"a fp32", "c fp32", ""}
     assert {one["platform"]: one["outputs"] for one in found}["d"] == "wrong result"
+
+
+def test_of_equally_accurate_deployments_only_the_fastest_is_on_the_frontier() -> None:
+    points = [(100.0, 0.9), (200.0, 0.9), (200.0, 0.8), (50.0, 0.95)]
+    assert frontier(points) == {(200.0, 0.9), (50.0, 0.95)}
 
 
 def test_accuracy_says_whether_it_is_of_the_artefact_that_was_timed() -> None:
@@ -202,6 +212,11 @@ def test_errors_are_shown_over_their_tolerance_with_a_sign_for_every_status() ->
         ("tvm", "Digits (pytorch)", "fp16", "≠ 3"), ("tvm", "Digits (pytorch)", "w8a8", "✓"),
         ("tvm", "MobileNet (pytorch)", "fp32", "0.5"), ("tvm", "MobileNet (pytorch)", "fp32 on riscv64", "1e-4"),
     ]  # fmt: skip
+
+
+def test_no_error_at_all_has_a_place_on_the_logarithmic_scale() -> None:
+    (one,) = errors.rows(results(equivalence(axes(), 0.0, 1e-5)))
+    assert (one["value"], one["label"]) == (1e-6, "0")
 
 
 def test_the_funnel_counts_what_got_through_every_stage() -> None:

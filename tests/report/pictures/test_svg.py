@@ -19,7 +19,7 @@ from bench_plugin.report.pictures.heatmap import INK
 from bench_plugin.report.pictures.picture import PictureModule, with_rows
 from bench_plugin.report.pictures.registry import PICTURES, embedded
 from bench_plugin.report.pictures.traces import Trace
-from tests.report.pictures.drawing import labels, marks, texts
+from tests.report.pictures.drawing import labels, marks, shapes, texts
 from tests.report.pictures.made import TITLES, axes, entries, equivalence, everything, quality, timing
 
 ALL = entries(*everything())
@@ -85,6 +85,21 @@ def test_vega_lite_has_no_remark_but_that_layers_are_forks_of_the_same_data_whic
     said = capfd.readouterr()
     remarks = [line for line in (said.out + said.err).splitlines() if line and FORKS not in line]
     assert not remarks
+
+
+@pytest.mark.parametrize("name", ["settings", "repetitions", "latency-throughput", "accuracy-latency"])
+def test_a_wrong_result_has_a_shape_of_its_own(name: str) -> None:
+    module = {one.NAME: one for one in PICTURES}[name]
+    right, wrong = (
+        svg.svg(module, entries(*swept(status), quality(axes(), 0.5)), TITLES) for status in ("supported", "mismatch")
+    )
+    assert marks(right)["symbol"] == marks(wrong)["symbol"] > 0
+    assert not set(shapes(right)) & set(shapes(wrong))
+
+
+def swept(status: str) -> list[dict[str, Any]]:
+    """One deployment with two settings."""
+    return [timing(axes(**more), status=status) for more in ({}, {"batch": 2})]
 
 
 def test_a_sign_without_a_number_has_the_colour_of_text_because_nothing_is_behind_it() -> None:

@@ -64,7 +64,9 @@ def specification() -> Specification:
 
 def _record(one: Entry) -> Record:
     ratio, mark = _ratio(one), MARKS[one.status]
-    shown = "" if ratio is None else f"{ratio:.2g}" if ratio >= 0.01 else f"{ratio:.0e}".replace("e-0", "e-")
+    shown = (
+        "" if ratio is None else f"{ratio:.2g}" if ratio >= 0.01 or ratio == 0 else f"{ratio:.0e}".replace("e-0", "e-")
+    )
     signs = (("" if one.status == Status.SUPPORTED else mark), shown)
     return {
         "value": None if ratio is None else digits(max(ratio, LEAST)), "label": " ".join(filter(None, signs)) or mark,

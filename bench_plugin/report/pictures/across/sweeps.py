@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from bench_plugin.report.pictures.labels import Label, uncrowded
 from bench_plugin.report.pictures.lines import AGREE, OUTPUTS, WRONG
@@ -17,6 +16,8 @@ TITLE = "Latency against throughput"
 QUESTION = "What does a higher throughput cost in latency, over batches, streams and threads?"
 SWEPT = (("batch", "b"), ("streams", "s"), ("threads", "t"))  # a line runs along the first of them that varies
 WIDTH, HEIGHT = 380, 300  # pixels of one picture
+# Labels stand below a sweep, which rises, and above single points, which fall from the fastest to the slowest.
+BESIDE = {"expr": "datum.swept ? 9 : -4"}
 DESCRIPTION = (
     "Scatter plots of throughput in inputs per second against median latency in milliseconds, one for each model and "
     "precision; up and left is better. A point is a setting, a line joins the settings of one sweep. The text beside "
@@ -46,13 +47,18 @@ def specification() -> Specification:
     tooltip += [{"field": name} for name in ("platform", "precision", "mode", "setting", "source", "status", "key")]
     line = {"detail": {"field": "line"}, "order": {"field": "along"}}
     layers = [
-        {"mark": {"type": "line", "aria": False, "strokeWidth": 1.5}, "encoding": {"color": colour, **line}},
+        {
+            "mark": {"type": "line", "aria": False, "strokeWidth": 1.5},
+            "encoding": {"color": colour, **line},
+        },
         {
             "mark": {"type": "point", "aria": False, "filled": True, "size": 42, "opacity": 0.9},
             "encoding": {"color": colour, "shape": OUTPUTS, "tooltip": tooltip},
         },
-        _text("!datum.swept", above=True),
-        _text("datum.swept", above=False),
+        {
+            "mark": {"type": "text", "aria": False, "align": "left", "dx": 6, "dy": BESIDE, "fontSize": 10},
+            "encoding": {"text": {"field": "label"}},
+        },
     ]
     return vega_lite(
         DESCRIPTION,
@@ -61,15 +67,6 @@ def specification() -> Specification:
         spec={"width": WIDTH, "height": HEIGHT, "encoding": {"x": x, "y": y}, "layer": layers},
         resolve={"scale": {"x": "independent", "y": "independent"}},
     )
-
-
-def _text(which: str, *, above: bool) -> dict[str, Any]:
-    """Labels: below a sweep, which rises; above single points, which fall from the fastest to the slowest."""
-    return {
-        "transform": [{"filter": which}],
-        "mark": {"type": "text", "aria": False, "align": "left", "dx": 6, "dy": -4 if above else 9, "fontSize": 10},
-        "encoding": {"text": {"field": "label"}},
-    }
 
 
 def _labelled(records: Sequence[Record]) -> list[Record]:
