@@ -18,10 +18,10 @@ from bench_plugin.results.durations import Seconds
 CHUNKS = 64  # of operator cases: a chunk has a case in all compilers, which share its reference
 SHARED = frozenset({"build", "reference", "export", "check"})  # stages that the cells of one export have in common
 OVERHEAD = 0.05  # seconds of pytest and of the harness for each test
-# Seconds of a cell of which no duration is known: medians of this project's own runs on two cores, rounded.
+# Seconds of a cell of which no duration is known: means of this project's own rows, profile quick on two cores.
 ESTIMATES: Mapping[Check, float] = {
-    Check.EXPORT: 15.0, Check.IMPORT: 10.0, Check.EQUIVALENCE: 10.0, Check.OPERATOR: 0.05, Check.PROPERTY: 3.0,
-    Check.QUALITY: 10.0, Check.TIMING: 60.0,
+    Check.EXPORT: 4.0, Check.IMPORT: 4.0, Check.EQUIVALENCE: 8.0, Check.OPERATOR: 0.3, Check.PROPERTY: 0.2,
+    Check.QUALITY: 11.0, Check.TIMING: 25.0,
 }  # fmt: skip
 
 

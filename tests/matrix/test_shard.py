@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import Shard
-from bench_plugin.matrix.shard import artefact_key, balanced, divided, group_seconds, usual_seconds
+from bench_plugin.matrix.shard import balanced, divided, group_seconds, usual_seconds
 from bench_plugin.results.planned import packed, unpacked
 
 NAMES = st.sampled_from(["a", "b", "c", "lstm"])
@@ -42,8 +42,12 @@ def test_every_cell_is_in_one_shard_and_cells_of_an_export_are_in_the_same(
     shards, of_files = divided(cells, files, count, known)
     assert shards.keys() == cells and of_files.keys() == set(files)
     assert {*shards.values(), *of_files.values()} <= set(range(1, count + 1))
-    groups = {artefact_key(cell): shard for cell, shard in shards.items()}
-    assert all(groups[artefact_key(cell)] == shard for cell, shard in shards.items())
+    together: dict[tuple[object, ...], set[int]] = {}
+    for cell, shard in shards.items():
+        case = cell.check in (Check.OPERATOR, Check.PROPERTY)
+        export = (cell.framework, cell.exporter, cell.opset)
+        together.setdefault((cell.model, cell.check) if case else (cell.model, *export), set()).add(shard)
+    assert all(len(found) == 1 for found in together.values())
     again = list(cells)
     random.Random(1).shuffle(again)
     assert divided(again, files[::-1], count, dict(reversed(known.items()))) == (shards, of_files)
