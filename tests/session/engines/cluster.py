@@ -16,10 +16,6 @@ from pathlib import Path
 from tests.project import kept_environment
 
 START_SECONDS = 60.0
-QUICK = {
-    "DASK_BENCH_PLUGIN__PATIENCE": "2s",
-    "DASK_BENCH_PLUGIN__SILENT": "30s",
-}
 
 
 @dataclass

@@ -22,6 +22,7 @@ from tests.session.engines.cluster import Cluster, cluster, left
 pytest.importorskip("distributed", reason="needs pip install 'bench-plugin[dask]'")
 
 MODELS = {"good": "", "wrong": "export:wrong-weights", "crash": "export:segfault"}
+CELLS = "export or good"
 WORKERS = ("n1", "n2", "n3")
 FAKE = Path(__file__).parents[2] / "fake"
 TESTS_OF_TIMES = """
@@ -63,13 +64,14 @@ def models(tmp_path_factory: pytest.TempPathFactory, tools_python: Path) -> Proj
     for name, fault in MODELS.items():
         project.model(name, fault)
     project.write("conftest.py", WATCH_SIGNALS)
+    project.write("pytest.ini", "[pytest]\nfilterwarnings = error\n")  # also for warnings of other packages
     return project
 
 
 @pytest.fixture(scope="module")
 def finished(computers: Cluster, models: Project) -> Finished:
     """One run on the cluster."""
-    return models.run("-v", *engine(computers))
+    return models.run("-v", "-k", CELLS, *engine(computers))
 
 
 def engine(computers: Cluster) -> list[str]:
@@ -85,8 +87,8 @@ def verdicts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def test_verdicts_are_those_of_the_local_engine(finished: Finished, models: Project) -> None:
     there = verdicts(finished.rows)
-    here = verdicts(models.run(f"--bench-cache={models.folder / 'local'}").rows)
-    assert len(here) == 2 * len(MODELS) and there.keys() == here.keys(), finished.text
+    here = verdicts(models.run("-k", CELLS, f"--bench-cache={models.folder / 'local'}").rows)
+    assert len(here) == len(MODELS) + 1 and there.keys() == here.keys(), finished.text
     for nodeid, said in here.items():
         assert there[nodeid] == said
 
@@ -125,7 +127,9 @@ def test_a_run_that_stops_early_leaves_no_agents(computers: Cluster, models: Pro
     assert not left(agents, seconds=20), "the run is over, and the cell that computed was ended"
 
 
-def test_a_worker_that_would_compute_something_else_is_refused(tmp_path: Path, project: Project) -> None:
+def test_a_worker_that_would_compute_something_else_is_refused(
+    computers: Cluster, tmp_path: Path, project: Project
+) -> None:
     project.model("net")
     older = tmp_path / "older"
     ignored = shutil.ignore_patterns("__pycache__")
@@ -139,11 +143,14 @@ def test_a_worker_that_would_compute_something_else_is_refused(tmp_path: Path, p
     (other / "bench.toml").write_text("seed = 0\n" + (other / "bench.toml").read_text())
     toolchain = other / "toolchains/fake.toml"
     toolchain.write_text(toolchain.read_text().replace("memory_gb = 0.5", "memory_gb = 0.6"))
-    with cluster(tmp_path / "cluster") as made:
-        made.worker("old", environment={"PYTHONPATH": str(older)})
-        made.worker("moved", environment={"BENCH_PROJECT": str(other)})
-        made.await_workers("old", "moved")
-        finished = project.run(*engine(made))
+    computers.worker("old", environment={"PYTHONPATH": str(older)})
+    computers.worker("moved", environment={"BENCH_PROJECT": str(other)})
+    try:
+        computers.await_workers("old", "moved")
+        finished = project.run(*engine(computers))
+    finally:
+        computers.kill("old")
+        computers.kill("moved")
     assert finished.code == pytest.ExitCode.USAGE_ERROR and not finished.rows, finished.text
     assert f"worker old: bench_plugin is 0.0.1 there and {bench_plugin.__version__} here" in finished.text
     assert "worker moved: project configuration is" in finished.text
