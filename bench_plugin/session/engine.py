@@ -100,7 +100,7 @@ class Engine:
             if self._all_boards.divided(cell):
                 return self._all_boards.joined(cell, others)
             request = Request(
-                cell, self._tolerances.get(cell, {}), self._slowdowns.get(cell), self._known(cell), others
+                cell, self._tolerances.get(cell, {}), self._known(cell), others, self._slowdowns.get(cell)
             )
             return self._checkers[Check(cell.check)].run(request)
         except Exception as error:
