@@ -38,8 +38,8 @@ from bench_plugin.checks.performance.effort import effort
 from bench_plugin.checks.performance.launches import Launcher
 from bench_plugin.checks.performance.rotation import rotating
 from bench_plugin.checks.protocol import Parts, Request
-from bench_plugin.compare import stored
-from bench_plugin.compare.turns import BASE, HEAD
+from bench_plugin.compare.times import stored
+from bench_plugin.compare.times.turns import BASE, HEAD
 from bench_plugin.domain.cell import Check
 from bench_plugin.domain.outcome import Outcome, Status
 from bench_plugin.domain.settings import Selection, read_settings_file

@@ -86,9 +86,9 @@ class Request:
 
     cell: Cell
     tolerances: Mapping[str, float] = field(default_factory=dict)
-    max_slowdown: float | None = None
     known: Sequence[KnownFailure] = ()
     others: Mapping[Cell, Outcome] = field(default_factory=dict)
+    max_slowdown: float | None = None
 
 
 class Checker(Protocol):

@@ -1,22 +1,56 @@
-"""The configuration file: ``bench.toml``, or the table ``[tool.bench_plugin]`` of pyproject.toml."""
+"""The configuration file: ``bench.toml``, or the table ``[tool.bench_plugin]`` of pyproject.toml.
+
+Its rows select cells by their axes, each axis with one value or a list, as the rows of other files do.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from bench_plugin.domain.axes import AXES, Axis, Check
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.precision import ALIASES, PRECISIONS
 from bench_plugin.domain.records import NOT_BLANK, Place, Record, about, convert, load, wrong
-from bench_plugin.domain.selector import selector_fields
 from bench_plugin.domain.settings import MOST_SEED, Calibration, Profile
 from bench_plugin.domain.thresholds import LEAST_SLOWDOWN, MOST_SLOWDOWN
 
 OWN, PROJECT = "bench.toml", "pyproject.toml"
 TABLE = ("tool", "bench_plugin")
 MISSPELT = ("bench-plugin", "bench")  # other spellings of the table's name
+_literal: Any = Literal  # values that are only known when the program runs
+FIXED: Mapping[str, Any] = {  # axes with values that are known without reading any file
+    "check": Check,
+    "precision": _literal[(*PRECISIONS, *ALIASES)],
+}
+
+
+def selector_fields() -> list[tuple[str, Any, Any]]:
+    """One optional field per axis, for ``msgspec.defstruct``: None where a row does not name the axis."""
+    return [(axis.name, Annotated[_one_or_more(axis) | None, about(axis.help)], None) for axis in AXES]
+
+
+def selector_of(row: Any) -> dict[str, tuple[str, ...]]:
+    """The axes that a row names, each with its values as text, in the order of the table of axes."""
+    named = {axis.name: getattr(row, axis.name) for axis in AXES}
+    return {name: _texts(name, value) for name, value in named.items() if value is not None}
+
+
+def _one_or_more(axis: Axis) -> Any:
+    one: Any = FIXED.get(axis.name, str | int if axis.kind is int else str)
+    many: Any = tuple.__class_getitem__((one, ...))
+    return one | many
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    many = value if isinstance(value, tuple) else (value,)
+    texts = (str(one) for one in many)
+    return tuple(ALIASES.get(text, text) if name == "precision" else text for text in texts)
+
+
 REASON = ("reason", Annotated[str, about("why, in a sentence; it stands in the results", pattern=NOT_BLANK)])
 RuleRow: Any = msgspec.defstruct("RuleRow", [REASON, *selector_fields()], bases=(Record,), frozen=True)
 RuleRow.__doc__ = "An include or exclude row: which cells, by their axes, and why."

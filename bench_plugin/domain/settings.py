@@ -243,7 +243,7 @@ def compiler_options(texts: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def _rules(path: Path, key: str, rows: Iterable[Any]) -> tuple[Rule, ...]:
-    from bench_plugin.domain.selector import selector_of
+    from bench_plugin.domain.configuration import selector_of
 
     return tuple(
         Rule(selector_of(row), row.reason, f"{path.name}: {key} row {number}") for number, row in enumerate(rows, 1)
@@ -252,7 +252,7 @@ def _rules(path: Path, key: str, rows: Iterable[Any]) -> tuple[Rule, ...]:
 
 def _thresholds(path: Path, rows: Iterable[Any]) -> Thresholds:
     """The rows ``thresholds``. Raises UsageError for one that says no threshold."""
-    from bench_plugin.domain.selector import selector_of
+    from bench_plugin.domain.configuration import selector_of
 
     found = []
     for number, row in enumerate(rows, 1):

@@ -18,7 +18,9 @@ from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.pipeline.cache import Cache
 from bench_plugin.reach.environments.needed import NeededToolchains
 from bench_plugin.reach.environments.toolchains import Toolchains, another
+from tests.checks.test_boards import describe
 from tests.checks.test_timing import FAKE, TESTS, run, the_row
+from tests.fake import far
 from tests.project import Finished, Project, make_project
 
 
@@ -184,3 +186,24 @@ def test_a_calibration_workload_is_timed_in_every_launch(base: Project) -> None:
     assert len(said["seconds"]) == timing["launches"] == len(timing["compute"]["launch_minima"])
     assert all(1e-5 < one < 1 for one in said["seconds"]) and said["workload"] and said["machine"]
     assert min(timing["compute"]["launch_minima"]) >= timing["compute"]["min"] * 0.5
+
+
+@pytest.mark.nightly
+def test_on_a_board_each_launch_is_a_fresh_agent_one_after_the_other(project: Project, tools_python: Path) -> None:
+    text = (FAKE / "compiler.py").read_text()
+    compiler = project.write(
+        "compiler.py", text.replace('"on_request": True,', '"on_request": True, "boards": ["aarch64"],')
+    )
+    adapters = f'adapters = ["{FAKE / "framework.py"}", "{compiler}"]'
+    project.write("bench.toml", f'{adapters}\ntoolchains = ["toolchains"]\nenvironment = ["FAKE_*"]\n')
+    project.write("test_models.py", TESTS)
+    project.model("net", seconds=20)
+    far.know_wired(project)
+    with far.machine(tools_python, describe(project, "pi"), project.folder / "far"):
+        first = run(project, "--targets=pi")
+        assert first.code == 0 and the_row(first)["placement"]["board"]["name"] == "pi", first.text
+        shutil.copy(project.folder / "reports/results.jsonl", project.folder / "base.jsonl")
+        finished = run(project, "--targets=pi", "--bench-against=base.jsonl", fault="run-twice")
+    said = said_of(finished)
+    assert (said["how"], said["verdict"]) == ("one after the other", "slower"), said
+    assert said["launches"] in (4, 8, 12) and finished.code == 1

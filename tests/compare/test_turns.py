@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench_plugin.compare import stored
-from bench_plugin.compare.turns import (
+from bench_plugin.compare.times import stored
+from bench_plugin.compare.times.turns import (
     BASE,
     HEAD,
     LEAST_ROUNDS,

@@ -12,6 +12,7 @@ from bench_plugin.report.statuses import (
     NOT_RUN,
     ORDER,
     PROGRESS,
+    SLOWER,
     css_class,
     legend,
     severity,
@@ -21,7 +22,7 @@ from bench_plugin.report.statuses import (
 
 
 def test_every_status_of_an_outcome_is_in_the_table_once() -> None:
-    assert sorted(ORDER) == sorted([*map(str, Status), NOT_RUN, PROGRESS])
+    assert sorted(ORDER) == sorted([*map(str, Status), NOT_RUN, PROGRESS, SLOWER])
 
 
 def test_what_pytest_fails_is_worse_than_everything_else() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench_plugin.compare import stored
+from bench_plugin.compare.times import stored
 from bench_plugin.domain.thresholds import FASTER, NOT_COMPARABLE, SAME, SLOWER, TOO_NOISY, Thresholds
 from bench_plugin.report.comparison.likeness import differences
 from bench_plugin.report.comparison.paired import Pair

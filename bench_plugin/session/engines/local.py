@@ -102,7 +102,7 @@ class LocalEngine:
             if self._all_boards.divided(cell):
                 return self._all_boards.joined(cell, others)
             request = Request(
-                cell, self._tolerances.get(cell, {}), self._slowdowns.get(cell), self._known(cell), others
+                cell, self._tolerances.get(cell, {}), self._known(cell), others, self._slowdowns.get(cell)
             )
             with self._tokens.held(self._need(cell).memory, cell.id) if self._tokens else nullcontext():
                 return self._checkers[Check(cell.check)].run(request)

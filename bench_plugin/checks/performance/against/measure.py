@@ -12,12 +12,13 @@ from bench_plugin.checks.performance.against.sides import Side, sides
 from bench_plugin.checks.performance.launches import Launches
 from bench_plugin.checks.performance.machine_load import free_memory
 from bench_plugin.checks.protocol import Parts
-from bench_plugin.compare.turns import BASE, HEAD, ORDER
+from bench_plugin.compare.times.turns import BASE, HEAD, ORDER
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Symptom
 from bench_plugin.domain.thresholds import NOT_COMPARABLE, SLOWER, TOO_NOISY
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
+from bench_plugin.results.rows import Row
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
@@ -45,10 +46,7 @@ class Against:
         try:
             row = self._base.row(run.cell)
             own["key"] = row.get("key", "")
-            if found.ran is not None:
-                raise Missing("its compiler leaves no artefact that another run could keep")
-            base = self._base.artefact(row)
-            pair = sides(run, found, row, base, self._models, limits, self._parts.settings.seed)
+            pair = self._pair(run, found, row, limits)
             result = self.in_turn(run, pair, taken, effect)
         except (Missing, EnvironmentMissing) as missing:
             return self._without(run, own, str(missing))
@@ -74,6 +72,12 @@ class Against:
                         raise
             plan = {"seconds": max(successive.BRIEF["seconds"], 5 * seconds)}
             return successive.in_turn(run, by_name, effect, board, plan)
+
+    def _pair(self, run: CellRun, found: Compiled, row: Row, limits: Limits) -> tuple[Side, Side]:
+        """Base and head of a cell. Raises Missing where the base is not there any more."""
+        if found.ran is not None:
+            raise Missing("its compiler leaves no artefact that another run could keep")
+        return sides(run, found, row, self._base.artefact(row), self._models, limits, self._parts.settings.seed)
 
     def _without(self, run: CellRun, own: dict[str, Any], why: str) -> dict[str, Any]:
         run.log.flag(f"not measured in turn: {why}")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from bench_plugin.agent.contract.call import INPUTS
 from bench_plugin.checks.performance.against.sides import Side
-from bench_plugin.compare import turns
-from bench_plugin.compare.turns import ORDER, Compared, Samples
+from bench_plugin.compare.times import turns
+from bench_plugin.compare.times.turns import ORDER, Compared, Samples
 from bench_plugin.reach.deployment import Deployment, deploy
 from bench_plugin.reach.processes.client import Agent
 from bench_plugin.reach.processes.leased_agent import AgentFailure

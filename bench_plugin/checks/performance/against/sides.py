@@ -9,7 +9,7 @@ from typing import Any
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.performance.against.base import Missing, artefact_of
 from bench_plugin.checks.performance.rotation import rotating
-from bench_plugin.compare.turns import BASE, HEAD
+from bench_plugin.compare.times.turns import BASE, HEAD
 from bench_plugin.domain.cell import Cell
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.cell_run import CellRun

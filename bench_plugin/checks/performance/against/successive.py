@@ -15,8 +15,8 @@ from bench_plugin.checks.performance.against.resident import Measured
 from bench_plugin.checks.performance.against.sides import Side
 from bench_plugin.checks.performance.launches import COMPUTE, RUN
 from bench_plugin.checks.performance.requests import TIME
-from bench_plugin.compare import turns
-from bench_plugin.compare.turns import ORDER, Samples
+from bench_plugin.compare.times import turns
+from bench_plugin.compare.times.turns import ORDER, Samples
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.stages import Done, Task, perform
 from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent, Limits

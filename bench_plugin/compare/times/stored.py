@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bench_plugin.compare.turns import verdict, welch
+from bench_plugin.compare.times.turns import verdict, welch
 from bench_plugin.domain.thresholds import MAX_SLOWDOWN, SAME, TOO_NOISY
 
 if TYPE_CHECKING:
