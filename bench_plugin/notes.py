@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bench_plugin.domain.masking import masked
+from bench_plugin.domain.texts.masking import masked
 
 
 class Notes:

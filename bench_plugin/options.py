@@ -292,8 +292,8 @@ def _number(option: Any, name: str) -> int | None:
 
 
 def _one_of(option: Any, name: str, valid: tuple[str, ...]) -> str | None:
-    from bench_plugin.domain.choices import hint
     from bench_plugin.domain.errors import UsageError
+    from bench_plugin.domain.texts.choices import hint
 
     given: str | None = getattr(option, f"bench_{name}")
     if given is not None and given not in valid:

@@ -138,7 +138,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def _usage_error(session: pytest.Session, text: str) -> None:
     """End the session with a usage error; a worker of pytest-xdist leaves the saying to its controller."""
-    from bench_plugin.domain.masking import masked
+    from bench_plugin.domain.texts.masking import masked
 
     text = f"bench: {masked(text)}"
     if not hasattr(session.config, "workerinput"):

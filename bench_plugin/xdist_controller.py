@@ -12,7 +12,7 @@ import pytest
 
 from bench_plugin import options
 from bench_plugin.domain.errors import BenchError
-from bench_plugin.domain.masking import masked
+from bench_plugin.domain.texts.masking import masked
 from bench_plugin.fixtures.sharding import SHARD_OUTPUT, shard_begins
 from bench_plugin.fixtures.worker_groups import BY_GROUPS, GROUPS_INPUT, scheduler
 

@@ -15,7 +15,7 @@ from typing import Protocol, cast
 from bench_plugin import __version__
 from bench_plugin.cli.shared.arguments import EXIT_CODES
 from bench_plugin.domain.errors import ONLY_LINUX, BenchError, on_linux, require_linux
-from bench_plugin.domain.masking import masked, readable
+from bench_plugin.domain.texts.masking import masked, readable
 
 ALIASES = {"localize": "localise", "diff": "compare"}
 SHARED = "shared"  # the folder of what subcommands share

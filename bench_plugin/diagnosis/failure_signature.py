@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from bench_plugin.domain.messages import normalised
 from bench_plugin.domain.outcome import Failure, Symptom
+from bench_plugin.domain.texts.messages import normalised
 
 
 def alike(one: str, other: str, names: Collection[str] = ()) -> bool:

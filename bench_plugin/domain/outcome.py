@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from bench_plugin.domain.messages import normalised
+from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.domain.thresholds import SLOWER
 
 

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from bench_plugin.domain.choices import hint, nearest
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.texts.choices import hint, nearest
 
 Place = tuple[str | int, ...]  # keys and indices that lead to a value, such as ("inputs", 0, "dtype")
 HEADER = re.compile(r"^\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")

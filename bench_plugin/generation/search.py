@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.domain.messages import matches
+from bench_plugin.domain.texts.messages import matches
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.agent import modules
-from bench_plugin.domain.choices import hint
 from bench_plugin.domain.compiler_name import CompilerName
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.records import convert, load, wrong
+from bench_plugin.domain.texts.choices import hint
 from bench_plugin.inventory.command_file import CommandFile
 from bench_plugin.inventory.declaration_literal import read_literal
 from bench_plugin.inventory.declaration_record import RECORDS, AdapterRecord, ConverterRecord

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import field
 
-from bench_plugin.domain.choices import hint
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.domain.records import NOT_BLANK, Record, about
+from bench_plugin.domain.texts.choices import hint
 
 Texts = tuple[str, ...]
 Version = Annotated[int, about("a version", ge=1, le=2**31)]

@@ -10,10 +10,10 @@ from typing import Any
 
 from bench_plugin.domain import paths as places
 from bench_plugin.domain.cell import Cell
-from bench_plugin.domain.choices import hint
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.domain.settings import Settings
+from bench_plugin.domain.texts.choices import hint
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.inventory.cases import Case, find_index, read_cases
 from bench_plugin.inventory.fingerprints import Fingerprints

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bench_plugin.domain.axes import BY_NAME, MARKER_AXES, SELECTABLE, Axis, Check
-from bench_plugin.domain.choices import unknown
 from bench_plugin.domain.compiler_name import ALL, CompilerName
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.precision import ALIASES, PRECISIONS
 from bench_plugin.domain.settings import Rule
+from bench_plugin.domain.texts.choices import unknown
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.matrix.planner import ONNX
 

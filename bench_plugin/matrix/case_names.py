@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from bench_plugin.domain.choices import unknown
+from bench_plugin.domain.texts.choices import unknown
 from bench_plugin.generation.catalogue import GRAPHS, OPERATORS
 from bench_plugin.inventory.cases import Case
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from bench_plugin.domain.axes import BY_NAME, MARKER_AXES, SELECTABLE
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.choices import unknown
 from bench_plugin.domain.compiler_name import ALL
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Status
 from bench_plugin.domain.settings import PROFILES, Rule, Selection
+from bench_plugin.domain.texts.choices import unknown
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.inventory.models import Model
 from bench_plugin.matrix.axis_values import AxisValues

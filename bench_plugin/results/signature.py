@@ -4,7 +4,7 @@
 symptom                                        signature
 =============================================  ==========================================================
 exception, unsupported, invalid-model and      the first useful line of the cause, normalised
-others that say something                      (domain/messages.py)
+others that say something                      (domain/texts/messages.py)
 crash                                          the signal and the top frame, or that no frame was found
 mismatch that was measured                     ``needed``: how many tolerances it is off
 mismatch of shape, type, exact values, NaN     the kind of the difference, without its figures
@@ -20,8 +20,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench_plugin.domain.messages import matches, normalised
 from bench_plugin.domain.outcome import Outcome, Symptom
+from bench_plugin.domain.texts.messages import matches, normalised
 
 BAND = 3.0  # a mismatch is the recorded one while it is at most so many times as far off
 NO_FRAME = "no frame was found"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.domain.masking import clean
+from bench_plugin.domain.texts.masking import clean
 from bench_plugin.results.begun import BegunCells
 from bench_plugin.results.history import archive, files_beside, folder_beside, folder_of, run_of_file
 from bench_plugin.results.rows import of_run
@@ -83,8 +83,8 @@ class ResultsWriter:
     def append(self, row: Mapping[str, Any]) -> None:
         """Append one row completely or not at all, on a new line after an incomplete one.
 
-        It is written without secrets and half characters (domain/masking.py). One that cannot be written is kept in
-        ``unwritten``. Raises ValueError or TypeError for a row that JSON cannot hold, which is not kept.
+        It is written without secrets and half characters (domain/texts/masking.py). One that cannot be written is kept
+        in ``unwritten``. Raises ValueError or TypeError for a row that JSON cannot hold, which is not kept.
         """
         own = of_run(row, self._run)
         data = _encoded(own)

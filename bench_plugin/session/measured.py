@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.compare.timing import PERCENTILES
+from bench_plugin.compare.times.timing import PERCENTILES
 from bench_plugin.domain.errors import BenchError, UsageError
 from bench_plugin.session.deployed import Deployed
 

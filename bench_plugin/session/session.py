@@ -19,10 +19,10 @@ from bench_plugin.agent.telemetry.machine import state
 from bench_plugin.domain.axes import OPTIONS
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import BenchError, UsageError
-from bench_plugin.domain.masking import clean, readable
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.domain.paths import LOGS, check_writable, make_folder
 from bench_plugin.domain.settings import Settings
+from bench_plugin.domain.texts.masking import clean, readable
 from bench_plugin.domain.thresholds import LEAST_SLOWDOWN, MOST_SLOWDOWN
 from bench_plugin.matrix.matrix import Plan, plan_hash
 from bench_plugin.matrix.planner import Declared

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bench_plugin.diagnosis.failure_signature import alike
-from bench_plugin.domain.messages import normalised
+from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.project import Project, make_project
 

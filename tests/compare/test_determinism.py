@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench_plugin.compare.determinism import across, over_launches, tails
+from bench_plugin.compare.times.determinism import across, over_launches, tails
 
 
 def test_runs_with_equal_bits_are_identical_and_others_are_grouped() -> None:

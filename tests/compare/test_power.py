@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.compare.power import NoFigure, Window, check_steady, drift, energy, figure, per_inference, steady_part
+from bench_plugin.compare.times.power import (
+    NoFigure,
+    Window,
+    check_steady,
+    drift,
+    energy,
+    figure,
+    per_inference,
+    steady_part,
+)
 
 TIMES = np.arange(0, 30.01, 0.05)  # 20 readings in a second
 WINDOW = Window(10.0, 20.0)

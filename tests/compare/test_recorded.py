@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from bench_plugin.compare.recorded import recorded, summary
+from bench_plugin.compare.times.recorded import recorded, summary
 
 if TYPE_CHECKING:
-    from bench_plugin.compare.recorded import Launch
+    from bench_plugin.compare.times.recorded import Launch
 
 TIMES = np.arange(0, 31, 0.05)
 PHASES = [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_plugin.compare.timing import (
+from bench_plugin.compare.times.timing import (
     OVER_LAUNCHES,
     WITHIN_RUN,
     autocorrelation,

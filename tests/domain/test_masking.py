@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from bench_plugin.domain import masking
-from bench_plugin.domain.masking import clean, masked
 from bench_plugin.domain.outcome import Outcome, Status
+from bench_plugin.domain.texts import masking
+from bench_plugin.domain.texts.masking import clean, masked
 
 SECRETS = [
     ("--hf-token=abc", "--hf-token=***"),

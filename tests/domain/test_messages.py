@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_plugin.domain.messages import LONGEST, matches, normalised, useful_line
+from bench_plugin.domain.texts.messages import LONGEST, matches, normalised, useful_line
 
 ONNXRUNTIME = (
     "InvalidGraph: [ONNXRuntimeError] : 10 : INVALID_GRAPH : Load model from {path} failed:This is an invalid model. "

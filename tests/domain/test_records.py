@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bench_plugin.domain.choices import hint
 from bench_plugin.domain.configuration import ConfigurationFile
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.records import line_of, read
+from bench_plugin.domain.texts.choices import hint
 from bench_plugin.inventory.adapters import Catalog, read_adapter
 from bench_plugin.inventory.budget_file import BudgetFile
 from bench_plugin.inventory.hardware.target_file import read_target

@@ -1,6 +1,6 @@
 """Determinism of a compiled model: whether equal inputs give equal bits, over repeats.
 
-Launches and numbers of threads are compared by the host, by the digest of the outputs (compare/determinism.py).
+Launches and numbers of threads are compared by the host, by the digest of the outputs (compare/times/determinism.py).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 
 from bench_plugin.checks.performance.against.stored import stored_beside
 from bench_plugin.checks.performance.launches import Launch, Launches
-from bench_plugin.compare.timing import autocorrelation, drift, interval, percentiles, spread
+from bench_plugin.compare.times.timing import autocorrelation, drift, interval, percentiles, spread
 
 if TYPE_CHECKING:
     Series = np.ndarray[Any, np.dtype[np.float64]]

@@ -16,7 +16,7 @@ from bench_plugin.checks.performance.machine_load import Load, quiet
 from bench_plugin.checks.performance.requests import TIME, Requests, taken
 from bench_plugin.checks.performance.rotation import rotating
 from bench_plugin.checks.protocol import Parts
-from bench_plugin.compare.timing import enough
+from bench_plugin.compare.times.timing import enough
 from bench_plugin.pipeline.board_stages import PLACE
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.stages import CallSpec, Done, Task, failure_of, perform

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from bench_plugin.checks.performance.launches import Launch, Launches
-from bench_plugin.compare.determinism import across, over_launches, tails
-from bench_plugin.compare.recorded import Recorded, recorded
+from bench_plugin.compare.times.determinism import across, over_launches, tails
+from bench_plugin.compare.times.recorded import Recorded, recorded
 
 
 def recordings(taken: Launches) -> Recorded:

@@ -15,8 +15,8 @@ from bench_plugin.compare.operators.rules import Rule, rule_of
 from bench_plugin.compare.operators.strict import strict
 from bench_plugin.compare.operators.values import FORMATS, Tensor, Value
 from bench_plugin.domain.cell import Cell
-from bench_plugin.domain.messages import normalised
 from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Failure, Outcome, Stage, Symptom
+from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.generation.graphs import Graph
 from bench_plugin.generation.search import AGREED, FAILED, INVALID, REFUSED, SILENT, Signature, Tried
 from bench_plugin.pipeline.compile_run import CompiledRun, CompileRun

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from bench_plugin.domain.choices import hint
 from bench_plugin.domain.configuration import ConfigurationFile
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.records import Record
+from bench_plugin.domain.texts.choices import hint
 from bench_plugin.inventory.budget_file import BudgetFile
 from bench_plugin.inventory.command_file import CommandFile
 from bench_plugin.inventory.hardware.board_file import BoardFile

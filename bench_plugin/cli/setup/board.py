@@ -12,9 +12,9 @@ from bench_plugin.cli.shared.arguments import Actions, add_json, completed_by
 from bench_plugin.cli.shared.board_check import FINDING, LIMITS, Finding, checked, leased
 from bench_plugin.cli.shared.board_rows import BOARD_COLUMNS, board_rows
 from bench_plugin.cli.shared.output import note, print_json, print_table
-from bench_plugin.domain.choices import unknown
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import settings_here
+from bench_plugin.domain.texts.choices import unknown
 from bench_plugin.inventory.workspace import Workspace
 
 HELP = "list boards, and check that one can be reached and used"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from bench_plugin.cli.shared.output import note
-from bench_plugin.domain.choices import hint
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.texts.choices import hint
 from bench_plugin.reach.boards.linux import image
 
 HELP = "make the image of an emulated board, once, from Debian's packages"

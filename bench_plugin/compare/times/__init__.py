@@ -1,1 +1,1 @@
-"""Times of two artefacts or runs compared: in turn on one machine, and from stored rows."""
+"""Times and what is recorded beside them: statistics, power, determinism, and two runs or artefacts compared."""

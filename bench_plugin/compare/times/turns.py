@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bench_plugin.compare.timing import student_t
+from bench_plugin.compare.times.timing import student_t
 from bench_plugin.domain.thresholds import FASTER, MAX_SLOWDOWN, SAME, SLOWER, TOO_NOISY
 
 if TYPE_CHECKING:

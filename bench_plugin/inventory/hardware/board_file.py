@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from bench_plugin.domain.choices import hint
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.domain.records import NOT_BLANK, Record, about, convert, load, wrong
+from bench_plugin.domain.texts.choices import hint
 from bench_plugin.reach.boards.board import BOOT_SECONDS, LEASE_SECONDS, Board
 from bench_plugin.reach.boards.reach import Reach
 from bench_plugin.reach.boards.registry import MODULES, is_emulated, module_of, reach_of

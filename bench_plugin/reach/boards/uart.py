@@ -18,9 +18,9 @@ from typing import Annotated, Any, Literal
 
 from bench_plugin.agent import wire
 from bench_plugin.agent.channel import Channel
-from bench_plugin.domain.choices import hint
 from bench_plugin.domain.errors import BenchError, UsageError
 from bench_plugin.domain.records import Record, about
+from bench_plugin.domain.texts.choices import hint
 from bench_plugin.reach.boards import qemu_arm, uart_link, unicorn_arm
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.program_agent import ProgramAgent

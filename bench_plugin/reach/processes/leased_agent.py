@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bench_plugin.domain.errors import BenchError
-from bench_plugin.domain.messages import useful_line
+from bench_plugin.domain.texts.messages import useful_line
 from bench_plugin.reach.processes.given_files import GivenFile, NotAsStated
 
 if TYPE_CHECKING:

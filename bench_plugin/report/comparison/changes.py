@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bench_plugin.domain.messages import useful_line
+from bench_plugin.domain.texts.messages import useful_line
 from bench_plugin.domain.thresholds import FASTER, NOT_COMPARABLE, SLOWER, TOO_NOISY, Thresholds
 from bench_plugin.report.comparison import counts, errors, times
 from bench_plugin.report.comparison.direction import OTHER, PROGRESS, REGRESSION, direction

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench_plugin.domain.messages import normalised
+from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.report.earlier import NONE_EARLIER, EarlierRuns
 from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, partial
 from bench_plugin.report.parts import first_line, where

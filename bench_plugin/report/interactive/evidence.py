@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.domain.masking import masked, readable
+from bench_plugin.domain.texts.masking import masked, readable
 from bench_plugin.report.interactive.items import Item
 from bench_plugin.report.interactive.reading import Source
 from bench_plugin.report.pictures.deployment import deployment

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from bench_plugin.domain.masking import readable
+from bench_plugin.domain.texts.masking import readable
 from bench_plugin.report.earlier import beside
 from bench_plugin.report.entries import header_of
 from bench_plugin.results.rows import Row, finite, read_rows

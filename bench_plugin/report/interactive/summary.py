@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bench_plugin.domain.compiler_name import CompilerName
-from bench_plugin.domain.messages import normalised
+from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.report.interactive.changed import BROKE, WORDS, Changed, said_versions
 from bench_plugin.report.interactive.funnel import Funnel, funnel, statuses
 from bench_plugin.report.interactive.items import Item

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from bench_plugin.domain.choices import hint, nearest
 from bench_plugin.domain.records import explained, key_text
+from bench_plugin.domain.texts.choices import hint, nearest
 from bench_plugin.results.checking.lines import LONGEST, NotARow, decoded, numbered_lines
 from bench_plugin.results.checking.row_types import KINDS
 from bench_plugin.results.rows import SCHEMA, Row

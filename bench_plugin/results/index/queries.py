@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.domain.axes import AXES
-from bench_plugin.domain.choices import nearest
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.domain.texts.choices import nearest
 from bench_plugin.results.history import SHORTEST
 from bench_plugin.results.identity import axes_of
 

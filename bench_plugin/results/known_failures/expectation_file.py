@@ -10,9 +10,9 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from bench_plugin.domain.axes import AXIS_KEYS, Check
 from bench_plugin.domain.configuration import selector_fields
-from bench_plugin.domain.messages import ANYTHING
 from bench_plugin.domain.outcome import Stage, Symptom
 from bench_plugin.domain.records import NOT_BLANK, Record, about
+from bench_plugin.domain.texts.messages import ANYTHING
 from bench_plugin.results.signature import WITHOUT
 
 GENERATED = ("operators", "signature", "example")  # the keys that distinguish failures of generated graphs

@@ -19,9 +19,9 @@ from packaging.requirements import Requirement
 from bench_plugin.domain.axes import Check
 from bench_plugin.domain.configuration import selector_of
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.domain.messages import matches, normalised
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.domain.records import read
+from bench_plugin.domain.texts.messages import matches, normalised
 from bench_plugin.results.known_failures.expectation_file import ExpectationFile, texts
 from bench_plugin.results.signature import BAND, WITHOUT, Signature, signature_of, three_digits
 

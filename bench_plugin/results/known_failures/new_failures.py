@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.domain.messages import normalised
 from bench_plugin.domain.outcome import Outcome
+from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.results.known_failures.row_toml import row_text
 from bench_plugin.results.signature import signature_of
 

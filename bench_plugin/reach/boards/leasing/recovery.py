@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable
 
-from bench_plugin.domain.messages import useful_line
+from bench_plugin.domain.texts.messages import useful_line
 from bench_plugin.reach.boards.board import Board
 
 ASK_SECONDS = 1.0  # between two questions whether it answers

@@ -16,8 +16,8 @@ from typing import Annotated
 
 from msgspec import field
 
-from bench_plugin.domain.messages import useful_line
 from bench_plugin.domain.records import Record, about
+from bench_plugin.domain.texts.messages import useful_line
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.linux.deployed import DeployedAgents
 from bench_plugin.reach.boards.linux.link import BOARD_LOST, HARNESS, Address, Link

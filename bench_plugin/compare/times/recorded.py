@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bench_plugin.compare.power import NoFigure, Window, figure, per_inference, steady_part
+from bench_plugin.compare.times.power import NoFigure, Window, figure, per_inference, steady_part
 
 if TYPE_CHECKING:
     Series = np.ndarray[Any, np.dtype[np.float64]]
