@@ -112,7 +112,8 @@ def _data(report: Report, details: bool) -> dict[str, Any]:
 
 def _recorded(source: Source) -> bool:
     """Whether rows name side files of series over time."""
-    return any((row.get("numbers") or {}).get("series") for row in source.rows)
+    series = ((row.get("numbers") or {}).get("series") or {} for row in source.rows)
+    return any("file" in about for one in series for about in one.values())
 
 
 def _deployed(report: Report, details: bool) -> bool:

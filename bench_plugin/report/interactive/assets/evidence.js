@@ -24,6 +24,8 @@ function makeEvidence() {
   const dialog = byId('evidence');
   dialog.addEventListener('close', () => {
     evidenceCell = -1;
+    forgetDeployment();
+    dialog.replaceChildren();
     history.replaceState(null, '', address());
     if (!byId('table-view').hidden) activate(active);
     if (returnFocus && returnFocus.isConnected && returnFocus !== document.body) returnFocus.focus();
@@ -213,15 +215,21 @@ function deployment(details) {
   return [make('h3', {}, 'Deployment'), ...parts];
 }
 
-async function drawDeployment(box, rows) {
+function forgetDeployment() {
   for (const view of deploymentViews) view.finalize();
   deploymentViews = [];
+}
+
+async function drawDeployment(box, rows) {
+  forgetDeployment();
   deploymentPictures ??= unpacked('deployment-pictures');
-  for (const picture of await deploymentPictures) {
+  const drawings = await deploymentPictures;
+  await new Promise(requestAnimationFrame);                    // the width of the panel is known once it is shown
+  for (const picture of drawings) {
+    if (!box.isConnected) return;                              // another cell was opened, or the panel was closed
     if (!rows[picture.name] || !rows[picture.name].length) continue;
     const place = make('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': picture.title});
     box.append(make('h4', {}, picture.title), make('p', {class: 'quiet'}, picture.question), place);
-    if (!box.isConnected) await new Promise(requestAnimationFrame);       // its width is known once it is shown
     deploymentViews.push(await drawn(place, picture.specification, rows[picture.name]));
   }
   box.dataset.drawn = 'yes';
