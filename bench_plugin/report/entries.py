@@ -41,6 +41,7 @@ class Entry:
     unverified: str = ""
     link: str = ""
     repro: tuple[str, ...] = ()  # pytest's arguments that run the cell alone
+    host: str = ""  # the digest of the host that computed it
 
     @property
     def unconfirmed(self) -> bool:
@@ -94,6 +95,7 @@ def entry(row: Mapping[str, Any]) -> Entry:
         unverified=row.get("unverified") or "",
         link=expected.get("link", ""),
         repro=tuple(row["repro"]) if isinstance(row.get("repro"), list) else (),
+        host=str(row.get("host") or ""),
     )
 
 

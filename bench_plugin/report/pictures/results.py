@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -22,5 +23,11 @@ class Results:
 
     @cached_property
     def timed(self) -> tuple[Timed, ...]:
-        """The deployments that have a time. Emulated boards have none, and are left out."""
-        return tuple(found for one in self.entries if (found := timed_of(one, self.titles)) is not None)
+        """The deployments that have a time. Emulated boards have none, and are left out.
+
+        Where they are of several hosts, the host is a part of the platform: times are compared on like machines only.
+        """
+        found = [found for one in self.entries if (found := timed_of(one, self.titles)) is not None]
+        if len({one.entry.host for one in found}) < 2:
+            return tuple(found)
+        return tuple(replace(one, platform=f"{one.platform} @ {one.entry.host or 'unknown host'}") for one in found)

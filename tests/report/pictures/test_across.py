@@ -74,6 +74,12 @@ def test_platforms_are_divided_by_target_mode_and_datatype_and_columns_by_task()
     ]  # fmt: skip
 
 
+def test_times_of_several_hosts_are_told_apart() -> None:
+    rows = [timing(axes(), host="aaa"), timing(axes(), per_second=900.0, host="bbb")]
+    assert [one["line"] for one in throughput.rows(results(*rows))] == ["tvm @ aaa", "tvm @ bbb"]
+    assert [one["line"] for one in throughput.rows(results(rows[0]))] == ["tvm"]
+
+
 def test_times_of_emulated_boards_are_in_no_picture() -> None:
     rows = (
         timing(axes(target="cortex-m3"), numbers=watts(1, 2, 3), **EMULATED),
