@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bench_plugin.results.tables.database import Connection
 
 REASON = 300  # characters of a reason in the index; the whole is in the row
+NOT_RUN = "not run"  # of a merge of shards: such a row says nothing of its cell, so the index does not have it
 # What the index takes of a cell: columns of the table ``cells``, which exports have too.
 NAMES = (
     "line", "run", "cell", "key", "status", "result", "stage", "symptom", "reason", "expected", "numbers_E", "p50",
@@ -37,7 +38,7 @@ CREATE OR REPLACE TEMP TABLE staged AS
 SELECT run, cell, key, status, {RESULT} AS result, stage, symptom,
        nullif(left(regexp_extract(reason, '\\S[^\\n]*'), {REASON}), '') AS reason,
        numbers_E, p50, instructions, place, versions
-FROM {{source}}
+FROM {{source}} WHERE status <> '{NOT_RUN}'
 QUALIFY row_number() OVER (PARTITION BY run, cell ORDER BY line DESC) = 1
 """
 REPLACE = """
