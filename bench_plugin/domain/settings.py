@@ -61,8 +61,7 @@ class Settings:
     """The settings of a run, made once, in the pytest process.
 
     ``jobs`` counts cells at the same time, ``threads`` those of each runtime (0: one for each core).
-    With ``all_boards`` a cell for a target runs on each of the target's boards. ``licence`` and ``contributor`` are
-    those of the rows.
+    With ``all_boards`` a cell for a target runs on each of the target's boards.
     """
 
     root: Path
@@ -83,8 +82,8 @@ class Settings:
     models: tuple[Path, ...] = ()
     expectations: tuple[Path, ...] = ()
     environment: tuple[str, ...] = ()
-    licence: str = ""
-    contributor: str = ""
+    licence: str = ""  # of the rows, an SPDX identifier
+    contributor: str = ""  # of the rows
 
     def runtime_threads(self) -> int:
         """The number of threads that each runtime gets."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.results.checking.row_types import NOT_RUN
 from bench_plugin.results.identity import cell_text
 from bench_plugin.results.rows import Row
 from bench_plugin.results.tables.columns import CELLS, PLANS, RUNS
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from bench_plugin.results.tables.database import Connection
 
 REASON = 300  # characters of a reason in the index; the whole is in the row
-NOT_RUN = "not run"  # of a merge of shards: such a row says nothing of its cell, so the index does not have it
 # What the index takes of a cell: columns of the table ``cells``, which exports have too.
 NAMES = (
     "line", "run", "cell", "key", "status", "result", "stage", "symptom", "reason", "expected", "numbers_E", "p50",
@@ -33,6 +33,7 @@ CASE WHEN result IS NOT NULL OR key IS NULL THEN result
      WHEN status = 'supported' THEN if(expected IS NULL, 'passed', 'failed')
      ELSE 'skipped' END
 """
+# A row of a cell that no shard computed says nothing of the cell, so the index does not have it.
 STAGED = f"""
 CREATE OR REPLACE TEMP TABLE staged AS
 SELECT run, cell, key, status, {RESULT} AS result, stage, symptom,
