@@ -54,6 +54,8 @@ class ConfigurationFile(Record, frozen=True, kw_only=True):
     environment: Annotated[
         Paths, about("environment variables that agents get beside the usual ones; * stands for any characters")
     ] = ()
+    licence: Annotated[str, about("licence of the rows that runs write, an SPDX identifier such as CC-BY-4.0")] = ""
+    contributor: Annotated[str, about("who makes these rows: a person or an organisation")] = ""
     include: Annotated[
         tuple[RuleRow, ...], about("cells that are run beside those of the profile; a narrower command line wins")
     ] = ()

@@ -69,7 +69,7 @@ def convert(data: Any, kind: type[R], *, path: Path, text: str = "", below: Plac
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
-        place, message = _explained(data, kind, str(error))
+        place, message = explained(data, kind, str(error))
         raise wrong(path, text, (*below, *place), message) from error
 
 
@@ -134,7 +134,7 @@ def _indexed(names: tuple[str, ...], counts: Mapping[tuple[str, ...], int]) -> P
     return tuple(place)
 
 
-def _explained(data: Any, kind: Any, error: str) -> tuple[Place, str]:
+def explained(data: Any, kind: Any, error: str) -> tuple[Place, str]:
     """The place of an error in the data and its reason, from msgspec's message."""
     message, _, path = error.partition(" - at ")
     of_key = path.startswith(OF_KEY)

@@ -98,6 +98,8 @@ class Settings:
     environment: tuple[str, ...] = ()
     thresholds: Thresholds = field(default_factory=Thresholds)
     against: AgainstRun | None = None
+    licence: str = ""  # of the rows, an SPDX identifier
+    contributor: str = ""  # of the rows
 
     def runtime_threads(self) -> int:
         """The number of threads that each runtime gets."""
@@ -149,6 +151,7 @@ def read_settings_file(root: Path) -> Settings:
         adapters=paths(said.adapters), toolchains=paths(said.toolchains), models=paths(said.models),
         expectations=paths(said.expectations), environment=said.environment,
         thresholds=_thresholds(path, said.thresholds),
+        licence=said.licence, contributor=said.contributor,
     )  # fmt: skip
 
 

@@ -40,11 +40,15 @@ def header_row(
     seeds: Mapping[str, int],
     titles: Mapping[str, Any],
     host: Mapping[str, Any],
+    licence: str = "",
+    contributor: str = "",
 ) -> Row:
     """The row of the run: its id, machine, commit, command, locked versions and seeds.
 
     ``host`` is all of the machine that results depend on, ``state`` what is set and seen there, on which times depend.
+    A ``licence`` of the rows (an SPDX identifier) and a ``contributor`` are in it where they are known.
     """
+    origin = {"licence": licence, "contributor": contributor}
     return {
         "schema": SCHEMA,
         "kind": "header",
@@ -60,6 +64,7 @@ def header_row(
         "titles": dict(titles),
         "bench_plugin": __version__,
         "python": platform.python_version(),
+        **{name: said for name, said in origin.items() if said},
     }
 
 

@@ -268,6 +268,8 @@ class Run:
             seeds=seeds,
             titles=self.workspace.titles(),
             host=self.workspace.fingerprints.host,
+            licence=self.settings.licence,
+            contributor=self.settings.contributor,
         )
         total = len(self.matrix.profile_cells(list(dict.fromkeys(cell.check for cell in cells))))
         plan = plan_row(count=len(cells), hash=plan_hash(cells), selection=self._selection(), total=total)

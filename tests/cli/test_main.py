@@ -66,7 +66,9 @@ EVERY = [
     ["board", "serve"], ["cache"], ["cache", "info"], ["cache", "prune"], ["completion"], ["corpus"],
     ["corpus", "check"],
     ["corpus", "update"], ["env"], ["env", "doctor"], ["env", "list"], ["env", "lock"], ["env", "sync"], ["expect"],
-    ["expect", "check"], ["expect", "update"], ["grid"], ["list"], ["localise"], ["localize"], ["reduce"], ["repro"],
+    ["expect", "check"], ["expect", "update"], ["export"], ["grid"],
+    ["history"], ["history", "index"], ["history", "runs"], ["history", "cell"], ["history", "failures"],
+    ["history", "flaky"], ["history", "trends"], ["history", "check"], ["list"], ["localise"], ["localize"], ["reduce"], ["repro"],
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_plugin.cli.about.schema import FILES, schema
+from bench_plugin.cli.about.schema import FILES, NAMES, schema
 from bench_plugin.cli.main import main
 from bench_plugin.domain.records import read
 
@@ -37,7 +37,7 @@ def test_the_page_of_keys_is_what_the_types_say(capsys: pytest.CaptureFixture[st
 
 def test_schemas_are_written_one_file_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "--output", str(tmp_path / "schemas")]) == 0
-    assert {path.name for path in (tmp_path / "schemas").iterdir()} == {f"{name}.schema.json" for name in FILES}
+    assert {path.name for path in (tmp_path / "schemas").iterdir()} == {f"{name}.schema.json" for name in NAMES}
     written = json.loads((tmp_path / "schemas/model.schema.json").read_text())
     assert written == json.loads(json.dumps(schema("model")))
     assert written["$defs"]["InputSpec"]["properties"]["dtype"]["enum"] == [

@@ -1,4 +1,4 @@
-"""``bench schema [NAME]``: JSON Schemas of the files that people write, or a page that lists their keys."""
+"""``bench schema [NAME]``: JSON Schemas of rows and of the files that people write, or a page that lists their keys."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from bench_plugin.inventory.model_file import ModelFile
 from bench_plugin.reach.boards.registry import MODULES, module_of
 from bench_plugin.reach.environments.toolchain_file import ToolchainFile
 from bench_plugin.report.formats.schema_page import page
+from bench_plugin.results.checking.row_types import AnyRow
 from bench_plugin.results.known_failures.expectation_file import ExpectationFile
 
-HELP = "print or write JSON Schemas of configuration, models, targets and the other files that people write"
+HELP = "print or write JSON Schemas of rows, and of configuration, models and the other files that people write"
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 # name -> its type and where such files lie
 FILES: Mapping[str, tuple[type[Record], str]] = {
@@ -37,20 +38,24 @@ FILES: Mapping[str, tuple[type[Record], str]] = {
     "expectations": (ExpectationFile, "suites/expectations/<name>.toml"),
     "budgets": (BudgetFile, "fixtures/operators/budgets.toml"),
 }
+ROWS = "rows"  # of results files, which nobody writes by hand, but which others may contribute
+NAMES = (*FILES, ROWS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which file's schema, and where it goes."""
-    parser.add_argument("name", metavar="NAME", nargs="?", help=f"one of {', '.join(FILES)} (default: all of them)")
+    parser.add_argument("name", metavar="NAME", nargs="?", help=f"one of {', '.join(NAMES)} (default: all of them)")
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="write <name>.schema.json files into this folder")
     parser.add_argument("--markdown", action="store_true", help="print the keys as a page, docs/configuration.md")
 
 
 def run(args: argparse.Namespace) -> int:
     """Always 0: print the schema of one file or of all, or write them. Raises UsageError for an unknown name."""
-    if args.name is not None and args.name not in FILES:
-        raise UsageError(f"there is no schema {args.name!r}; {hint(args.name, FILES)}")
-    names = [args.name] if args.name else list(FILES)
+    if args.name is not None and args.name not in NAMES:
+        raise UsageError(f"there is no schema {args.name!r}; {hint(args.name, NAMES)}")
+    if args.markdown and args.name == ROWS:
+        raise UsageError("--markdown: it is of the files that people write; docs/results.md has the keys of rows")
+    names = [args.name] if args.name else [name for name in NAMES if not (args.markdown and name == ROWS)]
     schemas = {name: schema(name) for name in names}
     if args.markdown:
         print(page([(name, FILES[name][1], schemas[name]) for name in names]), end="")
@@ -66,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of a file, made from the type that reads it."""
+    """The JSON Schema of a file or of a row, made from the type that reads it."""
+    if name == ROWS:
+        about = "one line of a results file (*.jsonl); keys that are not named here are allowed"
+        return {"$schema": DRAFT, "title": "bench_plugin: rows", "description": about, **msgspec.json.schema(AnyRow)}
     kind, where = FILES[name]
     made: dict[str, Any] = _without_null(msgspec.json.schema(kind))
     if kind is BoardFile:

@@ -100,7 +100,8 @@ def _groups(items: Sequence[Item], changes: Sequence[Changed]) -> tuple[Group, .
     found: dict[tuple[str, ...], list[Item]] = {}
     for one in items:
         entry = one.entry
-        same = (_tool(one), entry.shown, where(entry), normalised(first_line(entry)), one.moved.word if one.moved else "")
+        line, word = normalised(first_line(entry)), one.moved.word if one.moved else ""
+        same = (_tool(one), entry.shown, where(entry), line, word)
         found.setdefault(same, []).append(one)
     return tuple(sorted((_group(group, changes) for group in found.values()), key=lambda one: (-one.count, one.tool)))
 

@@ -99,6 +99,13 @@ def test_a_declared_cell_has_evidence_too(opened: Open, written: Path) -> None:
     assert "MXNet has no such model" in text and "Declared: it was decided before the run" in text
 
 
+def test_a_cell_over_runs(opened: Open, written: Path) -> None:
+    page = opened(written, f"#cell={BROKEN_KEY}").page
+    assert page.get_attribute("#evidence p[role=img]", "aria-label") == (
+        "The last 2 runs, oldest first: supported, mismatch"
+    )
+
+
 def test_the_error_profile_marks_what_is_wrong_in_words(opened: Open, written: Path) -> None:
     page = opened(written, f"#cell={PROFILE_KEY}").page
     assert "Error profile: largest distance in steps" in page.inner_text("#evidence")
@@ -133,6 +140,7 @@ def test_the_keyboard_alone(opened: Open, written: Path) -> None:
     page.wait_for_selector("dialog:not([open])", state="attached")
     assert page.evaluate("document.activeElement.id") == "table"
     assert page.get_attribute("#table", "aria-activedescendant") == "row-1", "the table follows the evidence"
+    assert not page.url.endswith("#"), "colours of pictures are named by the address, and would not be found"
 
 
 def test_links_keep_the_state(opened: Open, written: Path) -> None:

@@ -10,10 +10,11 @@ async function openEvidence(cell) {
   evidenceCell = cell;
   const details = data.details ? await detailsOf(cell) : null;
   const logs = details && details.log ? await logsOf() : {};
+  const trend = details ? await trendOf(cell) : null;
   if (evidenceCell !== cell) return;      // another one was asked for while this one was unpacked
   const at = shown.indexOf(cell);
   if (at >= 0) active = at;
-  dialog.replaceChildren(evidenceHead(cell, at), evidenceBody(cell, details, logs));
+  dialog.replaceChildren(evidenceHead(cell, at), evidenceBody(cell, details, logs, trend));
   history.replaceState(null, '', address(data.ids[cell]));
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
@@ -57,13 +58,13 @@ function evidenceHead(cell, at) {
     make('button', {type: 'button', id: 'evidence-close', click: () => byId('evidence').close()}, 'Close'));
 }
 
-function evidenceBody(cell, details, logs) {
+function evidenceBody(cell, details, logs, trend) {
   const body = make('div', {class: 'evidence-body'});
   if (!details) {
     body.append(make('p', {class: 'said'}, wordOf('why', cell)),
       make('p', {class: 'quiet'}, 'This page was written without the details of cells (--without-details).'));
   } else {
-    body.append(...whatHappened(cell, details), ...howToRepeat(cell, details), ...figures(details),
+    body.append(...whatHappened(cell, details), ...overRuns(trend), ...howToRepeat(cell, details), ...figures(details),
       ...deployment(details), ...took(details), ...texts(details, logs), ...everything(details));
   }
   return body;
@@ -107,6 +108,22 @@ function relatedVersions(cell) {
   return Object.entries(data.sources[data.source[cell]].versions)
     .filter(([name]) => tools.has(name.split(' ')[0]))
     .map(([name, [before, now]]) => `${name} ${before || 'absent'} → ${now || 'absent'}`);
+}
+
+/** The statuses of earlier runs as a line, oldest first, and their figures as a table. */
+function overRuns(trend) {
+  if (!trend) return [];
+  const rows = trend.run.map((run, at) =>
+    [run, trend.started[at], badge('status', trend.status[at]), figure(trend.E[at]), figure(trend.time[at], 's')]).reverse();
+  const line = trend.status.map((status, at) => {
+    const look = lookOf('status', status);
+    return make('span', {class: `badge ${look.tone}`, title: `${trend.started[at]} ${status}`}, make('span', {'aria-hidden': 'true'}, look.symbol));
+  });
+  const same = trend.status.every(status => status === trend.status[0]);
+  return [make('h3', {}, 'Over runs'),
+    make('p', {role: 'img', 'aria-label': `The last ${trend.run.length} runs, oldest first: ${trend.status.join(', ')}`}, line),
+    closed(`The last ${trend.run.length} runs${same ? `, all ${trend.status[0]}` : ''}`,
+      scrolling('Runs', plainTable(['run', 'day', 'status', 'E', 'time'], rows)))];
 }
 
 // -- how to repeat it
