@@ -76,12 +76,15 @@ def _axes(check: str, number: int) -> Row:
         case = f"test_{OPERATORS[rest % len(OPERATORS)]}_{rest // len(OPERATORS)}"
         return {"check": check, "model": case, "framework": "onnx", "compiler": compiler, "precision": "fp32",
                 "target": "local"}  # fmt: skip
+    if check == "export":
+        framework, rest = ("pytorch", "tensorflow")[number % 2], number // 2
+        return {"check": check, "model": MODELS[rest % len(MODELS)], "framework": framework,
+                "exporter": EXPORTERS[framework][0], "opset": 8 + rest // len(MODELS)}  # fmt: skip
     model, rest = MODELS[rest % len(MODELS)], rest // len(MODELS)
     precision, rest = PRECISIONS[rest % len(PRECISIONS)], rest // len(PRECISIONS)
     framework = ("pytorch", "tensorflow")[rest % 2]
-    axes = {"check": check, "model": model, "framework": framework, "exporter": EXPORTERS[framework][0],
-            "opset": 17 + rest // 2}  # fmt: skip
-    return axes if check == "export" else {**axes, "compiler": compiler, "precision": precision, "target": "local"}
+    return {"check": check, "model": model, "framework": framework, "exporter": EXPORTERS[framework][0],
+            "opset": 17 + rest // 2, "compiler": compiler, "precision": precision, "target": "local"}  # fmt: skip
 
 
 def _row(dice: random.Random, check: str, axes: Row) -> Row:

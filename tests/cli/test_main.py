@@ -62,7 +62,6 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
 
 
 EVERY = [
-    ["merge"],
     [], ["board"], ["board", "check"], ["board", "gate"], ["board", "image"], ["board", "list"], ["board", "mode"],
     ["board", "serve"], ["cache"], ["cache", "info"], ["cache", "prune"], ["completion"], ["corpus"],
     ["corpus", "check"],
@@ -70,7 +69,7 @@ EVERY = [
     ["expect", "check"], ["expect", "update"], ["export"], ["grid"], ["history"], ["history", "index"],
     ["history", "runs"], ["history", "cell"], ["history", "failures"], ["history", "flaky"], ["history", "trends"],
     ["history", "check"], ["list"], ["localise"], ["localize"], ["merge"], ["needs"], ["reduce"],
-    ["repro"],
+    ["report"], ["repro"],
 ]  # fmt: skip
 
 

@@ -95,9 +95,8 @@ def _place(output: Path | None, paths: Sequence[Path]) -> Path:
 
 def _say(report: Report, path: Path, size: int, drawn: Sequence[Path], *, as_json: bool) -> None:
     if as_json:
-        print_json(
-            {"file": str(path), "bytes": size, "svg": drawn, "remarks": report.remarks, **report.summary.plain()}
-        )
+        written = {"file": path, "bytes": size, "svg": drawn, "remarks": report.remarks}
+        print_json(written | report.summary.plain())
         return
     summary = report.summary
     moved = ", ".join(f"{count} {word}" for word, count in summary.moved)

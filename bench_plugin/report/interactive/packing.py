@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-LEVEL = 4  # of gzip: level 9 saves 1 % and takes three times as long
+LEVEL = 4  # of gzip: level 6 makes the page 6 % smaller and takes nearly twice as long
 
 
 def packed(value: Any) -> str:

@@ -21,6 +21,7 @@ from bench_plugin.report.interactive.look import CHANGES, STATUSES, badge, looks
 from bench_plugin.report.interactive.packing import packed_all
 from bench_plugin.report.interactive.reading import Source
 from bench_plugin.report.interactive.summary import Summary, summary, when
+from bench_plugin.report.interactive.trend import trends_of
 from bench_plugin.report.pictures.deployment import specifications
 from bench_plugin.report.pictures.registry import embedded
 from bench_plugin.report.pictures.themes import theme
@@ -38,7 +39,7 @@ REPLACED = "{} rows were replaced by later rows of the same cell on the same mac
 class Report:
     """What a page is made of: the sources, their cells, what the opening says, and the pictures as plain data.
 
-    ``titles`` are those of the headers, by kind and name.
+    ``titles`` are those of the headers, by kind and name; ``trends`` are earlier runs of cells by their ids.
     """
 
     sources: Sequence[Source]
@@ -48,6 +49,7 @@ class Report:
     pictures: Sequence[Mapping[str, Any]]
     remarks: tuple[str, ...]
     titles: Mapping[str, Any]
+    trends: Mapping[str, Mapping[str, Any]]
 
 
 def make_report(sources: Sequence[Source]) -> Report:
@@ -60,7 +62,8 @@ def make_report(sources: Sequence[Source]) -> Report:
     remarks += [NO_SERIES.format(source.name) for source in sources if _recorded(source) and not has_series(source)]
     said = summary(items, sources, changes)
     titles = _titles(sources)
-    return Report(sources, changes, items, said, embedded(entries, titles), tuple(remarks), titles)
+    trends, more = trends_of(items, sources)
+    return Report(sources, changes, items, said, embedded(entries, titles), (*remarks, *more), titles, trends)
 
 
 def render(report: Report, *, details: bool = True) -> str:
@@ -92,6 +95,7 @@ def _parts(report: Report, details: bool) -> Iterator[tuple[str, Any]]:
         for number, block in enumerate(blocks(report.items, report.sources)):
             yield f"block-{number}", block
         yield "logs", logs(report.items, report.sources)
+        yield "trends", report.trends
         yield "deployment-pictures", specifications()
 
 
@@ -112,7 +116,8 @@ def _data(report: Report, details: bool) -> dict[str, Any]:
 
 def _recorded(source: Source) -> bool:
     """Whether rows name side files of series over time."""
-    return any((row.get("numbers") or {}).get("series") for row in source.rows)
+    series = ((row.get("numbers") or {}).get("series") or {} for row in source.rows)
+    return any("file" in about for one in series for about in one.values())
 
 
 def _deployed(report: Report, details: bool) -> bool:

@@ -15,8 +15,7 @@ from bench_plugin.report.interactive.items import Item
 from bench_plugin.report.interactive.reading import Source
 from bench_plugin.report.parts import first_line, where
 
-MOST_GROUPS = 12
-MOST_CELLS = 8  # of a group; the table has all of them
+MOST_CELLS = 5  # of a group; the table has all of them
 WHOLE = ("bench_plugin", "python", "machine")  # begin the names of versions that concern every cell
 USUAL = {("target", "local"), ("precision", "fp32")}
 
@@ -97,11 +96,12 @@ def when(header: Mapping[str, Any]) -> str:
 
 
 def _groups(items: Sequence[Item], changes: Sequence[Changed]) -> tuple[Group, ...]:
-    """Groups of one tool, place and message without what varies in it; the largest first."""
+    """Groups of one tool, place and first line without what varies in it; the largest first."""
     found: dict[tuple[str, ...], list[Item]] = {}
     for one in items:
         entry = one.entry
-        same = (_tool(one), entry.shown, where(entry), normalised(entry.reason), one.moved.word if one.moved else "")
+        line, word = normalised(first_line(entry)), one.moved.word if one.moved else ""
+        same = (_tool(one), entry.shown, where(entry), line, word)
         found.setdefault(same, []).append(one)
     return tuple(sorted((_group(group, changes) for group in found.values()), key=lambda one: (-one.count, one.tool)))
 

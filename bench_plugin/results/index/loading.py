@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.results.checking.row_types import NOT_RUN
 from bench_plugin.results.identity import cell_text
 from bench_plugin.results.rows import Row
 from bench_plugin.results.tables.columns import CELLS, PLANS, RUNS
@@ -32,12 +33,13 @@ CASE WHEN result IS NOT NULL OR key IS NULL THEN result
      WHEN status = 'supported' THEN if(expected IS NULL, 'passed', 'failed')
      ELSE 'skipped' END
 """
+# A row of a cell that no shard computed says nothing of the cell, so the index does not have it.
 STAGED = f"""
 CREATE OR REPLACE TEMP TABLE staged AS
 SELECT run, cell, key, status, {RESULT} AS result, stage, symptom,
        nullif(left(regexp_extract(reason, '\\S[^\\n]*'), {REASON}), '') AS reason,
        numbers_E, p50, instructions, place, versions
-FROM {{source}}
+FROM {{source}} WHERE status <> '{NOT_RUN}'
 QUALIFY row_number() OVER (PARTITION BY run, cell ORDER BY line DESC) = 1
 """
 REPLACE = """

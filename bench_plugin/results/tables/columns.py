@@ -150,6 +150,9 @@ PLAN_COLUMNS = (
     _own("total", Type.WHOLE, "cells of the whole profile", "1"),
     _own("hash", Type.TEXT, "hash of the selected cells"),
     _own("selection", Type.JSON, "what was selected"),
+    _own("totals", Type.JSON, "cells of the whole profile by check"),
+    _own("shard", Type.JSON, "of a shard: which one it is, of how many"),
+    _own("planned", Type.JSON, "of a shard: the cells of all shards"),
 )
 OF_CELL = (Column("run", Type.TEXT, "id of the run"), CELL, Column("key", Type.TEXT, "key of the row in that run"))
 

@@ -33,7 +33,7 @@ TOP: Mapping[str, tuple[Column, ...]] = {
     "declared": (*ALWAYS, *ROW_COLUMNS), "cell": (*ALWAYS, *ROW_COLUMNS),
 }  # fmt: skip
 SINGLE: Mapping[str, Column] = {column.key: column for column in NUMBER_COLUMNS}
-SOMETIMES = frozenset({"contributor", "licence"})  # keys that most headers do not have
+SOMETIMES = frozenset({"contributor", "licence", "totals", "shard", "planned"})  # keys that many rows do not have
 USUAL: Mapping[str, frozenset[str]] = {
     kind: frozenset(column.key for column in columns) - SOMETIMES for kind, columns in TOP.items()
 } | {"declared": frozenset({*(column.key for column in ALWAYS), "status", "reason"})}

@@ -44,7 +44,9 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of today's run."""
-    return report(write_runs(tmp_path_factory.mktemp("report")))
+    results = write_runs(tmp_path_factory.mktemp("report"))
+    assert main(["history", "index", "--results", str(results)]) == 0
+    return report(results)
 
 
 @pytest.fixture(scope="session")

@@ -102,5 +102,5 @@ def many(count: int = BIG) -> list[Row]:
 
 def _head(run: str, version: str, count: int) -> list[Row]:
     head = header(run=run, started=f"{run[:4]}-{run[4:6]}-{run[6:8]}T02:00:00Z", commit=run[-6:],
-                  versions={"tvm": {"apache-tvm": version}, "iree": {"iree-base": "3.11"}})  # fmt: skip
+                  versions={"tvm": {"apache-tvm": version}, "iree": {"iree-base": version}})  # fmt: skip
     return [head, {**plan(count, count), "hash": "1234", "selection": {"profile": "quick"}}]

@@ -99,6 +99,13 @@ def test_a_declared_cell_has_evidence_too(opened: Open, written: Path) -> None:
     assert "MXNet has no such model" in text and "Declared: it was decided before the run" in text
 
 
+def test_a_cell_over_runs(opened: Open, written: Path) -> None:
+    page = opened(written, f"#cell={BROKEN_KEY}").page
+    assert page.get_attribute("#evidence p[role=img]", "aria-label") == (
+        "The last 2 runs, oldest first: supported, mismatch"
+    )
+
+
 def test_the_error_profile_marks_what_is_wrong_in_words(opened: Open, written: Path) -> None:
     page = opened(written, f"#cell={PROFILE_KEY}").page
     assert "Error profile: largest distance in steps" in page.inner_text("#evidence")
@@ -157,6 +164,8 @@ def test_hostile_texts_stay_texts(opened: Open, written: Path) -> None:
     assert page.locator("#evidence a[href^=javascript]").count() == 0
     assert page.locator("img, iframe").count() == 0
     page.keyboard.press("Escape")
+    page.wait_for_selector("dialog:not([open])", state="attached")
+    assert not page.url.endswith("#"), "colours of pictures are named by the address, and would not be found"
     page.click("#print")
     page.click("#print")
     page.click("#view-grid")

@@ -177,6 +177,20 @@ def test_only_logs_of_the_run_are_opened(tmp_path: Path) -> None:
     assert "hf_0123" not in logs["/another/machine/logs/tvm-1.log"], "tools print secrets"
 
 
+def test_trends_come_from_the_index_of_runs(results: Path) -> None:
+    pytest.importorskip("duckdb", reason="comes with the extra history")
+    assert main(["report", str(results)]) == 0
+    page = results.parent / "report.html"
+    assert packed(page, "trends") == {}, "no index, no trend"
+    assert main(["history", "index", "--results", str(results)]) == 0
+    assert main(["report", str(results)]) == 0
+    trend = packed(page, "trends")[BROKEN_KEY]
+    assert trend["run"] == [BEFORE, NOW] and trend["status"] == ["supported", "mismatch"]
+    (results.parent / "history" / "index.duckdb").write_bytes(b"no index")
+    assert main(["report", str(results)]) == 0
+    assert packed(page, "trends") == {} and "--rebuild makes it again" in page.read_text("utf-8")
+
+
 def test_details_are_in_blocks(tmp_path: Path) -> None:
     path = write_runs(tmp_path, many(BLOCK + 3))
     assert main(["report", str(path)]) == 0

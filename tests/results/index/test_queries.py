@@ -93,6 +93,16 @@ def test_a_run_that_has_only_some_cells_is_no_change_of_the_others(history: Hist
         assert [one["cell"] for one in failures(index, run_id(2))] == [cell_text(LSTM)]
 
 
+def test_a_cell_that_a_missing_shard_left_out_did_not_change(history: History) -> None:
+    history.add(1, failed(VGG))
+    history.add(2, decided(VGG) | {"status": "not run"}, passed(LSTM))
+    history.add(3, failed(VGG), passed(LSTM))
+    history.update()
+    with opened(history.index) as index:
+        assert failures(index, run_id(2)) == []
+        assert [point.status for point in history_of(index, cell_text(VGG))] == ["ERROR", "ERROR"]
+
+
 def test_runs_are_in_the_order_of_their_begin_whatever_order_they_came_in(history: History) -> None:
     for number in (3, 1, 2):
         history.add(number, passed(LSTM))

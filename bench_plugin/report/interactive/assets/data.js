@@ -50,8 +50,11 @@ function detailsOf(cell) {
   return openBlocks.get(number).then(block => block[cell % data.block]);
 }
 
-let openLogs;
+let openLogs, openTrends;
 const logsOf = () => openLogs ??= unpacked('logs');
+
+/** How a cell went over earlier runs; undefined where no index of runs knows it. */
+const trendOf = async cell => (await (openTrends ??= unpacked('trends')))[data.ids[cell]];
 
 // Figures as a person reads them.
 const UNITS = {

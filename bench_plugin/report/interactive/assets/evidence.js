@@ -10,10 +10,11 @@ async function openEvidence(cell) {
   evidenceCell = cell;
   const details = data.details ? await detailsOf(cell) : null;
   const logs = details && details.log ? await logsOf() : {};
+  const trend = details ? await trendOf(cell) : null;
   if (evidenceCell !== cell) return;      // another one was asked for while this one was unpacked
   const at = shown.indexOf(cell);
   if (at >= 0) active = at;
-  dialog.replaceChildren(evidenceHead(cell, at), evidenceBody(cell, details, logs));
+  dialog.replaceChildren(evidenceHead(cell, at), evidenceBody(cell, details, logs, trend));
   history.replaceState(null, '', address(data.ids[cell]));
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
@@ -24,6 +25,8 @@ function makeEvidence() {
   const dialog = byId('evidence');
   dialog.addEventListener('close', () => {
     evidenceCell = -1;
+    forgetDeployment();
+    dialog.replaceChildren();
     history.replaceState(null, '', address());
     if (!byId('table-view').hidden) activate(active);
     if (returnFocus && returnFocus.isConnected && returnFocus !== document.body) returnFocus.focus();
@@ -55,13 +58,13 @@ function evidenceHead(cell, at) {
     make('button', {type: 'button', id: 'evidence-close', click: () => byId('evidence').close()}, 'Close'));
 }
 
-function evidenceBody(cell, details, logs) {
+function evidenceBody(cell, details, logs, trend) {
   const body = make('div', {class: 'evidence-body'});
   if (!details) {
     body.append(make('p', {class: 'said'}, wordOf('why', cell)),
       make('p', {class: 'quiet'}, 'This page was written without the details of cells (--without-details).'));
   } else {
-    body.append(...whatHappened(cell, details), ...howToRepeat(cell, details), ...figures(details),
+    body.append(...whatHappened(cell, details), ...overRuns(trend), ...howToRepeat(cell, details), ...figures(details),
       ...deployment(details), ...took(details), ...texts(details, logs), ...everything(details));
   }
   return body;
@@ -105,6 +108,22 @@ function relatedVersions(cell) {
   return Object.entries(data.sources[data.source[cell]].versions)
     .filter(([name]) => tools.has(name.split(' ')[0]))
     .map(([name, [before, now]]) => `${name} ${before || 'absent'} → ${now || 'absent'}`);
+}
+
+/** The statuses of earlier runs as a line, oldest first, and their figures as a table. */
+function overRuns(trend) {
+  if (!trend) return [];
+  const rows = trend.run.map((run, at) =>
+    [run, trend.started[at], badge('status', trend.status[at]), figure(trend.E[at]), figure(trend.time[at], 's')]).reverse();
+  const line = trend.status.map((status, at) => {
+    const look = lookOf('status', status);
+    return make('span', {class: `badge ${look.tone}`, title: `${trend.started[at]} ${status}`}, make('span', {'aria-hidden': 'true'}, look.symbol));
+  });
+  const same = trend.status.every(status => status === trend.status[0]);
+  return [make('h3', {}, 'Over runs'),
+    make('p', {role: 'img', 'aria-label': `The last ${trend.run.length} runs, oldest first: ${trend.status.join(', ')}`}, line),
+    closed(`The last ${trend.run.length} runs${same ? `, all ${trend.status[0]}` : ''}`,
+      scrolling('Runs', plainTable(['run', 'day', 'status', 'E', 'time'], rows)))];
 }
 
 // -- how to repeat it
@@ -213,15 +232,21 @@ function deployment(details) {
   return [make('h3', {}, 'Deployment'), ...parts];
 }
 
-async function drawDeployment(box, rows) {
+function forgetDeployment() {
   for (const view of deploymentViews) view.finalize();
   deploymentViews = [];
+}
+
+async function drawDeployment(box, rows) {
+  forgetDeployment();
   deploymentPictures ??= unpacked('deployment-pictures');
-  for (const picture of await deploymentPictures) {
+  const drawings = await deploymentPictures;
+  await new Promise(requestAnimationFrame);                    // the width of the panel is known once it is shown
+  for (const picture of drawings) {
+    if (!box.isConnected) return;                              // another cell was opened, or the panel was closed
     if (!rows[picture.name] || !rows[picture.name].length) continue;
     const place = make('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': picture.title});
     box.append(make('h4', {}, picture.title), make('p', {class: 'quiet'}, picture.question), place);
-    if (!box.isConnected) await new Promise(requestAnimationFrame);       // its width is known once it is shown
     deploymentViews.push(await drawn(place, picture.specification, rows[picture.name]));
   }
   box.dataset.drawn = 'yes';

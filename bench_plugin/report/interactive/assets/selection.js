@@ -63,14 +63,15 @@ function changed() {
   history.replaceState(null, '', address());
 }
 
-/** The state as the part of the address behind #, which can be sent to somebody. */
+/** The address with the state behind its #, which can be sent to somebody. */
 function address(cell = '') {
   const parts = new URLSearchParams();
   if (cell) parts.set('cell', cell);
   if (selection.query) parts.set('q', selection.query);
   for (const [id, codes] of selection.filters) for (const code of codes) parts.append(id, columns[id].words[code]);
   if (selection.sort) parts.set('sort', (selection.down ? '-' : '') + selection.sort);
-  return '#' + parts.toString();
+  // Without a lone #: Vega cuts the part behind # off the address and would leave the # itself.
+  return [location.href.split('#')[0], parts.toString()].filter(Boolean).join('#');
 }
 
 /** Take the state from the address; returns the id of the cell that it names, or null where it names a section. */
