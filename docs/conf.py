@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from fnmatch import filter as fnmatch_filter
 from fnmatch import fnmatch
 from pathlib import Path
-
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING
 
 import bench_plugin
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parent.parent
 # Documents above this folder, each with the page here that includes it.

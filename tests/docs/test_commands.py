@@ -102,6 +102,26 @@ def test_ci_runs_the_two_commands_of_the_readme() -> None:
         assert shlex.split(done.stdout) == [*command.words, "--more"]
 
 
+def _step(*words: str) -> subprocess.CompletedProcess[str]:
+    """A step of .ci/run, with the script's own function."""
+    function = re.search(r"^FOREGROUND=.*?^\}", _ci(), re.DOTALL | re.MULTILINE)
+    assert function is not None
+    script = (
+        f'set -euo pipefail\n{function[0]}\nhelper() {{ echo "of $1"; false; echo on; }}\nexport -f helper\nstep "$@"'
+    )
+    return subprocess.run(["bash", "-c", script, "ci", *words], text=True, capture_output=True, timeout=60)
+
+
+def test_a_step_of_ci_that_takes_too_long_fails() -> None:
+    slow = _step("a slow step", "1", "sleep", "50")
+    assert slow.returncode == 1
+    assert "a slow step: its ceiling is 1 s" in slow.stderr and "FAILED: a slow step (after " in slow.stderr
+    assert _step("fine", "20", "true").returncode == _step("fine", "true").returncode == 0
+    failing = _step("a function", "20", "helper", "two words")
+    assert (failing.returncode, "of two words" in failing.stdout, "\non\n" in failing.stdout) == (1, True, False)
+    assert "ceiling" not in failing.stderr
+
+
 def test_contributing_lists_what_ci_runs() -> None:
     listed = [command for command in COMMANDS if command.fence.document == "CONTRIBUTING.md"]
     tools = re.search(r"^tools\(\) \{(.*?)^\}", _ci(), re.DOTALL | re.MULTILINE)

@@ -16,8 +16,6 @@ from tests.docs.fences import ROOT, documents
 DOCS = ROOT / "docs"
 REFERENCE = ("cli", "options", "python")
 
-pytest.importorskip("myst_parser", reason="comes with the extra docs")
-
 
 @pytest.fixture(scope="module")
 def conf() -> ModuleType:
