@@ -56,6 +56,8 @@ def update(path: Path, given: Sequence[Path], results: Path, note: Note, *, rebu
     Raises UsageError for sources that are none and for runs that would be lost, and what :func:`store.opened` raises.
     """
     chosen = sources(given) if given else own_sources(results)
+    if not chosen and not path.is_file():
+        raise UsageError(f"{results}: there is no results file, and no history beside it, that could be indexed")
     path.parent.mkdir(parents=True, exist_ok=True)
     if not rebuild:
         try:
