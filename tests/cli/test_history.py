@@ -137,6 +137,7 @@ def test_rows_from_outside_are_checked(
         (["runs"], "there is no index yet; bench history index makes it from the rows of runs"),
         (["index", "--forget"], "--forget: it says what --rebuild may drop; say both"),
         (["index"], "reports/results.jsonl: there is no results file, and no history beside it, that could be indexed"),
+        (["index", "--index", "reports/results.jsonl"], "is not the name of an index, which ends with .duckdb"),
         (["index", "none"], "there is no such file or folder"),
         (["check", "none"], "none: cannot read results: No such file or directory"),
     ],

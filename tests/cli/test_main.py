@@ -68,7 +68,8 @@ EVERY = [
     ["corpus", "update"], ["env"], ["env", "doctor"], ["env", "list"], ["env", "lock"], ["env", "sync"], ["expect"],
     ["expect", "check"], ["expect", "update"], ["export"], ["grid"],
     ["history"], ["history", "index"], ["history", "runs"], ["history", "cell"], ["history", "failures"],
-    ["history", "flaky"], ["history", "trends"], ["history", "check"], ["list"], ["localise"], ["localize"], ["reduce"], ["repro"],
+    ["history", "flaky"], ["history", "trends"], ["history", "check"], ["list"],
+    ["localise"], ["localize"], ["reduce"], ["repro"],
 ]  # fmt: skip
 
 
