@@ -63,7 +63,8 @@ def opened(path: Path, *, write: bool = False, wait: float = WAIT) -> Iterator[C
     """The index, to be read or written; a new one is made where ``write`` finds none.
 
     Raises UsageError where there is none to read, and for a database of something else, IndexInUse after ``wait``
-    seconds, IndexDamaged for a file that is no index, IndexOutdated for one of another version, and IndexFailed where it may not be opened or fails later.
+    seconds, IndexDamaged for a file that is no index, IndexOutdated for one of another version, and IndexFailed where
+    it may not be opened or fails later.
     """
     duckdb = require_duckdb()
     if not write and not path.is_file():
