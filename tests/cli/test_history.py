@@ -11,11 +11,27 @@ from typing import Any
 import pytest
 
 from bench_plugin.cli.main import main
+from bench_plugin.cli.shared.sparkline import sparkline
 from bench_plugin.results.identity import cell_text
 from tests.project import Project
 from tests.results.nights import axes, failed, night, passed, run_id, timed, write
 
 LSTM, VGG = axes("lstm"), axes("vgg")
+
+
+@pytest.mark.parametrize(
+    ("values", "logarithmic", "line"),
+    [
+        ([1.0, 2.0, None, 4.0], False, "▁▃ █"),
+        ([1e-7, 1e-5, 1e-3, 0.0], True, "▁▅█ "),
+        ([100.0, 101.0, 100.5], False, "▁▁▁"),
+        ([1e-7, 1.01e-7], True, "▁▁"),
+        ([float("inf"), None], False, ""),
+        ([float(number) for number in range(100)], False, "▁▁▁▂▂▂▂▃▃▃▃▃▄▄▄▄▅▅▅▅▆▆▆▆▆▇▇▇▇███"),
+    ],
+)
+def test_a_sparkline_draws_the_newest_values(values: list[float | None], logarithmic: bool, line: str) -> None:
+    assert sparkline(values, logarithmic=logarithmic) == line
 
 
 @pytest.fixture
@@ -136,6 +152,8 @@ def test_rows_from_outside_are_checked(
     [
         (["runs"], "there is no index yet; bench history index makes it from the rows of runs"),
         (["index", "--forget"], "--forget: it says what --rebuild may drop; say both"),
+        (["index"], "reports/results.jsonl: there is no results file, and no history beside it, that could be indexed"),
+        (["index", "--index", "reports/results.jsonl"], "is not the name of an index, which ends with .duckdb"),
         (["index", "none"], "there is no such file or folder"),
         (["check", "none"], "none: cannot read results: No such file or directory"),
     ],

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bench_plugin.results.tables.database import Connection
 
 HELP = "index the rows of many runs: history of a cell, new failures, flaky cells, trends; check rows from outside"
+SUFFIX = ".duckdb"  # so that no other file is taken for an index, and replaced because it is a damaged one
 LAST = 30  # runs in which flaky cells are looked for
 MOST = 20  # lines that are shown unless asked for more
 
@@ -180,6 +181,8 @@ def _places(args: argparse.Namespace) -> tuple[Path, Path]:
     from bench_plugin.results.index.making import index_of
 
     results = (args.results or settings_here().results).resolve()
+    if args.index is not None and args.index.suffix != SUFFIX:
+        raise UsageError(f"--index: {args.index} is not the name of an index, which ends with {SUFFIX}")
     return results, args.index or index_of(results)
 
 

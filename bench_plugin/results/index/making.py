@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.results.checking.reading import read_source, sources
 from bench_plugin.results.history import earlier_runs, folder_of
 from bench_plugin.results.index.loading import put_export, put_rows
 from bench_plugin.results.index.store import NAME, WAIT, IndexDamaged, IndexOutdated, opened, replacement
+from bench_plugin.results.rows import Row
 from bench_plugin.results.tables.columns import LOSSLESS
 from bench_plugin.results.tables.database import require_duckdb
 from bench_plugin.results.tables.files import MAIN, first_line, write_tables
@@ -56,6 +59,8 @@ def update(path: Path, given: Sequence[Path], results: Path, note: Note, *, rebu
     Raises UsageError for sources that are none and for runs that would be lost, and what :func:`store.opened` raises.
     """
     chosen = sources(given) if given else own_sources(results)
+    if not chosen and not path.is_file():
+        raise UsageError(f"{results}: there is no results file, and no history beside it, that could be indexed")
     path.parent.mkdir(parents=True, exist_ok=True)
     if not rebuild:
         try:
@@ -133,9 +138,17 @@ def _put(index: Connection, source: Path, results: Path, note: Note) -> tuple[Pa
     rows = read_source(source, note)
     place = source
     if rows and source.parent in (results.parent, folder_of(results)):
-        place = folder_of(results) / KEPT / rows[0]["run"]  # because a later run removes this file
+        place = folder_of(results) / KEPT / _folder_name(rows)  # because a later run removes this file
         write_tables(rows, place, "parquet", LOSSLESS)
     return place, put_rows(index, rows, place)
+
+
+def _folder_name(rows: Iterable[Row]) -> str:
+    """The name of the folder that keeps rows: the run's id, and of several runs also what tells their files apart."""
+    runs = sorted({row["run"] for row in rows})
+    name = quote(runs[0], safe="").replace(".", "%2E")
+    digest = hashlib.sha256("\0".join(runs).encode("utf-8", "backslashreplace")).hexdigest()
+    return name if len(runs) == 1 else f"{name}-and-{len(runs) - 1}-{digest[:12]}"
 
 
 def _state(source: Path) -> tuple[int, int]:

@@ -62,8 +62,9 @@ class IndexOutdated(BenchError):
 def opened(path: Path, *, write: bool = False, wait: float = WAIT) -> Iterator[Connection]:
     """The index, to be read or written; a new one is made where ``write`` finds none.
 
-    Raises UsageError where there is none to read, IndexInUse after ``wait`` seconds, IndexDamaged for a file that is no
-    index, IndexOutdated for one of another version, and IndexFailed where it may not be opened or fails later.
+    Raises UsageError where there is none to read, and for a database of something else, IndexInUse after ``wait``
+    seconds, IndexDamaged for a file that is no index, IndexOutdated for one of another version, and IndexFailed where
+    it may not be opened or fails later.
     """
     duckdb = require_duckdb()
     if not write and not path.is_file():
@@ -117,17 +118,21 @@ def _in_use(path: Path, held: re.Match[str], wait: float) -> str:
 
 
 def _prepare(connection: Connection, path: Path, *, write: bool) -> None:
-    """Make the tables of a new index. Raises IndexOutdated for those of another version."""
+    """Make the tables of a new index. Raises IndexOutdated for those of another version, UsageError for others."""
     tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
     if not tables and write:
         connection.execute(f"BEGIN; {SCHEMA} INSERT INTO meta VALUES ({VERSION}); COMMIT")
         return
-    found = connection.execute("SELECT version FROM meta").fetchone() if "meta" in tables else None
+    if "meta" not in tables:
+        raise UsageError(
+            f"{path}: a DuckDB database, and not an index of bench history; name another file with --index"
+        )
+    found = connection.execute("SELECT version FROM meta").fetchone()
     if found is None or found[0] != VERSION:
-        said = f"of version {found[0]}" if found else "without a version"
+        version = found[0] if found else "none"
         raise IndexOutdated(
-            f"{path}: an index {said}, and this bench_plugin makes version {VERSION}; bench history index --rebuild "
-            "makes it again from rows"
+            f"{path}: an index of version {version}, and this bench_plugin makes version {VERSION}; "
+            "bench history index --rebuild makes it again from rows"
         )
 
 

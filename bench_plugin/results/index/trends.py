@@ -21,7 +21,8 @@ SELECT cells.cell, list(runs.run ORDER BY ranked.turn), list(runs.started ORDER 
        list(instructions ORDER BY ranked.turn),
        list(coalesce(results.place, '') ORDER BY ranked.turn) AS places
 FROM results JOIN ranked USING (run) JOIN runs ON runs.id = results.run JOIN cells ON cells.id = results.cell
-WHERE results.cell IN (SELECT id FROM cells WHERE cell IN (SELECT unnest($cells))) GROUP BY cells.cell ORDER BY cells.cell
+WHERE results.cell IN (SELECT id FROM cells WHERE cell IN (SELECT unnest($cells)))
+GROUP BY cells.cell ORDER BY cells.cell
 """
 LAST = 60  # runs in which the times are looked for that moved most
 MOVED = """

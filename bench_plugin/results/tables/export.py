@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,9 +37,9 @@ def export(
 ) -> Exported:  # fmt: skip
     """Write tables, metadata (``croissant.json``) and dictionary (``dictionary.csv``) into a folder.
 
-    ``licence`` and ``contributor`` are for the runs that do not say theirs. Of a run in several sources the rows of the
-    first count. Raises UsageError for sources that cannot be read and for a run without a licence, OSError, and
-    EnvironmentMissing without DuckDB.
+    ``licence`` and ``contributor`` are for the runs that do not say theirs. Of a run in several sources the one with
+    most rows of it counts. Raises UsageError for sources that cannot be read and for a run without a licence, OSError,
+    and EnvironmentMissing without DuckDB.
     """
     done = Exported()
     written = write_tables(_told(_once(sources, note, done), done, licence, contributor), folder, form)
@@ -51,16 +52,29 @@ def export(
     return done
 
 
-def _once(sources: Iterable[Path], note: Note, done: Exported) -> Iterator[Row]:
-    """The rows of the sources; those of a run that an earlier source has are left out."""
+def _once(sources: Sequence[Path], note: Note, done: Exported) -> Iterator[Row]:
+    """The rows of the sources, each run from the one that has most rows of it, as the index takes it."""
+    places = _places(sources) if len(sources) > 1 else {}
     for source in sources:
         rows = read_source(source, note)
-        seen = {row["run"] for row in rows} & set(done.runs)
-        if seen:
-            note(f"{source}: {len(seen)} runs are in an earlier source and left out: {', '.join(sorted(seen)[:3])}")
-        fresh = [row for row in rows if row["run"] not in seen]
-        done.runs |= dict.fromkeys(row["run"] for row in fresh)
-        yield from fresh
+        left_out = {row["run"] for row in rows if places.get(row["run"], source) != source}
+        if left_out:
+            named = ", ".join(sorted(left_out)[:3])
+            note(f"{source}: {len(left_out)} of its runs are taken from another source: {named}")
+        kept = [row for row in rows if row["run"] not in left_out]
+        done.runs |= dict.fromkeys(row["run"] for row in kept)
+        yield from kept
+
+
+def _places(sources: Iterable[Path]) -> dict[str, Path]:
+    """The source of each run: the one with most rows of it, of equal ones the first."""
+    most: dict[str, tuple[int, Path]] = {}
+    for source in sources:
+        counts = Counter(row["run"] for row in read_source(source, lambda _: None))
+        for run, count in counts.items():
+            if run not in most or count > most[run][0]:
+                most[run] = count, source
+    return {run: source for run, (_, source) in most.items()}
 
 
 def _told(rows: Iterable[Row], done: Exported, licence: str, contributor: str) -> Iterator[Row]:

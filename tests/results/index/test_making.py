@@ -50,6 +50,8 @@ def test_the_rows_of_a_run_are_replaced_when_its_file_changed(history: History) 
     history.update()
     history.add(1, passed(axes(), E=2e-7), passed(axes("vgg")), decided(axes("bert")))
     assert history.update().runs == {run_id(1): 3}
+    with opened(history.index) as index:
+        assert index.execute("SELECT count(*) FROM results").fetchone() == (5,), "nothing of the old rows is left"
     assert [row[2] for row in contents(history.index)] == [
         "unsupported",
         "supported",
@@ -114,6 +116,23 @@ def test_runs_of_the_history_are_kept_as_parquet_because_later_runs_remove_them(
     assert contents(history.index) == before
 
 
+def test_a_merged_file_and_its_first_run_are_kept_apart(history: History) -> None:
+    first, second = night(1, passed(axes("a"))), night(2, passed(axes("b")))
+    write(history.results, [*first, *second])
+    history.add(1, passed(axes("a")))
+    history.update()
+    kept = sorted((history.results.parent / "history/kept").iterdir())
+    assert [read_parquet(path) for path in kept] == [first, [*first, *second]]
+
+
+def test_the_id_of_a_run_leads_to_no_other_folder(history: History) -> None:
+    rows = [row | {"run": "../../../x"} for row in night(1, passed(axes()))]
+    write(history.results, rows)
+    history.update()
+    (kept,) = (history.results.parent / "history/kept").iterdir()
+    assert read_parquet(kept) == rows
+
+
 def test_a_new_index_takes_the_place_of_the_old_one(history: History, tmp_path: Path) -> None:
     two_nights(history)
     elsewhere = write(tmp_path / "elsewhere/third.jsonl", night(3, passed(axes())))
@@ -164,14 +183,18 @@ def test_an_index_of_another_version_is_made_again(history: History) -> None:
     assert contents(history.index) == before
 
 
-def test_a_file_of_duckdb_that_is_no_index_is_not_touched_by_questions(history: History) -> None:
+def test_a_database_of_something_else_is_not_touched(history: History) -> None:
     import duckdb
 
     history.index.parent.mkdir(parents=True)
     with duckdb.connect(str(history.index)) as other:
         other.execute("CREATE TABLE mine(a INTEGER)")
-    with pytest.raises(IndexOutdated, match="an index without a version"):
-        contents(history.index)
+    history.add(1, passed(axes()))
+    for ask in (lambda: contents(history.index), history.update, lambda: history.update(rebuild=True)):
+        with pytest.raises(UsageError, match="index.duckdb: a DuckDB database, and not an index of bench history"):
+            ask()
+    with duckdb.connect(str(history.index)) as other:
+        assert other.execute("SELECT count(*) FROM mine").fetchall() == [(0,)]
 
 
 def test_a_failed_source_changes_nothing(history: History, tmp_path: Path) -> None:

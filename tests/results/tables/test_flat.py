@@ -197,3 +197,10 @@ def test_a_number_that_is_not_finite_is_none(tmp_path: Path) -> None:
     duckdb.sql(f"COPY ({rows}) TO '{tmp_path}/nan.parquet' (FORMAT parquet)")
     (tmp_path / "nan.parquet").replace(tmp_path / "cells.parquet")
     assert {row["numbers"]["E"] for row in read_parquet(tmp_path) if row["kind"] == "cell"} == {None}
+
+
+@pytest.mark.parametrize(("form", "read"), [("parquet", read_parquet), ("csv", read_csv)])
+def test_half_a_character_comes_back(tmp_path: Path, form: Any, read: Any) -> None:
+    rows = night(1, failed(axes(), reason="half \ud800 a character"))
+    write_tables(rows, tmp_path, form)
+    assert read(tmp_path) == rows
