@@ -88,7 +88,7 @@ def test_a_batch_beyond_the_memory_of_a_stage_is_skipped_with_both_figures(timed
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--bench-batches=0"], "--bench-batches: 0 is not a positive number"),
+        (["--bench-batches=0"], "batches: 0 is not a positive number"),
         (["--bench-streams=two"], "--bench-streams: 'two' is not a list of whole numbers"),
         (["--bench-modes=fast"], "--bench-modes: target local has no modes: no board of it is described"),
     ],
