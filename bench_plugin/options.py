@@ -270,12 +270,9 @@ def _values(option: Any, axis: Axis) -> tuple[Any, ...]:
     if not parts:
         raise UsageError(f"{axis.option}: {text!r} names none; leave the option out for what the profile says")
     try:
-        values: tuple[Any, ...] = tuple(axis.parse(part) for part in parts)
+        return tuple(axis.parse(part) for part in parts)
     except ValueError:
         raise UsageError(f"{axis.option}: {text!r} is not a list of whole numbers, such as 13,17") from None
-    if axis.swept and axis.kind is int and min(values) < 1:
-        raise UsageError(f"{axis.option}: {min(values)} is not a positive number")
-    return values
 
 
 def _number(option: Any, name: str) -> int | None:

@@ -44,6 +44,8 @@ class AxisValues:
         names = [self._compiler(name) for name in values] if axis.name == "compiler" else values
         for name in names:
             self._check(axis.name, name)
+            if axis.swept and axis.kind is int and int(name) < 1:
+                raise UsageError(f"{axis.plural}: {name} is not a positive number")
         return tuple(values)
 
     def of_marker(self, keyword: str, given: Any) -> tuple[Any, ...]:

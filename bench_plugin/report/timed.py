@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ NATIVE = "native"  # the compiler that is the base line of speed-ups: the framew
 BASE_PRECISION = "fp32"
 CASE = ("model", "framework", "target", *(axis.name for axis in SWEPT))  # what a cell shares with its base line
 RSS = "memory.rss"
+GPU = re.compile(r"gpu\d+\.memory$")
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,13 @@ def memory(one: Entry) -> int | None:
     """The resident memory in bytes of the runtime's process tree while it was timed, the median over time."""
     median = _series(one, RSS).get("median")
     return None if median is None else int(median)
+
+
+def gpu_memory(one: Entry) -> int | None:
+    """The largest memory in bytes that was taken of a GPU, as a whole, while it was timed; None without a GPU."""
+    series = one.numbers.get("series") or {}
+    seen = [about.get("max") for name, about in series.items() if GPU.match(name)]
+    return max((int(size) for size in seen if size is not None), default=None)
 
 
 def artefact_bytes(one: Entry) -> int | None:

@@ -57,7 +57,8 @@ class RowKeys:
         planner, model = self._matrix.planner(cell), self._workspace.models.get(cell.model)
         return recipe(
             stage="cell", cell=cell.axes(), tolerances=dict(tolerances), tools=self._tools_of(cell),
-            target=self._workspace.targets.get(cell.target), threads=self._threads, judged_by=judging_digest(),
+            target=self._workspace.targets.get(cell.target), threads=cell.threads or self._threads,
+            judged_by=judging_digest(),
             dataset=self._workspace.catalog[model.dataset].digest if model and model.dataset else "",
             known=[[one.signature.plain(), one.example.digest, one.own, one.replayed] for one in known],
             **self._boards_of(cell), **planner.key_parts(cell), **({"all_boards": boards} if boards else {}),

@@ -1,4 +1,8 @@
-"""How long does an inference take on this machine, and is what was timed right?"""
+"""How long does an inference take on this machine, and is what was timed right?
+
+``--bench-batches``, ``--bench-threads``, ``--bench-streams`` and ``--bench-modes`` sweep: each combination is a cell
+(docs/timing.md, "Sweeps").
+"""
 
 import pytest
 

@@ -77,6 +77,21 @@ def test_a_model_without_a_symbolic_batch_and_a_runtime_of_one_call_at_a_time_sa
     assert "unsupported: 2 streams: the adapter of fakec does not declare that its runtime answers calls" in streams
 
 
+def test_lists_are_for_timed_cells_alone_and_a_test_may_ask_for_its_own_sweep(timed: Project) -> None:
+    own = 'import pytest\n\n@pytest.mark.bench(check="timing", batches=[1, 8], streams=2)\n'
+    other = TESTS.replace('"timing"', '"equivalence"').replace("test_timing", "test_equivalence")
+    timed.write("test_models.py", f"{TESTS}{other}{own}def test_own(bench_cell):\n    bench_cell.verify()\n")
+    text = run(timed, "--bench-threads=1,2", "--collect-only", "-q").text
+    found = [
+        line.split("::")[1].replace("net-fake-fakeout-opset17-fakec", "") for line in text.splitlines() if "[" in line
+    ]
+    assert found == [
+        "test_timing[-threads1]", "test_timing[-threads2]", "test_equivalence[]",
+        "test_own[-threads1-streams2]", "test_own[-threads2-streams2]",
+        "test_own[-batch8-threads1-streams2]", "test_own[-batch8-threads2-streams2]",
+    ]  # fmt: skip
+
+
 def test_a_batch_beyond_the_memory_of_a_stage_is_skipped_with_both_figures(timed: Project) -> None:
     finished = run(timed, "--bench-batches=40000000")
     row = by_axes(finished, "batch")[40000000,]
@@ -88,7 +103,7 @@ def test_a_batch_beyond_the_memory_of_a_stage_is_skipped_with_both_figures(timed
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--bench-batches=0"], "--bench-batches: 0 is not a positive number"),
+        (["--bench-batches=0"], "batches: 0 is not a positive number"),
         (["--bench-streams=two"], "--bench-streams: 'two' is not a list of whole numbers"),
         (["--bench-modes=fast"], "--bench-modes: target local has no modes: no board of it is described"),
     ],

@@ -93,6 +93,9 @@ def test_what_a_deployment_costs_comes_from_its_row() -> None:
     costs = Tables([one], {}).costs()
     assert [text.text for text in costs.rows[0]][2:] == ["3.0", "2.0", "2.0", "2.5 s", "0.01 J (power.b)", "98.75%"]
     assert timed.artefact_bytes(entries(cell("native", 0.001, 1.0, artefacts={}))[0]) is None
+    on_gpu = {"gpu0.memory": {"unit": "B", "max": 5 * 2.0**20, "samples": 1}, "gpu0.memory.clock": {"max": 9.0}}
+    costs = Tables(entries(cell("tool", 0.001, 1.0, numbers={"series": on_gpu})), {}).costs()
+    assert (costs.heads[-1], costs.rows[0][-1].text) == ("GPU memory, MiB", "5.0")
 
 
 def test_accuracy_stands_beside_a_time_only_of_the_same_artefact() -> None:

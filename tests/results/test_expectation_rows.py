@@ -386,3 +386,12 @@ def test_a_row_that_says_too_little_is_refused(tmp_path: Path, text: str, messag
 def test_an_operator_that_the_tool_lacks_needs_no_signature(tmp_path: Path) -> None:
     text = f'check = "property"\ncompiler = "tvm"\n{ROW}'.replace("exception", "unsupported")
     assert loaded(tmp_path, known=rows(text)).match(GRAPH, of_versions()) is not None
+
+
+def test_a_row_of_a_sweep_selects_its_point_alone_and_is_not_stale(tmp_path: Path) -> None:
+    """The complete matrix has no sweeps, because they are asked for by options alone."""
+    text = f'check = "timing"\nmodel = "a"\nbatch = [8, 32]\nmode = "eco"\n{ROW}'
+    known, plain = loaded(tmp_path, known=rows(text)), {"check": "timing", "model": "a"}
+    assert known.stale([plain], {}) == [] and known.stale([{**plain, "model": "b"}], {}) != []
+    assert known.match({**plain, "batch": 32, "mode": "eco"}, of_versions()) is not None
+    assert known.match({**plain, "batch": 32}, of_versions()) is known.match(plain, of_versions()) is None

@@ -20,6 +20,7 @@ SPEED_UP = "speed-up against native"
 OF_A_SWEEP = ("status", "p50", "throughput, closed loop", "ratio to the best", SPEED_UP)
 REST = ("p90", "p99", "system p50", "instructions")
 COSTS = ("peak memory, MiB", "memory, MiB", "artefact, kB", "compile", "energy of an inference", "accuracy")
+OF_GPU = "GPU memory, MiB"
 BUDGET = (
     "clock", "drift", "over launches", "half-width", "to the bare loop", "launches", "single calls", "load before",
     "caps",
@@ -67,9 +68,17 @@ class Tables:
         return Table(tuple(times.heads[index] for index in wanted), rows, keys=times.keys)
 
     def costs(self) -> Table:
-        """Memory, size, compile time, energy and task metric; a line per cell of which one of them is known."""
-        rows = [(*self._keys(one), *map(TableCell, texts)) for one in self._computed if any(texts := self._costs(one))]
-        return Table((*KEYS, *self._swept_heads, *COSTS), tuple(rows), keys=len(KEYS) + len(self._swept))
+        """Memory, size, compile time, energy and task metric; a line per cell of which one of them is known.
+
+        Memory of a GPU has a column where there is one.
+        """
+        with_gpu = any(timed.gpu_memory(one) for one in self._computed)
+        rows = [
+            (*self._keys(one), *map(TableCell, texts), *([TableCell(_mib(timed.gpu_memory(one)))] if with_gpu else []))
+            for one in self._computed if any(texts := self._costs(one))
+        ]  # fmt: skip
+        heads = (*KEYS, *self._swept_heads, *COSTS, *([OF_GPU] if with_gpu else []))
+        return Table(heads, tuple(rows), keys=len(KEYS) + len(self._swept))
 
     def budgets(self) -> Table:
         """The parts of the uncertainty of every time."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from bench_plugin.domain.axes import Check
+from bench_plugin.domain.axes import SWEPT, Check
 from bench_plugin.domain.configuration import selector_of
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
@@ -74,6 +74,11 @@ class Expectation:
     def selects(self, axes: Mapping[str, Any]) -> bool:
         """Whether every axis of the selector has one of its values."""
         return all(str(axes.get(key, "")) in values for key, values in self.selector.items())
+
+    def selects_some(self, axes: Mapping[str, Any]) -> bool:
+        """Whether it selects the cell at some point of a sweep, which the axes of a complete matrix do not have."""
+        point = {axis.name: values[0] for axis in SWEPT if (values := self.selector.get(axis.name))}
+        return self.selects({**axes, **point} if axes.get("check") == Check.TIMING else axes)
 
     def holds(self, versions: Mapping[str, str]) -> bool:
         """Whether the versions satisfy every requirement of the row."""
@@ -198,7 +203,7 @@ class Expectations:
         """
         found = []
         for row in self.rows:
-            if not any(row.selects(axes) for axes in cells):
+            if not any(row.selects_some(axes) for axes in cells):
                 found.append(f"{row.where}: its selector matches no cell of the matrix: {_selector_text(row.selector)}")
             elif _never(row, locked):
                 wanted = ", ".join(str(requirement) for requirement in row.when)
