@@ -11,6 +11,7 @@ import numpy as np
 from bench_plugin.compare.measures import distance, scale_of
 
 WRONG = 1.0  # an E from here on is that of a wrong result: no rounding explains it
+FARTHEST = 4.0  # times the E of the coarsest emulation; beyond that no rounding explains it either
 
 Array = np.ndarray[Any, Any]
 
@@ -28,15 +29,15 @@ def effective_by_error(
 ) -> str:
     """The precision whose emulation has the nearest E by ratio, or "" where none can be inferred.
 
-    None can be inferred from a wrong result: one whose E is :data:`WRONG` or more, or that has other shapes than the
-    truth.
+    None can be inferred from a wrong result: one whose E is :data:`WRONG` or more, or more than :data:`FARTHEST` times
+    that of the coarsest emulation, or that has other shapes than the truth.
 
     ``truth`` and ``actual`` hold [N, ...]; only their first ``count`` inputs are used, those that ``errors`` (from
     :func:`emulated_errors`) were measured on. A result at most as wrong as the fp32 emulation is fp32.
     """
     mine = _worst(truth, {name: values[:count] for name, values in actual.items()})
     usable = {name: error for name, error in errors.items() if 0 < error < math.inf}
-    if not usable or mine >= WRONG:
+    if not usable or mine >= WRONG or mine > FARTHEST * max(usable.values()):
         return ""
     if mine <= usable.get("fp32", 0.0):
         return "fp32"
