@@ -29,6 +29,7 @@ WHOLE: dict[str, tuple[Mapping[str, Any], Sequence[str], Sequence[str]]] = {
     "fetch": ({}, ["x_train", "y_train", "x_test", "y_test"], []),
     "train": ({}, [], ["weights.npz"]),
     "check": ({"valid": True, "objection": "", **SHAPES}, [], []),
+    "facts": ({"free": ["T"], "symbols": ["N", "T"]}, [], ["facts.json"]),
     "evaluate": ({}, [], []),
     "mutate": ({"samples": 4}, [], []),
     "emulate": ({"samples": 4}, [], []),
