@@ -13,6 +13,7 @@ from bench_plugin.fixtures.benchmark_clock import note_benchmarks
 from bench_plugin.fixtures.cell import JUDGED, BenchCell, bench_cell, bench_outcome
 from bench_plugin.fixtures.marked_cells import MARKERS, cell_of, planned, tolerances, without_cell
 from bench_plugin.fixtures.performance import begin_call, deployed, device_benchmark, lacks_model, timing
+from bench_plugin.fixtures.properties import note_run
 from bench_plugin.fixtures.run_state import RUN, notes_of, run_of
 from bench_plugin.fixtures.sharding import empty_shard, keep_shard
 from bench_plugin.fixtures.verdict_report import KNOWN, report_verdict
@@ -62,6 +63,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from bench_plugin.xdist_controller import Controller
 
         config.pluginmanager.register(Controller(config, partial(run_of, config)), "bench-controller")
+    if getattr(config.option, "htmlpath", None):  # the option of pytest-html
+        from bench_plugin.fixtures.html_report import HtmlReport
+
+        config.pluginmanager.register(HtmlReport(config), "bench-html")
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -184,6 +189,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
     """After everything that pytest and other plugins write: the grids. A run that lost rows or a board is not green."""
     _hand_over_rows(session.config)
+    if _ran(session.config):
+        note_run(session.config)
     try:
         return (yield)
     finally:

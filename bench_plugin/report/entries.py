@@ -59,6 +59,14 @@ class Entry:
         return (self.numbers.get("against") or {}).get("verdict") == SLOWER
 
     @property
+    def needed(self) -> float | None:
+        """The share of the tolerance that was used; of rows that do not say it, E over its tolerance."""
+        said = self.numbers.get("needed")
+        if isinstance(said, int | float):
+            return float(said)
+        return self.error / self.tolerance if self.error is not None and self.tolerance else None
+
+    @property
     def shown(self) -> str:
         """The status that colours it: a red item of pytest is never green here."""
         if not self.failed or self.status in FAILED:

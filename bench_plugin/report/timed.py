@@ -58,6 +58,18 @@ def latency(one: Entry) -> float | None:
     return None if is_emulated(one) else found
 
 
+def p50(one: Entry) -> float | None:
+    """Seconds of one call of a whole batch, the median of all samples; None where none was taken."""
+    found: float | None = (_timing(one).get("percentiles") or {}).get("p50")
+    return None if is_emulated(one) else found
+
+
+def of_launches(one: Entry) -> Sequence[float]:
+    """The median seconds of every launch, in the order of the launches; empty where none was taken."""
+    found: Sequence[float] = (_timing(one).get("compute") or {}).get("launch_medians") or ()
+    return () if is_emulated(one) else found
+
+
 def throughput(one: Entry) -> float | None:
     """Samples per second of all streams together, in a closed loop; None where it was not measured."""
     found: float | None = (_timing(one).get("throughput") or {}).get("per_second")

@@ -188,6 +188,11 @@ def _exception(calls: int) -> None:
     raise ValueError("this is the first line\n" + "x" * 2**20)
 
 
+def _markup(calls: int) -> None:
+    print("last words <script>alert('log')</script> HF_TOKEN=hf_0123456789abcdefghij")
+    raise ValueError("<script>alert('reason')</script> token=0123456789abcdef")
+
+
 def _other(calls: int) -> None:
     raise RuntimeError("node_7 is of another kind")
 
@@ -271,6 +276,7 @@ FAULTS = {
     "exception": _exception,
     "unsupported": _unsupported,
     "declared": _declared,
+    "markup": _markup,
     "other": _other,
     "invalid": _invalid,
     "noise": _noise,

@@ -121,13 +121,6 @@ def _of_numbers(name: str) -> Callable[[Item], float | None]:
     return of
 
 
-def _needed(one: Item) -> float | None:
-    """Share of the tolerance that was used; of rows that do not say it, E over its tolerance."""
-    said = _of_numbers("needed")(one)
-    error, tolerance = one.entry.error, one.entry.tolerance
-    return said if said is not None else error / tolerance if error is not None and tolerance else None
-
-
 def _throughput(one: Item) -> float | None:
     said = ((one.entry.numbers.get("timing") or {}).get("throughput") or {}).get("per_second")
     return None if said is None else float(said)
@@ -140,7 +133,13 @@ def _accuracy_lost(one: Item) -> float | None:
 
 NUMBERS = (
     Number("E", "E", "", lambda one: one.entry.error, "relative error of the worst output"),
-    Number("needed", "E / tolerance", "", _needed, "share of the tolerance that was used; above 1 is a mismatch"),
+    Number(
+        "needed",
+        "E / tolerance",
+        "",
+        lambda one: one.entry.needed,
+        "share of the tolerance that was used; above 1 is a mismatch",
+    ),
     Number("latency", "latency", "s", lambda one: median_seconds(one.entry), "median of the device's time"),
     Number("throughput", "inputs/s", "1/s", _throughput, "inferences in a second, closed loop"),
     Number("accuracy", "accuracy", "share", _of_numbers("accuracy"), "share of the images classified right"),

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.domain.texts.masking import masked, readable
 from bench_plugin.report.interactive.items import Item
 from bench_plugin.report.interactive.reading import Source
+from bench_plugin.report.log_tail import log_tail
 from bench_plugin.report.pictures.deployment import deployment
 from bench_plugin.report.pictures.traces import MOST, traces
 from bench_plugin.results.series import folders
@@ -16,9 +16,7 @@ from bench_plugin.results.series import folders
 BLOCK = 500  # cells of one block of details, which the page unpacks when one of them is opened
 FEWEST_POINTS, ALL_POINTS = 60, 60_000  # of a series; of each series of all cells together, to bound the page
 DEPLOYED = ("timing", "series", "power", "confusion", "accuracy")  # numbers of a cell whose deployment is shown
-TAIL = 4000  # bytes of a log
 EMPTY: tuple[Any, ...] = ("", [], {})
-LOGS = "logs"  # the folder beside a results file; runs of the history share it
 IN_TABLE = frozenset({"schema", "kind", "run", "key", "cell", "check", "reusable", "nodeid"})
 
 
@@ -61,30 +59,10 @@ def _about(series: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def logs(items: Sequence[Item], sources: Sequence[Source]) -> dict[str, str]:
-    """The end of the log of every cell that failed, by the path that the row names; logs that are gone are left out.
-
-    Logs are what tools printed, so secrets are masked here.
-    """
+    """The end of the log of every cell that failed, by the path that the row names; logs that are gone are left out."""
     named = {(one.row["log"], one.source) for one in items if one.row.get("log") and one.entry.status != "supported"}
-    found = {path: _tail(path, sources[source].path) for path, source in sorted(named)}
+    found = {path: log_tail(path, sources[source].path) for path, source in sorted(named)}
     return {path: text for path, text in found.items() if text}
-
-
-def _tail(log: str, results: Path) -> str:
-    """The last characters of a log, from the folder of logs that belongs to the results file.
-
-    Files elsewhere are not opened, whatever a row says: rows of third parties must not bring files of this machine into
-    a page that is published.
-    """
-    for folder in (results.parent / LOGS, results.parent.parent / LOGS):
-        path = folder / Path(log).name
-        try:
-            with path.open("rb") as file:
-                file.seek(max(0, path.stat().st_size - TAIL))
-                return masked(readable(file.read().decode("utf-8", "replace")))
-        except (OSError, ValueError):
-            continue
-    return ""
 
 
 def _says(value: Any) -> bool:
