@@ -190,8 +190,8 @@ def read_settings_file(root: Path) -> Settings:
         ),
         jobs=said.jobs, threads=said.threads, seed=said.seed, calibration=said.calibration,
         results=_below(root, said.results), cache=None if said.cache is None else _below(root, said.cache),
-        adapters=paths(said.adapters), toolchains=paths(said.toolchains), models=paths(said.models), onnx=paths(said.onnx),
-        expectations=paths(said.expectations), environment=said.environment,
+        adapters=paths(said.adapters), toolchains=paths(said.toolchains), models=paths(said.models),
+        onnx=paths(said.onnx), expectations=paths(said.expectations), environment=said.environment,
         licence=said.licence, contributor=said.contributor,
         thresholds=_thresholds(path, said.thresholds),
     )  # fmt: skip

@@ -150,7 +150,6 @@ def test_the_example_is_valid_for_onnx(tmp_path: Path, tools_python: Path) -> No
         "onnx.checker.check_model(m, full_check=True); "
         "print(E(m).run(None, {'x': numpy.ones((3, 8), dtype='float32')})[0].shape)"
     )
-    done = subprocess.run(
-        [str(tools_python), "-c", code, str(path)], env=kept_environment(), text=True, stdout=subprocess.PIPE, check=True
-    )
+    command = [str(tools_python), "-c", code, str(path)]
+    done = subprocess.run(command, env=kept_environment(), text=True, stdout=subprocess.PIPE, check=True)
     assert done.stdout.strip() == "(3, 4)"

@@ -41,8 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="make the trial's locks, say what changed, run nothing")
     add_json(parser)
     parser.add_argument(
-        "pytest_arguments", nargs="*", metavar="-- ARG", help="further arguments for both runs of pytest"
-    )
+        "--pytest", dest="pytest_arguments", nargs=argparse.REMAINDER, default=[], metavar="ARG",
+        help="everything behind it goes to both runs of pytest",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace, toolchains: Toolchains) -> int:

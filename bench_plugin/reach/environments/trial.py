@@ -101,10 +101,9 @@ def changed_toml(toolchain: Toolchain, wanted: Sequence[Asked]) -> str:
     """The text of the toml with these versions required, everything else as it is."""
     text = toolchain.path.read_text("utf-8")
     for one in wanted:
-        found = [
-            said for said in (*toolchain.requirements, *toolchain.overrides) if normal(Requirement(said).name) == one.name
-        ]
-        for said in found:
+        for said in (*toolchain.requirements, *toolchain.overrides):
+            if normal(Requirement(said).name) != one.name:
+                continue
             for quoted in (json.dumps(said, ensure_ascii=False), f"'{said}'"):
                 text = text.replace(quoted, json.dumps(one.text))
         if not any(normal(Requirement(said).name) == one.name for said in toolchain.requirements):

@@ -47,7 +47,11 @@ def _weights(rng: np.random.Generator, *shape: int) -> npt.NDArray[np.float32]:
 
 def _node(operator: str, inputs: Sequence[str], output: str) -> bytes:
     """A NodeProto."""
-    return b"".join(_bytes(1, name.encode()) for name in inputs) + _bytes(2, output.encode()) + _bytes(4, operator.encode())
+    return (
+        b"".join(_bytes(1, name.encode()) for name in inputs)
+        + _bytes(2, output.encode())
+        + _bytes(4, operator.encode())
+    )
 
 
 def _tensor(name: str, values: npt.NDArray[np.float32]) -> bytes:

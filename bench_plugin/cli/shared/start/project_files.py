@@ -69,12 +69,13 @@ def planned_files(root: Path, onnx: Path | None, system: str | None) -> list[Pla
     model = onnx or tests / EXAMPLE_MODEL
     if onnx is not None and (onnx.suffix != ".onnx" or not onnx.is_file()):
         raise UsageError(f"--onnx: {onnx} is not an ONNX file that is there")
+    workflows = WORKFLOWS[system] if system else {}
     made = [
         _configuration(root, model),
         Planned(tests / EXAMPLE_TEST, TEST.format(model=_quoted(model.stem)).encode()),
         *([] if onnx else [Planned(model, example_model())]),
         *_ignored(root),
-        *(Planned(root / to, (workflows_folder() / name).read_bytes()) for name, to in WORKFLOWS.get(system or "", {}).items()),
+        *(Planned(root / to, (workflows_folder() / name).read_bytes()) for name, to in workflows.items()),
     ]
     taken = [str(one.path) for one in made if not one.appended and os.path.lexists(one.path)]
     if taken:
