@@ -107,5 +107,5 @@ def changed_toml(toolchain: Toolchain, wanted: Sequence[Asked]) -> str:
             for quoted in (json.dumps(said, ensure_ascii=False), f"'{said}'"):
                 text = text.replace(quoted, json.dumps(one.text))
         if not any(normal(Requirement(said).name) == one.name for said in toolchain.requirements):
-            text = START.sub(lambda start, added=one.text: f"{start[0]}{json.dumps(added)}, ", text, count=1)
+            text = START.sub(rf"\g<0>{json.dumps(one.text)}, ", text, count=1)
     return text
