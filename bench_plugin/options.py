@@ -186,7 +186,7 @@ def read_settings(config: pytest.Config) -> Any:
                 check_file_name(path, "--bench-results")
             given[name] = _path(config, f"--bench-{name}", path)
     folders = tuple(_path(config, "--bench-toolchains", name) for name in option.bench_toolchains)
-    given["toolchains"] = (*folders, *said.toolchains)
+    given |= {"toolchains": (*folders, *said.toolchains), "given_toolchains": folders}
     given |= _shard(option, given.get("results", said.results))
     if option.bench_against is not None:
         given["against"] = _against(config, option.bench_against, given.get("results", said.results))

@@ -41,6 +41,7 @@ def _further(cell: Cell, settings: Settings) -> list[str]:
     """Options that are not axes, where they differ from the default."""
     found = [f"--bench-seed={settings.seed}"] if settings.seed else []
     found += ["--bench-all-boards"] if settings.all_boards and cell.target != BY_NAME["target"].usual else []
+    found += [f"--bench-toolchains={folder}" for folder in settings.given_toolchains]
     if cell.compiler:
         for compiler, chosen in settings.options.items():
             found += [f"--bench-option={compiler}.{name}={value}" for name, value in chosen.items()]

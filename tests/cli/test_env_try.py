@@ -68,6 +68,7 @@ def test_a_version_that_is_wrong_is_a_regression(project: Project) -> None:
     done = project.bench("env", "try", "gadget==2.0")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "gadget is locked by: gadgets (1.0)" in done.stderr
+    assert "1 deselected" in done.stderr and "runs tests of bench_plugin only" not in done.stderr
     assert "  gadget 1.0 -> 2.0\n" in done.stderr
     words = " ".join(done.stdout.split())
     assert "gadgets gadget 1.0 2.0" in words and "1 regression" in words
@@ -82,6 +83,8 @@ def test_a_version_that_is_wrong_is_a_regression(project: Project) -> None:
         rows = project.rows(f"reports/try/gadget-2.0/{name}/results.jsonl")
         assert [row["versions"]["gadget"] for row in rows if row["kind"] == "cell"] == [version]
     assert not (project.folder / "reports/results.jsonl").exists()
+    tried = next(row for row in project.rows("reports/try/gadget-2.0/tried/results.jsonl") if row["kind"] == "cell")
+    assert f"--bench-toolchains={trial}" in tried["repro"]
 
 
 def test_a_version_that_computes_the_same_changes_nothing(project: Project) -> None:

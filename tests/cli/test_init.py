@@ -135,6 +135,13 @@ def test_what_is_not_there_is_said(empty: Project, arguments: list[str], said: s
     assert files(empty.folder) == set()
 
 
+def test_a_file_with_the_name_of_a_known_model_is_refused(empty: Project) -> None:
+    (empty.folder / "resnet50.onnx").write_bytes(example_model())
+    done = empty.bench("init", "--onnx", "resnet50.onnx")
+    assert done.returncode == 2 and "resnet50 is the name of a model that comes with bench_plugin" in done.stderr
+    assert files(empty.folder) == {"resnet50.onnx"}
+
+
 def test_a_file_of_the_configuration_that_is_gone_is_named(empty: Project) -> None:
     assert empty.bench("init").returncode == 0
     (empty.folder / "bench_example.onnx").unlink()
@@ -153,3 +160,16 @@ def test_the_example_is_valid_for_onnx(tmp_path: Path, tools_python: Path) -> No
     command = [str(tools_python), "-c", code, str(path)]
     done = subprocess.run(command, env=kept_environment(), text=True, stdout=subprocess.PIPE, check=True)
     assert done.stdout.strip() == "(3, 4)"
+
+
+def test_a_file_of_the_configuration_is_a_model_that_is_chosen_by_name(theirs: Project) -> None:
+    """Unlike a file of --bench-onnx, it is none of the cells of tests that say nothing of models."""
+    assert theirs.bench("init").returncode == 0
+    text = (theirs.folder / "checks/test_bench_example.py").read_text()
+    theirs.write("checks/test_any.py", text.replace('models=["bench_example"], ', ""))
+    collected = ran_tests(theirs, "--collect-only", "-q", "checks/test_any.py").stdout
+    assert "test_compiled[digits_mlp-" in collected and "bench_example-" not in collected, collected
+    named = ran_tests(theirs, "--collect-only", "-q", "checks/test_any.py", "--models=bench_example").stdout
+    assert "1 test collected" in named and "test_compiled[bench_example-" in named
+    both = ran_tests(theirs, "--collect-only", "-q", "--bench-onnx=checks/bench_example.onnx")
+    assert both.returncode == 0 and "3 tests collected" in both.stdout, both.stdout

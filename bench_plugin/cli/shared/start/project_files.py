@@ -13,7 +13,7 @@ from typing import Any
 from bench_plugin.cli.shared.start.example_model import example_model
 from bench_plugin.domain.configuration import OWN, PROJECT
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.domain.paths import CHECKOUT, PACKAGE
+from bench_plugin.domain.paths import CHECKOUT, PACKAGE, folders
 from bench_plugin.domain.settings import configuration_file
 
 EXAMPLE_MODEL, EXAMPLE_TEST = "bench_example.onnx", "test_bench_example.py"
@@ -69,6 +69,8 @@ def planned_files(root: Path, onnx: Path | None, system: str | None) -> list[Pla
     model = onnx or tests / EXAMPLE_MODEL
     if onnx is not None and (onnx.suffix != ".onnx" or not onnx.is_file()):
         raise UsageError(f"--onnx: {onnx} is not an ONNX file that is there")
+    if any((folder / f"{model.stem}.toml").is_file() for folder in folders("fixtures/models", root)):
+        raise UsageError(f"--onnx: {model.stem} is the name of a model that comes with bench_plugin; rename the file")
     workflows = WORKFLOWS[system] if system else {}
     made = [
         _configuration(root, model),
