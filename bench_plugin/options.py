@@ -69,6 +69,10 @@ def add_options(parser: pytest.Parser) -> None:
         help="finished stages are kept here (default: in the user's cache folder)",
     )  # fmt: skip
     group.addoption(
+        "--bench-toolchains", dest="bench_toolchains", action="append", default=[], metavar="FOLDER",
+        help="a folder of <name>.toml and <name>.lock, searched before those of the configuration; may be repeated",
+    )  # fmt: skip
+    group.addoption(
         "--bench-all-boards", dest="bench_all_boards", action="store_true",
         help="a cell for a target that has several boards runs on each of them, and reports once",
     )  # fmt: skip
@@ -181,6 +185,8 @@ def read_settings(config: pytest.Config) -> Any:
             if name == "results" and path.strip():
                 check_file_name(path, "--bench-results")
             given[name] = _path(config, f"--bench-{name}", path)
+    folders = tuple(_path(config, "--bench-toolchains", name) for name in option.bench_toolchains)
+    given |= {"toolchains": (*folders, *said.toolchains), "given_toolchains": folders}
     given |= _shard(option, given.get("results", said.results))
     if option.bench_against is not None:
         given["against"] = _against(config, option.bench_against, given.get("results", said.results))

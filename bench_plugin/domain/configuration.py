@@ -82,6 +82,7 @@ class ConfigurationFile(Record, frozen=True, kw_only=True):
     results: Annotated[str, about("the file that rows are written to")] = "reports/results.jsonl"
     cache: Annotated[str | None, about("folder of finished stages (default: in the user's cache folder)")] = None
     models: Annotated[Paths, about("folders of models of your own, each a <name>.toml")] = ()
+    onnx: Annotated[Paths, about("ONNX files of your own, each a model by the name of its file, without .onnx")] = ()
     adapters: Annotated[Paths, about("adapters of your own: Python files, or folders of them")] = ()
     toolchains: Annotated[Paths, about("folders of toolchains of your own, each a <name>.toml and <name>.lock")] = ()
     expectations: Annotated[Paths, about("folders of known failures, each file a list of [[expectation]] rows")] = ()

@@ -109,6 +109,8 @@ class Settings:
     With ``all_boards`` a cell for a target runs on each of the target's boards. Of the selection only what is in
     ``shard`` is computed, if there is one; it is balanced by the durations in the results file ``shard_durations``.
     ``beside_others`` is set in a worker of pytest-xdist: other processes compute cells of the same run.
+    ``given_toolchains`` are those folders of ``toolchains`` that the command line names.
+    ``onnx`` are the project's own ONNX files, models by their names; those of ``selection`` are selected, too.
     ``licence`` and ``contributor`` are those of the rows.
     ``scheduler`` is the address of the cluster that an ``engine`` other than ``local`` computes on.
     """
@@ -133,7 +135,9 @@ class Settings:
     scheduler: str = LOCAL_SCHEDULER
     adapters: tuple[Path, ...] = ()
     toolchains: tuple[Path, ...] = ()
+    given_toolchains: tuple[Path, ...] = ()
     models: tuple[Path, ...] = ()
+    onnx: tuple[Path, ...] = ()
     expectations: tuple[Path, ...] = ()
     environment: tuple[str, ...] = ()
     licence: str = ""
@@ -189,7 +193,7 @@ def read_settings_file(root: Path) -> Settings:
         jobs=said.jobs, threads=said.threads, seed=said.seed, calibration=said.calibration,
         results=_below(root, said.results), cache=None if said.cache is None else _below(root, said.cache),
         adapters=paths(said.adapters), toolchains=paths(said.toolchains), models=paths(said.models),
-        expectations=paths(said.expectations), environment=said.environment,
+        onnx=paths(said.onnx), expectations=paths(said.expectations), environment=said.environment,
         licence=said.licence, contributor=said.contributor,
         thresholds=_thresholds(path, said.thresholds),
     )  # fmt: skip

@@ -63,6 +63,7 @@ class Workspace:
             if model.name in models:
                 raise UsageError(f"--bench-onnx: {path.name} has the name of a model of the project; rename the file")
             models[model.name] = model
+        _add_own_files(models, settings)
         hardware: dict[str, Mapping[str, Any]] = {"local": {"name": "local"}}
         for folder in reversed(places.folders("boards/targets", settings.root)):
             for path in sorted(folder.glob("*.toml")):
@@ -160,6 +161,26 @@ class Workspace:
         return {
             "frameworks": frameworks, "compilers": compilers, "models": models, "families": families, "tasks": tasks,
         }  # fmt: skip
+
+
+def _add_own_files(models: dict[str, Model], settings: Settings) -> None:
+    """The ONNX files that the configuration names. One that the command line names, too, is the model already.
+
+    Raises UsageError for a file that cannot be read, or has the name of another model.
+    """
+    named = {path.resolve() for path in settings.selection.onnx_files}
+    for path in settings.onnx:
+        if path.resolve() in named:
+            continue
+        try:
+            model = plain_model(path)
+        except OSError as error:
+            raise UsageError(f"configuration: onnx: {path} cannot be read: {error.strerror}") from error
+        if model.name in models:
+            raise UsageError(
+                f"configuration: onnx: {path.name} has the name of another model of the project; rename the file"
+            )
+        models[model.name] = model
 
 
 def _boards(root: Path, targets: Mapping[str, Any]) -> dict[str, Reach]:

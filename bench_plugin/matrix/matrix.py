@@ -62,7 +62,7 @@ class Matrix:
         self.frameworks = catalog.of_kind("framework")
         self.compilers = catalog.of_kind("compiler")
         self.targets = tuple(targets)
-        files = {model.name for model in models.values() if model.onnx}
+        files = {path.stem for path in selection.onnx_files}
         self._planners = tuple(planners)
         self._by_check = {check: planner for planner in self._planners for check in planner.checks}
         self._values = AxisValues(models, catalog, targets, self.checks)

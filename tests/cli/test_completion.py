@@ -40,7 +40,7 @@ def completions(line: str, project: Project) -> list[str]:
 
 def test_commands_actions_options_and_kinds(project: Project) -> None:
     assert completions("bench rep", project) == ["report", "repro"]
-    assert {"list", "sync", "doctor", "lock"} <= set(completions("bench env ", project))
+    assert {"list", "sync", "doctor", "lock", "try"} <= set(completions("bench env ", project))
     assert "--keep-gb" in completions("bench cache prune --k", project)[0]
     assert completions("bench list comp", project) == ["compilers"]
 

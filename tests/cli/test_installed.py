@@ -11,22 +11,30 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import FRAMEWORK, Project
+from bench_plugin.reach.environments.uv import run_uv
+from tests.project import FRAMEWORK, Project, kept_environment
 
 REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that the package's wheel is unpacked into, made by its build backend."""
+def wheel_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package's wheel, made by its build backend."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     built = subprocess.run(command, cwd=REPOSITORY, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert built.returncode == 0, built.stdout
     (path,) = folder.glob("*.whl")
-    with zipfile.ZipFile(path) as archive:
-        archive.extractall(folder / "site")
-    return folder / "site"
+    return path
+
+
+@pytest.fixture(scope="module")
+def wheel(wheel_file: Path) -> Path:
+    """The folder that the wheel is unpacked into."""
+    site = wheel_file.parent / "site"
+    with zipfile.ZipFile(wheel_file) as archive:
+        archive.extractall(site)
+    return site
 
 
 @pytest.fixture
@@ -123,3 +131,42 @@ def test_lists_are_those_of_the_package(installed: Project) -> None:
     installed.write("bench.toml", f'adapters = ["{FRAMEWORK}"]\ntoolchains = ["toolchains"]\n')
     names = {kind: installed.bench("list", kind).stdout for kind in ("models", "targets", "cases")}
     assert "digits_mlp" in names["models"] and "cortex-m3" in names["targets"] and "test_relu" in names["cases"]
+
+
+def test_the_wheel_holds_the_ready_workflows(installed: Project) -> None:
+    (installed.folder / "bench.toml").unlink()
+    done = installed.bench("init", "--ci", "github")
+    assert done.returncode == 0, done.stderr
+    original = REPOSITORY / ".ci/workflows/github/nightly.yml"
+    assert (installed.folder / ".github/workflows/bench-nightly.yml").read_bytes() == original.read_bytes()
+
+
+def test_the_wheel_in_an_empty_environment(wheel_file: Path, tmp_path: Path) -> None:
+    """Only what the wheel itself requires is installed: the commands work, and say which extra is missing."""
+    place = tmp_path / "environment"
+    run_uv(["venv", "--quiet", "--python", sys.executable, str(place)], folder=tmp_path)
+    run_uv(["pip", "install", "--quiet", "--python", str(place / "bin/python"), str(wheel_file)], folder=tmp_path)
+    variables = {name: value for name, value in kept_environment().items() if not name.startswith("PYTHON")}
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+
+    def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [str(place / "bin" / name), *arguments]
+        return subprocess.run(command, cwd=theirs, env=variables, text=True, capture_output=True, timeout=120)
+
+    found = run("python", "-c", "import bench_plugin; print(bench_plugin.__file__)").stdout
+    assert found.startswith(str(place))
+    helped = run("bench", "--help")
+    assert helped.returncode == 0 and "init" in helped.stdout
+    assert "digits_mlp" in run("bench", "list", "models").stdout
+    begun = run("bench", "init", "--ci", "gitlab")
+    assert begun.returncode == 0, begun.stderr
+    collected = run("pytest", "--collect-only", "-q")
+    assert collected.returncode == 0, collected.stdout + collected.stderr
+    assert "test_bench_example.py::test_compiled[bench_example-" in collected.stdout
+    (theirs / "reports").mkdir()
+    (theirs / "reports/results.jsonl").write_text("")
+    report = run("bench", "report")
+    assert report.returncode == 4 and "pip install 'bench-plugin[report]'" in report.stderr
+    history = run("bench", "history", "runs")
+    assert history.returncode == 4 and "pip install 'bench-plugin[history]'" in history.stderr

@@ -65,10 +65,11 @@ EVERY = [
     [], ["board"], ["board", "check"], ["board", "gate"], ["board", "image"], ["board", "list"], ["board", "mode"],
     ["board", "serve"], ["cache"], ["cache", "info"], ["cache", "prune"], ["completion"], ["corpus"],
     ["corpus", "check"],
-    ["corpus", "update"], ["env"], ["env", "doctor"], ["env", "list"], ["env", "lock"], ["env", "sync"], ["expect"],
+    ["corpus", "update"], ["env"], ["env", "doctor"], ["env", "list"], ["env", "lock"], ["env", "sync"],
+    ["env", "try"], ["expect"],
     ["expect", "check"], ["expect", "update"], ["export"], ["grid"], ["history"], ["history", "index"],
     ["history", "runs"], ["history", "cell"], ["history", "failures"], ["history", "flaky"], ["history", "trends"],
-    ["history", "check"], ["list"], ["localise"], ["localize"], ["merge"], ["needs"], ["reduce"],
+    ["history", "check"], ["init"], ["list"], ["localise"], ["localize"], ["merge"], ["needs"], ["reduce"],
     ["report"], ["repro"],
 ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""``bench env``: make, list, examine and lock the toolchains."""
+"""``bench env``: make, list, examine and lock the toolchains, and try other versions in them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.cli.shared import env_try
 from bench_plugin.cli.shared.arguments import Actions, add_json, completed_by
 from bench_plugin.cli.shared.output import note, print_json
 from bench_plugin.domain.errors import EnvironmentMissing, UsageError
@@ -22,7 +23,7 @@ GB = 10**9
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The actions sync, list, doctor and lock."""
+    """The actions sync, list, doctor, lock and try."""
     _add_folders(parser, "folders", argparse.SUPPRESS)  # an older place of the option: before the action
     actions = Actions(parser)
     sync = actions.add("sync", _sync, "make the environments that are not there yet")
@@ -34,9 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         completed_by(names, lambda: _toolchains([]).names)
     sync.add_argument("--again", action="store_true", help="make the named environments anew, also those that exist")
     lock.add_argument("--upgrade", action="store_true", help="take newer versions where the requirements allow it")
+    tried = actions.add("try", env_try.run, env_try.HELP)
+    env_try.add_arguments(tried)
     for action in (sync, listed, doctor, lock):
-        _add_folders(action, "toolchains", "a folder of <name>.toml and <name>.lock, searched first; may be repeated")
         add_json(action)
+    for action in (sync, listed, doctor, lock, tried):
+        _add_folders(action, "toolchains", "a folder of <name>.toml and <name>.lock, searched first; may be repeated")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,16 +63,17 @@ def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
     return shop
 
 
-def write_wheel(folder: Path) -> None:
-    """Write the wheel of gadget 1.0, a module with one constant."""
-    info = "gadget-1.0.dist-info"
+def write_wheel(folder: Path, version: str = "1.0", answer: int = 42, further: Mapping[str, str] | None = None) -> None:
+    """Write the wheel of the gadget, a module with one constant, and the texts of further files by their names."""
+    info = f"gadget-{version}.dist-info"
     entries = {
-        "gadget.py": "ANSWER = 42\n",
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: gadget\nVersion: 1.0\n",
+        "gadget.py": f"ANSWER = {answer}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: gadget\nVersion: {version}\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        **(further or {}),
     }
     record = "".join(_recorded(name, text.encode()) for name, text in entries.items()) + f"{info}/RECORD,,\n"
-    with zipfile.ZipFile(folder / "gadget-1.0-py3-none-any.whl", "w") as wheel:
+    with zipfile.ZipFile(folder / f"gadget-{version}-py3-none-any.whl", "w") as wheel:
         for name, text in {**entries, f"{info}/RECORD": record}.items():
             wheel.writestr(name, text)
 

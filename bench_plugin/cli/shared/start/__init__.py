@@ -1,0 +1,1 @@
+"""What ``bench init`` writes: an example model, an example test, a configuration, workflows."""
