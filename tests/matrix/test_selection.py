@@ -25,7 +25,7 @@ WRONG = {
     "--bench-onnx=bench.toml --bench-inputs=nothing.npz": "nothing.npz cannot be read: No such file or directory",
     "--bench-onnx=bench.toml --bench-inputs=bench.toml": "bench.toml is not an .npz file of numbers",
     "--bench-search=guess": "--bench-search: unknown name 'guess'; valid are: quick, nightly",
-    "--bench-threads=0": "--bench-threads: 0 is not a positive number",
+    "--bench-threads=0": "threads: 0 is not a positive number",
     "--bench-seed=-1": "--bench-seed: -1 is not a number from 0 to 4294967295",
     "--bench-seed=4294967296": "--bench-seed: 4294967296 is not a number from 0 to",
     "--compilers=": "--bench-compilers: '' names none; leave the option out",
