@@ -28,11 +28,18 @@ def hint(value: object, valid: Iterable[object], *, listed: str = "") -> str:
 
 
 def nearest(value: str, choices: Iterable[str]) -> list[str]:
-    """At most five of the choices, the most similar first, without regard to capitals."""
+    """At most five of the choices, the most similar first, without regard to capitals.
+
+    Those of the same letters come before all others, because letters that changed places are the usual slip.
+
+    >>> nearest("modle", ["mode", "model"])
+    ['model', 'mode']
+    """
     lower: dict[str, list[str]] = {}
     for choice in choices:
         lower.setdefault(choice.lower(), []).append(choice)
     found = difflib.get_close_matches(value.lower(), lower, NEAREST, ALIKE)
+    found.sort(key=lambda one: sorted(one) != sorted(value.lower()))
     return [choice for one in found for choice in lower[one]][:NEAREST]
 
 
