@@ -136,7 +136,7 @@ def test_wrong_rows_are_usage_errors(project: Project) -> None:
         ): "known.toml:8: expectation[1].reason: expected a text that is not blank, found ''",
         row(
             more="modle = 'x'"
-        ): "known.toml:9: expectation[1].modle: unknown key; did you mean model? valid keys are check,",
+        ): "known.toml:9: expectation[1].modle: unknown key; did you mean model? valid keys are batch, check,",
         row().replace('model = "broken"\nframework = "fake"\n', ""): "would cover every cell",
         row(more="when = 'not a version!'"): "when must be like",
     }
