@@ -18,7 +18,7 @@ class Layer:
 
     ``operations`` and ``weights`` are those of a convolution or a fully connected layer without its bias;
     ``other_operations`` all others by kind. ``parameters`` are the elements of all its constants, ``tensors`` those of
-    its outputs. ``not_counted`` says why there is no figure; empty where there is.
+    its outputs; ``weight_bytes`` are those of the constant that holds the weights. ``not_counted`` says why there is no figure; empty where there is.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Layer:
     parameters: int
     tensors: int
     shape: tuple[int | None, ...] | None
+    weight_bytes: int = 0
     not_counted: str = ""
 
 
@@ -64,7 +65,7 @@ class Needs:
 
 def needs(facts: Facts, *, batch: int = 1, bits: int = 0) -> Needs:
     """The needs of the graph ``facts``, whose symbols are bound at ``batch``."""
-    layers = tuple(_layer(node, facts) for node in facts.nodes if not _folded(node, facts))
+    layers = tuple(_layer(node, facts, bits) for node in facts.nodes if not _folded(node, facts))
     kinds = Counter[str]()
     for one in layers:
         kinds.update(one.other_operations)
@@ -115,7 +116,7 @@ def intensity(found: Needs) -> dict[str, float]:
     The published figure is that of weights alone, at batch 1; a batch of b needs b times the operations for the same
     weights.
     """
-    weights = found.weights * (found.bits or 32) / 8
+    weights = sum(one.weight_bytes for one in found.layers)
     traffic = {
         "weights off chip, activations on chip": weights,
         "everything off chip": weights + found.memory.tensors,
@@ -123,14 +124,16 @@ def intensity(found: Needs) -> dict[str, float]:
     return {name: found.operations / count for name, count in traffic.items() if count}
 
 
-def _layer(node: Node, facts: Facts) -> Layer:
+def _layer(node: Node, facts: Facts, bits: int) -> Layer:
     counts, reason = _counted(node, facts)
     constants = [facts.tensor(name) for name in dict.fromkeys(node.inputs) if facts.tensor(name).constant]
     made = [facts.tensor(name) for name in node.outputs if name]
+    stored = next((size(one, bits) for one in constants if counts.weights and one.elements == counts.weights), 0)
     return Layer(
         name=node.name, operator=node.operator, within=node.within, operations=counts.linear, weights=counts.weights,
         other_operations=dict(counts.others), parameters=sum(one.elements or 0 for one in constants),
-        tensors=sum(one.elements or 0 for one in made), shape=made[0].shape if made else None, not_counted=reason,
+        tensors=sum(one.elements or 0 for one in made), shape=made[0].shape if made else None, weight_bytes=stored,
+        not_counted=reason,
     )  # fmt: skip
 
 

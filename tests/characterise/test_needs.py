@@ -63,6 +63,15 @@ def test_a_batch_multiplies_operations_and_intensity_and_no_weights() -> None:
     assert intensity(eight)[name] == 8 * intensity(one)[name]
 
 
+def test_weights_that_the_file_stores_in_fewer_bits_need_less_traffic() -> None:
+    found = {}
+    for dtype in ("float", "float16", "int8"):
+        graph = Graph((1, 64))
+        found[dtype] = intensity(of(graph.then("MatMul", (1, 10), graph.weight((64, 10), dtype))))
+    name = "weights off chip, activations on chip"
+    assert [found[dtype][name] for dtype in found] == [0.5, 1.0, 2.0]
+
+
 def test_groups_and_biases() -> None:
     graph = Graph((1, 32, 10, 10))
     graph.then("Conv", (1, 32, 10, 10), graph.weight((32, 1, 3, 3)), graph.weight((32,)))
