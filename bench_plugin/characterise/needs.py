@@ -18,7 +18,8 @@ class Layer:
 
     ``operations`` and ``weights`` are those of a convolution or a fully connected layer without its bias;
     ``other_operations`` all others by kind. ``parameters`` are the elements of all its constants, ``tensors`` those of
-    its outputs; ``weight_bytes`` are those of the constant that holds the weights. ``not_counted`` says why there is no figure; empty where there is.
+    its outputs; ``weight_bytes`` are those of the constant that holds the weights. ``not_counted`` says why there is no
+    figure; empty where there is.
     """
 
     name: str
