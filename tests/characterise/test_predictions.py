@@ -81,15 +81,22 @@ def test_a_figure_names_its_counts_its_assumption_and_its_sources() -> None:
     assert (found.weights, found.upper_bound, found.emulated) == (CNV.weights, False, "")
 
 
-# Operations per byte of the published table, from the published totals: what they are rounded to is all that differs.
+def rounding(text: str) -> float:
+    """Half of the last printed digit, as a share of the figure."""
+    return 0.5 * 10 ** -len(text.partition(".")[2]) / float(text)
+
+
+# Operations per byte of the published table, from the published totals: they differ by what is rounded, and no more.
 @pytest.mark.parametrize("row", rows(TOPOLOGIES), ids=lambda row: row["topology"])
 def test_operational_intensities_are_the_published_ones(row: dict[str, str]) -> None:
     demand = demands(PUBLISHED / TOPOLOGIES).get(row["topology"])
     if demand is None:
         pytest.fail(f"no totals of {row['topology']}")
+    totals = rounding(row["gops_appendix_a"] or row["gops"])
+    totals += rounding(row["me_table_6_5"] if row["topology"].startswith("ResNet50") else row["model_size_me"])
     for datatype in DATATYPES:
-        found = intensity(demand, exact(datatype))
-        assert found == pytest.approx(float(row[f"oi_{datatype}"]), rel=0.065), datatype
+        allowed = 1.001 * (totals + rounding(row[f"oi_{datatype}"]))
+        assert intensity(demand, exact(datatype)) == pytest.approx(float(row[f"oi_{datatype}"]), rel=allowed), datatype
 
 
 @pytest.mark.parametrize(("demand", "topology"), [(CNV, "CNV 100%"), (MLP, "MLP 100%")], ids=["cnv", "mlp"])
