@@ -12,6 +12,7 @@ import pytest
 
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.adapters.real import written
+from tests.project import Project
 
 ROOT = Path(__file__).parents[2]
 WEIGHTS = ", ".join(["0.5"] * 64)
@@ -62,7 +63,7 @@ def test_the_text_has_counts_assumption_and_source_beside_the_figure(model: Path
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[1].split() == (
-        "model int8 coral fast 400 M memory 4 Top/s 25.6 GB/s 128 64 bytes datasheet".split()
+        "model int8 coral fast 400 M memory 4 Top/s 25.6 GB/s 128 64 bytes datasheet [1]".split()
     )  # fmt: skip
     assert "weights off chip, activations on chip; batch 1; weights and activations in 8 bits" in done.stdout
     assert "source: M. Blott" in done.stdout
@@ -132,3 +133,16 @@ def test_what_cannot_be_predicted_is_said(tmp_path: Path, arguments: str) -> Non
     code, message = WRONG[arguments]
     assert done.returncode == code and message in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_registered_models_are_exported_once_and_then_come_from_the_cache(project: Project) -> None:
+    project.model("linear")
+    with (project.folder / "bench.toml").open("a") as file:
+        file.write('cache = "cache"\n')
+    first = project.bench("needs", "linear", "--json")
+    assert first.returncode == 0, first.stderr
+    said = json.loads(first.stdout)
+    assert said["operations"] > 0 and not said["lower_bound"]
+    again = project.bench("predict", "--models", "linear", "--targets", "coral", "--precisions", "int8", "--json")
+    assert again.returncode == 0, again.stderr
+    assert {row["operations"] for row in json.loads(again.stdout)["predictions"]} == {said["operations"]}

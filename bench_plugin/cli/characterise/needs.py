@@ -145,8 +145,7 @@ def _page(args: argparse.Namespace) -> int:
         raise UsageError("--page goes with registered models: name one, or all")
     with registered_models() as models:
         names = sorted(models.workspace.models) if args.model == ALL else [args.model]
-        found = [(models.facts(name), name) for name in names]
-        text = models_page([(models.workspace.models[name], facts) for facts, name in found])
+        text = models_page([(models.workspace.models[name], models.facts(name)) for name in names])
     args.page.parent.mkdir(parents=True, exist_ok=True)
     args.page.write_text(text, "utf-8")
     note(f"wrote {shown(args.page)}")

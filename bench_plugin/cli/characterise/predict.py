@@ -20,12 +20,13 @@ from bench_plugin.cli.shared.predicting.page import published_page
 from bench_plugin.cli.shared.predicting.pictures import write_pictures
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import settings_here
+from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.results.rows import finite, read_rows
 
 HELP = "predict inputs per second of models on targets, and score predictions against what was measured"
 ALL = "all"
 COLUMNS = (
-    "model", "precision", "target", "mode", "inputs/s", "bound", "peak", "bandwidth", "operations", "bytes", "basis",
+    "model", "precision", "target", "mode", "inputs/s", "bound", "peak", "bandwidth", "operations", "bytes", "basis", "assumes",
 )  # fmt: skip
 
 
@@ -74,12 +75,10 @@ def run(args: argparse.Namespace) -> int:
         return _published(args)
     if args.page:
         raise UsageError("--page goes with --published")
-    if args.results and not args.models:
-        args.models = ",".join(_timed_models(args.results))
-    if not args.models:
+    if not args.models and not args.results:
         raise UsageError("--models: name models, ONNX files, or all")
     found = grid_of(
-        settings_here(), models=_names(args.models), targets=_names(args.targets), precisions=_names(args.precisions),
+        settings_here(), models=_models(args), targets=_names(args.targets), precisions=_names(args.precisions),
         batch=args.batch, storage=args.storage, everything=args.count == "everything", measured=args.peaks == "measured",
     )  # fmt: skip
     if args.pictures:
@@ -104,7 +103,7 @@ def _published(args: argparse.Namespace) -> int:
     if args.results:
         rows = read_rows(args.results).rows
         found = grid_of(
-            settings_here(), models=_names(args.models) or _timed_models(args.results), targets=(ALL,),
+            settings_here(), models=_models(args), targets=(ALL,),
             precisions=_names(args.precisions), batch=1, storage=args.storage, everything=False, measured=True,
         )  # fmt: skip
         ours = pairs_of(found, rows)
@@ -119,17 +118,24 @@ def _published(args: argparse.Namespace) -> int:
     return 0
 
 
-def _timed_models(results: Path) -> list[str]:
-    """The models of the timed rows of a file, each once."""
-    rows = read_rows(results).rows
+def _models(args: argparse.Namespace) -> list[str]:
+    """The models that are named, else the registered ones of the timed rows."""
+    if args.models:
+        return _names(args.models)
+    rows = read_rows(args.results).rows
     timed = (row for row in rows if row.get("kind") == "cell" and (row.get("numbers") or {}).get("timing"))
-    return list(dict.fromkeys(str(row["cell"]["model"]) for row in timed))
+    found = list(dict.fromkeys(str(row["cell"]["model"]) for row in timed))
+    known = Workspace.load(settings_here()).models
+    if unknown := [name for name in found if name not in known]:
+        note(f"left out, because no registered model has the name: {', '.join(unknown)}")
+    return [name for name in found if name in known]
 
 
 def _print(found: Grid) -> None:
-    print_table([_row(one) for one in found.predictions], COLUMNS)
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(one.assumption for one in found.predictions), 1)}
+    print_table([{**_row(one), "assumes": f"[{numbers[one.assumption]}]"} for one in found.predictions], COLUMNS)
     print()
-    for number, text in enumerate(dict.fromkeys(one.assumption for one in found.predictions), 1):
+    for text, number in numbers.items():
         print(f"[{number}] {text}")
     for source in dict.fromkeys(
         source for one in found.predictions for source in (one.peak_source, one.bandwidth_source) if source

@@ -11,8 +11,9 @@ from bench_plugin.characterise.needs import needs
 from bench_plugin.characterise.prediction.datatypes import Stored, stored_as
 from bench_plugin.characterise.prediction.predict import Demand, Prediction, predict
 from bench_plugin.characterise.prediction.roofs import TargetMode, modes_of
-from bench_plugin.cli.shared.model_facts import read_facts
-from bench_plugin.cli.shared.registered_models import RegisteredModels
+from bench_plugin.cli.shared.model_facts import CannotRead, read_facts
+from bench_plugin.cli.shared.output import note
+from bench_plugin.cli.shared.registered_models import CannotExport, RegisteredModels
 from bench_plugin.domain.paths import folders
 from bench_plugin.domain.settings import Settings
 from bench_plugin.domain.texts.choices import unknown
@@ -104,12 +105,19 @@ def demands_of(
     if len(files) < len(names):
         registered = RegisteredModels(settings, workspace)
         try:
-            facts |= {name: registered.facts(name) for name in names if name not in files}
+            for name in (name for name in names if name not in files):
+                try:
+                    facts[name] = registered.facts(name)
+                except (CannotExport, CannotRead) as error:
+                    if ALL not in models:
+                        raise
+                    note(f"left out: {error}")
         finally:
             registered.close()
     return [
         Demand.of(Path(name).stem if name in files else name, needs(facts[name], bits=ELEMENTS), everything=everything)
         for name in names
+        if name in facts
     ]
 
 
@@ -125,11 +133,13 @@ def target_modes(
     for name in names:
         if name not in known:
             raise unknown("target", name, known, listed="targets")
+        if ALL in targets and name not in workspace.hardware and name not in files:
+            continue  # a board without figures of its own, whose target has a row
         said = workspace.hardware[workspace.target_name(name)]
         modes = modes_of(name, said, files.get(name))
         if modes:
             found += modes
-        elif ALL not in targets or name in workspace.hardware:
+        else:
             hint = "no peak is known" if name not in (LOCAL, *workspace.boards) else f"measure it: {_command(name)}"
             without.append((name, hint))
     return found, without
