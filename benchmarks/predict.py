@@ -1,4 +1,4 @@
-"""Measures predictions: 30 platforms x 11 models x 5 datatypes in at most 1 s; and ``bench needs`` of the largest model.
+"""Measures predictions: 30 platforms x 11 models x 5 datatypes in at most 1 s; and ``bench needs`` of a large model.
 
     python benchmarks/predict.py [--model FILE.onnx]
 

@@ -44,7 +44,9 @@ def test_large_tensors_lose_their_elements_and_nothing_else() -> None:
 
 def test_constants_of_nodes_lose_theirs_too() -> None:
     def node(inner: bytes) -> bytes:
-        return number(1, 10) + field(7, field(1, field(4, b"Constant") + field(5, field(1, b"value") + field(5, inner))))
+        return number(1, 10) + field(
+            7, field(1, field(4, b"Constant") + field(5, field(1, b"value") + field(5, inner)))
+        )
 
     bare = number(DIMS, 1 << 18) + number(DATA_TYPE, FLOAT) + field(NAME, b"w")
     assert outlined(node(tensor(1 << 20))) == node(bare)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,7 @@ from bench_plugin.characterise.prediction.predict import (
     intensity,
     predict,
 )
-from bench_plugin.characterise.prediction.published import TOPOLOGIES, demands
+from bench_plugin.characterise.prediction.published import TOPOLOGIES, demands, totals_of
 from bench_plugin.characterise.prediction.roofs import Figure, TargetMode, modes_of
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.inventory.hardware.target_file import read_target
@@ -82,8 +84,9 @@ def test_a_figure_names_its_counts_its_assumption_and_its_sources() -> None:
 
 
 def rounding(text: str) -> float:
-    """Half of the last printed digit, as a share of the figure."""
-    return 0.5 * 10 ** -len(text.partition(".")[2]) / float(text)
+    """Half of the last printed digit that is not a zero of a round number, as a share of the figure."""
+    digits = Decimal(text).normalize().as_tuple()
+    return 0.5 * 10.0 ** int(digits.exponent) / float(text)
 
 
 # Operations per byte of the published table, from the published totals: they differ by what is rounded, and no more.
@@ -92,8 +95,7 @@ def test_operational_intensities_are_the_published_ones(row: dict[str, str]) -> 
     demand = demands(PUBLISHED / TOPOLOGIES).get(row["topology"])
     if demand is None:
         pytest.fail(f"no totals of {row['topology']}")
-    totals = rounding(row["gops_appendix_a"] or row["gops"])
-    totals += rounding(row["me_table_6_5"] if row["topology"].startswith("ResNet50") else row["model_size_me"])
+    totals = sum(map(rounding, totals_of(row)))
     for datatype in DATATYPES:
         allowed = 1.001 * (totals + rounding(row[f"oi_{datatype}"]))
         assert intensity(demand, exact(datatype)) == pytest.approx(float(row[f"oi_{datatype}"]), rel=allowed), datatype
@@ -209,7 +211,7 @@ UNITS = {"TFLOPS": 1e12, "GFLOPS": 1e9, "TOPS": 1e12, "GOPS": 1e9}
 def test_targets_have_the_published_performance_and_price(row: dict[str, str]) -> None:
     said = read_target(ROOT / f"boards/targets/{FILES[row['board']]}.toml")
     words = row["performance"].split()
-    figures = [float(a) * UNITS[b] for a, b in zip(words, words[1:], strict=False) if b in UNITS]
+    figures = [float(a) * UNITS[b] for a, b in pairwise(words) if b in UNITS]
     known = [value for one in said.get("peaks", ()) for value in one["peak_ops_per_s"].values()]
     assert all(any(value == pytest.approx(figure) for value in known) for figure in figures)
     prices = [one["price_usd"] for one in said.get("prices", ())]

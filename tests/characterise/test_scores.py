@@ -40,7 +40,7 @@ def row(model: str, *, compute: float, system: float = 0.0, **more: Any) -> dict
 
 def test_correlation_of_ranks_and_error_by_hand() -> None:
     assert pearson([1, 2, 3, 4], [10, 20, 30, 50]) == pytest.approx(0.98270763, abs=1e-8)
-    assert pearson(ranks([1, 2, 3]), ranks([10, 1000, 1e6])) == 1.0
+    assert pearson(ranks([1, 2, 3]), ranks([10, 1000, 1e6])) == pytest.approx(1)
     assert pearson([1, 2], [1, 2]) is None and pearson([1, 1, 1], [1, 2, 3]) is None
     assert mape([150, 50], [100, 100]) == 50.0
 
@@ -52,7 +52,7 @@ def test_scores_are_by_platform_task_and_basis() -> None:
         ("local", "classification", "compute"), ("local", "classification", "system"), ("local", "x", "compute")
     }  # fmt: skip
     score = found["local", "classification", "compute"]
-    assert (score.pairs, score.rank, score.above) == (3, 1.0, 1)
+    assert (score.pairs, score.rank, score.above) == (3, pytest.approx(1), 1)
     assert (score.least, score.efficiency, score.most) == pytest.approx((0.5, 0.9, 1.2))
     assert score.mape == pytest.approx(100 * (50 / 50 + 100 / 900 + 2000 / 12000) / 3)
     assert found["local", "classification", "system"].pearson is None
@@ -96,7 +96,7 @@ def test_a_row_is_predicted_at_its_own_batch_and_from_the_peaks_of_its_threads()
 def test_published_measurements_have_published_needs() -> None:
     needs = demands(PUBLISHED / TOPOLOGIES)
     found = list(measurements(PUBLISHED / MEASUREMENTS))
-    assert len(found) > 900 and {one.model for one in found} <= set(needs)
+    assert len(found) > 800 and {one.model for one in found} <= set(needs)
     assert {one.target for one in found} >= {"coral", "jetson-tx2", "zcu104-finn", "ultra96-a53"}
     first = found[0]
     assert (first.model, first.precision, first.target, first.mode) == ("CNV 100%", "fp16", "jetson-tx2", "maxn")

@@ -12,7 +12,13 @@ import pytest
 
 from bench_plugin.characterise.prediction.roofs import modes_of
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.inventory.hardware.peaks_file import MeasuredBandwidth, MeasuredPeak, MeasuredPeaks, peaks_text, read_peaks
+from bench_plugin.inventory.hardware.peaks_file import (
+    MeasuredBandwidth,
+    MeasuredPeak,
+    MeasuredPeaks,
+    peaks_text,
+    read_peaks,
+)
 from bench_plugin.reach.environments.toolchains import Toolchains
 
 ROOT = Path(__file__).parents[2]

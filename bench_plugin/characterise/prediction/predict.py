@@ -130,9 +130,7 @@ def predict(
     )  # fmt: skip
 
 
-def traffic_of(
-    demand: Demand, stored: Stored, storage: str, on_chip: Figure | None, batch: int
-) -> tuple[float, str]:
+def traffic_of(demand: Demand, stored: Stored, storage: str, on_chip: Figure | None, batch: int) -> tuple[float, str]:
     """The bytes that one run moves to and from the chip, and the assumption in words; 0 bytes: memory does not count.
 
     A demand without tensors has the traffic of its weights alone under every assumption that needs them.

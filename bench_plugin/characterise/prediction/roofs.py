@@ -120,7 +120,7 @@ def _measured(
     on_chip: Figure | None,
 ) -> tuple[TargetMode, ...]:  # fmt: skip
     """A mode for each number of threads that was measured: all of them first, which has no name, then one alone."""
-    numbers = sorted({one.threads for one in (*measured.peaks, *measured.bandwidths)}, reverse=True)
+    numbers = sorted({one.threads for one in measured.peaks} | {one.threads for one in measured.bandwidths})[::-1]
     found = []
     for threads in numbers:
         source = f"measured by bench board peaks on {measured.measured}, {threads} threads"

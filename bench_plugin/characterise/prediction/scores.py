@@ -130,7 +130,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def best(pairs: Iterable[Pair], by: Callable[[Pair], object]) -> list[Pair]:
-    """Of all pairs that ``by`` gives one key, the one with the highest measured figure, in order of first appearance."""
+    """Of all pairs that ``by`` gives one key, the one with the highest measured figure, in their order."""
     found: dict[object, Pair] = {}
     for pair in pairs:
         key = by(pair)

@@ -26,7 +26,8 @@ from bench_plugin.results.rows import finite, read_rows
 HELP = "predict inputs per second of models on targets, and score predictions against what was measured"
 ALL = "all"
 COLUMNS = (
-    "model", "precision", "target", "mode", "inputs/s", "bound", "peak", "bandwidth", "operations", "bytes", "basis", "assumes",
+    "model", "precision", "target", "mode", "inputs/s", "bound", "peak", "bandwidth", "operations", "bytes", "basis",
+    "assumes",
 )  # fmt: skip
 
 
@@ -79,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--models: name models, ONNX files, or all")
     found = grid_of(
         settings_here(), models=_models(args), targets=_names(args.targets), precisions=_names(args.precisions),
-        batch=args.batch, storage=args.storage, everything=args.count == "everything", measured=args.peaks == "measured",
+        batch=args.batch, storage=args.storage, everything=args.count == "everything",
+        measured=args.peaks == "measured",
     )  # fmt: skip
     if args.pictures:
         for path in write_pictures(args.pictures, found):
@@ -132,7 +134,9 @@ def _models(args: argparse.Namespace) -> list[str]:
 
 
 def _print(found: Grid) -> None:
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(one.assumption for one in found.predictions), 1)}
+    numbers = {
+        text: number for number, text in enumerate(dict.fromkeys(one.assumption for one in found.predictions), 1)
+    }
     print_table([{**_row(one), "assumes": f"[{numbers[one.assumption]}]"} for one in found.predictions], COLUMNS)
     print()
     for text, number in numbers.items():

@@ -59,7 +59,9 @@ def read_peaks(path: Path) -> MeasuredPeaks:
 def peaks_text(found: MeasuredPeaks) -> str:
     """The text of the file."""
     said = msgspec.structs.asdict(found)
-    lines = ['# Measured by "bench board peaks"; predictions use it in place of published figures (docs/predictions.md).']
+    lines = [
+        '# Measured by "bench board peaks"; predictions use it in place of published figures (docs/predictions.md).'
+    ]
     lines += [f"{key} = {_toml(value)}" for key, value in said.items() if key not in ("peaks", "bandwidths")]
     for table in ("peaks", "bandwidths"):
         for row in said[table]:

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, write the file and print it; 3 for an emulator, whose times say nothing. Raises UsageError, BenchError."""
+    """Measure, write the file and print it; 3 for an emulator, whose times say nothing. Raises BenchError."""
     if args.repetitions < 1 or args.seconds <= 0:
         raise UsageError("--repetitions and --seconds must be above 0")
     settings = settings_here()

@@ -51,9 +51,7 @@ class Emulated:
     kernels: Mapping[str, Mapping[str, Any]]
 
 
-def measured_on(
-    workspace: Workspace, name: str, *, seconds: float, repetitions: int
-) -> MeasuredPeaks | Emulated:
+def measured_on(workspace: Workspace, name: str, *, seconds: float, repetitions: int) -> MeasuredPeaks | Emulated:
     """The peaks of this machine or of a board; of an emulator only what it ran. Raises BenchError."""
     target = LOCAL if name == LOCAL else workspace.boards[name].board.target
     with _agents(workspace, name) as agents:
@@ -122,7 +120,9 @@ class Agents:
     ) -> MeasuredPeaks | Emulated:
         """A program with the microkernels linked in, which counts its own nanoseconds. Raises AgentFailure."""
         ram = int(target.get("ram_bytes", 0))
-        stream_bytes = max(4096, ram // SHARE_OF_RAM // 4096 * 4096) if ram else LEAST_STREAM if not emulated else 1 << 20
+        stream_bytes = (
+            max(4096, ram // SHARE_OF_RAM // 4096 * 4096) if ram else LEAST_STREAM if not emulated else 1 << 20
+        )
         meta = {"target": dict(target), "stream_bytes": stream_bytes, "program": True}
         with self._building() as builder:
             built = builder.call(ADAPTER, "build", meta, files={SOURCE: self._source}, limits=BUILDING)
@@ -174,9 +174,9 @@ class Agents:
             return
         reach = self._workspace.boards[self._name]
         runtime = runtime_of(self._workspace, reach.board)
-        with self._pool.boards.taken(self._name, programs=reach.programs):
-            with self._pool.lease(runtime, board=self._name) as agent:
-                yield agent
+        taken = self._pool.boards.taken(self._name, programs=reach.programs)
+        with taken, self._pool.lease(runtime, board=self._name) as agent:
+            yield agent
 
 
 class _Program:
@@ -196,9 +196,7 @@ class _Program:
             raise KernelWrong(f"microkernel {kernel} computed a wrong result on the board")
         return amount, answer.meta["counters"]
 
-    def counted(
-        self, name: str, kernel: int, seconds: float, repetitions: int, *, timed: bool
-    ) -> dict[str, Any]:
+    def counted(self, name: str, kernel: int, seconds: float, repetitions: int, *, timed: bool) -> dict[str, Any]:
         """The best and the median per second; without a clock the instructions of one operation or byte, if counted.
 
         Empty where the board has no such kernel.

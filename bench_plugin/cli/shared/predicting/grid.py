@@ -74,8 +74,8 @@ def grid_of(
 
 
 def computed(
-    demands: Sequence[Demand], modes: Sequence[TargetMode], stored: Sequence[Stored], without: Iterable[tuple[str, str]],
-    *, storage: str, batch: int,
+    demands: Sequence[Demand], modes: Sequence[TargetMode], stored: Sequence[Stored],
+    without: Iterable[tuple[str, str]], *, storage: str, batch: int,
 ) -> Grid:  # fmt: skip
     """The grid of demands, modes and precisions. ``without`` are targets without a mode, with the reason."""
     found: list[Prediction] = []
@@ -93,9 +93,7 @@ def computed(
     return Grid(tuple(found), tuple(empty), tuple(demands), tuple(modes), tuple(stored), storage, batch)
 
 
-def demands_of(
-    settings: Settings, workspace: Workspace, models: Sequence[str], *, everything: bool
-) -> list[Demand]:
+def demands_of(settings: Settings, workspace: Workspace, models: Sequence[str], *, everything: bool) -> list[Demand]:
     """What the models need at batch 1. Raises UsageError for an unknown one, CannotExport, EnvironmentMissing."""
     names = sorted(workspace.models) if ALL in models else list(dict.fromkeys(models))
     files = [name for name in names if name.endswith(".onnx")]

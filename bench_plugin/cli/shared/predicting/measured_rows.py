@@ -34,7 +34,7 @@ def pairs_of(found: Grid, rows: Iterable[Mapping[str, Any]]) -> list[Pair]:
 
 
 def _mode(found: Grid, one: Measured) -> TargetMode | None:
-    """The target of a row in its mode: of the board that it ran on, if that has peaks of its own, else of its target."""
+    """The target of a row in its mode: that of its board, if that has peaks of its own, else its target."""
     mode = one.mode or (ONE_THREAD if one.threads == 1 else "")
     for name in (one.board, one.target):
         own = {where.mode: where for where in found.modes if name and where.target == name}

@@ -45,7 +45,9 @@ def models_page(models: Sequence[tuple[Model, Facts]]) -> str:
 def _section(model: Model, facts: Facts, found: Needs) -> Iterator[str]:
     yield f"## {model.title}"
     yield ""
-    yield f"`{model.name}`: {model.application or model.task}." + (f" Published: <{model.source}>." if model.source else "")
+    yield f"`{model.name}`: {model.application or model.task}." + (
+        f" Published: <{model.source}>." if model.source else ""
+    )
     if model.notes:
         yield ""
         yield model.notes
@@ -55,14 +57,14 @@ def _section(model: Model, facts: Facts, found: Needs) -> Iterator[str]:
         named = "; ".join(f"{count} x {reason}" for reason, count in found.not_counted.items())
         yield f"Not counted, so that these are lower bounds: {named}."
     yield ""
-    yield "| bits of an element | constants, bytes | tensors between layers, bytes | alive at once, bytes | operations per byte |"
+    yield "| bits of an element | constants | tensors between layers | alive at once | operations per byte of weights |"
     yield "|---|---|---|---|---|"
     for bits in BITS:
         stored = needs(facts, bits=bits)
         memory = stored.memory
         per_byte = next(iter(intensity(stored).values()), None)
         yield (
-            f"| {bits} | {memory.weights:,} | {memory.tensors:,} | {memory.alive:,} | "
+            f"| {bits} | {memory.weights:,} B | {memory.tensors:,} B | {memory.alive:,} B | "
             f"{'' if per_byte is None else format(per_byte, '.4g')} |"
         )
     if largest := sorted((one for one in found.layers if one.operations), key=_size, reverse=True)[:LARGEST]:
@@ -72,7 +74,8 @@ def _section(model: Model, facts: Facts, found: Needs) -> Iterator[str]:
         for one in largest:
             shape = " x ".join("?" if size is None else str(size) for size in one.shape or ())
             share = f"{100 * one.operations / found.operations:.1f} %"
-            yield f"| {_escaped(one.name)} | {one.operator} | {shape} | {one.operations:,} | {share} | {one.weights:,} |"
+            name = _escaped(one.name)
+            yield f"| {name} | {one.operator} | {shape} | {one.operations:,} | {share} | {one.weights:,} |"
 
 
 def _size(one: Layer) -> int:

@@ -64,9 +64,7 @@ def _roof(where: TargetMode, datatype: str, least: float, most: float) -> Iterat
     else:
         kink = peak / where.bandwidth.value
         places = sorted({min(least, kink), kink, max(most, kink * BEYOND)})
-        rows = [
-            {"intensity": at, "ops_per_s": min(peak, at * where.bandwidth.value), "known": True} for at in places
-        ]
+        rows = [{"intensity": at, "ops_per_s": min(peak, at * where.bandwidth.value), "known": True} for at in places]
     for number, row in enumerate(rows):
         yield {**about, "datatype": datatype, **row, "end": number == len(rows) - 1}
 
