@@ -68,6 +68,8 @@ FUSED(fp64, double)
 FUSED(fp16, _Float16)
 #endif
 
+#define __MM_MALLOC_H /* of immintrin.h: it would include stdlib.h, and there is no C library */
+
 /* Products of bytes, added in 32 bits: by the widest instruction that the processor has for it. Every product is 1. */
 #if defined(__AVX512VNNI__) && defined(__AVX512F__)
 #include <immintrin.h>

@@ -25,7 +25,7 @@ ADAPTER = {
     "toolchain": "emx",
     "title": "Microkernels",
     "distribution": "ziglang",
-    "operations": ["build", "measure"],
+    "operations": ["build_kernels", "measure_kernels"],
 }
 
 SOURCE, LIBRARY, ENTRY = "microkernels.c", "microkernels.so", "bench_kernel"
@@ -50,7 +50,7 @@ class BuildCall(Call):
     program: make ``program.elf`` and ``model.json``.
     """
 
-    operation = "build"
+    operation = "build_kernels"
 
     target: Target = dataclasses.field(default_factory=Target)
     stream_bytes: int = 1 << 26
@@ -66,14 +66,14 @@ class MeasureCall(Call):
     repetitions: how often each kernel is timed.
     """
 
-    operation = "measure"
+    operation = "measure_kernels"
 
     threads: int = 1
     seconds: float = 0.1
     repetitions: int = 7
 
 
-CALLS = {"build": BuildCall, "measure": MeasureCall}
+CALLS = {"build_kernels": BuildCall, "measure_kernels": MeasureCall}
 
 
 class Adapter:
@@ -86,7 +86,7 @@ class Adapter:
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def build(self, call: BuildCall) -> Reply:
+    def build_kernels(self, call: BuildCall) -> Reply:
         """The library, or the program. Raises NotProvided without zig, Unsupported for a strange target."""
         call.stage("compile")
         defined = "-DBENCH_STREAM_BYTES=%d" % call.stream_bytes
@@ -113,7 +113,7 @@ class Adapter:
             raise zig.CompilerFailed("zig ended with status %d: %s" % (said_by.status, said_by.text.strip()[-500:]))
         return Reply({"compiler": compiler.version, "flags": flags}, files={LIBRARY: call.path(LIBRARY)})
 
-    def measure(self, call: MeasureCall) -> Reply:
+    def measure_kernels(self, call: MeasureCall) -> Reply:
         """``kernels``: by name the best and the median per second, in how many repetitions; absent where there is none.
 
         Raises ValueError for a kernel whose result is not the one that follows from its operations.

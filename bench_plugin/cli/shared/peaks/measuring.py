@@ -93,13 +93,13 @@ class Agents:
         peaks: list[MeasuredPeak] = []
         bandwidths: list[MeasuredBandwidth] = []
         with self._building() as builder:
-            built = builder.call(ADAPTER, "build", meta, files={SOURCE: self._source}, limits=BUILDING)
+            built = builder.call(ADAPTER, "build_kernels", meta, files={SOURCE: self._source}, limits=BUILDING)
             library = {LIBRARY: built.files[LIBRARY]}
             with self._running() as agent:
                 machine = ""
                 for threads in self._threads(agent):
                     asked = {"threads": threads, "seconds": seconds, "repetitions": repetitions}
-                    said = agent.call(ADAPTER, "measure", asked, files=library, limits=RUNNING).meta
+                    said = agent.call(ADAPTER, "measure_kernels", asked, files=library, limits=RUNNING).meta
                     machine = str(said["machine"])
                     for kernel, one in said["kernels"].items():
                         if kernel in STREAMS:
@@ -125,7 +125,7 @@ class Agents:
         )
         meta = {"target": dict(target), "stream_bytes": stream_bytes, "program": True}
         with self._building() as builder:
-            built = builder.call(ADAPTER, "build", meta, files={SOURCE: self._source}, limits=BUILDING)
+            built = builder.call(ADAPTER, "build_kernels", meta, files={SOURCE: self._source}, limits=BUILDING)
             with self._running() as agent:
                 program = _Program(agent, built.files)
                 program.run(FILL, 1)
