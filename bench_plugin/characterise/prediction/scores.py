@@ -15,8 +15,8 @@ FEWEST = 3  # pairs that a correlation is computed of; two points always lie on 
 ABOVE = {
     "memory": "the memory term takes every weight across the bus once a run; weights that stay on the chip, or in a "
     "cache, do not",
-    "compute": "the peak may be of another mode or clock, or the tool needs fewer operations than are counted "
-    "(a transformed convolution, skipped zeros)",
+    "compute": "the peak may be of another mode or clock or of other units (matrix instructions), or the tool needs "
+    "fewer operations than are counted (a transformed convolution, skipped zeros)",
 }
 
 
