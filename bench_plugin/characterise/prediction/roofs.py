@@ -123,7 +123,8 @@ def _measured(
     numbers = sorted({one.threads for one in measured.peaks} | {one.threads for one in measured.bandwidths})[::-1]
     found = []
     for threads in numbers:
-        source = f"measured by bench board peaks on {measured.measured}, {threads} threads"
+        crew = ONE_THREAD if threads == 1 else f"{threads} threads"
+        source = f"measured by bench board peaks on {measured.measured}, {crew}"
         peaks = {
             one.datatype: Figure(one.ops_per_s, source, "measured") for one in measured.peaks if one.threads == threads
         }
@@ -134,7 +135,7 @@ def _measured(
         ]
         stream = max(streams, key=lambda one: one.value, default=bandwidth)
         whole = threads == numbers[0]
-        mode = "" if whole else ONE_THREAD if threads == 1 else f"{threads} threads"
+        mode = "" if whole else crew
         found.append(
             TargetMode(
                 target, mode, {**(datasheet if whole else {}), **peaks}, stream, on_chip,

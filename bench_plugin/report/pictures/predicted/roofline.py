@@ -55,7 +55,7 @@ def specification() -> Specification:
                         "color": {
                             "field": "name", "type": "nominal", "title": "model", "scale": {"scheme": "tableau20"},
                         },
-                        "order": {"field": "intensity", "type": "quantitative"},
+                        "detail": {"field": "mode"}, "order": {"field": "intensity", "type": "quantitative"},
                         "tooltip": [
                             {"field": field} for field in ("name", "datatype", "mode", "intensity", "ops_per_s")
                         ],

@@ -18,5 +18,5 @@ def specification() -> Specification:
     """Records are those of heatmap.py, divided by ``precision``."""
     scale = {"type": "log", "range": list(BLUES)}
     tooltip = ("model", "target", "mode", "precision", "bound", "emulated", "assumption")
-    legend = {"title": "inputs per second", "format": "~s"}
-    return heatmap(DESCRIPTION, divided_by="precision", scale=scale, legend=legend, tooltip=tooltip, key=KEY)
+    legend = {"title": "inputs per second", "format": ".3~s"}
+    return heatmap(DESCRIPTION, divided_by="precision", scale=scale, legend=legend, tooltip=tooltip, columns=2, key=KEY)
