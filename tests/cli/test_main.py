@@ -63,13 +63,14 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
 
 EVERY = [
     [], ["board"], ["board", "check"], ["board", "gate"], ["board", "image"], ["board", "list"], ["board", "mode"],
+    ["board", "peaks"],
     ["board", "serve"], ["cache"], ["cache", "info"], ["cache", "prune"], ["completion"], ["corpus"],
     ["corpus", "check"],
     ["corpus", "update"], ["env"], ["env", "doctor"], ["env", "list"], ["env", "lock"], ["env", "sync"],
     ["env", "try"], ["expect"],
     ["expect", "check"], ["expect", "update"], ["export"], ["grid"], ["history"], ["history", "index"],
     ["history", "runs"], ["history", "cell"], ["history", "failures"], ["history", "flaky"], ["history", "trends"],
-    ["history", "check"], ["init"], ["list"], ["localise"], ["localize"], ["merge"], ["needs"], ["reduce"],
+    ["history", "check"], ["init"], ["list"], ["localise"], ["localize"], ["merge"], ["needs"], ["predict"], ["reduce"],
     ["report"], ["repro"],
 ]  # fmt: skip
 
