@@ -57,7 +57,7 @@ class CompileRun:
         self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None, fresh: bool = False,
         stored: bool = False,
     ) -> CompiledRun:  # fmt: skip
-        """Compile the subject as the cell says, and run it if the target is ``local``.
+        """Compile the subject as the cell says, and run it if that needs no board.
 
         ``fresh`` starts new processes; ``stored`` says that the caller will store the result if it may be stored.
         Raises EnvironmentMissing when the compiler's toolchain cannot be installed.
@@ -94,10 +94,10 @@ class CompileRun:
             _remove(done)
             return _joined(done, done)
         task = self._tasks.compile(cell, subject, limits, calibration=calibration)
-        if cell.target == "local":
+        if self._tasks.runs_here(cell):
             self._prepare((task.toolchain, f"{self._name}-run"), task.adapter)
         compiled = self._performed(task, fresh=fresh)
-        if compiled.failure is not None or cell.target != "local":
+        if compiled.failure is not None or not self._tasks.runs_here(cell):
             return _joined(compiled, None)
         try:
             ran = self._performed(self._tasks.run(cell, subject, compiled, limits), fresh=fresh)

@@ -63,8 +63,8 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
 
 EVERY = [
     [], ["board"], ["board", "check"], ["board", "gate"], ["board", "image"], ["board", "list"], ["board", "mode"],
-    ["board", "peaks"],
-    ["board", "serve"], ["cache"], ["cache", "info"], ["cache", "prune"], ["completion"], ["corpus"],
+    ["board", "peaks"], ["board", "serve"], ["cache", "info"], ["cache", "prune"], ["cache"], ["choose"],
+    ["completion"], ["corpus"],
     ["corpus", "check"],
     ["corpus", "update"], ["env"], ["env", "doctor"], ["env", "list"], ["env", "lock"], ["env", "sync"],
     ["env", "try"], ["expect"],

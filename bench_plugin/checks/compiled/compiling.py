@@ -99,6 +99,8 @@ class CompiledModels:
 
     def note_place(self, run: CellRun, ran: Done) -> None:
         """Note the proof of place: on which board the artefact ran."""
+        if self.workspace.simulates(run.cell.target):
+            run.log.placement["timing"] = "emulated"
         place = ran.meta.get(PLACE)
         if place is None:
             return
@@ -205,7 +207,7 @@ class CompiledModels:
             return run.failed(failure)
         run.log.converted = True
         self._note_artefact(run, found.compiled)
-        if run.cell.target == "local":
+        if self.workspace.runs_here(run.cell.target):
             return found
         if why_not := self._not_runnable(run, found):
             return self._for_target(run, found.compiled, why_not)
