@@ -62,9 +62,10 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
 
 
 EVERY = [
-    [], ["board"], ["board", "check"], ["board", "gate"], ["board", "image"], ["board", "list"], ["board", "mode"],
-    ["board", "serve"], ["cache"], ["cache", "info"], ["cache", "prune"], ["completion"], ["corpus"],
-    ["corpus", "check"],
+    [], ["attributes"], ["board"], ["board", "check"], ["board", "gate"], ["board", "image"], ["board", "list"],
+    ["board", "mode"],
+    ["board", "serve"], ["cache"], ["cache", "info"], ["cache", "prune"], ["completion"], ["complies"], ["corpus"],
+    ["corpus", "check"], ["corpus", "evidence"],
     ["corpus", "update"], ["env"], ["env", "doctor"], ["env", "list"], ["env", "lock"], ["env", "sync"],
     ["env", "try"], ["expect"],
     ["expect", "check"], ["expect", "update"], ["export"], ["grid"], ["history"], ["history", "index"],

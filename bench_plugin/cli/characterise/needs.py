@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--batch: {args.batch} is not a positive number")
     if not 0 <= args.bits <= MOST_BITS:
         raise UsageError(f"--bits: {args.bits} is not a number from 1 to {MOST_BITS}")
-    facts = read_facts(args.model, batch=args.batch, sizes=_sizes(args.sizes))
+    facts = read_facts(args.model, batch=args.batch, sizes=sizes_of(args.sizes))
     found = needs(facts, batch=args.batch, bits=args.bits)
     if args.json:
         print_json({**asdict(found), "intensity": intensity(found)})
@@ -107,7 +107,7 @@ def _row(one: Layer) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _sizes(text: str) -> dict[str, int]:
+def sizes_of(text: str) -> dict[str, int]:
     """Sizes by name. Raises UsageError for what is no list of NAME=N."""
     found = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
