@@ -25,17 +25,17 @@ from bench_plugin.inventory.cases import Case
 from tests.characterise.graphs import Graph
 
 # As ONNX has them, but for a few versions that are left out.
-TABLE = """domain,operator,version,like,inputs,outputs
-ai.onnx,Conv,1,1,T T T,T
-ai.onnx,Conv,11,1,T T T,T
-ai.onnx,Conv,22,1,T T T,T
-ai.onnx,Relu,14,14,T,T
-ai.onnx,Reshape,5,5,T -,T
-ai.onnx,Reshape,14,14,T -,T
-ai.onnx,Gather,13,13,T Tind,T
-ai.onnx,Concat,13,13,T*,T
-ai.onnx,Softmax,1,1,T,T
-ai.onnx,Softmax,13,13,T,T
+TABLE = """domain,operator,version,like,inputs,outputs,defaults
+ai.onnx,Conv,1,1,T T T,T,auto_pad=NOTSET group=1
+ai.onnx,Conv,11,1,T T T,T,auto_pad=NOTSET group=1
+ai.onnx,Conv,22,1,T T T,T,auto_pad=NOTSET group=1
+ai.onnx,Relu,14,14,T,T,
+ai.onnx,Reshape,5,5,T -,T,
+ai.onnx,Reshape,14,14,T -,T,
+ai.onnx,Gather,13,13,T Tind,T,
+ai.onnx,Concat,13,13,T*,T,
+ai.onnx,Softmax,1,1,T,T,
+ai.onnx,Softmax,13,13,T,T,
 """
 SCHEMAS: Schemas = read_schemas(TABLE)
 FLOAT, HALF = (("T", "float"),), (("T", "float16"),)
@@ -65,7 +65,8 @@ def test_a_node_has_the_version_of_its_opset_and_the_types_of_its_tensors() -> N
     graph = Graph((1, 3, 8, 8)).then("Conv", (1, 4, 8, 8), "w")
     graph.tensors["w"] = {"dtype": "float", "shape": [4, 3, 3, 3], "weight": True}
     facts = graph.facts(opsets={"ai.onnx": 17})
-    assert SCHEMAS.signature(facts.nodes[0], facts) == CONV_11
+    found = SCHEMAS.signature(facts.nodes[0], facts)
+    assert found is not None and (found.text, found.features) == ("Conv-11 (T float)", ("rank=4",))
     graph.then("Gather", (1,), "i")
     graph.tensors["i"] = {"dtype": "int64", "shape": [1], "weight": True}
     facts = graph.facts(opsets={"ai.onnx": 17})
@@ -81,7 +82,9 @@ def test_an_operator_that_onnx_does_not_have_at_the_opset_has_no_signature() -> 
 
 def test_an_operator_with_any_number_of_inputs_has_the_type_of_its_first() -> None:
     facts = Graph((1, 3)).then("Concat", (1, 9), "x", "x").facts(opsets={"ai.onnx": 13})
-    assert SCHEMAS.signature(facts.nodes[0], facts) == Signature("ai.onnx", "Concat", 13, FLOAT)
+    assert SCHEMAS.signature(facts.nodes[0], facts) == Signature(
+        "ai.onnx", "Concat", 13, FLOAT, ("input_1_varies", "input_2_varies", "rank=2")
+    )
 
 
 def test_all_cases_passed_is_supported_and_says_how_many() -> None:
@@ -272,3 +275,38 @@ def test_lists_are_written_and_read_again() -> None:
 def test_a_text_that_is_no_table_of_operators_is_an_error(text: str) -> None:
     with pytest.raises((KeyError, ValueError)):
         read_schemas(text + "\nx")
+
+
+def test_the_features_of_a_node_are_what_it_asks_for_beside_the_usual() -> None:
+    graph = Graph((1, 4, 8, 8))
+    attributes = {
+        "auto_pad": "SAME_UPPER", "group": 2, "dilations": [1, 1], "pads": [0, 0, 1, 1], "strides": [2, 2],
+        "kernel_shape": [1, 1],
+    }  # fmt: skip
+    graph.then("Conv", (1, 4, 8, 8), graph.weight((4, 2, 1, 1)), "b", attributes=attributes)
+    facts = graph.facts(opsets={"ai.onnx": 17})
+    found = SCHEMAS.signature(facts.nodes[0], facts)
+    assert found is not None and found.features == (
+        "auto_pad=SAME_UPPER", "group", "input_2_varies", "pads", "pads_uneven", "rank=4", "strides",
+    )  # fmt: skip
+    assert read_signature(found.code) == found
+
+
+def used(*features: str) -> Signature:
+    return Signature("ai.onnx", "Conv", 11, FLOAT, features)
+
+
+def test_a_case_that_asks_for_more_than_the_node_says_nothing_of_it_where_it_failed() -> None:
+    cases = case("plain", "supported", used("rank=4")), case("grouped", "ERROR", used("group", "rank=4"))
+    found = verdict(known(*cases), used("rank=4"))
+    assert found.status is Compliance.SUPPORTED
+    assert found.why.endswith("1 of 1 cases of Conv-11 (T float) passed (1 more failed that ask for what this node does not)")
+    assert verdict(known(*cases), used("group", "rank=4")).status is Compliance.PARTIAL
+    assert verdict(known(*cases), used("group")).status is Compliance.PARTIAL  # its rank is not known: it may be 4
+    assert verdict(known(*cases), used("group", "rank=3")).status is Compliance.PARTIAL  # nothing grouped passed
+    assert verdict(known(cases[1]), used("rank=4")).status is Compliance.UNKNOWN
+
+
+def test_what_no_case_that_passed_asks_for_is_not_proven() -> None:
+    found = verdict(known(case("plain", "supported", used("rank=4"))), used("auto_pad=VALID", "rank=3"))
+    assert found.status is Compliance.PARTIAL and found.why.endswith("passed, none of them with auto pad=VALID")

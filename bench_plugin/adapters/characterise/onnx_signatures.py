@@ -74,7 +74,7 @@ def _schemas(onnx: Any) -> list[dict[str, object]]:
             rows.append(
                 {
                     "domain": domain, "operator": name, "version": schema.since_version, "like": like,
-                    "inputs": _variables(schema, schema.inputs), "outputs": _variables(schema, schema.outputs),
+                    "inputs": _variables(schema, schema.inputs), "outputs": _variables(schema, schema.outputs), "defaults": _defaults(onnx, schema),
                 }
             )  # fmt: skip
     return rows
@@ -87,6 +87,21 @@ def _variables(schema: Any, parameters: Any) -> list[str]:
     for one in parameters:
         name = one.type_str if one.type_str in known and one.is_homogeneous else FIXED
         found.append(name + MORE if _is_variadic(one) else name)
+    return found
+
+
+def _defaults(onnx: Any, schema: Any) -> dict[str, str]:
+    """The defaults of attributes that are numbers or texts."""
+    found = {}
+    for name, attribute in sorted(schema.attributes.items()):
+        value = attribute.default_value
+        kinds = onnx.AttributeProto
+        if value.type == kinds.INT:
+            found[name] = str(value.i)
+        elif value.type == kinds.FLOAT:
+            found[name] = "%g" % value.f
+        elif value.type == kinds.STRING:
+            found[name] = value.s.decode("utf-8", "replace")
     return found
 
 

@@ -1,8 +1,9 @@
 """Whether a compiler takes a node, and on which evidence.
 
-supported  every case of this operator, version and types passed; or the tool's own list has it, or this model was
-           compiled and passed
-partial    some of these cases passed and others failed; or only other types or versions are proven
+supported  cases of this operator, version and types passed, none failed that asks for no more than the node does, and
+           all that the node asks for is in one that passed; or the tool's own list has it, or this model was compiled
+           and passed
+partial    some of these cases passed and others failed; or not all that the node asks for is proven, such as its types
 unsupported  every such case failed, the tool's own list lacks it, or the declaration excludes the file
 unknown    nothing is known
 """
@@ -15,6 +16,7 @@ from enum import StrEnum
 
 from bench_plugin.characterise.compliance.cases import Tried
 from bench_plugin.characterise.compliance.evidence import Evidence
+from bench_plugin.characterise.compliance.features import concerns, unproven
 from bench_plugin.characterise.compliance.schemas import DEFAULT_DOMAIN, Schemas, Signature
 
 SHOWN = 3  # cases that are named, at most
@@ -84,14 +86,14 @@ def _proven(asked: Asked, evidence: Evidence, schemas: Schemas) -> Finding:
     cases = [one for one in evidence.cases.get(place, ()) if one.decided]
     alone = [one for one in cases if one.alone]
     exact = [one for one in alone if _exact(signature, one, schemas)]
-    if exact:
+    if any(one.passed or _concerns(signature, one) for one in exact):
         return _counted(signature, exact, evidence)
     beside = [one for one in cases if not one.alone and one.passed and _exact(signature, one, schemas)]
     if beside:
         why = f"{len(beside)} graphs with {signature.text} and other operators passed; none with it alone was tried"
         return Finding(Compliance.SUPPORTED, Kind.PROVEN, why, _names(beside))
     if alone:
-        return _others(signature, alone, evidence)
+        return _others(signature, alone, evidence, asked_more=bool(exact))
     return Finding(Compliance.UNKNOWN, Kind.NONE, f"no case of {signature.name} was decided")
 
 
@@ -99,26 +101,42 @@ def _exact(signature: Signature, case: Tried, schemas: Schemas) -> bool:
     return any(schemas.alike(signature, one) and signature.agrees(one) for one in case.signatures)
 
 
+def _concerns(signature: Signature, case: Tried) -> bool:
+    """Whether a case of one node asks for nothing that the signature does not ask for."""
+    return concerns(signature.features, case.signatures[0].features)
+
+
 def _counted(signature: Signature, exact: Sequence[Tried], evidence: Evidence) -> Finding:
     """The verdict where cases of this operator, version and types were tried."""
-    failed = [one for one in exact if not one.passed]
-    of = f"{len(exact) - len(failed)} of {len(exact)} cases of {signature.text} passed"
-    if not failed:
-        return Finding(Compliance.SUPPORTED, Kind.PROVEN, of, _names(exact))
-    status = Compliance.UNSUPPORTED if len(failed) == len(exact) else Compliance.PARTIAL
-    return Finding(status, Kind.PROVEN, f"{of}: {_reason(failed, evidence)}", _names(failed))
+    passed = [one for one in exact if one.passed]
+    failed = [one for one in exact if not one.passed and _concerns(signature, one)]
+    others = len(exact) - len(passed) - len(failed)
+    of = f"{len(passed)} of {len(passed) + len(failed)} cases of {signature.text} passed"
+    if others:
+        of += f" ({others} more failed that ask for what this node does not)"
+    if failed:
+        status = Compliance.PARTIAL if passed else Compliance.UNSUPPORTED
+        return Finding(status, Kind.PROVEN, f"{of}: {_reason(failed, evidence)}", _names(failed))
+    missing = unproven(signature.features, (one.signatures[0].features for one in passed))
+    if missing:
+        why = f"{of}, none of them with {', '.join(missing).replace('_', ' ')}"
+        return Finding(Compliance.PARTIAL, Kind.PROVEN, why, _names(passed))
+    return Finding(Compliance.SUPPORTED, Kind.PROVEN, of, _names(passed))
 
 
-def _others(signature: Signature, tried: Sequence[Tried], evidence: Evidence) -> Finding:
-    """The verdict where only other versions or other types of the operator were tried."""
+def _others(signature: Signature, tried: Sequence[Tried], evidence: Evidence, *, asked_more: bool) -> Finding:
+    """The verdict where only other versions or other types of the operator were tried, or cases failed that ``asked_more``
+    of it than the node does.
+    """
     passed = [one for one in tried if one.passed]
     if passed:
         known = ", ".join(dict.fromkeys(one.signatures[0].text for one in passed))
         return Finding(Compliance.PARTIAL, Kind.PROVEN, f"proven for {known}, not for {signature.text}", _names(passed))
-    if all(one.status == "unsupported" for one in tried):
+    if not asked_more and all(one.status == "unsupported" for one in tried):
         why = f"every case of {signature.operator}, of other types or versions, failed: {_reason(tried, evidence)}"
         return Finding(Compliance.UNSUPPORTED, Kind.PROVEN, why, _names(tried))
-    why = f"no case of {signature.text} was decided, and those of other types or versions failed"
+    more = "ask for what this node does not" if asked_more else "are of other types or versions"
+    why = f"no case of {signature.text} passed; those that failed {more}: {_reason(tried, evidence)}"
     return Finding(Compliance.UNKNOWN, Kind.PROVEN, why, _names(tried))
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from bench_plugin.characterise.compliance.features import features_of
 from bench_plugin.characterise.facts import Facts, Node
 
-COLUMNS = ("domain", "operator", "version", "like", "inputs", "outputs")
+COLUMNS = ("domain", "operator", "version", "like", "inputs", "outputs", "defaults")
 FIXED = "-"  # in the place of a type variable: the type is always the same one
 MORE = "*"  # behind the last one: any number of such inputs
 DEFAULT_DOMAIN = "ai.onnx"
@@ -21,7 +23,8 @@ class Schema:
     """One version of an operator.
 
     ``inputs`` and ``outputs`` have the name of the type variable of each, FIXED for one of a fixed type. ``like`` is the
-    oldest version that has the same attributes with the same defaults, and the same inputs and outputs.
+    oldest version that has the same attributes with the same defaults, and the same inputs and outputs. ``defaults`` are
+    those of attributes that are numbers or texts, as text by name.
     """
 
     domain: str
@@ -30,16 +33,21 @@ class Schema:
     like: int
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Signature:
-    """An operator at one version with the types of its type variables, as far as they are known."""
+    """An operator at one version with the types of its type variables, as far as they are known.
+
+    ``features`` are what a node asks of the operator beside that (:mod:`features`).
+    """
 
     domain: str
     operator: str
     version: int
     types: tuple[tuple[str, str], ...]
+    features: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -65,12 +73,12 @@ class Signature:
     def code(self) -> str:
         """As the table of signatures holds it; :func:`read_signature` reads it back.
 
-        >>> Signature("ai.onnx", "Gather", 13, (("T", "float"), ("Tind", "int64"))).code
-        'Gather@13:T=float,Tind=int64'
+        >>> Signature("ai.onnx", "Gather", 13, (("T", "float"), ("Tind", "int64")), ("axis", "rank=2")).code
+        'Gather@13:T=float,Tind=int64:axis,rank=2'
         """
         types = ",".join(f"{variable}={dtype}" for variable, dtype in self.types)
         domain = "" if self.domain == DEFAULT_DOMAIN else f"{self.domain}/"
-        return f"{domain}{self.operator}@{self.version}:{types}"
+        return f"{domain}{self.operator}@{self.version}:{types}:{','.join(self.features)}"
 
     def agrees(self, other: Signature) -> bool:
         """Whether no type that both know differs, and both know one, or the operator has none."""
@@ -84,11 +92,12 @@ def read_signature(code: str) -> Signature:
 
     Raises ValueError for a text that is none.
     """
-    place, _, types = code.partition(":")
+    place, types, features = code.split(":")
     domain, _, rest = place.rpartition("/")
     operator, _, version = rest.partition("@")
     pairs = (pair.partition("=") for pair in types.split(",") if pair)
-    return Signature(domain or DEFAULT_DOMAIN, operator, int(version), tuple((name, dtype) for name, _, dtype in pairs))
+    known = tuple((name, dtype) for name, _, dtype in pairs)
+    return Signature(domain or DEFAULT_DOMAIN, operator, int(version), known, tuple(filter(None, features.split(","))))
 
 
 class Schemas:
@@ -123,7 +132,8 @@ class Schemas:
                 dtype = facts.tensor(name).dtype if name else ""
                 if variable != FIXED and dtype:
                     types.setdefault(variable, dtype)
-        return Signature(node.domain, node.operator, schema.version, tuple(sorted(types.items())))
+        features = features_of(node, facts, schema.defaults)
+        return Signature(node.domain, node.operator, schema.version, tuple(sorted(types.items())), features)
 
 
 def read_schemas(text: str) -> Schemas:
@@ -131,7 +141,7 @@ def read_schemas(text: str) -> Schemas:
     return Schemas(
         Schema(
             row["domain"], row["operator"], int(row["version"]), int(row["like"]), tuple(row["inputs"].split()),
-            tuple(row["outputs"].split()),
+            tuple(row["outputs"].split()), _defaults(row["defaults"]),
         )
         for row in csv.DictReader(io.StringIO(text))
     )  # fmt: skip
@@ -142,9 +152,19 @@ def schemas_text(rows: Sequence[Mapping[str, object]]) -> str:
     lines = [",".join(COLUMNS)]
     for row in rows:
         parts = (row["domain"], row["operator"], row["version"], row["like"], _joined(row, "inputs"),
-                 _joined(row, "outputs"))  # fmt: skip
+                 _joined(row, "outputs"), _written(row["defaults"]))  # fmt: skip
         lines.append(",".join(map(str, parts)))
     return "\n".join(lines) + "\n"
+
+
+def _defaults(text: str) -> dict[str, str]:
+    return {name: value for name, _, value in (part.partition("=") for part in text.split())}
+
+
+def _written(defaults: object) -> str:
+    """The defaults as text; those that no table of words and commas can hold are left out."""
+    found = defaults if isinstance(defaults, Mapping) else {}
+    return " ".join(f"{name}={value}" for name, value in found.items() if re.fullmatch(r"[\w.+-]+", str(value)))
 
 
 def _joined(row: Mapping[str, object], key: str) -> str:
