@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 # Bits of an element by ONNX's name of its type.
@@ -72,12 +72,16 @@ class Node:
 
 @dataclass(frozen=True)
 class Facts:
-    """A graph: the names of its inputs and outputs, its nodes in the order of the file, and its tensors by name."""
+    """A graph: the names of its inputs and outputs, its nodes in the order of the file, and its tensors by name.
+
+    ``opsets`` are the versions of the operator sets that the file imports, by domain.
+    """
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     nodes: tuple[Node, ...]
     tensors: Mapping[str, Tensor]
+    opsets: Mapping[str, int] = field(default_factory=dict)
 
     def tensor(self, name: str) -> Tensor:
         """A tensor by name; one of which nothing is known where the file does not say anything."""
@@ -106,4 +110,5 @@ class Facts:
                 for name in node.outputs:
                     tensor = tensors.get(name, UNKNOWN)
                     tensors[name] = Tensor(tensor.dtype, tensor.shape, constant=True)
-        return Facts(tuple(said["inputs"]), tuple(said["outputs"]), nodes, tensors)
+        opsets = {name: int(version) for name, version in said.get("opsets", {}).items()}
+        return Facts(tuple(said["inputs"]), tuple(said["outputs"]), nodes, tensors, opsets)

@@ -74,7 +74,7 @@ class CellLog:
         """Add what onnx's checker says of the cell's ONNX file; an invalid file is flagged with the objection."""
         if not described["valid"]:
             self.flag(f"invalid: {described['objection']}")
-        kept = ("ir", "opsets", "custom_domains", "external_data", "nodes", "bytes", "parameters")
+        kept = ("ir", "opsets", "custom_domains", "external_data", "nodes", "operators", "bytes", "parameters")
         self.artefacts["model.onnx"] = {key: described.get(key) for key in kept}
 
     def flag(self, text: str) -> None:

@@ -46,9 +46,11 @@ class Graph:
         self.current = made
         return self
 
-    def facts(self) -> Facts:
+    def facts(self, opsets: Mapping[str, int] = {}) -> Facts:
         """The graph, whose output is the last node's."""
-        said = {"inputs": ["x"], "outputs": [self.current], "nodes": self.nodes, "tensors": self.tensors}
+        said = {
+            "inputs": ["x"], "outputs": [self.current], "nodes": self.nodes, "tensors": self.tensors, "opsets": opsets,
+        }  # fmt: skip
         return Facts.read(said)
 
 

@@ -62,10 +62,9 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
 
 
 EVERY = [
-    [], ["board"], ["board", "check"], ["board", "gate"], ["board", "image"], ["board", "list"], ["board", "mode"],
-    ["board", "peaks"], ["board", "serve"], ["cache", "info"], ["cache", "prune"], ["cache"], ["choose"],
-    ["completion"], ["corpus"],
-    ["corpus", "check"],
+    ["attributes"], ["board", "check"], ["board", "gate"], ["board", "image"], ["board", "list"], ["board", "mode"],
+    ["board", "peaks"], ["board", "serve"], ["board"], ["cache", "info"], ["cache", "prune"], ["cache"], ["choose"],
+    ["completion"], ["complies"], ["corpus", "check"], ["corpus", "evidence"], ["corpus"], [],
     ["corpus", "update"], ["env"], ["env", "doctor"], ["env", "list"], ["env", "lock"], ["env", "sync"],
     ["env", "try"], ["expect"],
     ["expect", "check"], ["expect", "update"], ["export"], ["grid"], ["history"], ["history", "index"],

@@ -44,22 +44,42 @@ class Adapter:
         """
         call.stage("check")
         onnx = importlib.import_module("onnx")
-        model = _loaded(onnx, call.files["model.onnx"])
-        if model.functions:
-            model = importlib.import_module("onnx.inliner").inline_local_functions(model)
-        constant = {tensor.name for tensor in model.graph.initializer}
-        ports = [value for value in model.graph.input if value.name not in constant]
+        model = _inlined(_loaded(onnx, call.files["model.onnx"]))
+        ports = _ports(model)
         symbols = _symbols(ports)
         free = _bind(ports, dict(call.sizes), call.batch)
         for kept in (model.graph.value_info, model.graph.output):  # they may hold other sizes than those asked for
             for value in kept:
                 value.type.tensor_type.ClearField("shape")
-        graph = _inferred(onnx, model).graph
         path = call.path("facts.json")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(_described(onnx, graph, ports), file)
-        opsets = {row.domain or "ai.onnx": row.version for row in model.opset_import}
-        return Reply({"opsets": opsets, "free": sorted(free), "symbols": symbols}, files={"facts.json": path})
+            json.dump(_whole(onnx, model), file)
+        return Reply({"opsets": _opsets(model), "free": sorted(free), "symbols": symbols}, files={"facts.json": path})
+
+
+def described(onnx: Any, model: Any) -> dict[str, object]:
+    """The content of ``facts.json`` for a model that is loaded, at the sizes that it declares."""
+    return _whole(onnx, _inlined(model))
+
+
+def _whole(onnx: Any, model: Any) -> dict[str, object]:
+    """The facts of a model without functions of its own."""
+    return {**_described(onnx, _inferred(onnx, model).graph, _ports(model)), "opsets": _opsets(model)}
+
+
+def _opsets(model: Any) -> dict[str, int]:
+    return {row.domain or "ai.onnx": row.version for row in model.opset_import}
+
+
+def _inlined(model: Any) -> Any:
+    """The model with its own functions in their places."""
+    return importlib.import_module("onnx.inliner").inline_local_functions(model) if model.functions else model
+
+
+def _ports(model: Any) -> list[Any]:
+    """The inputs of a model, without those that initializers give values."""
+    constant = {tensor.name for tensor in model.graph.initializer}
+    return [value for value in model.graph.input if value.name not in constant]
 
 
 def _loaded(onnx: Any, path: str) -> Any:
@@ -185,7 +205,7 @@ def _constant(onnx: Any, node: Any) -> dict[str, object]:
             return {"dtype": "int64", "shape": shape, "weight": True, "values": values[:SMALL]}
         if one.name in ("value_float", "value_floats"):
             shape = [] if one.name == "value_float" else [len(one.floats)]
-            return {"dtype": "float32", "shape": shape, "weight": True}
+            return {"dtype": "float", "shape": shape, "weight": True}
     return {"dtype": "", "shape": None, "weight": True}
 
 

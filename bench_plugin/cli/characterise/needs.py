@@ -117,7 +117,7 @@ def _row(one: Layer) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _sizes(text: str) -> dict[str, int]:
+def sizes_of(text: str) -> dict[str, int]:
     """Sizes by name. Raises UsageError for what is no list of NAME=N."""
     found = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -130,7 +130,7 @@ def _sizes(text: str) -> dict[str, int]:
 
 def _facts(args: argparse.Namespace) -> Facts:
     """The facts of the file, or of the registered model. Raises UsageError as their readers do."""
-    sizes = _sizes(args.sizes)
+    sizes = sizes_of(args.sizes)
     if _is_file(args.model):
         return read_facts(Path(args.model), batch=args.batch, sizes=sizes)
     if sizes:

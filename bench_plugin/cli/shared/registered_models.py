@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,14 @@ USUAL = "pytorch"  # the framework whose export is taken where none is named
 
 class CannotExport(BenchError):
     """The framework did not make an ONNX file of the model."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The ONNX file of a registered model, and the sizes of its symbols other than the batch."""
+
+    path: Path
+    sizes: Mapping[str, int]
 
 
 class RegisteredModels:
@@ -74,6 +83,11 @@ class RegisteredModels:
         if isinstance(file, Failure):
             raise CannotExport(f"{name}: {cell.framework} makes no ONNX file of it: {file.stage}: {file.message}")
         return file
+
+    def exported(self, name: str, framework: str = "") -> Exported:
+        """The path of that file, and the sizes that go with it. Raises as :meth:`file` does."""
+        file = self.file(name, framework)
+        return Exported(file.path, self._sizes(self._model(name), file, framework))
 
     def facts(self, name: str, batch: int = 1, framework: str = "") -> Facts:
         """The facts of that file at a batch; its other symbols have the first size that the model declares.

@@ -1,0 +1,58 @@
+"""The operators that onnxruntime has kernels for on a processor."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import Any
+
+from bench_plugin.adapters.characterise.compliance_calls import ListCall
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "listed_onnxruntime",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Operators that onnxruntime lists",
+    "distribution": "onnxruntime",
+    "operations": ["list"],
+    "uses": ["compliance_calls"],
+}
+
+
+CALLS = {"list": ListCall}
+SOURCE = "the list of kernels of onnxruntime %s for processors, and the functions of ONNX, which it expands"
+PROVIDER = "CPUExecutionProvider"
+
+
+class Adapter:
+    """Remembers nothing."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("onnxruntime")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+    def list(self, call: ListCall) -> Reply:
+        """``operators.json``: the names of the operators; those of other domains than ONNX's own have it before them."""
+        call.stage("build")
+        path = call.path("operators.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(_operators(), file)
+        return Reply({"source": SOURCE % self.versions()["onnxruntime"]}, files={"operators.json": path})
+
+
+def _operators() -> list[str]:
+    """The kernels of the CPU provider, and ONNX's functions."""
+    state: Any = importlib.import_module("onnxruntime.capi.onnxruntime_pybind11_state")
+    found = {_name(one.domain, one.op_name) for one in state.get_all_opkernel_def() if one.provider == PROVIDER}
+    onnx = importlib.import_module("onnx")
+    functions = (one for one in onnx.defs.get_all_schemas() if one.has_function or one.has_context_dependent_function)
+    return sorted(found.union(_name(one.domain, one.name) for one in functions))
+
+
+def _name(domain: str, operator: str) -> str:
+    return operator if domain in ("", "ai.onnx") else "%s.%s" % (domain, operator)
