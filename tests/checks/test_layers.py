@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.project import Finished, Project
+from tests.project import Finished, Project, make_project
 
 FAKE = Path(__file__).parent.parent / "fake"
 TESTS = """
@@ -54,14 +54,31 @@ onnx.save(model, sys.argv[1])
 """
 
 
-@pytest.fixture
-def layered(project: Project, tools_python: Path) -> Project:
+def write(project: Project, python: Path) -> Project:
     """A project with one ONNX file, and the fake compiler."""
     adapters = f'adapters = ["{FAKE / "framework.py"}", "{FAKE / "compiler.py"}"]\n'
     project.write("bench.toml", f'{adapters}toolchains = ["toolchains"]\nenvironment = ["FAKE_*"]\n')
     project.write("test_models.py", TESTS)
-    subprocess.run([str(tools_python), "-c", NETWORK, str(project.folder / "network.onnx")], check=True)
+    subprocess.run([str(python), "-c", NETWORK, str(project.folder / "network.onnx")], check=True)
     return project
+
+
+@pytest.fixture
+def layered(project: Project, tools_python: Path) -> Project:
+    """A project of the test's own."""
+    return write(project, tools_python)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, tools_python: Path) -> Project:
+    """The project of the run that most tests look at."""
+    return write(make_project(tmp_path_factory.mktemp("layers"), tools_python), tools_python)
+
+
+@pytest.fixture(scope="module")
+def usual(made: Project) -> Finished:
+    """A run in which everything is right."""
+    return run(made)
 
 
 def run(project: Project, *arguments: str, fault: str = "none", compiler: str = "fakec") -> Finished:
@@ -76,10 +93,9 @@ def the_row(finished: Finished) -> Mapping[str, Any]:
     return rows[0]
 
 
-def test_each_distinct_layer_is_judged_and_timed_once(layered: Project) -> None:
-    finished = run(layered)
-    row = the_row(finished)
-    assert finished.code == 0 and row["status"] == "supported", finished.text
+def test_each_distinct_layer_is_judged_and_timed_once(usual: Finished) -> None:
+    row = the_row(usual)
+    assert usual.code == 0 and row["status"] == "supported", usual.text
     levels = row["numbers"]["levels"]
     layers = {tuple(one["operators"]): one for one in levels["layers"]}
     assert {key: one["occurrences"] for key, one in layers.items()} == {
@@ -96,10 +112,12 @@ def test_each_distinct_layer_is_judged_and_timed_once(layered: Project) -> None:
     assert len(conv["launch_medians"]) == 2 and conv["interval"]["kind"] == "over launches"
 
 
-def test_stacks_and_blocks_have_their_excess_over_their_own_layers(layered: Project) -> None:
-    levels = the_row(run(layered))["numbers"]["levels"]
-    [stack], [block] = levels["stacks"], levels["blocks"]
-    assert stack["kind"] == "stack of 2" and stack["occurrences"] == 2
+def test_stacks_and_blocks_have_their_excess_over_their_own_layers(usual: Finished) -> None:
+    levels = the_row(usual)["numbers"]["levels"]
+    [block] = levels["blocks"]
+    stack = levels["stacks"][0]
+    assert [row["kind"] for row in levels["stacks"]] == ["stack of 2", "stack of 2", "stack of 4"]
+    assert stack["occurrences"] == 2 and block["occurrences"] == 2
     assert stack["layers"] == ["/layer/layer.0/conv1/Conv", "/layer/layer.0/conv2/Conv"]
     assert block["name"] == "layer.0" and block["operators"] == ["Conv", "Relu", "Conv", "Add", "Relu"]
     medians = {one["name"]: one["launch_medians"] for one in levels["layers"]}
@@ -109,8 +127,8 @@ def test_stacks_and_blocks_have_their_excess_over_their_own_layers(layered: Proj
         assert row["excess"]["median"] == pytest.approx(sum(ratios) / 2) and row["status"] == "supported"
 
 
-def test_the_sum_of_all_layers_stands_against_the_model_of_the_same_launches(layered: Project) -> None:
-    levels = the_row(run(layered))["numbers"]["levels"]
+def test_the_sum_of_all_layers_stands_against_the_model_of_the_same_launches(usual: Finished) -> None:
+    levels = the_row(usual)["numbers"]["levels"]
     total, model = levels["sum"], levels["model"]
     assert total["missing"] == 0 and total["model"] == model["median"] > 0
     launches = [
@@ -123,9 +141,9 @@ def test_the_sum_of_all_layers_stands_against_the_model_of_the_same_launches(lay
     assert sum(one["share"] for one in kinds.values()) == pytest.approx(1)
 
 
-def test_levels_1_and_2_have_no_accuracy_no_power_and_nothing_of_the_system(layered: Project) -> None:
+def test_levels_1_and_2_have_no_accuracy_no_power_and_nothing_of_the_system(usual: Finished) -> None:
     """The figures that exist on each level are those of QuTiBench's table 4.2."""
-    numbers = the_row(run(layered))["numbers"]
+    numbers = the_row(usual)["numbers"]
     lines = [one for key in ("layers", "stacks", "blocks") for one in numbers["levels"][key]]
     assert lines and not {"system", "power", "task", "accuracy"} & {key for one in lines for key in one}
     assert not {"timing", "power", "task", "accuracy"} & set(numbers)
@@ -154,9 +172,9 @@ def test_batches_are_swept_and_rates_are_of_samples(layered: Project) -> None:
     assert layer["ops_per_s"] == pytest.approx(3 * layer["operations"] / layer["median"])
 
 
-def test_the_page_is_made_from_the_rows(layered: Project) -> None:
-    run(layered)
-    page = (layered.folder / "reports/layers.md").read_text()
+def test_the_page_is_made_from_the_rows(usual: Finished, made: Project) -> None:
+    assert usual.rows
+    page = (made.folder / "reports/layers.md").read_text()
     assert "Conv+Relu 1x4x6x6 -> 1x4x6x6 kernel 3x3 pads 1" in page
     assert "stack of 2" in page and "excess" in page and "sum / model" in page
     assert "not an MLPerf result" in page
