@@ -68,8 +68,8 @@ def driven(call: TimeCall, bind: Bind, samples: Sequence[Values]) -> Timed:
         "queries": answers.queries, "samples": answers.samples, "seconds": took, "inputs": len(samples),
         "loadgen": versions.found(DISTRIBUTION).get(DISTRIBUTION, ""),
     })  # fmt: skip
-    kept = call.sampled or len(samples)
-    return Timed([] if call.scenario_null else answers.outputs(min(kept, len(samples))), found, _none())
+    kept = 1 if call.scenario_null else min(call.sampled or len(samples), len(samples))
+    return Timed(answers.outputs(kept), found, _none())
 
 
 def _none() -> "array[float]":

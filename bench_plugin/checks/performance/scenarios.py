@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bench_plugin.checks.compiled.compiling import Compiled
-from bench_plugin.checks.performance.launches import TIME, Launcher
+from bench_plugin.checks.performance.launches import Launcher
+from bench_plugin.checks.performance.requests import TIME
 from bench_plugin.checks.protocol import Parts
 from bench_plugin.compare.times.timing import PERCENTILES
 from bench_plugin.domain.outcome import Symptom

@@ -46,7 +46,7 @@ def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: Earli
         if not found:
             continue
         name = describe(one)
-        grids.append((f"Layers: {name}", tables.layers(found, brief=True)))
+        grids.append((f"Layers: {name}", tables.brief(found)))
         blocks += _cell(name, found)
     blocks += [Heading("Legend"), legend_table(entries), *failures_table(entries, describe), *made_with(header)]
     data = {"cells": [_plain(one) for one in entries], "partial": missing, "header": header}

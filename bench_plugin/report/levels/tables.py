@@ -20,27 +20,33 @@ KINDS = (
 )  # fmt: skip
 
 
-def layers(found: Mapping[str, Any], *, brief: bool = False) -> Table:
-    """A line per distinct layer in the order of the model; ``brief`` is what a terminal has room for."""
+def layers(found: Mapping[str, Any]) -> Table:
+    """A line per distinct layer in the order of the model."""
     rows: Sequence[Mapping[str, Any]] = found["layers"]
     total = sum(row["occurrences"] * row["median"] for row in rows if row.get("median"))
-    lines = []
+    lines: list[tuple[TableCell, ...]] = []
     for row in rows:
         share = row["occurrences"] * row["median"] / total if row.get("median") else None
-        status = TableCell(row["status"], row["status"], row.get("reason", ""))
-        times = _seconds(row.get("median"))
-        if brief:
-            texts = (row["signature"], str(row["occurrences"]))
-            lines.append((*map(TableCell, texts), status, TableCell(times), TableCell(_giga(row))))
-            continue
-        texts = (row["name"], row["signature"], str(row["occurrences"]), _mega(row["operations"]))
         rate = row.get("per_second")
+        texts = (row["name"], row["signature"], str(row["occurrences"]), _mega(row["operations"]))
         rest = (
-            number(row.get("E")), times, _interval(row.get("interval")), "" if rate is None else f"{rate:.3g}",
-            _giga(row), "" if share is None else f"{share:.1%}",
+            number(row.get("E")), _seconds(row.get("median")), _interval(row.get("interval")),
+            "" if rate is None else f"{rate:.3g}", _giga(row), "" if share is None else f"{share:.1%}",
         )  # fmt: skip
-        lines.append((*map(TableCell, texts), status, *map(TableCell, rest)))
-    return Table(BRIEF if brief else HEADS, tuple(lines), keys=1 if brief else 2)
+        lines.append((*map(TableCell, texts), _status(row), *map(TableCell, rest)))
+    return Table(HEADS, tuple(lines), keys=2)
+
+
+def brief(found: Mapping[str, Any]) -> Table:
+    """The same for a terminal, with what it has room for."""
+    lines = [
+        (
+            TableCell(row["signature"]), TableCell(str(row["occurrences"])), _status(row),
+            TableCell(_seconds(row.get("median"))), TableCell(_giga(row)),
+        )
+        for row in found["layers"]
+    ]  # fmt: skip
+    return Table(BRIEF, tuple(lines))
 
 
 def stacks(found: Mapping[str, Any]) -> Table:
@@ -56,8 +62,7 @@ def stacks(found: Mapping[str, Any]) -> Table:
             number(row.get("E")), _seconds(row.get("median")), _giga(row), "" if known is None else f"{known:.2f}",
             f"{excess['low']:.2f} to {excess['high']:.2f}" if "low" in excess else "",
         )  # fmt: skip
-        status = TableCell(row["status"], row["status"], row.get("reason", ""))
-        lines.append((*map(TableCell, texts), status, *map(TableCell, rest)))
+        lines.append((*map(TableCell, texts), _status(row), *map(TableCell, rest)))
     return Table(STACKS, tuple(lines), keys=3)
 
 
@@ -94,6 +99,10 @@ def summary(found: Mapping[str, Any]) -> str:
     elif model.get("reason"):
         text += f" The whole model was not timed: {model['reason']}."
     return text
+
+
+def _status(row: Mapping[str, Any]) -> TableCell:
+    return TableCell(row["status"], row["status"], row.get("reason", ""))
 
 
 def _seconds(value: float | None) -> str:
