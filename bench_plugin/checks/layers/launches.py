@@ -85,6 +85,7 @@ class LayerLauncher:
 
         def make(agent: LeasedAgent, limits: Limits) -> Done:
             while True:
+                self._parts.recorder.at(run.cell, f"{TIME}, launch {number}, {len(left)} of {len(order)} left")
                 key = left.popleft()
                 done = perform(agent, replace(kept[key].task, limits=limits))
                 kept[key].launches.append(Launch(done))
@@ -93,8 +94,9 @@ class LayerLauncher:
 
         while left:
             before = len(left)
-            name = f"{TIME}, launch {number}, {before} of {len(order)} left"
-            done = self._parts.recorder.apart(run.cell, name, kept[left[0]].task, make, only=board)
+            done = self._parts.recorder.apart(
+                run.cell, f"{TIME}, launch {number}", kept[left[0]].task, make, only=board
+            )
             run.log.credit(TIME, done)
             if len(left) == before:  # no agent could be had
                 for key in left:
