@@ -17,6 +17,11 @@ class Check(StrEnum):
     PROPERTY = "property"
     QUALITY = "quality"
     TIMING = "timing"
+    LAYERS = "layers"
+
+
+# Checks that take times: their cells hold the machine, so no other cell computes beside them.
+TIMED = frozenset({Check.TIMING, Check.LAYERS})
 
 
 @dataclass(frozen=True)

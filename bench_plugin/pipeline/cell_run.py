@@ -59,6 +59,7 @@ COMPARED: Mapping[Check, frozenset[str]] = {
     Check.EQUIVALENCE: frozenset({"compile", "run", "reference"}),
     Check.QUALITY: frozenset({"compile", "run", "reference"}),
     Check.TIMING: frozenset({"compile", "time", "task", "reference"}),
+    Check.LAYERS: frozenset({"compile", "run", "reference"}),
 }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 EXPORT, IMPORT, EQUIVALENCE, QUALITY = "export", "import", "equivalence", "quality"
-OPERATOR, PROPERTY, TIMING = "operator", "property", "timing"
+OPERATOR, PROPERTY, TIMING, LAYERS = "operator", "property", "timing", "layers"
 ROUND_TRIPS = (EXPORT, IMPORT)
 COMPILED = (EQUIVALENCE, TIMING)  # what is timed is judged as equivalence judges it
 BY_ERROR = (*ROUND_TRIPS, *COMPILED)
@@ -132,11 +132,25 @@ NUMBERS = (
         "with --bench-against: `run`, `verdict`, `d` (log of the ratio), `half_width`, `effect`, medians of `base` and "
         "`head`; or the `reason` why nothing was measured (docs/comparison.md)",
     ),
+    Number(
+        "scenarios",
+        (TIMING,),
+        ALL,
+        "with --bench-scenarios: of each `result`, latencies (s) or samples `per_second`, the same of `null` queries, "
+        "and the `note` that this is not an MLPerf result; or `reason` (docs/scenarios.md)",
+    ),
     Number("series", (TIMING,), ALL, "samples by name: `file`, beside the results file, and number of `samples`"),
     Number("power", (TIMING,), ALL, "of every meter: `base`, `idle`, `full` (W), `energy_per_inference` (J), `absent`"),
     Number("determinism", (TIMING,), ALL, "equal bits over `repeats`, `launches`, `threads`; `tails`, `spread`"),
     Number("machine", (TIMING,), ALL, "state of the machine that did the work, `clock_seen_hz`, `throttled`"),
     Number("sampler", (TIMING,), ALL, "what sampling cost: `hz`, `late` ticks, `share` of a core; or `failed`"),
+    Number(
+        "levels",
+        (LAYERS,),
+        ALL,
+        "a line for each distinct layer (`layers`), stack (`stacks`) and named block (`blocks`) with verdict and "
+        "times, the `model` beside them, the `sum` of its layers, means by `kinds` (docs/layers.md)",
+    ),
     Number("signature", (PROPERTY,), "fp32", "of a failure: stage, symptom, operators, message"),
     Number("seen", (PROPERTY,), "fp32", "every known signature that came again, with the row of its expectation"),
     Number("found", (PROPERTY,), "fp32", "every new signature with its smallest example"),

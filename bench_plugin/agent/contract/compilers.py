@@ -144,6 +144,12 @@ class TimeCall(RunCall):
     warmup_seconds: how long the warm-up lasts at most, where the medians of its blocks keep a trend.
     power_seconds: how long the windows of power last, base, full and idle, on a machine with a meter; 0 for none.
     meter: the file of the board's own power meter; empty where its description names none.
+    scenario: a scenario of MLPerf that LoadGen drives instead of the blocks: single-stream, multi-stream, offline or
+        server; empty for blocks.
+    scenario_seconds: how long that takes at least.
+    scenario_null: whether its queries are answered without an inference, for the cost of LoadGen itself.
+    scenario_rate: of server, the queries per second; 0 for half of what single calls give.
+    scenario_bound: of server, the bound of its latency in seconds; 0 for ten times a single call.
     """
 
     operation = "time"
@@ -158,6 +164,11 @@ class TimeCall(RunCall):
     warmup_seconds: float = 5.0
     power_seconds: float = 0.0
     meter: str = ""
+    scenario: str = ""
+    scenario_seconds: float = 2.0
+    scenario_null: bool = False
+    scenario_rate: float = 0.0
+    scenario_bound: float = 0.0
 
     def prepare(self) -> None:
         """Record the power of the machine before the model is loaded, where windows of power are asked for."""

@@ -72,9 +72,9 @@ class CompiledModels:
         """Compile the cell and call ``judged``. Failed stages, missing environments and tools are outcomes."""
 
         def compute(run: CellRun) -> Outcome:
-            if missing := self._missing_tool(run.cell):
+            if missing := self.missing_tool(run.cell):
                 return run.log.outcome(Status.NOT_PROVIDED, missing)
-            found = self._compiled(run)
+            found = self.compiled(run)
             return found if isinstance(found, Outcome) else judged(run, found)
 
         return self._parts.computed(request, compute)
@@ -138,7 +138,7 @@ class CompiledModels:
         """The limits of one stage of the cell's compiler, in seconds and bytes."""
         return run.tasks.limits(run.model, self.compile_tasks.adapter(run.cell).name)
 
-    def _missing_tool(self, cell: Cell) -> str:
+    def missing_tool(self, cell: Cell) -> str:
         """Which executable that the compiler needs is not found, and its package; empty where all are there."""
         target, declared = self.compile_tasks.target(cell), self.compile_tasks.adapter(cell).declaration
         if declared.get("own_cross_compiler") and cell.target != "local":
@@ -150,7 +150,7 @@ class CompiledModels:
                 return f"{wanted} not found; install {target.get('package', wanted) if cross else wanted}"
         return ""
 
-    def _compiled(self, run: CellRun) -> Compiled | Outcome:
+    def compiled(self, run: CellRun) -> Compiled | Outcome:
         """Export (or build) the source, prepare its graph and compile it; run it where there will be no artefact."""
         cell, model = run.cell, run.model
         file = run.file(None if self._by_file(cell, model) else self._default_export(cell))
