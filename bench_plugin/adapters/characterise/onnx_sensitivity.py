@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 ROWS = 32  # of a batch that are computed together
+# Steps around the middle of two integers within which float32 does not say to which of them an activation is rounded,
+# and how far a result moves then at least, in steps of its own.
+INPUT_TIE, MOVED = 1e-4, 1e-3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,7 +160,8 @@ class Adapter:
         """``model.onnx``, whose further outputs are the integers of the layers' results, in their order.
 
         Simulated in float32 without any optimisation are its own outputs ``out0`` ... [n, ...], and ``steps<k>``
-        [n, ...], the results of the k-th layer in steps before they are rounded and clamped.
+        [n, ...], the results of the k-th layer in steps before they are rounded and clamped. ``tied0`` bool [n, ...] of
+        a layer alone says which of these hang on an activation in the middle between two integers.
         """
         import numpy as np
 
@@ -171,10 +175,21 @@ class Adapter:
             onnx.helper.make_tensor_value_info(row["real"], sensitivity_graphs.FLOAT, None) for row in rows
         )
         few = {name: x[: call.samples] for name, x in call.inputs.items()}
-        found = _run(_session(model, call.threads, optimised=False), few, call.batched, opened.rows)
+
+        def simulated(graph: Any) -> list[Any]:
+            return _run(_session(graph, call.threads, optimised=False), few, call.batched, opened.rows)
+
+        found = simulated(model)
         arrays = {"out%d" % index: x for index, x in enumerate(found[:own])}
         for number, (row, real) in enumerate(zip(rows, found[own + len(rows) :])):
             arrays["steps%d" % number] = (real / np.float32(row["scale"]) + row["zero"]).astype(np.float32)
+        if len(rows) == 1:
+            integers = [row["integers"] for row in rows]
+            low, high = (
+                simulated(sensitivity_graphs.nudged(opened.graph, model, integers, steps))[-1]
+                for steps in (-INPUT_TIE, INPUT_TIE)
+            )
+            arrays["tied0"] = np.abs(high - low) > MOVED * rows[0]["scale"]
         described: list[dict[str, object]] = [
             {"name": row["integers"], "dtype": "uint8", "shape": list(x.shape[1:] if not call.batched else x.shape)}
             for row, x in zip(rows, found[own : own + len(rows)])

@@ -176,6 +176,24 @@ def quantised(graph: Graph, chosen: Sequence[int], ranges: Ranges) -> tuple[Any,
     return model, rows
 
 
+def nudged(graph: Graph, model: Any, results: Sequence[str], steps: float) -> Any:
+    """A copy of a quantised model whose activations are moved by so many steps before they are rounded.
+
+    ``results`` are the integers of layers, which are rounded as before.
+    """
+    moved = type(model)()
+    moved.CopyFrom(model)
+    scales = {one.name: graph.onnx.numpy_helper.to_array(one) for one in moved.graph.initializer}
+    before: dict[int, list[Any]] = {}
+    for place, node in enumerate(moved.graph.node):
+        if node.op_type == "QuantizeLinear" and node.output[0] not in results:
+            made = node.output[0] + "_nudged"
+            by = _stored(graph, moved, made + "_by", scales[node.input[1]] * steps)
+            before[place] = [graph.onnx.helper.make_node("Add", [node.input[0], by], [made])]
+            node.input[0] = made
+    return _with_nodes(moved, before, {})
+
+
 def weight_steps(values: Any, bits: int, axis: int) -> tuple[Any, Any]:
     """Integers [...] of the same shape and their float32 steps, which can be multiplied with them.
 
@@ -363,7 +381,7 @@ def _result(graph: Graph, model: Any, layer: Layer, ranges: Ranges) -> tuple[dic
 
 
 def _with_nodes(model: Any, before: Mapping[int, Sequence[Any]], behind: Mapping[int, Sequence[Any]]) -> Any:
-    """The model with further nodes in front of and behind those at these places."""
+    """The model with further nodes in front of and behind those at these places, without tensors that none takes."""
     nodes = [
         one
         for place, node in enumerate(model.graph.node)
@@ -376,4 +394,9 @@ def _with_nodes(model: Any, before: Mapping[int, Sequence[Any]], behind: Mapping
         copies.append(copy)
     del model.graph.node[:]
     model.graph.node.extend(copies)
+    if not any(attribute.HasField("g") for node in copies for attribute in node.attribute):
+        used = {name for node in copies for name in node.input} | {value.name for value in model.graph.output}
+        for place in reversed(range(len(model.graph.initializer))):
+            if model.graph.initializer[place].name not in used:
+                del model.graph.initializer[place]
     return model

@@ -79,7 +79,7 @@ class Deployment:
             return replace(found, failure=text, integer=integer)
         gaps = {}
         for place, number in enumerate(numbers):
-            one = _gap(made.arrays[f"steps{place}"], outputs[own + place])
+            one = _gap(made.arrays[f"steps{place}"], outputs[own + place], made.arrays.get(f"tied{place}"))
             if one is not None:
                 gaps[number] = one
         return replace(found, deployed=self._emulation.effect_of(outputs[:own]), gaps=gaps, integer=integer)
@@ -116,6 +116,6 @@ def _first(inputs: InputSet, count: int) -> InputSet:
     return replace(inputs, arrays=arrays, parts={**inputs.parts, "first": count})
 
 
-def _gap(unrounded: Any, integers: Any) -> Gap | None:
+def _gap(unrounded: Any, integers: Any, tied: Any) -> Gap | None:
     """The gap of a layer; None where the integers have another shape, as those of another layout have."""
-    return gap(unrounded, integers) if unrounded.shape == integers.shape else None
+    return gap(unrounded, integers, tied) if unrounded.shape == integers.shape else None

@@ -207,12 +207,14 @@ def _drops(one: Deployed) -> dict[str, str]:
 
 def _gap(one: Deployed, number: int) -> dict[str, str]:
     """The columns of the gap of a layer, in steps of its scale."""
-    found = one.gaps.get(number)
+    found, alone = one.gaps.get(number), len(one.layers) == 1
     if found is None:
-        return dict.fromkeys(("differ", "mean_steps", "most_steps", "ties"), "-")
+        more = ("input_ties", "of_these_differ") if alone else ()
+        return dict.fromkeys(("differ", "mean_steps", "most_steps", "elements", "ties", *more), "-")
     return {
         "differ": f"{found.off:.3%}", "mean_steps": f"{found.mean:.2g}", "most_steps": f"{found.largest:g}",
-        "ties": f"{found.ties} of {found.elements}",
+        "elements": str(found.elements), "ties": str(found.ties),
+        **({"input_ties": str(found.input_ties), "of_these_differ": f"{found.tied_off:.3%}"} if alone else {}),
     }  # fmt: skip
 
 
