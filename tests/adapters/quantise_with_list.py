@@ -52,9 +52,15 @@ def of_nncf(model: str, said: dict[str, Any], inputs: dict[str, Any]) -> dict[st
     found = {}
     for node in done.get_ordered_ops():
         if node.get_type_name() in ("Convolution", "MatMul"):
-            maker = node.input_value(0).get_node().get_type_name()
-            found[node.get_friendly_name()] = maker == "FakeQuantize"
+            found[node.get_friendly_name()] = rounded(node.input_value(1).get_node())
     return found
+
+
+def rounded(node: Any) -> bool:
+    """Whether the weights that come to this node are stored as integers of 8 bits."""
+    if node.get_type_name() == "Constant":
+        return bool(node.get_element_type().get_size() == 1)
+    return rounded(node.input_value(0).get_node())
 
 
 def main(tool: str, model: str, path: str, inputs: str, folder: str) -> int:

@@ -100,7 +100,7 @@ def test_a_layer_of_the_list_stays_in_floating_point_and_no_other(model: Path, t
 def test_the_list_that_the_command_writes_is_taken(model: Path, tool: str) -> None:
     excluding = model.parent / f"{tool}.json"
     command = [sys.executable, "-m", "bench_plugin.cli.main", "sensitivity", "model.onnx", "--inputs", "inputs.npz"]
-    command += ["--bits", "8", "--max-error", "0.008", "--json", "--exclude-for", tool, "-o", str(excluding)]
+    command += ["--bits", "8", "--max-error", "0.012", "--json", "--exclude-for", tool, "-o", str(excluding)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "BENCH_CACHE": str(model.parent / "cache")}
     done = subprocess.run(command, cwd=model.parent, capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 0, done.stderr

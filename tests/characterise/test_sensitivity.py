@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from bench_plugin.characterise.sensitivity.assignment import Bound, greedy
+from bench_plugin.characterise.sensitivity.assignment import Bound, excluding, greedy
 from bench_plugin.characterise.sensitivity.deployed import Deployed, beyond_rounding, by_depth
-from bench_plugin.characterise.sensitivity.exclusion import CannotExclude, excluded, written
+from bench_plugin.characterise.sensitivity.exclusion import CannotExclude, written
 from bench_plugin.characterise.sensitivity.findings import (
     Assignment,
     Effect,
@@ -102,7 +102,20 @@ def test_no_reduction_that_was_refused_is_in_the_assignment_and_no_other_fits() 
 def test_a_bound_that_nothing_meets_leaves_everything_in_floating_point() -> None:
     found = greedy(LAYERS, findings(), Bound(max_error=0.0), summed)
     assert set(found.bits.values()) == {32} and found.effect == Effect(0.0)
-    assert [layer.name for layer in excluded(LAYERS, found.bits, 8)] == ["first", "second", "product"]
+    assert excluding(LAYERS, findings(), Bound(max_error=0.0), summed).layers == (0, 1, 2)
+
+
+def test_layers_are_left_out_as_a_whole_by_what_they_cost_per_bit_saved() -> None:
+    # At 8 bits, by hand: (.01 + .02) / (1100 * 24) is the most, then .001 / (200 * 24), then .002 / (5100 * 24).
+    for most, layers, effect in (
+        (0.04, (), 0.033),
+        (0.01, (0,), 0.003),
+        (0.0025, (0, 2), 0.002),
+        (0.0, (0, 1, 2), 0.0),
+    ):
+        found = excluding(LAYERS, findings(), Bound(max_error=most), summed)
+        assert (found.layers, found.bits, found.effect.error) == (layers, 8, pytest.approx(effect))
+        assert found.measured == min(len(layers) + 1, 3)
 
 
 def test_a_bound_on_the_drop_counts_the_upper_end_of_its_interval() -> None:

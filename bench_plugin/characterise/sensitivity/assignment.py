@@ -1,4 +1,4 @@
-"""The greedy assignment of bits to layers: the cheapest reduction first, as long as the model stays within a bound."""
+"""Greedy searches within a bound: bits for every part of every layer, and layers to leave out of a quantisation."""
 
 from __future__ import annotations
 
@@ -55,6 +55,43 @@ class Assigned:
         for part, bits in self.bits.items():
             found[part.kind] = found.get(part.kind, 0) + layers[part.layer].elements(part.kind) * bits
         return {kind: -(-count // 8) for kind, count in found.items()}
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """The numbers of the layers that stay in floating point while all others have ``bits`` in every part, in the order
+    of the file; the effect of these, and how many sets of layers were measured.
+    """
+
+    layers: tuple[int, ...]
+    bits: int
+    effect: Effect
+    measured: int
+
+
+def excluding(layers: Sequence[Layer], findings: Sequence[Finding], bound: Bound, measure: Measure) -> Excluded:
+    """Leave layers out, the one that costs most per bit saved first, until the rest is within the bound at the largest
+    number of bits of the ``findings``.
+
+    Quantisers treat a layer as a whole, so what a layer costs is what its parts cost together. ``measure`` gives the
+    effect of an assignment.
+    """
+    bits = max(one.bits for one in findings)
+    costs = {number: _cost(number, bits, findings) for number in range(len(layers))}
+    order = sorted(costs, key=lambda number: costs[number], reverse=True)
+    for count in range(len(order)):
+        kept = set(order[count:])
+        effect = measure({part: bits for part in parts_of(layers) if part.layer in kept})
+        if bound.holds(effect):
+            return Excluded(tuple(sorted(order[:count])), bits, effect, count + 1)
+    return Excluded(tuple(range(len(layers))), bits, NO_EFFECT, len(order))
+
+
+def _cost(number: int, bits: int, findings: Sequence[Finding]) -> tuple[float, float]:
+    """What a layer costs at so many bits per bit saved: drop and E, those of its parts added."""
+    own = [one for one in findings if one.part.layer == number and one.bits == bits]
+    saved = sum(one.bits_saved for one in own)
+    return sum(one.effect.order[0] for one in own) / saved, sum(one.effect.order[1] for one in own) / saved
 
 
 def greedy(layers: Sequence[Layer], findings: Sequence[Finding], bound: Bound, measure: Measure) -> Assigned:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from bench_plugin.characterise.sensitivity.findings import Layer, Part
+from bench_plugin.characterise.sensitivity.findings import Layer
 
 FORMS = ("onnxruntime", "nncf", "tensorrt")
 # onnxruntime's preparation makes a Gemm of a product and the sum behind it, and names it like this.
@@ -17,12 +17,6 @@ APART = "(/WithoutBiases)?"
 
 class CannotExclude(ValueError):
     """A layer that the form cannot name."""
-
-
-def excluded(layers: Sequence[Layer], bits: Mapping[Part, int], most: int) -> list[Layer]:
-    """The layers of which a part keeps more than ``most`` bits, in the order of the file."""
-    wide = {part.layer for part, width in bits.items() if width > most}
-    return [layers[number] for number in sorted(wide)]
 
 
 def nodes_to_exclude(layers: Sequence[Layer]) -> dict[str, list[str]]:

@@ -9,9 +9,9 @@ import argparse
 import shlex
 from pathlib import Path
 
-from bench_plugin.characterise.sensitivity.assignment import Bound, greedy
+from bench_plugin.characterise.sensitivity.assignment import Bound, excluding, greedy
 from bench_plugin.characterise.sensitivity.deployed import ByDepth, Deployed, beyond_rounding, by_depth
-from bench_plugin.characterise.sensitivity.exclusion import FORMS, CannotExclude, excluded, written
+from bench_plugin.characterise.sensitivity.exclusion import FORMS, CannotExclude, written
 from bench_plugin.characterise.sensitivity.findings import ranked
 from bench_plugin.cli.shared.arguments import add_json, completed_by
 from bench_plugin.cli.shared.names import compilers as known_compilers
@@ -78,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
         emulation = Emulation(machine, studied)
         findings = emulation.findings(bits, note)
         assigned = greedy(emulation.layers, findings, bound, emulation.measure)
+        excluded = excluding(emulation.layers, findings, bound, emulation.measure)
         alone, together = _deployed(Deployment(machine, emulation), names)
     finally:
         machine.close()
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         model=model.name, framework=studied.cell.framework, samples=emulation.samples,
         task="" if studied.labels is None else "drop of top-1 accuracy", bits=bits, layers=emulation.layers,
         untouched=emulation.untouched, findings=ranked(findings), bound=bound, assigned=assigned,
-        excluded=excluded(emulation.layers, assigned.bits, max(bits)), alone=alone, together=together,
+        excluded=excluded, alone=alone, together=together,
     )  # fmt: skip
     if args.json:
         print_json(found.plain())
@@ -129,7 +130,7 @@ def _write(args: argparse.Namespace, found: Study) -> None:
     """Write the list of layers and the page that were asked for. Raises CannotMeasure for a layer without a name."""
     if args.exclude_for:
         try:
-            text = written(args.exclude_for, found.excluded)
+            text = written(args.exclude_for, found.left_out)
         except CannotExclude as error:
             raise CannotMeasure(str(error)) from error
         args.output.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bench_plugin.characterise.sensitivity import exclusion
-from bench_plugin.characterise.sensitivity.assignment import Assigned, Bound
+from bench_plugin.characterise.sensitivity.assignment import Assigned, Bound, Excluded
 from bench_plugin.characterise.sensitivity.deployed import ByDepth, Deployed
 from bench_plugin.characterise.sensitivity.findings import (
     FLOAT_BITS,
@@ -40,18 +40,23 @@ class Study:
     findings: Sequence[Finding]
     bound: Bound
     assigned: Assigned
-    excluded: Sequence[Layer]
+    excluded: Excluded
     alone: Sequence[Deployed] = ()
     together: Sequence[ByDepth] = ()
+
+    @property
+    def left_out(self) -> list[Layer]:
+        """The layers that a quantiser should leave alone."""
+        return [self.layers[number] for number in self.excluded.layers]
 
     def plain(self) -> Any:
         """Everything as plain data; a number that is not finite is null."""
         names = [layer.name for layer in self.layers]
         memory = self.assigned.memory(self.layers)
         forms: dict[str, Any] = {}
-        if all(layer.named for layer in self.excluded):
+        if all(layer.named for layer in self.left_out):
             forms = {
-                "onnxruntime": exclusion.nodes_to_exclude(self.excluded), "nncf": exclusion.ignored_scope(self.excluded)
+                "onnxruntime": exclusion.nodes_to_exclude(self.left_out), "nncf": exclusion.ignored_scope(self.left_out)
             }  # fmt: skip
         return finite(
             {
@@ -72,7 +77,8 @@ class Study:
                     {"layer": names[part.layer], "kind": str(part.kind), "bits": bits}
                     for part, bits in self.assigned.refused
                 ],
-                "excluded": [layer.name for layer in self.excluded], "exclude": forms,
+                "excluded": [layer.name for layer in self.left_out], "exclude": forms,
+                "effect_without_excluded": _plain(self.excluded.effect),
                 "deployed": [_deployed(one, names) for one in self.alone],
                 "together": [{**_deployed(one.whole, names), "growth": one.growth} for one in self.together],
             }
@@ -131,12 +137,14 @@ class Study:
         lines = [
             f"all together: {_said(self.assigned.effect)}; {sizes}; {self.assigned.measured} assignments measured",
         ]
-        widest = max(self.bits)
-        if not self.excluded:
-            lines.append(f"no layer has to be excluded from a quantiser to {widest} bits")
+        if not self.excluded.layers:
+            lines.append(f"no layer has to be excluded from a quantiser to {self.excluded.bits} bits")
         else:
-            named = ", ".join(layer.name for layer in self.excluded)
-            lines.append(f"exclude from a quantiser to {widest} bits: {named}")
+            named = ", ".join(layer.name for layer in self.left_out)
+            lines.append(
+                f"exclude from a quantiser to {self.excluded.bits} bits: {named}; the others together: "
+                f"{_said(self.excluded.effect)}"
+            )
         return lines
 
     def bound_said(self) -> str:
