@@ -69,8 +69,8 @@ EVERY = [
     ["env", "try"], ["expect"],
     ["expect", "check"], ["expect", "update"], ["export"], ["grid"], ["history"], ["history", "index"],
     ["history", "runs"], ["history", "cell"], ["history", "failures"], ["history", "flaky"], ["history", "trends"],
-    ["history", "check"], ["init"], ["list"], ["localise"], ["localize"], ["merge"], ["needs"], ["reduce"],
-    ["report"], ["repro"],
+    ["history", "check"], ["init"], ["list"], ["localise"], ["localize"], ["merge"], ["needs"], ["pruning"], ["reduce"],
+    ["report"], ["repro"], ["sparse"],
 ]  # fmt: skip
 
 
