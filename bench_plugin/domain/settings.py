@@ -54,6 +54,7 @@ class Selection:
     importers: tuple[str, ...] = ()
     opsets: tuple[int, ...] = ()
     batches: tuple[int, ...] = ()
+    kept: tuple[int, ...] = ()
     threads: tuple[int, ...] = ()
     streams: tuple[int, ...] = ()
     modes: tuple[str, ...] = ()

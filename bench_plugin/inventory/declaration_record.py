@@ -186,6 +186,13 @@ class DatasetRecord(AdapterRecord, frozen=True, kw_only=True):
     """An adapter of a dataset."""
 
     classes: Annotated[int, about("classes of its labels", ge=2, le=2**31)]
+    names: Annotated[Texts, about("what its classes are called, in their order (default: their numbers)")] = ()
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for names that are not as many as classes."""
+        super().__post_init__()
+        if self.names and len(self.names) != self.classes:
+            raise ValueError(f"names: {len(self.names)} names of {self.classes} classes")
 
 
 RECORDS: Mapping[str, type[AdapterRecord]] = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.cell import WHOLE, Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.cell_log import CellLog
@@ -112,7 +112,10 @@ class CellRun:
         return done
 
     def weights(self) -> Weights | Failure | None:
-        """The trained weights of the cell's model, None where they are seeded, or why training failed."""
+        """The trained weights of the cell's model, pruned where the cell is; None where they are seeded.
+
+        Where training failed, it is the failure.
+        """
         if not self.model.training(self.cell.framework):
             return None
         dataset = self.obtain("dataset", self.tasks.dataset(self.model))
@@ -121,8 +124,15 @@ class CellRun:
         trained = self.obtain("train", self.tasks.train(self.model, self.cell.framework, dataset))
         if trained.failure:
             return trained.failure
+        kept, weights = self.cell.kept, Weights(trained.key, trained.given["weights.npz"])
+        if kept != WHOLE:
+            task = self.tasks.prune(self.model, self.cell.framework, kept, dataset, weights)
+            trained = self.obtain("prune", task)
+            if trained.failure:
+                return trained.failure
+            weights = Weights(trained.key, trained.given["weights.npz"], kept)
         self.log.numbers["training"] = dict(trained.meta["train"])
-        return Weights(trained.key, trained.given["weights.npz"])
+        return weights
 
     def file(self, source: Cell | None = None) -> OnnxFile | Failure:
         """The ONNX file of the cell, or of ``source`` if given: the user's own file or an exported one.

@@ -70,7 +70,7 @@ EVERY = [
     ["expect", "check"], ["expect", "update"], ["export"], ["grid"], ["history"], ["history", "index"],
     ["history", "runs"], ["history", "cell"], ["history", "failures"], ["history", "flaky"], ["history", "trends"],
     ["history", "check"], ["init"], ["list"], ["localise"], ["localize"], ["merge"], ["needs"], ["predict"],
-    ["reduce"], ["report"], ["repro"], ["sensitivity"],
+    ["pruning"], ["reduce"], ["report"], ["repro"], ["sensitivity"], ["sparse"],
 ]  # fmt: skip
 
 

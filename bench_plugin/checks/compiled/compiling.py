@@ -9,6 +9,7 @@ from zlib import crc32
 
 from bench_plugin.checks.compiled import artefacts, batches
 from bench_plugin.checks.compiled.counted import note_counters
+from bench_plugin.checks.compiled.needed import note_needs
 from bench_plugin.checks.compiled.runnable import Artefact, not_runnable
 from bench_plugin.checks.protocol import Parts, Request
 from bench_plugin.domain.cell import Cell
@@ -163,6 +164,7 @@ class CompiledModels:
         if dataset is not None and dataset.failure:
             reason = f"no dataset to calibrate with: {dataset.failure.message}"
             return run.log.unverified(Unverified.BLOCKED, reason)
+        note_needs(run, file)
         original = subject = subjects.of_file(cell, model, file, inputs)
         if cell.graph:
             graph = self.prepared(run, original, self._calibration(model, original, dataset), cell.graph)

@@ -7,10 +7,12 @@ from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.array_sets import identified
 from bench_plugin.pipeline.cell_run import OnnxFile
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
+from bench_plugin.pipeline.tasks.inputs import BATCH
 from bench_plugin.pipeline.tasks.model_tasks import Tasks, few_or_all
 from bench_plugin.pipeline.tasks.subjects import Arrays, InputSet, Subject
 
 CALIBRATED = "qdq"  # the prepared graph whose scales come from a calibration set
+FACTS = "onnx_facts"
 
 
 def prepared(tasks: Tasks, model: Model, subject: Subject, calibration: InputSet, graph: str, method: str) -> Task:
@@ -69,3 +71,11 @@ def emulate(tasks: Tasks, model: Model, subject: Subject, check: Done) -> Task:
     parts = {"file": subject.origin, **subject.inputs.parts}
     limits = tasks.limits(model, "onnx_emulate")
     return Task(Stage.REFERENCE, "onnx_emulate", (call,), parts, limits, subject.files, affinity=subject.origin)
+
+
+def facts(tasks: Tasks, model: Model, file: OnnxFile) -> Task:
+    """What the file is made of, as ``facts.json`` (characterise/facts.py), at a batch of one."""
+    sizes = {name: size for name, size in model.binding(0).items() if name != BATCH}
+    call = CallSpec("facts", {"batch": 1, "sizes": sizes})
+    limits = tasks.limits(model, FACTS)
+    return Task(Stage.CHECK, FACTS, (call,), {"file": file.origin}, limits, {"model.onnx": file.given})
