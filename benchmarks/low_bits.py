@@ -103,8 +103,12 @@ def _reasons(rows: Iterable[Row]) -> Iterator[str]:
 
 def _models(rows: Sequence[Row]) -> Iterator[str]:
     yield from _header(["model", "precision", "graph", "tool", "status", "emulated", "SQNR, dB", "bytes", "reason"])
-    order = list(PRECISIONS)
-    for row in sorted(rows, key=lambda row: (row["cell"]["model"], order.index(row["cell"]["precision"]), str(row["cell"]))):
+
+    def place(row: Row) -> tuple[str, int, str]:
+        cell = row["cell"]
+        return cell["model"], list(PRECISIONS).index(cell["precision"]), str(cell)
+
+    for row in sorted(rows, key=place):
         cell, numbers = row["cell"], row.get("numbers") or {}
         if row["kind"] == "declared":
             continue
@@ -112,8 +116,8 @@ def _models(rows: Sequence[Row]) -> Iterator[str]:
         weights = ((row.get("artefacts") or {}).get("graph") or {}).get("weights") or {}
         emulated = (row.get("placement") or {}).get("emulated", "")
         yield _line([
-            cell["model"], cell["precision"], cell.get("graph", "by the tool"), cell["compiler"], row["status"], emulated,
-            "" if ratio is None else f"{ratio:.1f}", str(weights.get("bytes", "")), _short(row.get("reason", "")),
+            cell["model"], cell["precision"], cell.get("graph", "by the tool"), cell["compiler"], row["status"],
+            emulated, "" if ratio is None else f"{ratio:.1f}", str(weights.get("bytes", "")), _short(row.get("reason", "")),
         ])  # fmt: skip
 
 

@@ -18,7 +18,6 @@ from bench_plugin.pipeline.tasks.model_tasks import Tasks, Weights
 from bench_plugin.reach.processes.given_files import GivenFile
 from bench_plugin.reach.processes.leased_agent import NOT_AS_STATED
 
-
 # Operator sets whose Quant nodes stand for any number of bits; no other tool here has them.
 QONNX = frozenset({"qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general"})
 FROM_QONNX = "QONNX, in a carrier of 8 bits"

@@ -1,4 +1,4 @@
-"""Quantisers of ours by their formulas: fixed point, codebooks, and the uniform quantiser that they are compared with."""
+"""Quantisers of ours by their formulas: fixed point, codebooks, and the uniform one that they are compared with."""
 
 from __future__ import annotations
 

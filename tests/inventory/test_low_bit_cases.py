@@ -21,7 +21,8 @@ from bench_plugin.agent import modules
 from bench_plugin.agent.contract import CollectCall, Place
 folder, out = sys.argv[1:]
 for name in ("low_bits", "low_bits_cases"):
-    found = modules.loaded("bench_plugin.adapters.characterise." + name, os.path.join(folder, "characterise", name + ".py"))
+    path = os.path.join(folder, "characterise", name + ".py")
+    found = modules.loaded("bench_plugin.adapters.characterise." + name, path)
 reply = found.Adapter().collect(CollectCall().at(Place(out, {}, {}, lambda stage: None)))
 print(open(reply.files["cases.json"]).read())
 """

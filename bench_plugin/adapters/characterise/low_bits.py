@@ -250,7 +250,7 @@ def with_weights(onnx: Any, model: Any, stored: Callable[[str, Any, Any], Stored
 def with_activations(
     onnx: Any, model: Any, layers: Sequence[Any], ranges: Mapping[str, tuple[float, float]], kind: str
 ) -> None:
-    """Put QuantizeLinear and DequantizeLinear in front of the first input of every layer; ``ranges`` are by its name."""
+    """Put QuantizeLinear and DequantizeLinear in front of the first input of each layer, with the range of its name."""
     graph = model.graph
     wanted = list(dict.fromkeys(node.input[0] for node in layers))
     for node in layers:

@@ -29,9 +29,17 @@ ADAPTER = {
     "operators": True,
     "takes": ["onnx"],
     "precisions": {
-        "fp32": ["original"], "w16": ["w16"], "w8a8": ["qdq"], "w8a8-dyn": ["dynamic"], "w8": ["weights", "fixed", "kmeans"],
-        "w4": ["weights"], "w4a8": ["qdq"], "int4": ["weights", "qdq", "fixed", "kmeans"],
-        "uint4": ["weights", "qdq"], "int2": ["weights", "qdq", "fixed", "kmeans"], "uint2": ["weights", "qdq"],
+        "fp32": ["original"],
+        "w16": ["w16"],
+        "w8a8": ["qdq"],
+        "w8a8-dyn": ["dynamic"],
+        "w8": ["weights", "fixed", "kmeans"],
+        "w4": ["weights"],
+        "w4a8": ["qdq"],
+        "int4": ["weights", "qdq", "fixed", "kmeans"],
+        "uint4": ["weights", "qdq"],
+        "int2": ["weights", "qdq", "fixed", "kmeans"],
+        "uint2": ["weights", "qdq"],
     },
     "targets": ["local", "aarch64", "armhf", "riscv64"],
     "boards": ["aarch64"],
@@ -90,9 +98,9 @@ EXACT = {
     "session.set_denormal_as_zero": "0",
     "optimization.enable_gelu_approximation": "0",
 }
-# The switch of these that is for weights of few bits. As released, it is 4: activations are rounded to int8
+# Those of them that are for weights of few bits. As released, activations are rounded to int8
 # (docs/findings/onnxruntime_low_bits_activations.py).
-FEW_BITS = "session.qdq_matmulnbits_accuracy_level"
+FEW_BITS = ("session.qdq_matmulnbits_accuracy_level", "mlas.qnbit.force_fp32", "mlas.use_lut_gemm")
 # Weights and activations of two bits: its full optimisation makes a node of them that it then refuses
 # (docs/findings/onnxruntime_low_bits_refused.py); basic optimisation leaves them as they are.
 TWO_BITS = ("int2", "uint2")
@@ -220,7 +228,7 @@ class Adapter:
             spinning = "1" if call.alone else "0"  # else other agents work beside
             chosen.add_session_config_entry("session.intra_op.allow_spinning", spinning)
             for name, value in EXACT.items():
-                if name != FEW_BITS or few_bits == "exact":
+                if name not in FEW_BITS or few_bits == "exact":
                     chosen.add_session_config_entry(name, value)
             if optimised:
                 chosen.optimized_model_filepath = optimised
@@ -249,7 +257,7 @@ def _exact(provider: str) -> Any:
 def _read_back(session: Any, few_bits: str) -> dict[str, object]:
     """What the session's options say of themselves."""
     chosen = session.get_session_options()
-    return {name: chosen.get_session_config_entry(name) for name in EXACT if name != FEW_BITS or few_bits == "exact"}
+    return {name: chosen.get_session_config_entry(name) for name in EXACT if name not in FEW_BITS or few_bits == "exact"}
 
 
 def _saturates() -> bool:

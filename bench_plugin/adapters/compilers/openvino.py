@@ -29,8 +29,14 @@ ADAPTER = {
     "takes": ["onnx"],
     # It has no type of two bits, and says so.
     "precisions": {
-        "fp32": ["original"], "bf16": ["original"], "w8a8": ["qdq", "original"], "w4": ["weights", "original"],
-        "w4a8": ["qdq"], "int4": ["weights", "qdq"], "uint4": ["weights", "qdq"], "int2": ["weights", "qdq"],
+        "fp32": ["original"],
+        "bf16": ["original"],
+        "w8a8": ["qdq", "original"],
+        "w4": ["weights", "original"],
+        "w4a8": ["qdq"],
+        "int4": ["weights", "qdq"],
+        "uint4": ["weights", "qdq"],
+        "int2": ["weights", "qdq"],
         "uint2": ["weights", "qdq"],
     },
     "artefact": True,
@@ -44,7 +50,14 @@ ADAPTER = {
 }
 
 # Asked for in words, since without a hint it takes bf16 wherever the processor has it; int8 needs no hint of its own.
-FEW_BITS = {"w4": "i4", "w4a8": "i4", "int4": "i4", "uint4": "u4", "int2": "i2", "uint2": "u2"}  # its names of the weights
+FEW_BITS = {
+    "w4": "i4",
+    "w4a8": "i4",
+    "int4": "i4",
+    "uint4": "u4",
+    "int2": "i2",
+    "uint2": "u2",
+}  # its names of the weights
 HINTS = {"fp32": "f32", "bf16": "bf16", **dict.fromkeys(("w8a8", *FEW_BITS), "f32")}
 PRECISIONS = {"f32": "fp32", "bf16": "bf16", "f16": "fp16"}
 INTEGERS = frozenset({"i8", "u8"})

@@ -274,7 +274,9 @@ def _unrounded(onnx: Any, model: Any) -> Any:
     helper, numpy_helper = onnx.helper, onnx.numpy_helper
     known = {tensor.name: tensor for tensor in model.graph.initializer}
     results = {value.name: value for value in model.graph.output}
-    wide = {one.input[0]: one.output[0] for one in model.graph.node if one.op_type == "Cast" and one.output[0] in results}
+    wide = {
+        one.input[0]: one.output[0] for one in model.graph.node if one.op_type == "Cast" and one.output[0] in results
+    }
     nodes = []
     for node in model.graph.node:
         name = wide.get(node.output[0], node.output[0])

@@ -102,7 +102,7 @@ class PrepareCall(Call):
         ``w16-all`` or ``w16-cut``, with ``+folded`` and ``+summed`` behind it for what is done before the rounding.
     batched: calibration samples are rows of a batch.
     calibration_method: minmax, entropy or percentile.
-    weights: of ``qdq``, ``weights``, ``fixed`` and ``kmeans``: the type of the weights, int8, int4, uint4, int2 or uint2.
+    weights: of ``qdq``, ``weights``, ``fixed`` and ``kmeans``: int8, int4, uint4, int2 or uint2.
     activations: the type of the activations, uint8 or one of these, or float32.
     granularity: what shares a scale: tensor, channel or block.
     """

@@ -41,7 +41,16 @@ from bench_plugin.pipeline.retry import with_repeat
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.tasks.case_subjects import content_of, of_case, outputs_of
 from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
-from bench_plugin.pipeline.tasks.corpus import CORPUS, FEW_BITS, CaseData, Corpus, CorpusFailed, maker_of, needed_kinds, newer
+from bench_plugin.pipeline.tasks.corpus import (
+    CORPUS,
+    FEW_BITS,
+    CaseData,
+    Corpus,
+    CorpusFailed,
+    maker_of,
+    needed_kinds,
+    newer,
+)
 from bench_plugin.reach.processes.leased_agent import Limits
 from bench_plugin.reach.processes.zipapp import agent_digest
 
