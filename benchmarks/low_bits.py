@@ -117,7 +117,8 @@ def _models(rows: Sequence[Row]) -> Iterator[str]:
         emulated = (row.get("placement") or {}).get("emulated", "")
         yield _line([
             cell["model"], cell["precision"], cell.get("graph", "by the tool"), cell["compiler"], row["status"],
-            emulated, "" if ratio is None else f"{ratio:.1f}", str(weights.get("bytes", "")), _short(row.get("reason", "")),
+            emulated, "" if ratio is None else f"{ratio:.1f}", str(weights.get("bytes", "")),
+            _short(row.get("reason", "")),
         ])  # fmt: skip
 
 

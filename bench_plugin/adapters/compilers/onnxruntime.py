@@ -33,7 +33,6 @@ ADAPTER = {
         "w16": ["w16"],
         "w8a8": ["qdq"],
         "w8a8-dyn": ["dynamic"],
-        "w8": ["weights", "fixed", "kmeans"],
         "w4": ["weights"],
         "w4a8": ["qdq"],
         "int4": ["weights", "qdq", "fixed", "kmeans"],
@@ -80,7 +79,7 @@ TYPED = {
 }  # fmt: skip
 # The types of weights of few bits, by precision, as a product of matrices holds them: a sign is in its zero point.
 TYPES = {
-    "w8": "int8", "w4": "int4", "w4a8": "int4", "int4": "int4", "uint4": "int4", "int2": "int2", "uint2": "int2",
+    "w4": "int4", "w4a8": "int4", "int4": "int4", "uint4": "int4", "int2": "int2", "uint2": "int2",
 }  # fmt: skip
 STORED = ("weights", "fixed", "kmeans")  # graphs in which only weights are rounded
 LEVELS = {"basic": "ORT_ENABLE_BASIC", "none": "ORT_DISABLE_ALL"}
@@ -257,7 +256,9 @@ def _exact(provider: str) -> Any:
 def _read_back(session: Any, few_bits: str) -> dict[str, object]:
     """What the session's options say of themselves."""
     chosen = session.get_session_options()
-    return {name: chosen.get_session_config_entry(name) for name in EXACT if name not in FEW_BITS or few_bits == "exact"}
+    return {
+        name: chosen.get_session_config_entry(name) for name in EXACT if name not in FEW_BITS or few_bits == "exact"
+    }
 
 
 def _saturates() -> bool:

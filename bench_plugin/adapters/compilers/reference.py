@@ -22,7 +22,7 @@ ADAPTER = {
     "operators": True,
     "takes": ["onnx"],
     "precisions": {
-        "fp32": ["original"], "w8": ["weights", "fixed", "kmeans"], "w4": ["weights"], "w4a8": ["qdq"],
+        "fp32": ["original"], "w4": ["weights"], "w4a8": ["qdq"],
         "int4": ["weights", "qdq", "fixed", "kmeans"], "uint4": ["weights", "qdq"],
         "int2": ["weights", "qdq", "fixed", "kmeans"], "uint2": ["weights", "qdq"],
     },
