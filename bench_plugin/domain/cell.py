@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from bench_plugin.domain.axes import BY_NAME, Axis, Check, id_text
-from bench_plugin.domain.precision import PRECISIONS
+from bench_plugin.domain.precision import PRECISIONS, Precision, precision_of
 
 __all__ = ["WHOLE", "Cell", "Check"]
 
@@ -59,6 +59,11 @@ class Cell:
         if self.graph:
             return self.graph
         return "" if PRECISIONS[self.precision].computed else "own"
+
+    @property
+    def types(self) -> Precision:
+        """The types that the cell asks for: those of its precision, as far as its graph rounds them."""
+        return precision_of(self.precision, self.graph)
 
     @property
     def id(self) -> str:

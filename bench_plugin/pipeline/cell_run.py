@@ -18,6 +18,10 @@ from bench_plugin.pipeline.tasks.model_tasks import Tasks, Weights
 from bench_plugin.reach.processes.given_files import GivenFile
 from bench_plugin.reach.processes.leased_agent import NOT_AS_STATED
 
+# Operator sets whose Quant nodes stand for any number of bits; no other tool here has them.
+QONNX = frozenset({"qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general"})
+FROM_QONNX = "QONNX, in a carrier of 8 bits"
+
 
 class InputChanged(Exception):
     """A file that is no longer the one that the run began with; ``failure`` names it."""
@@ -153,7 +157,19 @@ class CellRun:
         if check.failure:
             return check.failure
         self.log.note_file(check.meta["check"])
+        if self.model.onnx is not None and QONNX.intersection(check.meta["check"]["custom_domains"]):
+            return self._of_qonnx(given, origin)
         return OnnxFile(given, origin, check, weights)
+
+    def _of_qonnx(self, given: GivenFile, origin: str) -> OnnxFile | Failure:
+        """A user's QONNX file with ONNX's own operators in place of Quant nodes, or why it has no such form."""
+        done = self.obtain("qonnx", self.tasks.without_quant_nodes(given, origin, self.model))
+        if done.failure:
+            return done.failure
+        self.log.artefacts["qonnx"] = dict(done.meta["prepare"]["weights"])
+        self.log.flag(FROM_QONNX)
+        check = self.obtain("check", self.tasks.check(done.given["model.onnx"], done.key, self.model))
+        return check.failure or OnnxFile(done.given["model.onnx"], done.key, check)
 
     def inputs(self, file: OnnxFile) -> GeneratedInputs:
         """The generated inputs of the cell's file, under the file's own names."""

@@ -155,7 +155,9 @@ def _joined(compiled: Done, ran: Done | None) -> CompiledRun:
     for done in both:
         seconds.update({name: round(value, 6) for name, value in done.seconds.items() if name != "call"})
         for said in done.meta.values():
+            placement = {**meta.get("placement", {}), **(said.get("placement") or {})}  # of both replies
             meta.update({name: said[name] for name in NOTED if said.get(name)})
+            meta.update({"placement": placement} if placement else {})
     failure = next((done.failure for done in both if done.failure), None)
     return CompiledRun(
         failure=failure, ran=ran if failure is None else None, seconds=seconds, peak=max(done.peak for done in both),

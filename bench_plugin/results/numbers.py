@@ -13,8 +13,8 @@ COMPILED = (EQUIVALENCE, TIMING)  # what is timed is judged as equivalence judge
 BY_ERROR = (*ROUND_TRIPS, *COMPILED)
 VERDICTS = (*BY_ERROR, QUALITY)
 ALL = "all"
-COMPUTED = "fp32 fp16 bf16 w16"  # judged by E and M against a float64 reference
-QUANTISED = "w8a8 w8a8-dyn w8"  # judged in steps of their scales
+COMPUTED = "fp32 fp16 bf16 w16, graph weights"  # judged by E and M against a float64 reference
+QUANTISED = "w8a8 w8a8-dyn w8 w4 w4a8 int4 uint4 int2 uint2"  # judged in steps of their scales, unless only weights
 REDUCED = "all but fp32"
 
 

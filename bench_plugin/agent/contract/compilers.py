@@ -24,9 +24,9 @@ class CompilerCall(Call):
     """The fields that compile and run share.
 
     batched: a sample is [1, ...], a batch of one; else it has no batch dimension, or one of its own.
-    precision: fp32, bf16, fp16, w16, w8, w8a8 ...; one of those that ADAPTER declares.
+    precision: fp32, bf16, fp16, w16, w8, w8a8, w4, int4 ...; one of those that ADAPTER declares.
     graph: the file that is compiled: ``original`` as it was exported, else pre-quantised or pre-converted (``qdq``,
-        ``dynamic``, ``w16``, ``fp16``).
+        ``weights``, ``fixed``, ``kmeans``, ``dynamic``, ``w16``, ``fp16``).
     target: the machine to compile for.
     batch: how many samples one call of the model takes, as [batch, ...]; more than 1 only where ``batched``.
     backend: one of those that ADAPTER declares; empty where it declares none.

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from zlib import crc32
 
-from bench_plugin.checks.compiled import artefacts, batches
+from bench_plugin.checks.compiled import artefacts, batches, carriers
 from bench_plugin.checks.compiled.counted import note_counters
 from bench_plugin.checks.compiled.needed import note_needs
 from bench_plugin.checks.compiled.runnable import Artefact, not_runnable
 from bench_plugin.checks.protocol import Parts, Request
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
+from bench_plugin.domain.precision import precision_of
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.board_stages import PLACE, PROGRAM
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
@@ -118,14 +119,16 @@ class CompiledModels:
         return compiled, run.again(self._run_task(run, found.subject, compiled))
 
     def prepared(self, run: CellRun, subject: Subject, calibration: InputSet, graph: str) -> Subject | Failure:
-        """The subject as the graph ``graph`` (qdq, dynamic, w16 or fp16), or why that could not be made."""
+        """The subject as the graph ``graph`` (qdq, weights, dynamic, w16 or fp16), or why that could not be made."""
         method = self.compile_tasks.calibration
-        done = run.obtain("graph", graph_tasks.prepared(run.tasks, run.model, subject, calibration, graph, method))
+        types = precision_of(run.cell.precision, graph)
+        task = graph_tasks.prepared(run.tasks, run.model, subject, calibration, graph, method, types)
+        done = run.obtain("graph", task)
         if done.failure:
             return done.failure
         said = done.meta["prepare"]
         if run.cell.graph:
-            described = {key: said.get(key) for key in ("operators", "calibration")}
+            described = {key: said.get(key) for key in ("operators", "calibration", "weights")}
             run.log.artefacts["graph"] = {name: value for name, value in described.items() if value}
         files = {"model.onnx": done.given["model.onnx"]}
         return replace(subject, origin=done.key, files=files, meta={"output_scales": said["output_scales"]})
@@ -245,6 +248,8 @@ class CompiledModels:
         log.placement["threads"] = self.compile_tasks.threads(run.cell)
         for text in said.get("shims", []):
             log.flag(f"shim: {text}")
+        if run.cell.types.few_bits:
+            carriers.note(log)
         if said.get("integer") == "simulated":
             log.flag("simulated")
         share = said.get("placement", {}).get("requested")

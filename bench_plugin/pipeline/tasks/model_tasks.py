@@ -122,6 +122,10 @@ class Tasks:
         """The result of onnx's checker on the file, and the inputs and outputs that the file declares."""
         return self._on_file(Stage.CHECK, "onnx_check", "check", file, origin, model, {})
 
+    def without_quant_nodes(self, file: GivenFile, origin: str, model: Model) -> Task:
+        """A QONNX file with QuantizeLinear and DequantizeLinear in place of its own operators."""
+        return self._on_file(Stage.BUILD, "onnx_graphs", "prepare", file, origin, model, {"graph": "qcdq"})
+
     def run(self, file: GivenFile, origin: str, model: Model, inputs: GeneratedInputs) -> Task:
         """A run of the file in onnxruntime, at both bindings of symbols."""
         meta = {**_shape_of(model, inputs), "threads": self.threads}
