@@ -42,6 +42,11 @@ ADAPTER = {
         {"operation": "compile", "exception": "TractError", "pattern": "Operator can not be made a TypedOp"},
         {"operation": "compile", "exception": "TractError", "pattern": "[Uu]nknown (DatumType|ONNX TensorProto)"},
         {"operation": "compile", "exception": "TractError", "pattern": "Can not parse tensor type|has no type value"},
+        # What has to be known before anything runs: axes, sizes, pads and the like that are inputs of the model.
+        {
+            "operation": "compile", "exception": "TractError",
+            "pattern": r"(?i)\b(as|to be|be|is|are not|expects?) (a )?const(ant)?s?\b|shape input is variable",
+        },
     ],
 }  # fmt: skip
 
