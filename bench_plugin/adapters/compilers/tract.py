@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import json
 import os
@@ -164,20 +163,12 @@ class Adapter:
 
 
 def _tensor(x: Any) -> Any:
-    """An array [...] as a tensor of tract's, without the dimension that its own ``from_numpy`` gives to a scalar.
+    """An array [...] as a tensor of tract's. Raises Unsupported for what its Python interface has no type for."""
+    import numpy as np
 
-    Raises Unsupported for what the interface has no type for.
-    """
     if getattr(getattr(x, "dtype", None), "name", "") not in TYPES:
         raise Unsupported("tract's Python interface takes no input of type %s" % getattr(x, "dtype", type(x).__name__))
-    tract = importlib.import_module("tract")
-    if x.ndim:
-        return tract.Tensor.from_numpy(x)
-    bindings, kinds = importlib.import_module("tract.bindings"), importlib.import_module("tract.tensor")
-    made, data = ctypes.c_void_p(), ctypes.c_void_p(x.ctypes.data)
-    kind, no_sizes = kinds.dt_numpy_to_tract(x.dtype), (ctypes.c_size_t * 0)()
-    bindings.check(bindings.lib.tract_tensor_from_bytes(kind, ctypes.c_size_t(0), no_sizes, data, ctypes.byref(made)))
-    return tract.Tensor(made)
+    return importlib.import_module("tract").Tensor.from_numpy(np.asarray(x))
 
 
 def _arrays(tensors: Sequence[Any]) -> list[Any]:

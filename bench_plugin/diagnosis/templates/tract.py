@@ -1,4 +1,4 @@
-"""tract; its from_numpy gives a scalar a dimension, so an input of no dimensions is not what the file declares."""
+"""tract."""
 
 PACKAGES = ["tract"]
 
@@ -14,4 +14,4 @@ def run(path, inputs):
         if spec:
             model.set_input_fact(index, ",".join([*map(str, inputs[name].shape), f"{spec}{8 * kind.itemsize}"]))
     runnable = model.into_model().into_runnable()
-    return [y.to_numpy() for y in runnable.run([inputs[name] for name in names])]
+    return [y.to_numpy() for y in runnable.run([np.asarray(inputs[name]) for name in names])]
