@@ -192,6 +192,7 @@ class Description(Record):
     version: how the tool reports its version.
     errors: the meanings of the tool's messages.
     runner: how the artefact is run; without one it is compiled and not run.
+    obtain: where the tool comes from, for the message that it is absent.
     """
 
     command: Union[Tuple[str, ...], Tuple[Tuple[str, ...], ...]]
@@ -209,6 +210,7 @@ class Description(Record):
     version: Optional[VersionCommand] = None
     errors: Tuple[ErrorPattern, ...] = ()
     runner: Optional[Runner] = None
+    obtain: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

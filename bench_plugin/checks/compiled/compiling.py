@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 from zlib import crc32
 
 from bench_plugin.checks.compiled import artefacts, batches, carriers
@@ -152,7 +153,7 @@ class CompiledModels:
             wanted = str(target["gcc"]) if cross else str(name)
             if shutil.which(wanted) is None:
                 return f"{wanted} not found; install {target.get('package', wanted) if cross else wanted}"
-        return ""
+        return _not_installed(declared.get("description", {}))
 
     def compiled(self, run: CellRun) -> Compiled | Outcome:
         """Export (or build) the source, prepare its graph and compile it; run it where there will be no artefact."""
@@ -213,7 +214,11 @@ class CompiledModels:
         run.log.converted = True
         self._note_artefact(run, found.compiled)
         if self.workspace.runs_here(run.cell.target):
-            return found
+            described = self.compile_tasks.adapter(run.cell).declaration.get("description")
+            if described is None or "runner" in described:
+                return found
+            reason = f"not run: compiled, and the description of {run.cell.compiler} has no runner"
+            return run.log.unverified(Unverified.NOT_RUN, reason)
         if why_not := self._not_runnable(run, found):
             return self._for_target(run, found.compiled, why_not)
         wrong = self._wrong_machine(run, found.compiled) if artefacts.elf_files(found.compiled.files) else None
@@ -282,6 +287,10 @@ class CompiledModels:
             reason = f"not run: compiled, the artefact is the same for every target; {why_not}"
             return run.log.unverified(Unverified.NOT_RUN, reason)
         reason = f"not run: compiled, the artefact is for {run.cell.target}; {why_not}"
+        if not self.compile_tasks.target(run.cell).get("elf_machine"):
+            return run.log.unverified(
+                Unverified.NOT_RUN, reason
+            )  # such as an accelerator, whose files are no ELF files
         return self._wrong_machine(run, compiled) or run.log.unverified(Unverified.NOT_RUN, reason)
 
     def _wrong_machine(self, run: CellRun, compiled: Done) -> Outcome | None:
@@ -290,6 +299,21 @@ class CompiledModels:
         if not wrong:
             return None
         return run.log.outcome(Status.ERROR, wrong, stage=Stage.COMPILE, symptom=Symptom.INVALID_MODEL)
+
+
+def _not_installed(described: Mapping[str, Any]) -> str:
+    """Which program of a described compiler is not found, and where it comes from; empty where all are there.
+
+    Only a description that tells where its tool comes from is asked, before its toolchain is made: the tool of any
+    other may be a part of the toolchain.
+    """
+    if not described.get("obtain"):
+        return ""
+    commands = described["command"]
+    for argv in [commands] if isinstance(commands[0], str) else commands:
+        if "{" not in argv[0] and shutil.which(argv[0]) is None:
+            return f"{argv[0]} not found; to get it: {described['obtain']}"
+    return ""
 
 
 def keeps_symbols(compiled: Done) -> bool:
