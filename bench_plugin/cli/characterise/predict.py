@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     if args.pictures:
         for path in write_pictures(args.pictures, found):
             note(f"wrote {shown(path)}")
-    pairs = pairs_of(found, read_rows(args.results).rows) if args.results else []
+    pairs = _own_pairs(args, found) if args.results else []
     if args.json:
         print_json(_plain(found, pairs, scored(pairs)))
     elif args.results:
@@ -103,12 +103,11 @@ def _published(args: argparse.Namespace) -> int:
     pairs = published_pairs(settings_here(), args.published, args.storage)
     ours: list[Pair] = []
     if args.results:
-        rows = read_rows(args.results).rows
         found = grid_of(
             settings_here(), models=_models(args), targets=(ALL,),
             precisions=_names(args.precisions), batch=1, storage=args.storage, everything=False, measured=True,
         )  # fmt: skip
-        ours = pairs_of(found, rows)
+        ours = _own_pairs(args, found)
     if args.page:
         args.page.parent.mkdir(parents=True, exist_ok=True)
         args.page.write_text(published_page(args.published, pairs, ours), "utf-8")
@@ -118,6 +117,12 @@ def _published(args: argparse.Namespace) -> int:
     else:
         _print_scores([*pairs, *ours])
     return 0
+
+
+def _own_pairs(args: argparse.Namespace, found: Grid) -> list[Pair]:
+    """The pairs of the rows of ``--results``."""
+    models = Workspace.load(settings_here()).models
+    return pairs_of(found, read_rows(args.results).rows, {name: one.task for name, one in models.items()})
 
 
 def _models(args: argparse.Namespace) -> list[str]:
