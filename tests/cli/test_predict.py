@@ -148,3 +148,11 @@ def test_registered_models_are_exported_once_and_then_come_from_the_cache(projec
     again = project.bench("predict", "--models", "linear", "--targets", "coral", "--precisions", "int8", "--json")
     assert again.returncode == 0, again.stderr
     assert {row["operations"] for row in json.loads(again.stdout)["predictions"]} == {said["operations"]}
+
+
+@pytest.mark.nightly
+def test_the_page_of_models_is_what_the_command_writes(tmp_path: Path) -> None:
+    if not Toolchains().folder("pytorch").is_dir():
+        pytest.skip("the toolchain pytorch is not made: bench env sync pytorch")
+    assert main(["needs", "all", "--page", str(tmp_path / "models.md")]) == 0
+    assert (tmp_path / "models.md").read_text() == (ROOT / "docs/models.md").read_text()
