@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench_plugin.characterise.prediction.datatypes import USUAL
-from bench_plugin.characterise.prediction.predict import ASSUMPTIONS, AUTOMATIC, WEIGHTS_OFF, Prediction
+from bench_plugin.characterise.prediction.predict import ASSUMPTIONS, AUTOMATIC, ON_CHIP, WEIGHTS_OFF, Prediction
 from bench_plugin.characterise.prediction.published import MEASUREMENTS, TOPOLOGIES
 from bench_plugin.characterise.prediction.scores import Pair, Score, scored
 from bench_plugin.cli.characterise.needs import amount, storage
@@ -109,8 +109,9 @@ def _published(args: argparse.Namespace) -> int:
         )  # fmt: skip
         ours = _own_pairs(args, found)
     if args.page:
+        on_chip = published_pairs(settings_here(), args.published, ON_CHIP)
         args.page.parent.mkdir(parents=True, exist_ok=True)
-        args.page.write_text(published_page(args.published, pairs, ours), "utf-8")
+        args.page.write_text(published_page(args.published, pairs, on_chip, ours), "utf-8")
         note(f"wrote {shown(args.page)}")
     elif args.json:
         print_json({"scores": [asdict(one) for one in scored([*pairs, *ours])], "pairs": _pairs([*pairs, *ours])})
