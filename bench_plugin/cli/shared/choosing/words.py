@@ -58,7 +58,8 @@ def _print_ways(found: Sequence[Judged]) -> None:
     """How to get what undecided candidates lack: of each figure for the first of them."""
     missing = [finding for one in found for finding in one.unknown if finding.how]
     counts = Counter(finding.text for finding in missing)
-    for finding in {finding.text: finding for finding in reversed(missing)}.values():
+    firsts = {text: next(one for one in missing if one.text == text) for text in counts}
+    for finding in firsts.values():
         others = f" (and likewise of {counts[finding.text] - 1} more)" if counts[finding.text] > 1 else ""
         print(f"  {finding.text}: {finding.how}{others}")
 
