@@ -102,3 +102,14 @@ def test_another_target_is_declared_unsupported(project: Project) -> None:
     project.model("net")
     done = project.run("--compilers=sim_npu", "--precisions=w8a8")
     assert "sim_npu compiles for sim-npu; asked for local" in done.text
+
+
+def test_seconds_of_the_simulator_are_no_times(project: Project) -> None:
+    project.write("test_models.py", TESTS.replace("equivalence", "timing"))
+    project.model("net", seconds=20)
+    only = ("--targets=sim-npu", "--precisions=w8a8", "--bench-profile=smoke")
+    done = project.run("--compilers=sim_npu", *only)
+    (row,) = [row for row in done.rows if row["kind"] == "cell"]
+    assert row["placement"]["timing"] == "emulated" and not (row["numbers"]["timing"] or {}).get("compute"), done.text
+    said = project.bench("choose", "--max-latency", "1s", "--require", "target=sim-npu")
+    assert said.returncode == 3 and "latency unknown" in said.stdout, said.stdout + said.stderr
