@@ -68,7 +68,15 @@ def test_the_report_has_cycles_and_says_why_the_graph_was_cut(compared: dict[str
     assert len(cpu["subgraphs"]) == 5 and cpu["cycles"] > own["cycles"]
     assert [one["place"] for one in cut["subgraphs"]] == ["cpu", "npu", "cpu", "npu", "cpu"]
     reasons = {one["why"] for one in cut["nodes"] if one["operators"] == ["Erf"]}
-    assert reasons == {"there is no instruction for Erf"}
+    assert reasons == {"there is no instruction for Erf"} == {cut["subgraphs"][2]["cut"]}
+
+
+def test_batch_normalisation_behind_a_convolution_breaks_the_pipeline(compared: dict[str, Any]) -> None:
+    report = compared["normalised"]["report"]
+    (why,) = {one["why"] for one in report["nodes"] if one["operators"] == ["BatchNormalization"]}
+    assert why == "BatchNormalization between convolution and activation breaks the pipeline"
+    assert len(report["subgraphs"]) == 5
+    assert why == report["subgraphs"][2]["cut"], "not the quantisation nodes around it"
 
 
 def test_a_cell_of_the_target_runs_here_and_is_bit_exact(project: Project) -> None:
