@@ -20,7 +20,7 @@ ADAPTER = {
 CALLS = {"trace": TraceCall}
 # As artefacts are compiled at fp32, where a processor has bf16 too.
 SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
-PASSIVE = frozenset({"Input", "Output", "Const"})
+PASSIVE = frozenset({"Input", "Output", "Const", "Reorder"})
 
 
 class Adapter:
