@@ -300,7 +300,9 @@ def test_a_case_that_asks_for_more_than_the_node_says_nothing_of_it_where_it_fai
     cases = case("plain", "supported", used("rank=4")), case("grouped", "ERROR", used("group", "rank=4"))
     found = verdict(known(*cases), used("rank=4"))
     assert found.status is Compliance.SUPPORTED
-    assert found.why.endswith("1 of 1 cases of Conv-11 (T float) passed (1 more failed that ask for what this node does not)")
+    assert found.why.endswith(
+        "1 of 1 cases of Conv-11 (T float) passed (1 more failed that ask for what this node does not)"
+    )
     assert verdict(known(*cases), used("group", "rank=4")).status is Compliance.PARTIAL
     assert verdict(known(*cases), used("group")).status is Compliance.PARTIAL  # its rank is not known: it may be 4
     assert verdict(known(*cases), used("group", "rank=3")).status is Compliance.PARTIAL  # nothing grouped passed

@@ -21,7 +21,8 @@ COMPILERS = (
     "graph names, fused ones included (docs/compliance.md)."
 )
 STEADY = (
-    "Times are of the machine and the day of their run; on a shared machine they are less steady than on one's own."
+    "Times are of the machine and the day of their run: a shared virtual machine with two cores, which did other work, too. "
+    "On a machine of one's own they are steadier."
 )
 
 
