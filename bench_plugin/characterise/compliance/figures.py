@@ -64,7 +64,7 @@ class Figures:
     not_readable: str = ""
 
     def updated(self, other: Figures) -> Figures:
-        """These figures, with what ``other`` has instead; of models that were traced, its own are replaced one by one."""
+        """These figures, with what ``other`` has instead; models that were traced are replaced one by one."""
         models = {one.model: one for one in (*self.named, *other.named)}
         return Figures(
             self.compiler, other.title or self.title, other.version or self.version,

@@ -17,7 +17,7 @@ from bench_plugin.characterise.compliance.cases import (
 from bench_plugin.characterise.compliance.lists import Listed, lists_text, read_lists
 from bench_plugin.characterise.compliance.schemas import Schemas, Signature, read_schemas, schemas_text
 from bench_plugin.characterise.facts import Facts
-from bench_plugin.cli.shared.operator_evidence import LISTS, OUTCOMES, SCHEMAS, SIGNATURES
+from bench_plugin.cli.shared.compliance.evidence import LISTS, OUTCOMES, SCHEMAS, SIGNATURES
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.pipeline.stages import CallSpec, Stages, Task, failure_of
 from bench_plugin.pipeline.tasks.corpus import COLLECTING, Corpus, CorpusFailed
