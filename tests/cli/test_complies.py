@@ -104,7 +104,7 @@ def test_a_type_that_no_case_proves_is_partial(model: Path) -> None:
     found = said(model.parent, "half.onnx", "--compilers", "iree", code=3)
     verdict = found["nodes"][1]["by_compiler"]["iree"]
     assert (verdict["status"], verdict["why"]) == (
-        "partial", "proven for Relu-14 (T float), Relu-1 (T float), not for Relu-14 (T float16)",
+        "partial", "proven for Relu-6 (T float), Relu-14 (T float), not for Relu-14 (T float16)",
     )  # fmt: skip
 
 
