@@ -65,6 +65,11 @@ def add_options(parser: pytest.Parser) -> None:
         "that is slower fails (docs/comparison.md)",
     )  # fmt: skip
     group.addoption(
+        "--bench-scenarios", dest="bench_scenarios", metavar="A,B",
+        help="timed cells are driven through these scenarios of MLPerf, too: single-stream, multi-stream, offline, "
+        "server (docs/scenarios.md); not an MLPerf result",
+    )  # fmt: skip
+    group.addoption(
         "--bench-cache", dest="bench_cache", metavar="FOLDER",
         help="finished stages are kept here (default: in the user's cache folder)",
     )  # fmt: skip
@@ -190,6 +195,8 @@ def read_settings(config: pytest.Config) -> Any:
     given |= _shard(option, given.get("results", said.results))
     if option.bench_against is not None:
         given["against"] = _against(config, option.bench_against, given.get("results", said.results))
+    if option.bench_scenarios is not None:
+        given["scenarios"] = _scenarios(option.bench_scenarios)
     calibration = _one_of(option, "calibration", CALIBRATIONS) or said.calibration
     search = _one_of(option, "search", SEARCHES) or said.search
     given.update(_engine(config))
@@ -279,6 +286,20 @@ def _values(option: Any, axis: Axis) -> tuple[Any, ...]:
         return tuple(axis.parse(part) for part in parts)
     except ValueError:
         raise UsageError(f"{axis.option}: {text!r} is not a list of whole numbers, such as 13,17") from None
+
+
+def _scenarios(text: str) -> tuple[str, ...]:
+    """The names of scenarios, each once. Raises UsageError for one that does not exist, and for none."""
+    from bench_plugin.domain.errors import UsageError
+    from bench_plugin.domain.settings import SCENARIOS
+    from bench_plugin.domain.texts.choices import hint
+
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    unknown = next((name for name in names if name not in SCENARIOS), None)
+    if unknown is not None or not names:
+        wrong = f"unknown name {unknown!r}; {hint(unknown, SCENARIOS)}" if unknown else f"{text!r} names none"
+        raise UsageError(f"--bench-scenarios: {wrong}")
+    return names
 
 
 def _number(option: Any, name: str) -> int | None:

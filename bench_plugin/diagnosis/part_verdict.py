@@ -93,7 +93,7 @@ def _verdicts(
     found = []
     for name, want in truth.items():
         others = [run[name] for run in runs or ()]
-        step = step_of(want) if PRECISIONS[trials.cell.precision].quantised else None
+        step = step_of(want) if trials.cell.types.quantised else None
         if step is not None:
             found.append(_in_steps(name, want, actual[name], step))
         elif few:

@@ -17,7 +17,7 @@ from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Stages
 from bench_plugin.pipeline.tasks import graph_tasks, subjects
 from bench_plugin.pipeline.tasks.case_subjects import PORT
-from bench_plugin.pipeline.tasks.corpus import Corpus, tensors
+from bench_plugin.pipeline.tasks.corpus import Corpus, maker_of, tensors
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.tasks.model_tasks import Tasks
 
@@ -73,14 +73,16 @@ class Origins:
         calibration = subjects.calibration_set(
             model, subject, dataset, seed=self._tasks.seed, method=self._calibration
         )  # fmt: skip
-        task = graph_tasks.prepared(self._tasks, model, subject, calibration, cell.graph, self._calibration)
+        task = graph_tasks.prepared(
+            self._tasks, model, subject, calibration, cell.graph, self._calibration, cell.types
+        )  # fmt: skip
         done = run.uncredited(task)
         if done.failure:
             raise CannotSay(f"no {cell.graph} graph: {done.failure.message}")
         return done.files["model.onnx"]
 
     def _operator_case(self, name: str) -> Origin:
-        data = Corpus(self._stages).case(name)
+        data = Corpus(self._stages, maker_of(name)).case(name)
         path = self._folder / "case.onnx"
         path.write_bytes(bytes(data.model))
         arrays = {}

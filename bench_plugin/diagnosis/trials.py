@@ -20,7 +20,6 @@ from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.compiler_name import CompilerName
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.domain.paths import scratch_folder
-from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.domain.settings import Settings
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.array_sets import ArraySet
@@ -157,7 +156,7 @@ class Trials:
         """The float64 outputs [N, ...] of the part, by name. Raises CannotSay where they cannot be computed."""
         exact = part.exact
         if (
-            PRECISIONS[self.cell.precision].rounds_weights and not self.cell.graph
+            self.cell.types.rounds_weights and not self.cell.graph
         ):  # the tool rounds by itself, and so does its reference
             meta = {"graph": self.cell.precision, "batched": False, "calibration_method": "minmax"}
             exact = self._tools.call(GRAPHS, "prepare", meta, {}, {"model.onnx": exact}).files["model.onnx"]

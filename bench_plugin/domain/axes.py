@@ -17,6 +17,11 @@ class Check(StrEnum):
     PROPERTY = "property"
     QUALITY = "quality"
     TIMING = "timing"
+    LAYERS = "layers"
+
+
+# Checks that take times: their cells hold the machine, so no other cell computes beside them.
+TIMED = frozenset({Check.TIMING, Check.LAYERS})
 
 
 @dataclass(frozen=True)
@@ -27,8 +32,10 @@ class Axis:
     ``include`` and ``exclude`` rows of the configuration. ``plural`` is the field of a selection, the keyword of the
     marker ``bench``, and the option ``--bench-<plural>``; it is empty for an axis that follows from the others.
     ``short`` adds the option ``--<plural>``. ``in_id`` is the axis's part of an id with ``{}`` for the value, empty
-    where an id does not show it; ``usual`` is the value that ids, repro commands and expectations leave out. An axis
-    that is ``swept`` belongs to timed cells: rows leave its usual value out too, so no other cell has a trace of it.
+    where an id does not show it; ``usual`` is the value that ids, repro commands and expectations leave out. Of an axis
+    that is ``swept`` rows leave the usual value out too, so a cell that nobody swept has no trace of it: ``kept``
+    sweeps over variants of a trained model in every check of models, the others over timed cells. ``most`` is the
+    largest value of a swept number, 0 where there is none.
     """
 
     name: str
@@ -40,6 +47,7 @@ class Axis:
     in_id: str = "{}"
     usual: str = ""
     swept: bool = False
+    most: int = 0
 
     @property
     def option(self) -> str:
@@ -65,6 +73,10 @@ AXES: tuple[Axis, ...] = (
     Axis("precision", "precisions that are computed in", "precisions", short=True, usual="fp32"),
     Axis("target", "targets that are compiled for", "targets", short=True, usual="local"),
     Axis("graph", "the pre-quantised or pre-converted graph that a compiler is given (qdq, w16 ...)"),
+    Axis(
+        "kept", "percent of the channels of inner layers that pruning keeps in trained models, such as 100,50,25",
+        "kept", short=True, kind=int, in_id="kept{}", usual="100", swept=True, most=100,
+    ),
     Axis(
         "batch", "samples per call of timed cells, such as 1,8,32,128 (default 1)", "batches", kind=int,
         in_id="batch{}", usual="1", swept=True,

@@ -9,9 +9,11 @@ from enum import StrEnum
 from typing import Any
 
 from bench_plugin.domain.axes import BY_NAME, Axis, Check, id_text
-from bench_plugin.domain.precision import PRECISIONS
+from bench_plugin.domain.precision import PRECISIONS, Precision, precision_of
 
-__all__ = ["Cell", "Check"]
+__all__ = ["WHOLE", "Cell", "Check"]
+
+WHOLE = 100  # percent: nothing is pruned
 
 
 @dataclass(frozen=True, order=True)
@@ -21,6 +23,9 @@ class Cell:
     ``framework`` is the source of the model, ``importer_framework`` the one that imports it; they differ in an import
     from another framework. A user's ONNX file has the framework ``onnx`` and no exporter. ``graph`` is the
     pre-quantised or pre-converted graph at a reduced precision (``qdq``, ``w16`` ...); without one the tool rounds.
+
+    ``kept`` is the percentage of channels that pruning keeps in the inner layers of a trained model; WHOLE is the model
+    itself.
 
     The last four are swept by timed cells: ``batch`` samples in one call, ``threads`` of the runtime (0: as many as the
     run's settings say), ``streams`` of calls at the same time, and the operating ``mode`` of the board.
@@ -37,6 +42,7 @@ class Cell:
     precision: str = "fp32"
     target: str = "local"
     graph: str = ""
+    kept: int = WHOLE
     batch: int = 1
     threads: int = 0
     streams: int = 1
@@ -53,6 +59,11 @@ class Cell:
         if self.graph:
             return self.graph
         return "" if PRECISIONS[self.precision].computed else "own"
+
+    @property
+    def types(self) -> Precision:
+        """The types that the cell asks for: those of its precision, as far as its graph rounds them."""
+        return precision_of(self.precision, self.graph)
 
     @property
     def id(self) -> str:
@@ -74,7 +85,7 @@ class Cell:
 
 
 def _left_out(axis: Axis, value: Any) -> bool:
-    """Whether rows leave the value out: it is the usual one of an axis that only timed cells have."""
+    """Whether rows leave the value out: it is the usual one of an axis that only few cells have."""
     return axis.swept and str(value) == axis.usual
 
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+
+ORIGINAL = "original"  # the exported graph, with float32 weights
+WEIGHTS = "weights"  # the prepared graph whose weights are integers with their dequantisation; activations are not
+FIXED, KMEANS = "fixed", "kmeans"  # the same by quantisers of ours: fixed point, and an index into a codebook
+STORED = frozenset({WEIGHTS, FIXED, KMEANS})
+INTEGERS = frozenset({"int8", "uint8", "int4", "uint4", "int2", "uint2"})
+FEW_BITS = frozenset({"int4", "uint4", "int2", "uint2"})  # narrower than a byte
 
 
 @dataclass(frozen=True)
 class Precision:
-    """The types of weights, activations, accumulation, inputs and outputs, and how integers are scaled."""
+    """The types of weights, activations, accumulation, inputs and outputs, and how integers are scaled.
+
+    ``stored``: the file that a tool is given holds the rounded weights already, and nothing else is rounded.
+    """
 
     name: str
     weights: str
@@ -20,11 +30,12 @@ class Precision:
     granularity: str = ""
     calibration: str = ""
     proven_by: str = ""  # the precision whose cell must prove that the structure is right, where this one cannot
+    stored: bool = False
 
     @property
     def computed(self) -> bool:
         """Whether weights and activations have the same floating-point type, which then gives noise and tolerance."""
-        return self.weights == self.activations
+        return self.weights == self.activations and not self.integers
 
     @property
     def tolerance_row(self) -> str:
@@ -37,13 +48,23 @@ class Precision:
         return self.weights != "float32"
 
     @property
+    def integers(self) -> bool:
+        """Whether weights are integers."""
+        return self.weights in INTEGERS
+
+    @property
+    def few_bits(self) -> bool:
+        """Whether weights are integers that are narrower than a byte, which a tool may keep in a wider carrier."""
+        return self.weights in FEW_BITS
+
+    @property
     def quantised(self) -> bool:
         """Whether weights are integers, so that results are judged in steps of their scales."""
-        return self.weights == "int8"
+        return self.integers and not self.stored
 
     @property
     def rounds_weights(self) -> bool:
-        """Whether only weights are rounded to a narrower float, so that fp32's rules apply to the rounded file."""
+        """Whether only weights are rounded, and the file says how, so that fp32's rules apply to the rounded file."""
         return not self.computed and not self.quantised
 
 
@@ -60,8 +81,21 @@ PRECISIONS: Mapping[str, Precision] = MappingProxyType(
             ),
             Precision("w8", "int8", "float32", "float32", scheme="symmetric", granularity="channel"),
             Precision("w16", "float16", "float32", "float32"),
+            Precision("w4", "int4", "float32", "float32", scheme="symmetric", granularity="block"),
+            Precision("w4a8", "int4", "uint8", "int32", scheme="affine", granularity="channel", calibration="static"),
+            *(
+                Precision(name, name, name, "int32", scheme="affine", granularity="channel", calibration="static")
+                for name in ("int4", "uint4", "int2", "uint2")
+            ),
         )
     }
 )
-ORIGINAL = "original"  # the exported graph, with float32 weights
 ALIASES: Mapping[str, str] = MappingProxyType({"int8": "w8a8"})
+
+
+def precision_of(name: str, graph: str) -> Precision:
+    """The types of a cell: its precision's, but for a graph in which only weights are rounded. Raises KeyError."""
+    record = PRECISIONS[name]
+    if graph not in STORED:
+        return record
+    return replace(record, activations="float32", accumulate="float32", calibration="", stored=True)

@@ -17,6 +17,7 @@ Calibration = Literal["minmax", "entropy", "percentile"]
 Search = Literal["quick", "nightly"]
 PROFILES, CALIBRATIONS, SEARCHES = get_args(Profile), get_args(Calibration), get_args(Search)
 ENGINES = ("local", "dask")  # what computes cells; each is a file of session/engines/
+SCENARIOS = ("single-stream", "multi-stream", "offline", "server")  # of MLPerf, which LoadGen drives
 LOCAL_SCHEDULER = "tcp://127.0.0.1:8786"  # where `dask scheduler --host 127.0.0.1` listens
 DEFAULT_RESULTS = Path("reports/results.jsonl")
 MOST_SEED = 2**32 - 1  # the largest seed that every framework accepts
@@ -53,6 +54,7 @@ class Selection:
     importers: tuple[str, ...] = ()
     opsets: tuple[int, ...] = ()
     batches: tuple[int, ...] = ()
+    kept: tuple[int, ...] = ()
     threads: tuple[int, ...] = ()
     streams: tuple[int, ...] = ()
     modes: tuple[str, ...] = ()
@@ -113,6 +115,7 @@ class Settings:
     ``onnx`` are the project's own ONNX files, models by their names; those of ``selection`` are selected, too.
     ``licence`` and ``contributor`` are those of the rows.
     ``scheduler`` is the address of the cluster that an ``engine`` other than ``local`` computes on.
+    ``scenarios`` are those that timed cells are driven through beside their times.
     """
 
     root: Path
@@ -144,6 +147,7 @@ class Settings:
     contributor: str = ""
     thresholds: Thresholds = field(default_factory=Thresholds)
     against: AgainstRun | None = None
+    scenarios: tuple[str, ...] = ()
 
     def runtime_threads(self) -> int:
         """The number of threads that each runtime gets."""

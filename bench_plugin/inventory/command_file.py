@@ -65,4 +65,5 @@ class CommandFile(Record, frozen=True):
     bind: Annotated[Texts, about("what {binding} stands for, once per symbolic dimension")] = ()
     version: Annotated[VersionFile | None, about("how the tool says its version")] = None
     runner: Annotated[RunnerFile | None, about("how an artefact is run; without it none is")] = None
+    obtain: Annotated[str, about("where the tool comes from; said where an executable is absent")] = ""
     errors: Annotated[tuple[ErrorFile, ...], about("what lines of the tool's output mean")] = ()

@@ -24,7 +24,7 @@ OF_KIND: Mapping[str, Texts] = {  # the operations that every adapter of a kind 
 }  # fmt: skip
 _literal: Any = Literal
 PrecisionName: Any = _literal[tuple(PRECISIONS)]
-GraphName = Literal["original", "qdq", "dynamic", "w16", "w16-all", "fp16"]
+GraphName = Literal["original", "qdq", "weights", "fixed", "kmeans", "dynamic", "w16", "w16-all", "fp16"]
 
 
 def _check_pattern(pattern: str) -> None:
@@ -186,6 +186,13 @@ class DatasetRecord(AdapterRecord, frozen=True, kw_only=True):
     """An adapter of a dataset."""
 
     classes: Annotated[int, about("classes of its labels", ge=2, le=2**31)]
+    names: Annotated[Texts, about("what its classes are called, in their order (default: their numbers)")] = ()
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for names that are not as many as classes."""
+        super().__post_init__()
+        if self.names and len(self.names) != self.classes:
+            raise ValueError(f"names: {len(self.names)} names of {self.classes} classes")
 
 
 RECORDS: Mapping[str, type[AdapterRecord]] = {

@@ -61,6 +61,9 @@ class TrainingFile(Record, frozen=True):
     epochs: Annotated[int, about("passes over the training images", ge=1)]
     batch: Annotated[int, about("images per step", ge=1)]
     rate: Annotated[float, about("learning rate", gt=0)]
+    labels: Annotated[
+        Literal["classes", "boxes"], about("what it learns: a class for each input, or boxes (suppression = 'outside')")
+    ] = "classes"
 
 
 class ModelFile(Record, frozen=True):
@@ -91,6 +94,13 @@ class ModelFile(Record, frozen=True):
         float, about("seconds of processor time that a stage may take; 4 times as many on the clock", gt=0)
     ] = 300
     memory_gb: Annotated[float, about("memory that a cell takes at most, in GiB", gt=0)] = 2
+    suppression: Annotated[
+        Literal["inside", "outside"],
+        about(
+            "of a detector, where overlapping boxes are dropped: inside, so that its outputs are detections, or "
+            "outside: its outputs are the boxes [N, places, 4] and the scores [N, places, classes] of every place"
+        ),
+    ] = "inside"
     dataset: Annotated[str, about("the dataset that it is trained and judged on")] = ""
     training: Annotated[TrainingFile | None, about("how it is trained")] = None
     files: Annotated[

@@ -81,7 +81,12 @@ class Model:
     @property
     def detections(self) -> bool:
         """Whether its outputs are detections, which are compared by matching instead of by norm."""
-        return self.task in {"detection", "instance-segmentation"}
+        return self.task in {"detection", "instance-segmentation"} and not self.boxes_of_places
+
+    @property
+    def boxes_of_places(self) -> bool:
+        """Whether it is a detector whose outputs are the boxes and scores of every place, before any suppression."""
+        return bool(self.extra.get("suppression") == "outside")
 
     def binding(self, index: int) -> dict[str, int]:
         """The ``index``-th value of every symbol, or its last one where a symbol has fewer."""
@@ -111,7 +116,7 @@ def load_model(path: Path) -> Model:
         outputs=tuple(data.get("outputs", [])), symbols=said.symbols, constructors=constructors, missing=said.missing,
         samples=said.samples, seconds=said.seconds, memory_gb=said.memory_gb, digest=digest.hexdigest(),
         notes=said.notes, environment=said.environment,
-        extra={key: data[key] for key in ("dataset", "training") if key in data},
+        extra={key: data[key] for key in ("dataset", "training", "suppression") if key in data},
     )  # fmt: skip
 
 

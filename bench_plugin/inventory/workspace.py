@@ -27,6 +27,7 @@ from bench_plugin.reach.boards.reach import Reach
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.given_files import with_digests
 
+LOCAL = "local"
 COPIES = 6  # how many times the bytes of its weights a file takes at most while it is evaluated in float64
 
 
@@ -102,6 +103,14 @@ class Workspace:
     def target_name(self, target: str) -> str:
         """The name of a target's file, for a name of the axis of targets, which may be that of a board."""
         return target if target in self.hardware or target not in self.boards else self.boards[target].board.target
+
+    def simulates(self, target: str) -> bool:
+        """Whether a target is one that the runtime of its compiler simulates on this machine."""
+        return bool(self.targets.get(target, {}).get("simulated"))
+
+    def runs_here(self, target: str) -> bool:
+        """Whether an artefact for the target runs on this machine, and needs no board."""
+        return target == LOCAL or self.simulates(target)
 
     def boards_of(self, target: str) -> tuple[str, ...]:
         """The boards that a name of the axis of targets stands for: those of that target, or the board of that name."""

@@ -46,6 +46,8 @@ class AxisValues:
             self._check(axis.name, name)
             if axis.swept and axis.kind is int and int(name) < 1:
                 raise UsageError(f"{axis.plural}: {name} is not a positive number")
+            if axis.most and int(name) > axis.most:
+                raise UsageError(f"{axis.plural}: {name} is more than {axis.most}")
         return tuple(values)
 
     def of_marker(self, keyword: str, given: Any) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.cell import WHOLE, Cell, Check
 from bench_plugin.domain.compiler_name import ALL, DEFAULT, CompilerName
 from bench_plugin.domain.outcome import Status
 from bench_plugin.domain.settings import Selection
@@ -95,6 +95,31 @@ def declared_export(cell: Cell, model: Model, adapter: Adapter) -> Declared | No
     return None
 
 
+def pruned(planned: Planned, selection: Selection, model: Model) -> Iterator[Planned]:
+    """The planned cell at every share of channels that was asked for; with none asked for, the cell itself.
+
+    A model that is not trained here cannot be pruned, which is declared ``unsupported`` with the reason.
+    """
+    cell, declared = planned
+    for kept in selection.kept or (cell.kept,):
+        one = replace(cell, kept=kept)
+        if declared is not None:
+            yield one, replace(declared, cell=one)
+        elif kept != WHOLE and not model.training(cell.framework):
+            yield one, Declared(one, Status.UNSUPPORTED, _not_pruned(model, one))
+        else:
+            yield one, None
+
+
+def _not_pruned(model: Model, cell: Cell) -> str:
+    trained = model.extra.get("training", {}).get("frameworks", ())
+    known = f"is trained in {', '.join(trained)} only" if trained else "is not trained here"
+    return (
+        f"{model.name} {known}: pruning keeps the channels that training gave large weights, and trains again; asked "
+        f"for {cell.kept} percent of the channels of {cell.framework}"
+    )
+
+
 def operator_compilers(compilers: Mapping[str, Adapter], selection: Selection) -> list[str]:
     """The compilers for single operators: those that were named and read ONNX files, else the default one.
 
@@ -109,13 +134,17 @@ def operator_compilers(compilers: Mapping[str, Adapter], selection: Selection) -
 
 
 def elsewhere(cell: Cell, selection: Selection, what: str) -> Declared | None:
-    """Why a cell is not run, or None: the selection has a precision or a target that its check does not have."""
+    """Why a cell is not run, or None: its check does not have the selected precision, target or share of channels."""
     changed = cell
     if selection.precisions and "fp32" not in selection.precisions:
         changed = replace(cell, precision=selection.precisions[0])
     if selection.targets and "local" not in selection.targets:
         changed = replace(changed, target=selection.targets[0])
+    if selection.kept and WHOLE not in selection.kept:
+        changed = replace(changed, kept=selection.kept[0])
     if changed == cell:
         return None
     reason = f"{what} are checked at fp32 on the host, asked for {changed.precision} on {changed.target}"
+    if changed.kept != WHOLE:
+        reason = f"{what} have no channels that pruning could keep, asked for {changed.kept} percent"
     return Declared(changed, Status.UNSUPPORTED, reason)

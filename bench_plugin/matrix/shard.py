@@ -21,7 +21,7 @@ OVERHEAD = 0.05  # seconds of pytest and of the harness for each test
 # Seconds of a cell of which no duration is known: means of this project's own rows, profile quick on two cores.
 ESTIMATES: Mapping[Check, float] = {
     Check.EXPORT: 4.0, Check.IMPORT: 4.0, Check.EQUIVALENCE: 8.0, Check.OPERATOR: 0.3, Check.PROPERTY: 0.2,
-    Check.QUALITY: 11.0, Check.TIMING: 25.0,
+    Check.QUALITY: 11.0, Check.TIMING: 25.0, Check.LAYERS: 120.0,
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.cell import WHOLE, Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.cell_log import CellLog
@@ -17,6 +17,10 @@ from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.tasks.model_tasks import Tasks, Weights
 from bench_plugin.reach.processes.given_files import GivenFile
 from bench_plugin.reach.processes.leased_agent import NOT_AS_STATED
+
+# Operator sets whose Quant nodes stand for any number of bits; no other tool here has them.
+QONNX = frozenset({"qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general"})
+FROM_QONNX = "QONNX, in a carrier of 8 bits"
 
 
 class InputChanged(Exception):
@@ -59,6 +63,7 @@ COMPARED: Mapping[Check, frozenset[str]] = {
     Check.EQUIVALENCE: frozenset({"compile", "run", "reference"}),
     Check.QUALITY: frozenset({"compile", "run", "reference"}),
     Check.TIMING: frozenset({"compile", "time", "task", "reference"}),
+    Check.LAYERS: frozenset({"compile", "run", "reference"}),
 }
 
 
@@ -111,7 +116,10 @@ class CellRun:
         return done
 
     def weights(self) -> Weights | Failure | None:
-        """The trained weights of the cell's model, None where they are seeded, or why training failed."""
+        """The trained weights of the cell's model, pruned where the cell is; None where they are seeded.
+
+        Where training failed, it is the failure.
+        """
         if not self.model.training(self.cell.framework):
             return None
         dataset = self.obtain("dataset", self.tasks.dataset(self.model))
@@ -120,8 +128,15 @@ class CellRun:
         trained = self.obtain("train", self.tasks.train(self.model, self.cell.framework, dataset))
         if trained.failure:
             return trained.failure
+        kept, weights = self.cell.kept, Weights(trained.key, trained.given["weights.npz"])
+        if kept != WHOLE:
+            task = self.tasks.prune(self.model, self.cell.framework, kept, dataset, weights)
+            trained = self.obtain("prune", task)
+            if trained.failure:
+                return trained.failure
+            weights = Weights(trained.key, trained.given["weights.npz"], kept)
         self.log.numbers["training"] = dict(trained.meta["train"])
-        return Weights(trained.key, trained.given["weights.npz"])
+        return weights
 
     def file(self, source: Cell | None = None) -> OnnxFile | Failure:
         """The ONNX file of the cell, or of ``source`` if given: the user's own file or an exported one.
@@ -142,7 +157,19 @@ class CellRun:
         if check.failure:
             return check.failure
         self.log.note_file(check.meta["check"])
+        if self.model.onnx is not None and QONNX.intersection(check.meta["check"]["custom_domains"]):
+            return self._of_qonnx(given, origin)
         return OnnxFile(given, origin, check, weights)
+
+    def _of_qonnx(self, given: GivenFile, origin: str) -> OnnxFile | Failure:
+        """A user's QONNX file with ONNX's own operators in place of Quant nodes, or why it has no such form."""
+        done = self.obtain("qonnx", self.tasks.without_quant_nodes(given, origin, self.model))
+        if done.failure:
+            return done.failure
+        self.log.artefacts["qonnx"] = dict(done.meta["prepare"]["weights"])
+        self.log.flag(FROM_QONNX)
+        check = self.obtain("check", self.tasks.check(done.given["model.onnx"], done.key, self.model))
+        return check.failure or OnnxFile(done.given["model.onnx"], done.key, check)
 
     def inputs(self, file: OnnxFile) -> GeneratedInputs:
         """The generated inputs of the cell's file, under the file's own names."""

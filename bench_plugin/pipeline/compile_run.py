@@ -57,7 +57,7 @@ class CompileRun:
         self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None, fresh: bool = False,
         stored: bool = False,
     ) -> CompiledRun:  # fmt: skip
-        """Compile the subject as the cell says, and run it if the target is ``local``.
+        """Compile the subject as the cell says, and run it if that needs no board.
 
         ``fresh`` starts new processes; ``stored`` says that the caller will store the result if it may be stored.
         Raises EnvironmentMissing when the compiler's toolchain cannot be installed.
@@ -94,10 +94,10 @@ class CompileRun:
             _remove(done)
             return _joined(done, done)
         task = self._tasks.compile(cell, subject, limits, calibration=calibration)
-        if cell.target == "local":
+        if self._tasks.runs_here(cell):
             self._prepare((task.toolchain, f"{self._name}-run"), task.adapter)
         compiled = self._performed(task, fresh=fresh)
-        if compiled.failure is not None or cell.target != "local":
+        if compiled.failure is not None or not self._tasks.runs_here(cell):
             return _joined(compiled, None)
         try:
             ran = self._performed(self._tasks.run(cell, subject, compiled, limits), fresh=fresh)
@@ -155,7 +155,9 @@ def _joined(compiled: Done, ran: Done | None) -> CompiledRun:
     for done in both:
         seconds.update({name: round(value, 6) for name, value in done.seconds.items() if name != "call"})
         for said in done.meta.values():
+            placement = {**meta.get("placement", {}), **(said.get("placement") or {})}  # of both replies
             meta.update({name: said[name] for name in NOTED if said.get(name)})
+            meta.update({"placement": placement} if placement else {})
     failure = next((done.failure for done in both if done.failure), None)
     return CompiledRun(
         failure=failure, ran=ran if failure is None else None, seconds=seconds, peak=max(done.peak for done in both),

@@ -10,6 +10,7 @@ from bench_plugin.report.entries import Entry
 EMULATED = "emulated"  # of ``placement["timing"]``: seconds of that board are no latency, and are not shown
 MEMORY = ("flash_bytes", "ram_bytes", "stack_bytes")
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+METRICS, LOST = ("accuracy", "map"), ("top1", "map")  # of classifiers and of detectors
 
 
 def is_emulated(one: Entry) -> bool:
@@ -59,3 +60,14 @@ def kilobytes(size: int | None) -> str:
 
 def _timing(one: Entry) -> Mapping[str, Any]:
     return one.numbers.get("timing") or {}
+
+
+def task_metric(numbers: Mapping[str, Any]) -> float | None:
+    """How well a trained model does its task, a share of 1: its accuracy, of a detector its mean average precision."""
+    return next((float(value) for key in METRICS if isinstance(value := numbers.get(key), int | float)), None)
+
+
+def metric_lost(numbers: Mapping[str, Any]) -> float | None:
+    """What it lost of that against the framework's own model, a share of 1."""
+    drop = numbers.get("drop") or {}
+    return next((float(value) for key in LOST if isinstance(value := drop.get(key), int | float)), None)

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench_plugin.domain.axes import SWEPT, Axis
 from bench_plugin.report.entries import Entry
-from bench_plugin.report.figures import is_emulated
+from bench_plugin.report.figures import is_emulated, task_metric
 from bench_plugin.results.artefact import bytes_in, digest_in
 
 NATIVE = "native"  # the compiler that is the base line of speed-ups: the framework itself
@@ -43,13 +43,13 @@ def value_of(one: Entry, axis: Axis) -> str:
 
 
 def point(one: Entry) -> tuple[str, ...]:
-    """The place of a cell in its sweep: batch, threads, streams and mode."""
+    """The place of a cell in its sweep: share kept, batch, threads, streams and mode."""
     return tuple(value_of(one, axis) for axis in SWEPT)
 
 
 def is_swept(one: Entry) -> bool:
     """Whether the cell has a batch, streams or a mode of its own, so that its time is not that of a plain cell."""
-    return any(axis.name in one.cell for axis in SWEPT if axis.name != "threads")
+    return any(axis.name in one.cell for axis in SWEPT if axis.name not in ("threads", "kept"))
 
 
 def latency(one: Entry) -> float | None:
@@ -148,10 +148,11 @@ def task_of(one: Entry, qualities: Sequence[Entry] = ()) -> Task:
 
     A quality row counts only where its artefact has the same hash.
     """
-    own = (one.numbers.get("task") or {}).get("accuracy")
+    own = task_metric(one.numbers.get("task") or {})
     quality = next((other for other in qualities if _same_cell(one, other)), None)
     timed = str(_timing(one).get("artefact", ""))
-    if quality is None or quality.numbers.get("accuracy") is None or not timed:
+    judged_as = None if quality is None else task_metric(quality.numbers)
+    if quality is None or judged_as is None or not timed:
         return Task(own)
     judged = digest_in(quality.artefacts or {})
     if judged != timed:
@@ -159,7 +160,7 @@ def task_of(one: Entry, qualities: Sequence[Entry] = ()) -> Task:
             f"artefact {timed[:12]} was timed, and the accuracy of the quality row is that of {judged[:12] or 'none'}"
         )
         return Task(own, text)
-    return Task(float(quality.numbers["accuracy"]) if own is None else own)
+    return Task(judged_as if own is None else own)
 
 
 def _case(one: Entry) -> tuple[str, ...]:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 EXPORT, IMPORT, EQUIVALENCE, QUALITY = "export", "import", "equivalence", "quality"
-OPERATOR, PROPERTY, TIMING = "operator", "property", "timing"
+OPERATOR, PROPERTY, TIMING, LAYERS = "operator", "property", "timing", "layers"
 ROUND_TRIPS = (EXPORT, IMPORT)
 COMPILED = (EQUIVALENCE, TIMING)  # what is timed is judged as equivalence judges it
 BY_ERROR = (*ROUND_TRIPS, *COMPILED)
 VERDICTS = (*BY_ERROR, QUALITY)
 ALL = "all"
-COMPUTED = "fp32 fp16 bf16 w16"  # judged by E and M against a float64 reference
-QUANTISED = "w8a8 w8a8-dyn w8"  # judged in steps of their scales
+COMPUTED = "fp32 fp16 bf16 w16, graph weights"  # judged by E and M against a float64 reference
+QUANTISED = "w8a8 w8a8-dyn w8 w4 w4a8 int4 uint4 int2 uint2"  # judged in steps of their scales, unless only weights
 REDUCED = "all but fp32"
 
 
@@ -58,6 +58,13 @@ NUMBERS = (
     Number("worst_mask", BY_ERROR, "fp32", "of detection models: smallest overlap of masks"),
     Number("boards", (*COMPILED, QUALITY), ALL, "with --bench-all-boards: verdict and figures of each board, by name"),
     Number("training", (*BY_ERROR, QUALITY), ALL, "how the weights were trained; None of seeded weights"),
+    Number(
+        "needs",
+        (*COMPILED, QUALITY),
+        ALL,
+        "of trained models, one input: `operations` and `weights` of convolutions and fully connected layers, "
+        "`parameters`, `other_operations`, `lower_bound` (docs/needs.md)",
+    ),
     Number("approximation", COMPILED, REDUCED, "against the unrounded model: `E`, `sqnr_db` (dB), `truth`"),
     Number("layers", COMPILED, QUANTISED, "layers that were compared one by one"),
     Number("layers_wrong", COMPILED, QUANTISED, "how many of them are wrong"),
@@ -78,7 +85,12 @@ NUMBERS = (
     Number("inputs", (QUALITY,), ALL, "images of the test set"),
     Number("accuracy", (QUALITY,), ALL, "share of them that were classified right"),
     Number("reference_accuracy", (QUALITY,), ALL, "the same of the framework's own model"),
-    Number("drop", (QUALITY,), ALL, "`top1` lost, its 95 % interval `lower` to `upper`, `agreement`, `mcnemar_p`"),
+    Number(
+        "drop",
+        (QUALITY,),
+        ALL,
+        "`top1` lost (of detectors `map`), its 95 % interval `lower` to `upper`, `agreement`, `mcnemar_p`",
+    ),
     Number("top5", (QUALITY,), ALL, "share whose class is among the first five"),
     Number("precision", (QUALITY,), ALL, "precision of every class"),
     Number("sensitivity", (QUALITY,), ALL, "sensitivity of every class"),
@@ -86,6 +98,13 @@ NUMBERS = (
     Number("mean_sensitivity", (QUALITY,), ALL, "mean over the classes"),
     Number("g_mean", (QUALITY,), ALL, "geometric mean of the sensitivities"),
     Number("confusion", (QUALITY,), ALL, "images of class i (row) that were called j (column)"),
+    Number("objects", (QUALITY,), ALL, "of detectors: objects in the test set"),
+    Number("map", (QUALITY,), ALL, "of detectors: mean average precision over overlaps from 0.5 to 0.95"),
+    Number("map50", (QUALITY,), ALL, "of detectors: mean average precision at an overlap of 0.5"),
+    Number("reference_map", (QUALITY,), ALL, "of detectors: `map` of the framework's own model"),
+    Number("map_of_classes", (QUALITY,), ALL, "of detectors: average precision of every class over overlaps"),
+    Number("average_precision", (QUALITY,), ALL, "of detectors: mean over the classes (`mean`) at each `overlap`"),
+    Number("recall_precision", (QUALITY,), ALL, "of detectors: by class the curve at an overlap of 0.5"),
     Number("category", (OPERATOR,), "fp32", "ONNX's group of tests: node, simple, pytorch-operator ..."),
     Number("operators", (OPERATOR,), "fp32", "operators of the case's graph"),
     Number("opset", (OPERATOR,), "fp32", "opset of the case"),
@@ -123,7 +142,8 @@ NUMBERS = (
         "task",
         (TIMING,),
         ALL,
-        "of trained models: `metric`, `accuracy`, `top5` over `inputs` of the test set, by the `artefact` (a hash)",
+        "of trained models: `metric`, `accuracy` and `top5`, or `map` and `map50`, over `inputs` of the test set, "
+        "by the `artefact` (a hash)",
     ),
     Number(
         "against",
@@ -132,11 +152,25 @@ NUMBERS = (
         "with --bench-against: `run`, `verdict`, `d` (log of the ratio), `half_width`, `effect`, medians of `base` and "
         "`head`; or the `reason` why nothing was measured (docs/comparison.md)",
     ),
+    Number(
+        "scenarios",
+        (TIMING,),
+        ALL,
+        "with --bench-scenarios: of each `result`, latencies (s) or samples `per_second`, the same of `null` queries, "
+        "and the `note` that this is not an MLPerf result; or `reason` (docs/scenarios.md)",
+    ),
     Number("series", (TIMING,), ALL, "samples by name: `file`, beside the results file, and number of `samples`"),
     Number("power", (TIMING,), ALL, "of every meter: `base`, `idle`, `full` (W), `energy_per_inference` (J), `absent`"),
     Number("determinism", (TIMING,), ALL, "equal bits over `repeats`, `launches`, `threads`; `tails`, `spread`"),
     Number("machine", (TIMING,), ALL, "state of the machine that did the work, `clock_seen_hz`, `throttled`"),
     Number("sampler", (TIMING,), ALL, "what sampling cost: `hz`, `late` ticks, `share` of a core; or `failed`"),
+    Number(
+        "levels",
+        (LAYERS,),
+        ALL,
+        "a line for each distinct layer (`layers`), stack (`stacks`) and named block (`blocks`) with verdict and "
+        "times, the `model` beside them, the `sum` of its layers, means by `kinds` (docs/layers.md)",
+    ),
     Number("signature", (PROPERTY,), "fp32", "of a failure: stage, symptom, operators, message"),
     Number("seen", (PROPERTY,), "fp32", "every known signature that came again, with the row of its expectation"),
     Number("found", (PROPERTY,), "fp32", "every new signature with its smallest example"),

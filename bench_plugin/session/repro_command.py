@@ -40,6 +40,8 @@ def _option(axis: Axis, cell: Cell) -> str:
 def _further(cell: Cell, settings: Settings) -> list[str]:
     """Options that are not axes, where they differ from the default."""
     found = [f"--bench-seed={settings.seed}"] if settings.seed else []
+    if settings.scenarios and cell.check is Check.TIMING:
+        found.append(f"--bench-scenarios={','.join(settings.scenarios)}")
     found += ["--bench-all-boards"] if settings.all_boards and cell.target != BY_NAME["target"].usual else []
     found += [f"--bench-toolchains={folder}" for folder in settings.given_toolchains]
     if cell.compiler:

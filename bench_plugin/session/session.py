@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bench_plugin.agent.telemetry.machine import state
-from bench_plugin.domain.axes import OPTIONS
+from bench_plugin.domain.axes import OPTIONS, TIMED
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import BenchError, UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
@@ -173,7 +173,7 @@ class Run:
 
     def _not_beside_others(self, cell: Cell) -> Outcome | None:
         """The outcome of a cell that takes times in a worker of pytest-xdist, which has no say over the others."""
-        if not self.worker or cell.check is not Check.TIMING:
+        if not self.worker or cell.check not in TIMED:
             return None
         reason = "needs -n0: a timing holds the machine, and other workers of pytest-xdist compute meanwhile"
         versions = self._keys.versions(cell)

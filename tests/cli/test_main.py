@@ -62,16 +62,15 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
 
 
 EVERY = [
-    [], ["attributes"], ["board"], ["board", "check"], ["board", "gate"], ["board", "image"], ["board", "list"],
-    ["board", "mode"],
-    ["board", "serve"], ["cache"], ["cache", "info"], ["cache", "prune"], ["completion"], ["complies"], ["corpus"],
-    ["corpus", "check"], ["corpus", "evidence"],
+    ["attributes"], ["board", "check"], ["board", "gate"], ["board", "image"], ["board", "list"], ["board", "mode"],
+    ["board", "peaks"], ["board", "serve"], ["board"], ["cache", "info"], ["cache", "prune"], ["cache"], ["choose"],
+    ["completion"], ["complies"], ["corpus", "check"], ["corpus", "evidence"], ["corpus"], [],
     ["corpus", "update"], ["env"], ["env", "doctor"], ["env", "list"], ["env", "lock"], ["env", "sync"],
     ["env", "try"], ["expect"],
     ["expect", "check"], ["expect", "update"], ["export"], ["grid"], ["history"], ["history", "index"],
     ["history", "runs"], ["history", "cell"], ["history", "failures"], ["history", "flaky"], ["history", "trends"],
-    ["history", "check"], ["init"], ["list"], ["localise"], ["localize"], ["merge"], ["needs"], ["reduce"],
-    ["report"], ["repro"],
+    ["history", "check"], ["init"], ["list"], ["localise"], ["localize"], ["merge"], ["needs"], ["predict"],
+    ["pruning"], ["reduce"], ["report"], ["repro"], ["sensitivity"], ["sparse"],
 ]  # fmt: skip
 
 

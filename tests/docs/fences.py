@@ -21,6 +21,8 @@ GENERATED = (
     "onnx-support.md",
     "onnx-support-full.md",
     "options.md",
+    "models.md",
+    "published-predictions.md",
     "python.md",
 )
 # The names of pages of details begin with these; they are written like the pages that link to them.

@@ -39,12 +39,17 @@ TOOLCHAINS = {
     "reference": "onnxruntime",
     "tf2onnx": "tensorflow",
     "tflite": "tensorflow",
+    "tract": "tract",
     "tvm": "tvm",
     "xnnpack": "tensorflow",
 }
 
 
-WITHOUT_ONNX = ("mnn", "ncnn")  # toolchains whose adapters need no onnx; the scripts write their models with it
+WITHOUT_ONNX = (
+    "mnn",
+    "ncnn",
+    "tract",
+)  # toolchains without onnx, with which the scripts write their models
 
 
 def packages_of(python: Path) -> Path:

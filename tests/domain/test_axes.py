@@ -22,6 +22,9 @@ COMPILED = Cell(
 OWN = Cell(Check.EQUIVALENCE, "lstm", "pytorch", compiler="mnn", precision="w16")
 GIVEN = Cell(Check.EQUIVALENCE, "lstm", "pytorch", compiler="mnn", precision="w16", graph="w16")
 OPERATOR = Cell(Check.OPERATOR, "test_relu", "onnx", compiler="emx")
+PRUNED = Cell(
+    Check.QUALITY, "digits_cnn", "pytorch", "dynamo", 20, compiler="mnn", precision="w8a8", graph="qdq", kept=50
+)
 SWEPT = Cell(
     Check.TIMING, "lstm", "pytorch", "dynamo", 18, compiler="onnxruntime", target="pi", batch=8, threads=2, streams=4,
     mode="performance",
@@ -37,6 +40,7 @@ SWEPT = Cell(
         (OWN, "lstm-pytorch-mnn-w16-own"),
         (GIVEN, "lstm-pytorch-mnn-w16"),
         (OPERATOR, "test_relu-onnx-emx"),
+        (PRUNED, "digits_cnn-pytorch-dynamo-opset20-mnn-w8a8-qdq-kept50"),
         (SWEPT, "lstm-pytorch-dynamo-opset18-onnxruntime-pi-batch8-threads2-streams4-performance"),
         (replace(SWEPT, batch=1, threads=0, streams=1, mode=""), "lstm-pytorch-dynamo-opset18-onnxruntime-pi"),
     ],
@@ -64,6 +68,11 @@ def test_a_row_of_a_swept_cell_says_what_is_unusual_and_that_of_any_other_has_no
     assert Cell.from_axes(usual.axes()) == usual
 
 
+def test_a_row_of_a_pruned_model_has_its_share_and_that_of_a_whole_one_has_no_trace_of_it() -> None:
+    assert PRUNED.axes()["kept"] == 50 and Cell.from_axes(PRUNED.axes()) == PRUNED
+    assert "kept" not in replace(PRUNED, kept=100).axes() and "kept" not in COMPILED.axes()
+
+
 def test_the_columns_of_csv_files() -> None:
     assert ",".join(COLUMNS) == (
         "check,model,framework,exporter,opset,importer_framework,importer,compiler,precision,graph,target"
@@ -86,6 +95,9 @@ def test_the_table_holds_every_field_of_a_cell_and_of_a_selection() -> None:
                     "--bench-opsets=17", "--bench-compilers=onnxruntime[xnnpack]", "--bench-precisions=w8a8",
                     "--bench-targets=aarch64", "--bench-seed=3", "--bench-option=mnn.fast=yes"]),
         (OPERATOR, ["--bench-cases=test_relu", "--bench-compilers=emx"]),
+        (PRUNED, ["--bench-models=digits_cnn", "--bench-frameworks=pytorch", "--bench-exporters=dynamo",
+                  "--bench-opsets=20", "--bench-compilers=mnn", "--bench-precisions=w8a8", "--bench-kept=50",
+                  "--bench-option=mnn.fast=yes"]),
         (SWEPT, ["--bench-models=lstm", "--bench-frameworks=pytorch", "--bench-exporters=dynamo", "--bench-opsets=18",
                  "--bench-compilers=onnxruntime", "--bench-targets=pi", "--bench-batches=8", "--bench-threads=2",
                  "--bench-streams=4", "--bench-modes=performance", "--bench-option=mnn.fast=yes"]),

@@ -22,6 +22,7 @@ ROWS: dict[str, Row] = {
     | {"cell": {"check": "operator", "model": "test_relu", "framework": "onnx", "compiler": "iree"}},
     "onnx-properties": generated("Relu", "iree"),
     "timing": {**equivalence(check="timing"), "numbers": {}},
+    "layers": {**equivalence(check="layers"), "numbers": {}},
     "other-checks": {**export(), "cell": {"check": "weighing", "model": "lstm", "framework": "pytorch"}},
 }
 

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "suites/expectations/operators"
-BACKENDS = ("mnn", "ncnn", "openvino", "reference", "tflite")
+BACKENDS = ("mnn", "ncnn", "openvino", "reference", "tflite", "tract")
 NOT_ANALYSED = "not analysed"
 MOST = 80  # rows of these backends that may say so
 # What is left of a tool's message once its names, lists and numbers are crossed out: '...', [...], N.

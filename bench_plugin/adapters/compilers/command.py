@@ -17,6 +17,7 @@ The record of it is :class:`bench_plugin.agent.contract.Description`. Its keys::
     environment = ["TOOL_MODE"]      variables of the host whose values results depend on
     bind = ["--dim", "{symbol}={value}"]                    what {binding} stands for, once per symbolic dimension
     errors = [{ pattern = "not supported", symptom = "unsupported" }]    or invalid-model, version-skew, out-of-memory
+    obtain = "https://..."            where the tool comes from: said where its executable is absent
     [runner]                         without one the artefact is made and not run
     command = ["run", "{artefact}", "{inputs}", "{outputs}"]
     format = "npy"                   or raw: little-endian elements in C order
@@ -193,7 +194,7 @@ class _Work:
             first, *rest = self.filled(argv)
             path = shutil.which(first, path=self.environment["PATH"])
             if path is None:
-                raise NotProvided("%s not found" % first)
+                raise NotProvided("%s not found%s" % (first, self.said.obtain and "; to get it: " + self.said.obtain))
             found.append([path, *rest])
         return found
 

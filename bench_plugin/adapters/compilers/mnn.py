@@ -26,14 +26,14 @@ ADAPTER = {
     "uses": ["mnn_weights"],
     "operators": True,
     "takes": ["onnx"],
-    "precisions": {"fp32": ["original"], "w16": ["w16", "original"], "w8": ["original"]},
+    "precisions": {"fp32": ["original"], "w16": ["w16", "original"], "w8": ["original"], "w4": ["original"]},
     "artefact": True,
     "targets": ["local", "aarch64", "armhf", "riscv64"],
     "portable": True,
     "rounds": "w16-cut",  # ONNX binds no storage option to a way of rounding
     # Winograd is what MNN does unasked. The exact GELU is not: unasked, one made of Erf becomes an approximate tanh.
     "options": {"winograd": ["on", "off"], "gelu": ["exact", "approximate"]},
-    "loose": ["fp32", "w16", "w8"],
+    "loose": ["fp32", "w16", "w8", "w4"],
     # Its converters are registered by the names of operators, without versions: it states no range.
     "opsets": [1, 0],
     "values": [
@@ -53,7 +53,7 @@ ADAPTER = {
 }
 
 NARROW = re.compile(r"bfloat16|float[48]_|u?int[24]$")  # types that numpy lacks, and MNN too
-STORAGE = {"fp32": [], "w16": ["--fp16"], "w8": ["--weightQuantBits", "8"]}
+STORAGE = {"fp32": [], "w16": ["--fp16"], "w8": ["--weightQuantBits", "8"], "w4": ["--weightQuantBits", "4"]}
 WINOGRAD_LEVEL = 3  # Interpreter::HintMode::WINOGRAD_MEMORY_LEVEL; at 0 no convolution is transformed
 
 # What it prints, to stdout, where others raise.
@@ -107,8 +107,11 @@ class Adapter:
         if not os.path.exists(path):  # it returns the same whether it succeeded or not
             raise _refusal(said)
         self._opened(call, path)
+        placement: dict[str, object] = {"backend": "cpu"}
+        if call.precision == "w4":
+            placement["emulated"] = "yes"  # memory "normal" restores weights to float32 at loading
         meta: dict[str, object] = {
-            "effective": "", "integer": "", "portable": True, "notes": [], "placement": {"backend": "cpu"},
+            "effective": "", "integer": "", "portable": True, "notes": [], "placement": placement,
             "switches": {**options, "converter": switches, "precision": "high", "memory": "normal"},
         }  # fmt: skip
         return Reply(meta, files={"model.mnn": path})

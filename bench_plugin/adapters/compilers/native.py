@@ -12,7 +12,7 @@ from typing import Any
 from bench_plugin.adapters.frameworks import mxnet, pytorch, tensorflow
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import CompileCall, RunCall, TimeCall, processors
-from bench_plugin.agent.toolkit import construct, samples, versions
+from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
     "name": "native",
@@ -145,9 +145,7 @@ def _mixed(call: CompileCall) -> Any:
     keras = importlib.import_module("keras")
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
-        net = construct.build(call.of_model.model)
-        tensorflow.apply(net, call.example)
-        return net
+        return tensorflow.constructed(call.of_model)
     finally:
         keras.config.set_dtype_policy("float32")
 

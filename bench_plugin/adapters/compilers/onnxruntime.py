@@ -8,6 +8,7 @@ import math
 import os
 import platform
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -27,14 +28,26 @@ ADAPTER = {
     "imports": ["onnxruntime"],
     "operators": True,
     "takes": ["onnx"],
-    "precisions": {"fp32": ["original"], "w16": ["w16"], "w8a8": ["qdq"], "w8a8-dyn": ["dynamic"]},
+    "precisions": {
+        "fp32": ["original"],
+        "w16": ["w16"],
+        "w8a8": ["qdq"],
+        "w8a8-dyn": ["dynamic"],
+        "w4": ["weights"],
+        "w4a8": ["qdq"],
+        "int4": ["weights", "qdq", "fixed", "kmeans"],
+        "uint4": ["weights", "qdq"],
+        "int2": ["weights", "qdq", "fixed", "kmeans"],
+        "uint2": ["weights", "qdq"],
+    },
     "targets": ["local", "aarch64", "armhf", "riscv64"],
     "boards": ["aarch64"],
     "portable": True,
     "concurrent": True,
     "artefact_is_model": True,
     "backends": ["cpu", "xnnpack", "cuda"],
-    "options": {"optimisation": ["all", "none"]},
+    # With "default" products with weights of few bits are computed as released: see FEW_BITS below.
+    "options": {"optimisation": ["all", "basic", "none"], "few_bits": ["exact", "default"]},
     "opsets": [7, 26],
     "ir": [3, 13],
     "values": [
@@ -64,6 +77,12 @@ TYPED = {
     "float8_e5m2fnuz": (20, 8), "uint4": (21, 4), "int4": (22, 4), "float4_e2m1fn": (23, 4), "float8_e8m0fnu": (24, 8),
     "uint2": (25, 2), "int2": (26, 2),
 }  # fmt: skip
+# The types of weights of few bits, by precision, as a product of matrices holds them: a sign is in its zero point.
+TYPES = {
+    "w4": "int4", "w4a8": "int4", "int4": "int4", "uint4": "int4", "int2": "int2", "uint2": "int2",
+}  # fmt: skip
+STORED = ("weights", "fixed", "kmeans")  # graphs in which only weights are rounded
+LEVELS = {"basic": "ORT_ENABLE_BASIC", "none": "ORT_DISABLE_ALL"}
 NAMES = {number: name for name, (number, _) in TYPED.items()}
 BYTE = 8
 
@@ -78,6 +97,12 @@ EXACT = {
     "session.set_denormal_as_zero": "0",
     "optimization.enable_gelu_approximation": "0",
 }
+# Those of them that are for weights of few bits. As released, activations are rounded to int8
+# (docs/findings/onnxruntime_low_bits_activations.py).
+FEW_BITS = ("session.qdq_matmulnbits_accuracy_level", "mlas.qnbit.force_fp32", "mlas.use_lut_gemm")
+# Weights and activations of two bits: its full optimisation makes a node of them that it then refuses
+# (docs/findings/onnxruntime_low_bits_refused.py); basic optimisation leaves them as they are.
+TWO_BITS = ("int2", "uint2")
 SATURATES = "U8S8 saturates here"
 
 # Contractions of the graph that a session runs, those of integers and the others.
@@ -132,22 +157,26 @@ class Adapter:
         if provider not in importlib.import_module("onnxruntime").get_available_providers():
             raise Unsupported("this build of onnxruntime has no %s" % provider)
         call.stage("compile")
-        quantised = call.graph in (QDQ, "dynamic")
+        quantised = call.graph in (QDQ, "dynamic", *STORED)
         optimised = call.path("optimised.onnx") if quantised else ""
         session = self._opened(call, optimised)
         files = external.artefact(call.files["model.onnx"], call.folder)
         placement: dict[str, object] = {"providers": session.get_providers()}
         integer, notes = "", []
         if quantised:
-            operators = _operators(optimised)
+            operators, carriers = _contents(optimised)
             counts = contractions.counted((name, name in INTEGERS) for name in operators if name in INTEGERS | FLOATS)
             placement.update(contractions.placed(counts))
-            integer = contractions.integer(counts)
-            if counts["integer"] and _saturates() and call.option("optimisation", "all") == "none":
+            if call.precision in TYPES:
+                placement.update(contractions.carried(carriers, TYPES[call.precision]))
+            integer = "" if call.graph in STORED else contractions.integer(counts)
+            if integer and counts["integer"] and _saturates() and call.option("optimisation", "all") == "none":
                 notes = [SATURATES]  # the switch that avoids it acts on graphs that are optimised
         meta: dict[str, object] = {
             "effective": call.precision, "integer": integer, "portable": True, "dynamic": True, "placement": placement,
-            "switches": {**_read_back(session), "vnni": not _saturates()}, "notes": notes,
+            "switches": {**_read_back(session, call.option("few_bits", "exact")), "optimisation": _optimisation(call),
+                         "vnni": not _saturates()},
+            "notes": notes,
         }  # fmt: skip
         return Reply(meta, files=files)
 
@@ -186,8 +215,8 @@ class Adapter:
         """The session of the call's file; it writes its optimised graph to the path ``optimised`` if there is one."""
         path = call.files["model.onnx"]
         providers = list(dict.fromkeys([PROVIDERS[call.backend or "cpu"], PROVIDERS["cpu"]]))
-        optimisation = call.option("optimisation", "all")
-        key = (path, os.stat(path).st_mtime_ns, optimisation, call.threads, providers, optimised, call.alone)
+        optimisation, few_bits = _optimisation(call), call.option("few_bits", "exact")
+        key = (path, os.stat(path).st_mtime_ns, optimisation, few_bits, call.threads, providers, optimised, call.alone)
         if key != self._key:
             self.reset()
             runtime = importlib.import_module("onnxruntime")
@@ -198,12 +227,13 @@ class Adapter:
             spinning = "1" if call.alone else "0"  # else other agents work beside
             chosen.add_session_config_entry("session.intra_op.allow_spinning", spinning)
             for name, value in EXACT.items():
-                chosen.add_session_config_entry(name, value)
+                if name not in FEW_BITS or few_bits == "exact":
+                    chosen.add_session_config_entry(name, value)
             if optimised:
                 chosen.optimized_model_filepath = optimised
                 chosen.add_session_config_entry("session.optimized_model_external_initializers_file_name", BESIDE)
-            if optimisation == "none":
-                chosen.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+            if optimisation != "all":
+                chosen.graph_optimization_level = getattr(runtime.GraphOptimizationLevel, LEVELS[optimisation])
             whole = external.placed(call.files, call.folder)
             try:
                 self._session = runtime.InferenceSession(whole, chosen, providers=[_exact(name) for name in providers])
@@ -223,10 +253,12 @@ def _exact(provider: str) -> Any:
     return (provider, {"use_tf32": "0"}) if provider == PROVIDERS["cuda"] else provider
 
 
-def _read_back(session: Any) -> dict[str, object]:
+def _read_back(session: Any, few_bits: str) -> dict[str, object]:
     """What the session's options say of themselves."""
     chosen = session.get_session_options()
-    return {name: chosen.get_session_config_entry(name) for name in EXACT}
+    return {
+        name: chosen.get_session_config_entry(name) for name in EXACT if name not in FEW_BITS or few_bits == "exact"
+    }
 
 
 def _saturates() -> bool:
@@ -238,15 +270,38 @@ def _saturates() -> bool:
     return contractions.saturates(platform.machine(), flags)
 
 
-def _operators(path: str) -> list[str]:
-    """The operators of a graph that a session wrote, which is removed then, as are its weights."""
+def _optimisation(call: CompilerCall) -> str:
+    """How far graphs are optimised: as the option says, but only basically where more would refuse a valid file."""
+    asked = call.option("optimisation", "all")
+    refused = call.graph == QDQ and call.precision in TWO_BITS and call.option("few_bits", "exact") == "exact"
+    return "basic" if asked == "all" and refused else asked
+
+
+def _contents(path: str) -> tuple[list[str], dict[str, int]]:
+    """The operators of a graph that a session wrote, and in which types it holds the weights of how many of them.
+
+    The file is removed then, as are its weights.
+    """
     onnx = importlib.import_module("onnx")
-    found = [node.op_type for node in onnx.load(path, load_external_data=False).graph.node]
+    graph = onnx.load(path, load_external_data=False).graph
+    found = [node.op_type for node in graph.node]
+    carriers = Counter(filter(None, (_carrier(node, graph) for node in graph.node)))
     os.remove(path)
     beside = os.path.join(os.path.dirname(path), BESIDE)
     if os.path.exists(beside):
         os.remove(beside)
-    return found
+    return found, dict(carriers)
+
+
+def _carrier(node: Any, graph: Any) -> str:
+    """The type that the weights of a contraction are held in as it runs; empty for what has no stored weights."""
+    if node.op_type == "MatMulNBits":
+        return "int%d" % next((one.i for one in node.attribute if one.name == "bits"), 4)
+    if node.op_type in INTEGERS:
+        return "int8"
+    stored = {tensor.name for tensor in graph.initializer}
+    stored |= {one.output[0] for one in graph.node if one.op_type == "DequantizeLinear" and one.input[0] in stored}
+    return "float32" if node.op_type in FLOATS and any(name in stored for name in node.input[1:2]) else ""
 
 
 def _held(x: Any) -> Any:

@@ -27,7 +27,18 @@ ADAPTER = {
     "uses": ["openvino_layers"],
     "operators": True,
     "takes": ["onnx"],
-    "precisions": {"fp32": ["original"], "bf16": ["original"], "w8a8": ["qdq", "original"]},
+    # It has no type of two bits, and says so.
+    "precisions": {
+        "fp32": ["original"],
+        "bf16": ["original"],
+        "w8a8": ["qdq", "original"],
+        "w4": ["weights", "original"],
+        "w4a8": ["qdq"],
+        "int4": ["weights", "qdq"],
+        "uint4": ["weights", "qdq"],
+        "int2": ["weights", "qdq"],
+        "uint2": ["weights", "qdq"],
+    },
     "artefact": True,
     "targets": ["local"],
     "concurrent": True,
@@ -39,10 +50,21 @@ ADAPTER = {
 }
 
 # Asked for in words, since without a hint it takes bf16 wherever the processor has it; int8 needs no hint of its own.
-HINTS = {"fp32": "f32", "bf16": "bf16", "w8a8": "f32"}
+FEW_BITS = {
+    "w4": "i4",
+    "w4a8": "i4",
+    "int4": "i4",
+    "uint4": "u4",
+    "int2": "i2",
+    "uint2": "u2",
+}  # its names of the weights
+HINTS = {"fp32": "f32", "bf16": "bf16", **dict.fromkeys(("w8a8", *FEW_BITS), "f32")}
 PRECISIONS = {"f32": "fp32", "bf16": "bf16", "f16": "fp16"}
 INTEGERS = frozenset({"i8", "u8"})
-ASKED = {"fp32": frozenset({"f32"}), "bf16": frozenset({"bf16"}), "w8a8": INTEGERS}
+ASKED = {
+    "fp32": frozenset({"f32"}), "bf16": frozenset({"bf16"}), "w8a8": INTEGERS,
+    **dict.fromkeys(FEW_BITS, INTEGERS | {"f32"}),
+}  # fmt: skip
 
 # What it trades for speed unasked: accuracy itself, activations of layers with compressed weights in int8, and the
 # cache of attention in 8 bits.
@@ -185,7 +207,7 @@ def _bind(model: Any, call: RebuildCall) -> None:
 
 def _quantises(call: CompileCall) -> bool:
     """Whether the tool has to quantise by itself: it was given the model as exported."""
-    return call.precision == "w8a8" and call.graph == ORIGINAL
+    return call.precision in ("w8a8", "w4") and call.graph == ORIGINAL
 
 
 def _settings(call: CompilerCall) -> dict[str, object]:
@@ -220,6 +242,10 @@ def _quantised(nncf: Any, model: Any, call: CompileCall) -> tuple[Any, dict[str,
 
     Raises Unsupported for a calibration method that NNCF does not have.
     """
+    if call.precision == "w4":
+        mode = nncf.CompressWeightsMode.INT4_SYM
+        weights = nncf.compress_weights(model, mode=mode, ratio=1.0, group_size=-1, all_layers=True)
+        return weights, {"quantiser": "nncf", "mode": mode.value, "group_size": "channel"}
     method, ranges = call.calibration_method, nncf.quantization.range_estimator
     known = {
         "minmax": ranges.RangeEstimatorParametersSet.MINMAX,
@@ -338,7 +364,7 @@ def _findings(
     placement.update(contractions.placed(counts))
     placement["effective_layers"] = dict(sorted(Counter(where for _, _, where in computing).items()))
     simulated = "integer" if wanted else "simulated"  # of a model without contractions
-    integer = "" if precision != "w8a8" else contractions.integer(counts) or simulated
+    integer = "" if precision not in ("w8a8", "w4a8") else contractions.integer(counts) or simulated
     winograd = sum("wino" in primitive for _, primitive, _ in computing)
     return {
         "effective": "fp32" if integer == "simulated" else precision, "integer": integer, "placement": placement,

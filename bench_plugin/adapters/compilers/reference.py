@@ -9,7 +9,7 @@ from typing import Any
 
 from bench_plugin.agent import external
 from bench_plugin.agent.adapter import InvalidModel, Reply
-from bench_plugin.agent.contract import CompileCall, CompilerCall, RunCall
+from bench_plugin.agent.contract import ORIGINAL, CompileCall, CompilerCall, RunCall
 from bench_plugin.agent.toolkit import samples, versions
 
 ADAPTER = {
@@ -21,7 +21,11 @@ ADAPTER = {
     "operations": ["compile", "run"],
     "operators": True,
     "takes": ["onnx"],
-    "precisions": {"fp32": ["original"]},
+    "precisions": {
+        "fp32": ["original"], "w4": ["weights"], "w4a8": ["qdq"],
+        "int4": ["weights", "qdq", "fixed", "kmeans"], "uint4": ["weights", "qdq"],
+        "int2": ["weights", "qdq", "fixed", "kmeans"], "uint2": ["weights", "qdq"],
+    },
     "targets": ["local"],
     "portable": True,
     "artefact_is_model": True,
@@ -65,7 +69,8 @@ class Adapter:
             raise InvalidModel(str(error)) from error
         self._opened(call)
         files = external.artefact(call.files["model.onnx"], call.folder)
-        return Reply({"effective": call.precision, "portable": True}, files=files)
+        placement = {} if call.graph == ORIGINAL else {"emulated": "yes"}  # DequantizeLinear gives numpy's float32
+        return Reply({"effective": call.precision, "portable": True, "placement": placement}, files=files)
 
     def run(self, call: RunCall) -> Reply:
         """Outputs out0, out1 ... of ``model.onnx``."""

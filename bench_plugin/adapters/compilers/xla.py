@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bench_plugin.adapters.frameworks import tensorflow
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import CompileCall, RunCall
-from bench_plugin.agent.toolkit import construct, samples, versions
+from bench_plugin.agent.toolkit import samples, versions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -150,9 +150,7 @@ def _narrow(keras: Any, net: Any, call: CompileCall) -> Any:
     # Initial values are overwritten below; an orthogonal matrix needs a QR decomposition, which TensorFlow lacks here.
     orthogonal.__call__ = lambda self, shape, dtype=None: keras.ops.zeros(shape, dtype)
     try:
-        twin = construct.build(call.of_model.model)
-        xs = call.example
-        twin(xs[0] if len(xs) == 1 else xs, training=False)
+        twin = tensorflow.constructed(call.of_model)
     finally:
         orthogonal.__call__ = drawn
         keras.config.set_dtype_policy("float32")

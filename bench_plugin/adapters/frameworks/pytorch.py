@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.adapters.frameworks import torchvision_operators
+from bench_plugin.adapters.frameworks import pruning, torchvision_operators
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import (
     WEIGHTS,
@@ -40,7 +40,7 @@ ADAPTER = {
         "onnx2pytorch": {"opsets": [7, 28], "opset": 17, "distribution": "onnx2pytorch"},
         "onnx2torch": {"opsets": [9, 28], "opset": 17, "distribution": "onnx2torch"},
     },
-    "uses": ["torchvision_operators"],
+    "uses": ["torchvision_operators", "pruning"],
     "default_pairs": [["torchscript", "onnx2pytorch"], ["torchscript", "onnx2torch"], ["dynamo", "onnx2torch"]],
     "errors": [
         {"package": "torch"},
@@ -177,8 +177,9 @@ class Adapter:
             self.reset()
             torch.manual_seed(call.seed)
             net = construct.build(call.model).eval()
+            pruning.of_torch(torch, net, call.model.kept)
             if WEIGHTS in call.files:
-                _load_weights(torch, net, call.files[WEIGHTS])
+                load_weights(torch, net, call.files[WEIGHTS])
             else:
                 _condition(torch, net, call)
             self._key, self._net, self._build_seconds = key, net, time.monotonic() - since
@@ -278,7 +279,8 @@ def _examples(torch: Any, call: ExportCall, copies: int) -> list[Any]:
     return [torch.from_numpy(np.concatenate([x] * copies) if copies > 1 else x.copy()) for x in call.example]
 
 
-def _load_weights(torch: Any, net: Any, path: str) -> None:
+def load_weights(torch: Any, net: Any, path: str) -> None:
+    """Give a module the state that a file holds by name."""
     import numpy as np
 
     with np.load(path, allow_pickle=False) as stored:

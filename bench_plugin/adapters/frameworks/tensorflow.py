@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx_simplifier
+from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx_simplifier, pruning
 from bench_plugin.agent import external
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import (
@@ -43,7 +43,7 @@ ADAPTER = {
     },
     "importers": {"onnx2tf": {"opsets": [7, 28], "opset": 18, "distribution": "onnx2tf"}},
     "default_pairs": [["tf2onnx", "onnx2tf"]],
-    "uses": ["onnx2tf_conversion", "onnx_simplifier"],
+    "uses": ["onnx2tf_conversion", "onnx_simplifier", "pruning"],
     "errors": [
         {"package": "tensorflow"},
         {"package": "keras"},
@@ -233,7 +233,7 @@ class Adapter:
             self.reset()
             net = self._constructed(call)
             if WEIGHTS in call.files:
-                _load_weights(net, call.files[WEIGHTS])
+                load_weights(net, call.files[WEIGHTS])
             else:
                 _condition(self.keras(), net, call)
             self._key, self._net, self._build_seconds = key, net, time.monotonic() - since
@@ -245,8 +245,7 @@ class Adapter:
         keras.utils.set_random_seed(call.seed)
         _keras_defaults(keras, dtype)
         try:
-            net = construct.build(call.model)
-            apply(net, call.example)
+            net = constructed(call)
         finally:
             _keras_defaults(keras, "float32")
         return net
@@ -312,6 +311,13 @@ def _by_keras(net: Any, signature: list[Any], opset: int, path: str) -> list[str
     return []
 
 
+def constructed(call: ModelCall) -> Any:
+    """A new model under Keras' present policy of types, built for the call's example, with the channels it keeps."""
+    net = construct.build(call.model)
+    apply(net, call.example)
+    return pruning.of_keras(net, call.model.kept)[0]
+
+
 def apply(net: Any, xs: Sequence[Any], training: bool = False) -> Any:
     """What a Keras model makes of tensors; a single input is given as it is, several as a list."""
     return net(xs[0] if len(xs) == 1 else list(xs), training=training)
@@ -328,7 +334,8 @@ def _each(run: Callable[[Arrays], Arrays], given: Arrays, batched: bool) -> Arra
     return list(samples.joined(results, samples.numbered(len(results[0])), batched).values())
 
 
-def _load_weights(net: Any, path: str) -> None:
+def load_weights(net: Any, path: str) -> None:
+    """Give a built Keras model the weights that a file holds in their order."""
     import numpy as np
 
     with np.load(path, allow_pickle=False) as stored:

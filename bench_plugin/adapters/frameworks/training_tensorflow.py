@@ -1,12 +1,12 @@
-"""Small models trained in Keras, in seconds and always to the same weights."""
+"""Small models trained in Keras, in seconds and always to the same weights; pruned ones from those of the whole."""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
 
-from bench_plugin.adapters.frameworks import tensorflow
-from bench_plugin.agent.adapter import Reply
+from bench_plugin.adapters.frameworks import pruning, tensorflow
+from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import WEIGHTS, TrainCall
 from bench_plugin.agent.toolkit import construct, versions
 
@@ -17,7 +17,7 @@ ADAPTER = {
     "title": "Training in Keras",
     "distribution": "keras",
     "operations": ["train"],
-    "uses": ["tensorflow"],
+    "uses": ["tensorflow", "pruning"],
     "errors": [{"package": "tensorflow"}, {"package": "keras"}],
 }
 
@@ -35,7 +35,8 @@ class Adapter:
     def train(self, call: TrainCall) -> Reply:
         """``weights.npz``, the weights in Keras' order, after training with Adam.
 
-        Images are the call's only input [n, ...], ``labels`` int64 [n].
+        Images are the call's only input [n, ...], ``labels`` int64 [n]. Raises Unsupported for a model whose channels
+        cannot be pruned, and for labels that are no classes.
         """
         import numpy as np
 
@@ -45,7 +46,13 @@ class Adapter:
         keras.utils.set_random_seed(call.seed)
         tf.config.experimental.enable_op_determinism()
         call.stage("build")
+        if training.labels != "classes":
+            raise Unsupported("%s are learnt in PyTorch only" % training.labels)
         net = construct.build(call.model)
+        if WEIGHTS in call.files:
+            tensorflow.apply(net, call.example)
+            tensorflow.load_weights(net, call.files[WEIGHTS])
+        net, kept = pruning.of_keras(net, call.model.kept)
         (images,), labels = call.inputs.values(), call.labels
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         net.compile(keras.optimizers.Adam(training.rate), loss, metrics=["accuracy"])
@@ -53,7 +60,7 @@ class Adapter:
         final, right = net.evaluate(images, labels, verbose=0)
         path = call.path(WEIGHTS)
         np.savez(path, *net.get_weights())
-        return Reply(
-            {"loss": float(final), "train_accuracy": float(right), **dataclasses.asdict(training)},
-            files={WEIGHTS: path},
-        )
+        meta: dict[str, object] = {
+            "loss": float(final), "train_accuracy": float(right), **dataclasses.asdict(training),
+        }  # fmt: skip
+        return Reply({**meta, "kept": kept} if kept else meta, files={WEIGHTS: path})

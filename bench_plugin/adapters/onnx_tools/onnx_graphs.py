@@ -1,4 +1,4 @@
-"""Pre-quantised and pre-converted models: QDQ, dynamically quantised, float16, and weights stored as float16."""
+"""Pre-quantised and pre-converted models: QDQ, few bits, dynamically quantised, float16, weights stored as float16."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bench_plugin.adapters.characterise import low_bits, low_bits_graphs, qonnx_files
 from bench_plugin.adapters.onnx_tools import onnx_rounding
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import QDQ, LayersCall, PrepareCall
@@ -19,7 +20,7 @@ ADAPTER = {
     "title": "ONNX Runtime quantisation",
     "distribution": "onnxruntime",
     "operations": ["prepare", "layers"],
-    "uses": ["onnx_rounding"],
+    "uses": ["onnx_rounding", "low_bits", "quantisers", "low_bits_graphs", "qonnx_files"],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }
 
@@ -39,18 +40,23 @@ class Adapter:
 
     def prepare(self, call: PrepareCall) -> Reply:
         """``model.onnx`` pre-quantised or pre-converted; ``qdq`` is calibrated on the call's calibration inputs."""
-        makers: dict[str, Callable[[PrepareCall, str, str], None]] = {
+        makers: dict[str, Callable[[PrepareCall, str, str], dict[str, object] | None]] = {
             QDQ: _qdq, "dynamic": _dynamic, "fp16": _half,
+            **dict.fromkeys(("weights", "fixed", "kmeans"), low_bits_graphs.prepared), "qcdq": qonnx_files.converted,
         }  # fmt: skip
         path = call.path("model.onnx")
         call.stage("build")
         make = _half_weights if onnx_rounding.knows(call.graph) else makers[call.graph]
-        make(call, call.files["model.onnx"], path)
+        if call.weights in low_bits.NARROW:
+            make = low_bits_graphs.prepared
+        weights = make(call, call.files["model.onnx"], path)
         onnx = importlib.import_module("onnx")
         model = onnx.load(path)
         operators = [node.op_type for node in model.graph.node]
         counted = {name: operators.count(name) for name in sorted(set(operators))}
         meta: dict[str, object] = {"graph": call.graph, "operators": counted, **_calibration(call)}
+        if weights is not None:
+            meta["weights"] = weights
         return Reply({**meta, "output_scales": _output_scales(onnx, model.graph)}, files={"model.onnx": path})
 
     def layers(self, call: LayersCall) -> Reply:
@@ -203,15 +209,38 @@ def _output_scales(onnx: Any, graph: Any) -> list[float | None]:
 
 
 def _exposed(onnx: Any, model: Any) -> tuple[Any, list[str]]:
-    """The model with the integers of every activation as further outputs, in front of its own."""
+    """The model with the integers of every activation as further outputs, in front of its own.
+
+    Those of fewer than eight bits are cast to eight, which every runtime can hand over, as <name>_wide.
+    """
     types = _typed(onnx, model)
     made = [node.output[0] for node in _activations(model.graph) if node.output[0] in types]
     names = [name for name in made if types[name].type.tensor_type.shape.dim]  # a single number is no layer
     own = list(model.graph.output)
     del model.graph.output[:]
-    model.graph.output.extend([types[name] for name in names])
+    model.graph.output.extend([_wide(onnx, model.graph, types[name]) for name in names])
     model.graph.output.extend([value for value in own if value.name not in names])
     return model, names
+
+
+def _wide(onnx: Any, graph: Any, value: Any) -> Any:
+    """The declaration of a tensor of integers; of fewer than eight bits, that of its Cast, which is added."""
+    declared = value.type.tensor_type
+    name = onnx.helper.tensor_dtype_to_np_dtype(declared.elem_type).name
+    if name not in low_bits.NARROW:
+        return value
+    wider = onnx.TensorProto.INT8 if name.startswith("int") else onnx.TensorProto.UINT8
+    graph.node.append(onnx.helper.make_node("Cast", [value.name], [value.name + "_wide"], to=wider))
+    sizes = [dim.dim_value for dim in declared.shape.dim]
+    return onnx.helper.make_tensor_value_info(value.name + "_wide", wider, sizes)
+
+
+def _narrowed(onnx: Any, graph: Any, name: str, kind: int) -> None:
+    """Cast an input of eight bits to the narrower type that the nodes after it take."""
+    for node in graph.node:
+        if node.op_type == "DequantizeLinear" and node.input[0] == name:
+            node.input[0] = name + "_narrow"
+    graph.node.insert(0, onnx.helper.make_node("Cast", [name], [name + "_narrow"], to=kind))
 
 
 def _separated(onnx: Any, model: Any) -> Any:
@@ -220,16 +249,19 @@ def _separated(onnx: Any, model: Any) -> Any:
     The nodes between two quantisations stay as they were, so that a tool fuses them as before.
     """
     exposed, names = _exposed(onnx, model)
-    types = {value.name: value for value in exposed.graph.output}
+    given = dict(zip(names, exposed.graph.output))
+    types = _typed(onnx, model)
     del exposed.graph.output[len(names) :]
     for node in exposed.graph.node:
         if node.op_type == "DequantizeLinear" and node.input[0] in names:
             node.input[0] += GIVEN
     for name in names:
         value = onnx.ValueInfoProto()
-        value.CopyFrom(types[name])
+        value.CopyFrom(given[name])
         value.name = name + GIVEN
         exposed.graph.input.append(value)
+        if given[name].name != name:
+            _narrowed(onnx, exposed.graph, value.name, types[name].type.tensor_type.elem_type)
     used = {name for node in exposed.graph.node for name in node.input}
     kept = [value for value in exposed.graph.input if value.name in used]
     del exposed.graph.input[:]
@@ -242,20 +274,26 @@ def _unrounded(onnx: Any, model: Any) -> Any:
     helper, numpy_helper = onnx.helper, onnx.numpy_helper
     known = {tensor.name: tensor for tensor in model.graph.initializer}
     results = {value.name: value for value in model.graph.output}
+    wide = {
+        one.input[0]: one.output[0] for one in model.graph.node if one.op_type == "Cast" and one.output[0] in results
+    }
     nodes = []
     for node in model.graph.node:
-        if node.op_type != "QuantizeLinear" or node.output[0] not in results:
+        name = wide.get(node.output[0], node.output[0])
+        if node.op_type == "Cast" and name in wide.values():
+            continue
+        if node.op_type != "QuantizeLinear" or name not in results:
             nodes.append(node)
             continue
-        name, scale = node.output[0], node.input[1]
+        scale = node.input[1]
         declared = results[name].type.tensor_type
         zeros = numpy_helper.to_array(known[node.input[2]]) if len(node.input) > 2 and node.input[2] else None
-        kind = helper.tensor_dtype_to_np_dtype(declared.elem_type)
-        limits = importlib.import_module("numpy").iinfo(kind)
+        kind = helper.tensor_dtype_to_np_dtype(declared.elem_type) if zeros is None else zeros.dtype
+        low, high = low_bits.LIMITS[kind.name]
         shape = _along(node, len(declared.shape.dim), known.get(scale))
         floats = {
-            f"{name}_zero": 0 * limits.max if zeros is None else zeros.reshape(shape if zeros.size > 1 else ()),
-            f"{name}_low": limits.min, f"{name}_high": limits.max,
+            f"{name}_zero": 0 if zeros is None else zeros.reshape(shape if zeros.size > 1 else ()),
+            f"{name}_low": low, f"{name}_high": high,
         }  # fmt: skip
         if scale in known:
             scales = numpy_helper.to_array(known[scale])

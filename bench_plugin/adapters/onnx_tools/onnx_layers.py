@@ -156,7 +156,10 @@ def _fixed(graph: Any) -> dict[str, Any]:
             values = known[reads[0]].astype("float64")
             axis = next((one.i for one in node.attribute if one.name == "axis"), 1)
             scale, zero = known[reads[1]].astype("float64"), known[reads[2]] if len(reads) > 2 else numpy.zeros(())
-            if scale.size > 1:
+            block = next((one.i for one in node.attribute if one.name == "block_size"), 0)
+            if block:
+                scale, zero = (numpy.repeat(x, block, axis) if x.ndim else x for x in (scale, zero))
+            elif scale.size > 1:
                 shape = [-1 if place == axis % values.ndim else 1 for place in range(values.ndim)]
                 scale = scale.reshape(shape)
                 zero = zero.reshape(shape) if zero.size > 1 else zero

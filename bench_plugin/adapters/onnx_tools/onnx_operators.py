@@ -188,14 +188,17 @@ def _corrected(base: Any) -> list[Any]:
 def _quantised(base: Any) -> list[Any]:
     """Quantisation in float64, or in float32 where that is defined, for every opset.
 
-    Scales and zero points are per tensor or along ``axis``.
+    Scales and zero points are per tensor, along ``axis``, or per block along it.
     """
     import numpy as np
 
-    def along(values: Any, x: Any, axis: int | None) -> Any:
+    def along(values: Any, x: Any, axis: int | None, block: int = 0) -> Any:
         parameters = np.asarray(values)
         if parameters.ndim == 0 or parameters.size == 1:
             return parameters.reshape(())
+        if block:  # the last one may be shorter
+            place = (1 if axis is None else axis) % x.ndim
+            return np.take(np.repeat(parameters, block, place), np.arange(x.shape[place]), place)
         return parameters.reshape([-1 if place == (1 if axis is None else axis) % x.ndim else 1
                                    for place in range(x.ndim)])  # fmt: skip
 
@@ -203,21 +206,20 @@ def _quantised(base: Any) -> list[Any]:
         op_domain = ""
 
         def _run(self, x: Any, scale: Any, zero: Any = None, axis: Any = None, **options: Any) -> tuple[Any]:
-            if options.get("block_size"):
-                raise Unsupported("QuantizeLinear in blocks has no float64 reference here")
+            block = int(options.get("block_size") or 0)
             zero = np.zeros((), np.uint8) if zero is None else zero
-            limits = np.iinfo(zero.dtype)
-            steps = np.rint(x / along(scale, x, axis)) + along(zero.astype(np.int64), x, axis)
-            return (np.clip(steps, limits.min, limits.max).astype(zero.dtype),)
+            limits = importlib.import_module("ml_dtypes").iinfo(zero.dtype)  # numpy's knows no int4
+            steps = np.rint(x / along(scale, x, axis, block)) + along(zero.astype(np.int64), x, axis, block)
+            whole = np.clip(steps, limits.min, limits.max)
+            return (whole.astype(np.int64).astype(zero.dtype),)
 
     class DequantizeLinear(base):  # type: ignore[misc]
         op_domain = ""
 
         def _run(self, x: Any, scale: Any, zero: Any = None, axis: Any = None, **options: Any) -> tuple[Any]:
-            if options.get("block_size"):
-                raise Unsupported("DequantizeLinear in blocks has no float64 reference here")
-            offset = 0.0 if zero is None else along(zero.astype(np.float64), x, axis)  # float8 has fractions
-            return ((x.astype(np.float64) - offset) * along(np.asarray(scale, dtype=np.float64), x, axis),)
+            block = int(options.get("block_size") or 0)
+            offset = 0.0 if zero is None else along(zero.astype(np.float64), x, axis, block)  # float8 has fractions
+            return ((x.astype(np.float64) - offset) * along(np.asarray(scale, dtype=np.float64), x, axis, block),)
 
     class DynamicQuantizeLinear(base):  # type: ignore[misc]
         """In float32, as ONNX defines it for float32 alone: in float64 it would choose other steps where values lie

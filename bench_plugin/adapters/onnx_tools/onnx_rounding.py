@@ -84,6 +84,13 @@ def rounded(onnx: Any, model: Any, graph: str) -> Any:
     return _stored(onnx, model, weights, lambda name: _is_rounded(name, weights, base), convert)
 
 
+def folded(onnx: Any, model: Any) -> Any:
+    """The model with BatchNormalization put into the convolution in front of it, its weights as they are otherwise."""
+    weights = _read(onnx, model)
+    _fold(onnx, model, weights)
+    return _stored(onnx, model, weights, lambda name: False, _to_nearest)
+
+
 def _is_rounded(name: str, weights: _Weights, base: str) -> bool:
     values = weights.values[name]
     if values.dtype.name != "float32" or not values.ndim:

@@ -79,10 +79,10 @@ class Adapter:
         call.stage("build")
         onnx = importlib.import_module("onnx")
         model = onnx.load(call.files["bound.onnx"])
-        part = _part(onnx, model, call.segments, call.types, call.fixed)
+        made = part(onnx, model, call.segments, call.types, call.fixed)
         path = call.path("part.onnx")
-        onnx.save(part, path)
-        return Reply(_summary(onnx, part), files={"part.onnx": path, **_exact(onnx, part, call)})
+        onnx.save(made, path)
+        return Reply(_summary(onnx, made), files={"part.onnx": path, **_exact(onnx, made, call)})
 
     def shrink(self, call: ShrinkCall) -> Reply:
         """The model with every dimension of one size cut to another; inputs are cut alike.
@@ -224,9 +224,10 @@ def _sizes(onnx: Any, model: Any) -> set[int]:
     return {size for size in found if size > 1}
 
 
-def _part(
+def part(
     onnx: Any, model: Any, segments: Sequence[Segment], types: Mapping[str, Type], fixed: Mapping[str, Any]
 ) -> Any:
+    """Segments side by side in one model; ``types`` are those of tensors that become inputs and outputs."""
     graph = model.graph
     weights = {tensor.name: tensor for tensor in graph.initializer}
     constants = {node.output[0]: node for node in graph.node if node.op_type == "Constant"}

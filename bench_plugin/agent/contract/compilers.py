@@ -24,9 +24,9 @@ class CompilerCall(Call):
     """The fields that compile and run share.
 
     batched: a sample is [1, ...], a batch of one; else it has no batch dimension, or one of its own.
-    precision: fp32, bf16, fp16, w16, w8, w8a8 ...; one of those that ADAPTER declares.
+    precision: fp32, bf16, fp16, w16, w8, w8a8, w4, int4 ...; one of those that ADAPTER declares.
     graph: the file that is compiled: ``original`` as it was exported, else pre-quantised or pre-converted (``qdq``,
-        ``dynamic``, ``w16``, ``fp16``).
+        ``weights``, ``fixed``, ``kmeans``, ``dynamic``, ``w16``, ``fp16``).
     target: the machine to compile for.
     batch: how many samples one call of the model takes, as [batch, ...]; more than 1 only where ``batched``.
     backend: one of those that ADAPTER declares; empty where it declares none.
@@ -144,6 +144,12 @@ class TimeCall(RunCall):
     warmup_seconds: how long the warm-up lasts at most, where the medians of its blocks keep a trend.
     power_seconds: how long the windows of power last, base, full and idle, on a machine with a meter; 0 for none.
     meter: the file of the board's own power meter; empty where its description names none.
+    scenario: a scenario of MLPerf that LoadGen drives instead of the blocks: single-stream, multi-stream, offline or
+        server; empty for blocks.
+    scenario_seconds: how long that takes at least.
+    scenario_null: whether its queries are answered without an inference, for the cost of LoadGen itself.
+    scenario_rate: of server, the queries per second; 0 for half of what single calls give.
+    scenario_bound: of server, the bound of its latency in seconds; 0 for ten times a single call.
     """
 
     operation = "time"
@@ -158,6 +164,11 @@ class TimeCall(RunCall):
     warmup_seconds: float = 5.0
     power_seconds: float = 0.0
     meter: str = ""
+    scenario: str = ""
+    scenario_seconds: float = 2.0
+    scenario_null: bool = False
+    scenario_rate: float = 0.0
+    scenario_bound: float = 0.0
 
     def prepare(self) -> None:
         """Record the power of the machine before the model is loaded, where windows of power are asked for."""

@@ -116,6 +116,9 @@ class RunImportedCall(Call):
 class TrainCall(ModelCall):
     """Train the model on the call's only input [N, ...] and write ``weights.npz``.
 
+    A model of which only some channels are kept comes with the file ``weights.npz`` of the whole one: the channels with
+    the largest sums of absolute weights stay, and are trained again.
+
     training: the length of the training and its parameters.
     """
 
@@ -125,12 +128,18 @@ class TrainCall(ModelCall):
 
     @property
     def labels(self) -> np.ndarray[Any, Any]:
-        """The classes of the images, int64 [N]."""
+        """The classes of the images, int64 [N]; for ``boxes`` the objects, int64 [N, M, 5]: class, x1, y1, x2, y2 in
+        pixels, with a class below 0 where there is none.
+        """
         return self._array("labels")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FetchCall(Call):
-    """A dataset as arrays ``x_train y_train x_test y_test``: images float32 [N, ...] in [0, 1], classes int64 [N]."""
+    """A dataset as arrays ``x_train y_train x_test y_test``: images float32 [N, ...] in [0, 1], classes int64 [N].
+
+    In place of classes the objects of detection may stand: int64 [N, M, 5] with class, x1, y1, x2, y2 in pixels, at
+    most M of them in an image; the class is below 0 where there are fewer.
+    """
 
     operation = "fetch"

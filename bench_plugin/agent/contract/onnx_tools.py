@@ -98,10 +98,13 @@ class EmulateCall(Call):
 class PrepareCall(Call):
     """Pre-quantise or pre-convert ``model.onnx``.
 
-    graph: ``qdq``, ``dynamic``, ``fp16``, or weights in float16: ``w16``, ``w16-all`` or ``w16-cut``, with
-        ``+folded`` and ``+summed`` behind it for what is done before the rounding.
+    graph: ``qdq``, ``weights``, ``fixed``, ``kmeans``, ``dynamic``, ``fp16``, or weights in float16: ``w16``,
+        ``w16-all`` or ``w16-cut``, with ``+folded`` and ``+summed`` behind it for what is done before the rounding.
     batched: calibration samples are rows of a batch.
     calibration_method: minmax, entropy or percentile.
+    weights: of ``qdq``, ``weights``, ``fixed`` and ``kmeans``: int8, int4, uint4, int2 or uint2.
+    activations: the type of the activations, uint8 or one of these, or float32.
+    granularity: what shares a scale: tensor, channel or block.
     """
 
     operation = "prepare"
@@ -109,6 +112,9 @@ class PrepareCall(Call):
     graph: str
     batched: bool = False
     calibration_method: str = "minmax"
+    weights: str = "int8"
+    activations: str = "uint8"
+    granularity: str = "channel"
 
     @property
     def calibration(self) -> Arrays:

@@ -98,6 +98,7 @@ class ModelDescription(Record):
     binding: the sizes of symbolic dimensions in the example inputs.
     weights: the table ``weights`` of the model's file.
     trained: the recipe of trained weights; empty where weights are seeded.
+    kept: the percentage of channels that its inner layers keep of those that the constructor gives them.
     """
 
     spec: Mapping[str, Any]
@@ -110,6 +111,7 @@ class ModelDescription(Record):
     binding: Mapping[str, int] = dataclasses.field(default_factory=dict)
     weights: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     trained: str = ""
+    kept: int = 100
 
     def output_names(self, count: int) -> Tuple[str, ...]:
         """The declared names of the outputs if ``count`` are declared, else ``out0``, ``out1`` ..."""
@@ -124,11 +126,13 @@ class Training(Record):
     epochs: the number of passes over the training set.
     batch: images per step.
     rate: Adam's learning rate.
+    labels: what it learns: ``classes``, one for each input, or ``boxes``.
     """
 
     epochs: int
     batch: int
     rate: float
+    labels: str = "classes"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,6 +192,7 @@ class Description(Record):
     version: how the tool reports its version.
     errors: the meanings of the tool's messages.
     runner: how the artefact is run; without one it is compiled and not run.
+    obtain: where the tool comes from, for the message that it is absent.
     """
 
     command: Union[Tuple[str, ...], Tuple[Tuple[str, ...], ...]]
@@ -205,6 +210,7 @@ class Description(Record):
     version: Optional[VersionCommand] = None
     errors: Tuple[ErrorPattern, ...] = ()
     runner: Optional[Runner] = None
+    obtain: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

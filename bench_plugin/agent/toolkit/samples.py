@@ -49,6 +49,10 @@ def results(
     ``bind`` binds the inputs of one sample to the runtime's own call, which alone is timed, and gives what makes
     outputs of its result; without it all that ``run`` does is timed.
     """
+    if isinstance(call, TimeCall) and call.scenario:
+        from bench_plugin.agent.scenarios.loadgen import driven
+
+        return driven(call, bind or bound(run), _each(call, inputs))
     if isinstance(call, TimeCall):
         return recorded(call, bind or bound(run), run, _each(call, inputs))
     return [run(xs) for xs in _each(call, inputs)]

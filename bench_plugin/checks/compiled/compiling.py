@@ -5,14 +5,17 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 from zlib import crc32
 
-from bench_plugin.checks.compiled import artefacts, batches
+from bench_plugin.checks.compiled import artefacts, batches, carriers
 from bench_plugin.checks.compiled.counted import note_counters
+from bench_plugin.checks.compiled.needed import note_needs
 from bench_plugin.checks.compiled.runnable import Artefact, not_runnable
 from bench_plugin.checks.protocol import Parts, Request
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
+from bench_plugin.domain.precision import precision_of
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.board_stages import PLACE, PROGRAM
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
@@ -72,9 +75,9 @@ class CompiledModels:
         """Compile the cell and call ``judged``. Failed stages, missing environments and tools are outcomes."""
 
         def compute(run: CellRun) -> Outcome:
-            if missing := self._missing_tool(run.cell):
+            if missing := self.missing_tool(run.cell):
                 return run.log.outcome(Status.NOT_PROVIDED, missing)
-            found = self._compiled(run)
+            found = self.compiled(run)
             return found if isinstance(found, Outcome) else judged(run, found)
 
         return self._parts.computed(request, compute)
@@ -99,6 +102,8 @@ class CompiledModels:
 
     def note_place(self, run: CellRun, ran: Done) -> None:
         """Note the proof of place: on which board the artefact ran."""
+        if self.workspace.simulates(run.cell.target):
+            run.log.placement["timing"] = "emulated"
         place = ran.meta.get(PLACE)
         if place is None:
             return
@@ -115,14 +120,16 @@ class CompiledModels:
         return compiled, run.again(self._run_task(run, found.subject, compiled))
 
     def prepared(self, run: CellRun, subject: Subject, calibration: InputSet, graph: str) -> Subject | Failure:
-        """The subject as the graph ``graph`` (qdq, dynamic, w16 or fp16), or why that could not be made."""
+        """The subject as the graph ``graph`` (qdq, weights, dynamic, w16 or fp16), or why that could not be made."""
         method = self.compile_tasks.calibration
-        done = run.obtain("graph", graph_tasks.prepared(run.tasks, run.model, subject, calibration, graph, method))
+        types = precision_of(run.cell.precision, graph)
+        task = graph_tasks.prepared(run.tasks, run.model, subject, calibration, graph, method, types)
+        done = run.obtain("graph", task)
         if done.failure:
             return done.failure
         said = done.meta["prepare"]
         if run.cell.graph:
-            described = {key: said.get(key) for key in ("operators", "calibration")}
+            described = {key: said.get(key) for key in ("operators", "calibration", "weights")}
             run.log.artefacts["graph"] = {name: value for name, value in described.items() if value}
         files = {"model.onnx": done.given["model.onnx"]}
         return replace(subject, origin=done.key, files=files, meta={"output_scales": said["output_scales"]})
@@ -136,7 +143,7 @@ class CompiledModels:
         """The limits of one stage of the cell's compiler, in seconds and bytes."""
         return run.tasks.limits(run.model, self.compile_tasks.adapter(run.cell).name)
 
-    def _missing_tool(self, cell: Cell) -> str:
+    def missing_tool(self, cell: Cell) -> str:
         """Which executable that the compiler needs is not found, and its package; empty where all are there."""
         target, declared = self.compile_tasks.target(cell), self.compile_tasks.adapter(cell).declaration
         if declared.get("own_cross_compiler") and cell.target != "local":
@@ -146,9 +153,9 @@ class CompiledModels:
             wanted = str(target["gcc"]) if cross else str(name)
             if shutil.which(wanted) is None:
                 return f"{wanted} not found; install {target.get('package', wanted) if cross else wanted}"
-        return ""
+        return _not_installed(declared.get("description", {}))
 
-    def _compiled(self, run: CellRun) -> Compiled | Outcome:
+    def compiled(self, run: CellRun) -> Compiled | Outcome:
         """Export (or build) the source, prepare its graph and compile it; run it where there will be no artefact."""
         cell, model = run.cell, run.model
         file = run.file(None if self._by_file(cell, model) else self._default_export(cell))
@@ -161,6 +168,7 @@ class CompiledModels:
         if dataset is not None and dataset.failure:
             reason = f"no dataset to calibrate with: {dataset.failure.message}"
             return run.log.unverified(Unverified.BLOCKED, reason)
+        note_needs(run, file)
         original = subject = subjects.of_file(cell, model, file, inputs)
         if cell.graph:
             graph = self.prepared(run, original, self._calibration(model, original, dataset), cell.graph)
@@ -205,8 +213,12 @@ class CompiledModels:
             return run.failed(failure)
         run.log.converted = True
         self._note_artefact(run, found.compiled)
-        if run.cell.target == "local":
-            return found
+        if self.workspace.runs_here(run.cell.target):
+            described = self.compile_tasks.adapter(run.cell).declaration.get("description")
+            if described is None or "runner" in described:
+                return found
+            reason = f"not run: compiled, and the description of {run.cell.compiler} has no runner"
+            return run.log.unverified(Unverified.NOT_RUN, reason)
         if why_not := self._not_runnable(run, found):
             return self._for_target(run, found.compiled, why_not)
         wrong = self._wrong_machine(run, found.compiled) if artefacts.elf_files(found.compiled.files) else None
@@ -241,6 +253,8 @@ class CompiledModels:
         log.placement["threads"] = self.compile_tasks.threads(run.cell)
         for text in said.get("shims", []):
             log.flag(f"shim: {text}")
+        if run.cell.types.few_bits:
+            carriers.note(log)
         if said.get("integer") == "simulated":
             log.flag("simulated")
         share = said.get("placement", {}).get("requested")
@@ -273,6 +287,10 @@ class CompiledModels:
             reason = f"not run: compiled, the artefact is the same for every target; {why_not}"
             return run.log.unverified(Unverified.NOT_RUN, reason)
         reason = f"not run: compiled, the artefact is for {run.cell.target}; {why_not}"
+        if not self.compile_tasks.target(run.cell).get("elf_machine"):
+            return run.log.unverified(
+                Unverified.NOT_RUN, reason
+            )  # such as an accelerator, whose files are no ELF files
         return self._wrong_machine(run, compiled) or run.log.unverified(Unverified.NOT_RUN, reason)
 
     def _wrong_machine(self, run: CellRun, compiled: Done) -> Outcome | None:
@@ -281,6 +299,21 @@ class CompiledModels:
         if not wrong:
             return None
         return run.log.outcome(Status.ERROR, wrong, stage=Stage.COMPILE, symptom=Symptom.INVALID_MODEL)
+
+
+def _not_installed(described: Mapping[str, Any]) -> str:
+    """Which program of a described compiler is not found, and where it comes from; empty where all are there.
+
+    Only a description that tells where its tool comes from is asked, before its toolchain is made: the tool of any
+    other may be a part of the toolchain.
+    """
+    if not described.get("obtain"):
+        return ""
+    commands = described["command"]
+    for argv in [commands] if isinstance(commands[0], str) else commands:
+        if "{" not in argv[0] and shutil.which(argv[0]) is None:
+            return f"{argv[0]} not found; to get it: {described['obtain']}"
+    return ""
 
 
 def keeps_symbols(compiled: Done) -> bool:

@@ -15,7 +15,9 @@ from bench_plugin.domain.settings import Selection
 from bench_plugin.inventory.adapters import Adapter
 from bench_plugin.inventory.models import Model
 from bench_plugin.inventory.workspace import Workspace
-from bench_plugin.matrix.planner import ONNX, Declared, Planned, declared_export, source_adapters
+from bench_plugin.matrix.planner import ONNX, Declared, Planned, declared_export, pruned, source_adapters
+from bench_plugin.pipeline.tasks.detection_tasks import METRICS
+from bench_plugin.pipeline.tasks.graph_tasks import FACTS
 
 DEFAULT_SOURCE = "pytorch"
 ROUND_TRIPS_ONLY = "published"  # a profile without compiled models
@@ -43,7 +45,10 @@ class CompiledPlanner:
         """The adapters of the source, the compiler with those that it uses, and our tools for its graphs."""
         catalog = self._workspace.catalog
         compiler = catalog.used(catalog.compiler(cell.compiler)[0].name)
-        return list(dict.fromkeys([*source_adapters(self._workspace, cell), *compiler, *GRAPH_TOOLS]))
+        model = self._models[cell.model]
+        tools = [*GRAPH_TOOLS, *([FACTS] if model.training(cell.framework) else ())]
+        tools += [METRICS] if model.boxes_of_places and cell.check in (Check.QUALITY, Check.TIMING) else []
+        return list(dict.fromkeys([*source_adapters(self._workspace, cell), *compiler, *tools]))
 
     def key_parts(self, cell: Cell) -> Mapping[str, Any]:
         """The model, the seed, the table of tolerances, the compiler's options and the calibration."""
@@ -73,7 +78,8 @@ class CompiledPlanner:
             for name in self._chosen(selection):
                 compiler, backend = CompilerName.parse(name, self._compilers)
                 for source in self._sources(check, model, self._compilers[compiler], selection):
-                    yield from self._compiled(source, self._compilers[compiler], backend, model, selection)
+                    for planned in self._compiled(source, self._compilers[compiler], backend, model, selection):
+                        yield from pruned(planned, selection, model)
 
     def _selected(self, selection: Selection) -> Iterator[Model]:
         small = not selection.compilers and selection.profile in ("smoke", "quick")

@@ -8,7 +8,8 @@ from typing import Any
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
-from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.axes import TIMED
+from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.pipeline.array_sets import digests_of
 from bench_plugin.pipeline.cell_run import CellRun
@@ -23,7 +24,7 @@ def asked(cell: Cell, profile: str) -> bool:
 
     A cell that is timed is not: its launches say by themselves whether they gave the same bits.
     """
-    if cell.check is Check.TIMING:
+    if cell.check in TIMED:
         return False
     if profile == WHOLE_PROFILE:
         return True

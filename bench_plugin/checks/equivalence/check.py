@@ -8,6 +8,7 @@ what was compiled             conformance: the status                        app
 fp32                          the file's own function in float64             –
 fp16, bf16                    the same, with the noise of that precision     E and SQNR against the framework
 w16 (by us or by the tool)    the file with its weights rounded to float16   the same (the tool's own: rounding.py)
+weights of few bits, by us    the file with these integers, dequantised      the same
 a pre-quantised QDQ model     that graph in float64, in steps of its scales  the same
 quantised by the tool         what is read back from its artefact            the same
 ============================  =============================================  ====================================
@@ -118,7 +119,7 @@ class Equivalence:
         self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, reference: Done | None
     ) -> Comparison:
         """The comparison of the run with what the tool was asked to compute; it decides the status of the cell."""
-        precision = PRECISIONS[run.cell.precision]
+        precision = run.cell.types
         if precision.computed:
             return self._computed(run, found, ran, plain)
         if precision.rounds_weights:
@@ -138,7 +139,7 @@ class Equivalence:
         return run.judge.compare(run.model, expected, ran, precision=precision, loose=loose)
 
     def _rounded(self, run: CellRun, found: Compiled, ran: Done, reference: Done | None) -> Comparison:
-        """For weights rounded to float16: compare with the rounded file in float64, by the row of fp32."""
+        """For weights that a file has rounded: compare with the rounded file in float64, by the row of fp32."""
         if not run.cell.exporter and run.model.onnx is None:
             reason = "the tool rounds weights of a graph of its own: nothing says which they are"
             return unverified(Unverified.NO_REFERENCE, reason)
@@ -166,7 +167,8 @@ class Equivalence:
             reason = f"the rounded file has no float64 reference: {evaluated.failure.message}"
             return unverified(Unverified.NO_REFERENCE, reason)
         expected = run.judge.file_reference(run.model, evaluated, reference)
-        expected = replace(expected, origin="file with float16 weights in float64")
+        stored = f"{run.cell.types.weights} weights"
+        expected = replace(expected, origin=f"file with {stored} in float64")
         return run.judge.compare(run.model, expected, ran, loose=self._models.compile_tasks.fast_math(run.cell))
 
     def _infer_precision(self, run: CellRun, found: Compiled, ran: Done, exact: ReferenceOutputs) -> None:
@@ -174,13 +176,13 @@ class Equivalence:
 
         A wrong result points to no precision.
         """
-        precision = PRECISIONS[run.cell.precision]
+        precision = run.cell.types
         if (run.log.numbers.get("E") or 0.0) >= WRONG:
             return
         within = not precision.reduced and run.log.numbers.get("needed", 0.0) <= 1.0
         if within:
             run.log.placement["effective_by_error"] = _computed_precision(run, found)
-        elif not precision.quantised:
+        elif not precision.integers:  # integers are farther from the unrounded model than any emulation
             emulated = self._emulated(run, found)
             if not emulated.failure:
                 run.log.placement["effective_by_error"] = run.judge.inferred_precision(exact, emulated, ran)
@@ -196,7 +198,7 @@ class Equivalence:
         reduced = PRECISIONS[run.cell.precision].reduced or PRECISIONS[_computed_precision(run, found)].reduced
 
         layers = run.log.numbers.get("mutants")
-        if PRECISIONS[run.cell.precision].quantised and layers:  # of the layers, by their own rule
+        if run.cell.types.quantised and layers:  # of the layers, by their own rule
             return self._layers_sensitive(run, found, plain, layers)
         if quantised.BY_APPROXIMATION in run.log.flags:
             quantised.note_strength(run, found, plain)

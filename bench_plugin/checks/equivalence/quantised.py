@@ -11,6 +11,7 @@ from bench_plugin.compare.quantised import compare_by_approximation, compare_lay
 from bench_plugin.compare.strength import rated
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
 from bench_plugin.domain.outcome import Failure, Unverified
+from bench_plugin.domain.precision import WEIGHTS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import judge_prequantised, noisy, numbered, signal_to_noise
@@ -182,7 +183,9 @@ def _by_approximation(
 ) -> Comparison:
     """Where nothing was read back: the noise of the result against that of our own quantisation of the same model."""
     run.log.flag(BY_APPROXIMATION)
-    own = models.prepared(run, found.original, models.calibration(run, found.original), LAYERED)
+    types = run.cell.types
+    graph = WEIGHTS if types.few_bits and types.activations == "float32" else LAYERED
+    own = models.prepared(run, found.original, models.calibration(run, found.original), graph)
     if isinstance(own, Failure):
         return unverified(
             Unverified.NO_REFERENCE, f"no quantisation of our own to compare the noise with: {own.message}"

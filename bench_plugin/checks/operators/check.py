@@ -33,6 +33,7 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.domain.paths import scratch_folder
+from bench_plugin.domain.precision import ORIGINAL
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.compile_run import CompileRun
@@ -40,7 +41,16 @@ from bench_plugin.pipeline.retry import with_repeat
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.tasks.case_subjects import content_of, of_case, outputs_of
 from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
-from bench_plugin.pipeline.tasks.corpus import CaseData, Corpus, CorpusFailed, needed_kinds, newer
+from bench_plugin.pipeline.tasks.corpus import (
+    CORPUS,
+    FEW_BITS,
+    CaseData,
+    Corpus,
+    CorpusFailed,
+    maker_of,
+    needed_kinds,
+    newer,
+)
 from bench_plugin.reach.processes.leased_agent import Limits
 from bench_plugin.reach.processes.zipapp import agent_digest
 
@@ -77,7 +87,7 @@ class Operators:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._tasks = CompileTasks(parts.workspace, threads=THREADS)
-        self._corpus = Corpus(parts.stages)
+        self._corpora = {maker: Corpus(parts.stages, maker) for maker in (CORPUS, FEW_BITS)}
         self._backends: dict[str, _Backend] = {}
         self._lock = threading.RLock()
         parts.closing.append(self._close)
@@ -120,7 +130,7 @@ class Operators:
 
     def _checked(self, cell: Cell, backend: _Backend, log: CellLog) -> Outcome:
         with self._lock:
-            case = self._corpus.case(cell.model)
+            case = self._corpus(cell).case(cell.model)
         row = case.row
         log.numbers.update(
             category=row["category"], operators=row["operators"], opset=row["opsets"].get("ai.onnx", 0), ir=row["ir"]
@@ -229,7 +239,7 @@ class Operators:
         if not newer(data.row, backend.opset, backend.ir):
             return "the adapter does not declare what its tool takes"
         with self._lock:
-            found = self._corpus.converted(cell.model, backend.opset, backend.ir)
+            found = self._corpus(cell).converted(cell.model, backend.opset, backend.ir)
         return f"cannot be converted: {found}" if isinstance(found, str) else found
 
     def _ran(self, cell: Cell, backend: _Backend, data: CaseData, name: str) -> CaseRun:
@@ -242,12 +252,20 @@ class Operators:
 
     def _made(self, cell: Cell, backend: _Backend, data: CaseData, *, fresh: bool = False) -> CaseRun:
         """Compile the case and run it, in ``fresh`` processes if asked."""
-        found = backend.compile_run.run(cell, of_case(data), backend.limits, fresh=fresh, stored=True)
+        found = backend.compile_run.run(self._offered(cell), of_case(data), backend.limits, fresh=fresh, stored=True)
         outputs = outputs_of(found.ran) if found.ran else []
         return CaseRun(
             failure=found.failure, outputs=outputs, seconds=found.seconds, peak=found.peak, meta=found.meta,
             fresh=found.fresh, retry=found.retry,
         )  # fmt: skip
+
+    def _corpus(self, cell: Cell) -> Corpus:
+        return self._corpora[maker_of(cell.model)]
+
+    def _offered(self, cell: Cell) -> Cell:
+        """The cell as its adapter is asked for it: a tool that has no precision of few bits is given the file alone."""
+        graphs = self._tasks.adapter(cell).graphs.get(cell.precision, ())
+        return cell if (cell.graph or ORIGINAL) in graphs else _plain(cell)
 
     def _backend(self, cell: Cell) -> _Backend:
         if cell.compiler not in self._backends:
@@ -256,7 +274,8 @@ class Operators:
             declaration, toolchain = adapter.declaration, self._tasks.toolchain(cell)
             key = recipe(
                 stage="operators", agent=agent_digest(), tools=workspace.fingerprints.digest(adapter.name, toolchain),
-                corpus=self._corpus.key, settings=self._tasks.settings(cell),
+                corpus=self._corpora[CORPUS].key,
+                settings=self._tasks.settings(_plain(cell)),
             )  # fmt: skip
             self._backends[cell.compiler] = _Backend(
                 CompileRun(self._parts.pool, self._tasks, name=f"operators-{cell.compiler}"),
@@ -266,13 +285,18 @@ class Operators:
                 int(declaration.get("opsets", [0, 0])[1]),
                 int(declaration.get("ir", [0, 0])[1]),
                 frozenset(declaration.get("values", ())),
-                self._tasks.fast_math(cell),
+                self._tasks.fast_math(_plain(cell)),
             )
         return self._backends[cell.compiler]
 
     @cached_property
     def _scratch(self) -> Path:
         return scratch_folder("operators")
+
+
+def _plain(cell: Cell) -> Cell:
+    """The same cell at the precision that every tool offers."""
+    return replace(cell, precision="fp32", graph="")
 
 
 def _place_of(data: CaseData, name: str) -> str:

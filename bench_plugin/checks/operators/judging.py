@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+from bench_plugin.checks.compiled import carriers
 from bench_plugin.checks.operators.stored_runs import CaseRun
 from bench_plugin.compare.operators.stock import stock
 from bench_plugin.compare.operators.strict import Verdict, strict
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
+from bench_plugin.inventory import low_bit_cases
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.tasks.corpus import CaseData
 
@@ -17,7 +19,8 @@ def judged(data: CaseData, ran: CaseRun, log: CellLog, *, loose: bool) -> Outcom
 
     What only our bound refuses and ONNX's own runner takes is no defect: it is ``outside our bound``.
     """
-    _note(ran, log)
+    few_bits = data.row["category"] == low_bit_cases.CATEGORY
+    _note(ran, log, few_bits=few_bits and ran.failure is None)
     if ran.failure is not None:
         if ran.failure.symptom is Symptom.HARNESS:
             return log.unverified(Unverified.HARNESS, f"harness: {ran.failure.message}", log=ran.failure.log)
@@ -51,10 +54,12 @@ def verdict_of(data: CaseData, ran: CaseRun, by_stock: Verdict | None = None, *,
     return strict(data.expected, ran.outputs, data.truths, data.rule, loose=loose)
 
 
-def _note(ran: CaseRun, log: CellLog) -> None:
-    """Credit the run to the log."""
+def _note(ran: CaseRun, log: CellLog, *, few_bits: bool) -> None:
+    """Credit the run to the log; what ran with integers of few bits says whether they are emulated."""
     log.timings.update(ran.seconds)
     log.placement.update(ran.meta.get("placement", {}))
+    if few_bits:
+        carriers.note(log)
     log.note_retry(ran.retry)
     if ran.peak:
         log.peaks["run"] = ran.peak

@@ -14,6 +14,7 @@ from bench_plugin.checks.performance.effort import effort
 from bench_plugin.checks.performance.figures import figures, series
 from bench_plugin.checks.performance.launches import Launcher
 from bench_plugin.checks.performance.recordings import determinism, recordings
+from bench_plugin.checks.performance.scenarios import Scenarios
 from bench_plugin.checks.performance.task_metric import other_artefact, task_metric, timed_digest
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.domain.cell import Cell, Check
@@ -34,6 +35,7 @@ class Timing:
         self._equivalence = Equivalence(parts)
         self._against = against(parts, self._models)
         self._launcher = Launcher(parts, self._models, effort(parts.settings.selection.profile))
+        self._scenarios = Scenarios(parts, self._launcher)
 
     def need(self, cell: Cell) -> Need:
         """What the cell occupies; the machine alone it asks for only while it takes times."""
@@ -68,6 +70,8 @@ class Timing:
         if self._against is not None and "compute" in timing:
             limits = self._launcher.limits(run)
             run.log.numbers["against"] = self._against.measured(run, found, taken, limits, effect)
+        if "compute" in timing and (driven := self._scenarios.measured(run, found, taken.last, taken.board)):
+            run.log.numbers["scenarios"] = driven
         other = self._task_metric(run, found) if "compute" in timing else ""
         outcome = self._equivalence.judged(run, found, taken.judged(found.subject), {})
         if other:

@@ -76,6 +76,11 @@ class Launches:
         """The stage of the last launch: its outputs [N, ...] are compared, and where it failed so did the cell."""
         return self.launches[-1].done
 
+    @property
+    def board(self) -> str:
+        """The name of the board of all launches; empty for this machine."""
+        return self.launches[-1].board
+
     def judged(self, subject: Subject) -> Done:
         """The same with the outputs of the subject's own N inputs alone [N, ...], not those that filled a batch."""
         if subject.batch == 1 or self.last.failure is not None:
@@ -94,11 +99,7 @@ class Launcher:
 
     def taken(self, run: CellRun, found: Compiled) -> Launches:
         """The launches of a compiled model. Raises EnvironmentMissing when its toolchain cannot be installed."""
-        have = len(next(iter(found.subject.inputs.arrays().values()), ()))
-        batch, streams = found.subject.batch, run.cell.streams
-        calls = max(-(-max(self._effort.inputs, have) // batch), BATCHES if batch > 1 else 1, streams)
-        inputs = rotating(found.subject.inputs, calls * batch, self._parts.settings.seed)
-        task = self._task(run, found, inputs.arrays, 0 if inputs.once else -(-have // batch))
+        task = self.timed_task(run, found)
         self._parts.recorder.at(run.cell, "waiting for the machine")
         boards = [self._models.workspace.boards[name] for name in self._models.workspace.boards_of(run.cell.target)]
         if boards and all(reach.board.emulated for reach in boards):  # which are counted, not timed
@@ -161,6 +162,14 @@ class Launcher:
             text = f"{launches} launches in {seconds:.0f} s, fewer than {effort.launches}"
             return f"{text}: a cell has a last cap of {effort.last_seconds:g} s"
         return ""
+
+    def timed_task(self, run: CellRun, found: Compiled) -> Task:
+        """The run of a compiled model as a timed one, on inputs that rotate; outputs of the model's own are kept."""
+        have = len(next(iter(found.subject.inputs.arrays().values()), ()))
+        batch, streams = found.subject.batch, run.cell.streams
+        calls = max(-(-max(self._effort.inputs, have) // batch), BATCHES if batch > 1 else 1, streams)
+        inputs = rotating(found.subject.inputs, calls * batch, self._parts.settings.seed)
+        return self._task(run, found, inputs.arrays, 0 if inputs.once else -(-have // batch))
 
     def _task(self, run: CellRun, found: Compiled, arrays: Any, sampled: int) -> Task:
         """The run of the artefact as a timed one; a compiler without an artefact compiles in each launch."""

@@ -1,4 +1,4 @@
-"""The task metric of what was timed: the accuracy of a trained model, of the same artefact by its hash."""
+"""The task metric of what was timed: accuracy or mean average precision, of the same artefact by its hash."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from bench_plugin.checks.compiled.batches import only_first, whole_batches
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.checks.compiled.detection import NoDetections, NotScored, scored
 from bench_plugin.compare.quality import classification
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.stages import Done
@@ -19,7 +20,9 @@ def timed_digest(found: Compiled) -> str:
 
 
 def task_metric(run: CellRun, models: CompiledModels, found: Compiled) -> dict[str, Any]:
-    """``numbers["task"]`` of a row: the accuracy over the test set; empty for a model that is not trained for a task.
+    """``numbers["task"]`` of a row: accuracy, or mean average precision, over the test set.
+
+    It is empty for a model that is not trained for a task.
 
     The artefact computes it in a run of its own, on the same target, as the quality check does; where the run fails, a
     flag says why and there is no metric.
@@ -35,12 +38,26 @@ def task_metric(run: CellRun, models: CompiledModels, found: Compiled) -> dict[s
     if ran.failure:
         run.log.flag(f"no task metric: {ran.failure.message}")
         return {}
+    artefact = _digest(found.compiled) if found.ran is None else ""
+    if run.model.boxes_of_places:
+        return _average_precision(run, models, ran, dataset, artefact)
     labels = dataset.arrays["y_test"]
     scores = only_first(ran.arrays, len(labels))["out0"]
     classes = int(models.workspace.catalog[run.model.dataset].declaration["classes"])
     figures = classification(scores, labels, classes)
     kept = {key: figures[key] for key in ("accuracy", "top5", "inputs")}
-    return {"metric": "accuracy", **kept, "artefact": _digest(found.compiled) if found.ran is None else ""}
+    return {"metric": "accuracy", **kept, "artefact": artefact}
+
+
+def _average_precision(run: CellRun, models: CompiledModels, ran: Done, dataset: Done, artefact: str) -> dict[str, Any]:
+    """The figures of a detector; none with a flag where its outputs are no detections, or could not be scored."""
+    try:
+        figures = scored(run, models.workspace, ran, dataset).figures
+    except (NoDetections, NotScored) as error:
+        run.log.flag(f"no task metric: {error}")
+        return {}
+    kept = {key: figures[key] for key in ("map", "map50", "inputs")}
+    return {"metric": "mean average precision", **kept, "artefact": artefact}
 
 
 def other_artefact(timed: str, judged: str) -> str:

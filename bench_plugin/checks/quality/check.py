@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.checks.compiled.detection import NoDetections, NotScored, class_names, scored
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.checks.sensitivity import noted
+from bench_plugin.compare import detection_quality
 from bench_plugin.compare.quality import judged, strength_of_answers
 from bench_plugin.compare.verdict import AGREE
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.outcome import Outcome, Unverified
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.schedule import Need
+from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks, subjects
 
 
@@ -44,6 +47,8 @@ class Quality:
         reference = run.obtain("reference", graph_tasks.predict(run.tasks, run.model, found.file, images))
         if reference.failure:
             return run.log.unverified(Unverified.NO_REFERENCE, f"no reference: {reference.failure.message}")
+        if run.model.boxes_of_places:
+            return self._detector(run, ran, reference, dataset)
         scores, expected = (done.arrays["out0"] for done in (ran, reference))
         classes = int(self._models.workspace.catalog[run.model.dataset].declaration["classes"])
         labels = dataset.arrays["y_test"]
@@ -52,6 +57,25 @@ class Quality:
         blind = None
         if comparison.status == AGREE:
             blind = noted(run, strength_of_answers(expected.argmax(axis=1), scores.argmax(axis=1), labels))
+        return blind or run.log.compared(comparison)
+
+    def _detector(self, run: CellRun, ran: Done, reference: Done, dataset: Done) -> Outcome:
+        """The verdict on a detector: its mean average precision, and what it lost (compare/detection_quality.py)."""
+        workspace, objects = self._models.workspace, dataset.arrays["y_test"]
+        try:
+            mine, its = (scored(run, workspace, one, dataset) for one in (ran, reference))
+        except NoDetections as wrong:
+            return run.log.outcome(Status.MISMATCH, str(wrong), stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
+        except NotScored as failed:
+            return run.log.unverified(Unverified.NO_REFERENCE, f"no average precision: {failed}")
+        images = detection_quality.Resampled(objects, len(class_names(run, workspace)))
+        before = images.values(its.found)
+        loss = detection_quality.loss(before, images.values(mine.found))
+        comparison = detection_quality.judged(loss, mine.figures, its.figures)
+        run.log.note_comparison(comparison)
+        blind = None
+        if comparison.status == AGREE:
+            blind = noted(run, detection_quality.strength_of_detections(images, before, mine.found))
         return blind or run.log.compared(comparison)
 
 

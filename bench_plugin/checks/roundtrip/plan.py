@@ -19,6 +19,7 @@ from bench_plugin.matrix.planner import (
     Planned,
     Planner,
     declared_export,
+    pruned,
     selected_models,
     source_adapters,
     sources,
@@ -48,7 +49,8 @@ class RoundTripPlanner:
         for model in selected_models(self._models, selection):
             for framework, adapter in sources(model, self._frameworks, selection):
                 for export in _exports(model, framework, adapter, selection):
-                    yield from self._expand(check, export, selection)
+                    for planned in self._expand(check, export, selection):
+                        yield from pruned(planned, selection, model)
 
     def why_none(self, model: str, selection: Selection) -> str:
         """Why a model that was named has no cell."""

@@ -17,6 +17,7 @@ from bench_plugin.domain.texts.choices import hint
 from bench_plugin.inventory.budget_file import BudgetFile
 from bench_plugin.inventory.command_file import CommandFile
 from bench_plugin.inventory.hardware.board_file import BoardFile
+from bench_plugin.inventory.hardware.peaks_file import MeasuredPeaks
 from bench_plugin.inventory.hardware.target_file import TargetFile
 from bench_plugin.inventory.model_file import ModelFile
 from bench_plugin.reach.boards.registry import MODULES, module_of
@@ -33,6 +34,7 @@ FILES: Mapping[str, tuple[type[Record], str]] = {
     "model": (ModelFile, "fixtures/models/<name>.toml"),
     "target": (TargetFile, "boards/targets/<name>.toml"),
     "board": (BoardFile, "boards/<name>.toml"),
+    "peaks": (MeasuredPeaks, "boards/peaks/<board>.toml, which bench board peaks writes"),
     "toolchain": (ToolchainFile, "<name>.toml in a folder of toolchains"),
     "compiler": (CommandFile, "fixtures/compilers/<name>.toml"),
     "expectations": (ExpectationFile, "suites/expectations/<name>.toml"),

@@ -17,7 +17,7 @@ from bench_plugin.cli.shared.compliance.tracing import Traced, Tracer
 from bench_plugin.cli.shared.model_facts import read_facts
 from bench_plugin.cli.shared.names import compilers
 from bench_plugin.cli.shared.output import note, print_json
-from bench_plugin.cli.shared.registered_models import exported
+from bench_plugin.cli.shared.registered_models import registered_models
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import Settings, settings_here
 from bench_plugin.inventory.workspace import Workspace
@@ -99,7 +99,8 @@ def _subject(args: argparse.Namespace) -> Subject:
     path, sizes = Path(args.model), sizes_of(args.sizes)
     if path.suffix == SUFFIX or path.is_file():
         return Subject(path.stem, path, read_facts(path, batch=args.batch, sizes=sizes), sizes)
-    found = exported(args.model, args.framework)
+    with registered_models() as models:
+        found = models.exported(args.model, args.framework)
     sizes = {**found.sizes, **sizes}
     return Subject(args.model, found.path, read_facts(found.path, batch=args.batch, sizes=sizes), sizes)
 

@@ -1,4 +1,4 @@
-"""``bench needs MODEL.onnx``: operations, weights, memory and operational intensity of a model and of its layers."""
+"""``bench needs MODEL``: operations, weights, memory and operational intensity of a model and of its layers."""
 
 from __future__ import annotations
 
@@ -7,21 +7,28 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from bench_plugin.characterise.facts import Facts
 from bench_plugin.characterise.needs import Layer, Needs, intensity, needs
 from bench_plugin.cli.shared.arguments import add_json
 from bench_plugin.cli.shared.model_facts import read_facts
-from bench_plugin.cli.shared.output import print_json, print_table
+from bench_plugin.cli.shared.output import note, print_json, print_table, shown
+from bench_plugin.cli.shared.predicting.needs_page import models_page
+from bench_plugin.cli.shared.registered_models import registered_models
 from bench_plugin.domain.errors import UsageError
 
-HELP = "count the operations, weights and tensors of an ONNX file, layer by layer"
+HELP = "count the operations, weights and tensors of a model, layer by layer"
 UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 MOST_BITS = 64
+ALL = "all"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """MODEL.onnx, and at which sizes it is counted."""
-    parser.add_argument("model", type=Path, metavar="MODEL.onnx", help="the file; external weights are not read")
+    """MODEL, and at which sizes it is counted."""
+    parser.add_argument(
+        "model", metavar="MODEL.onnx",
+        help="the file, whose weights are not read; or a registered model (bench list models), or all with --page",
+    )  # fmt: skip
     parser.add_argument("--batch", type=int, default=1, metavar="N", help="inputs per run (default %(default)s)")
     parser.add_argument(
         "--sizes", default="", metavar="NAME=N,…", help="sizes of symbolic dimensions other than the batch"
@@ -31,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="bits that a floating-point element is stored in (default: as the file says)",
     )  # fmt: skip
     parser.add_argument("--layers", action="store_true", help="print every layer, too")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write the page of registered models: one, or all")
     add_json(parser)
 
 
@@ -40,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--batch: {args.batch} is not a positive number")
     if not 0 <= args.bits <= MOST_BITS:
         raise UsageError(f"--bits: {args.bits} is not a number from 1 to {MOST_BITS}")
-    facts = read_facts(args.model, batch=args.batch, sizes=sizes_of(args.sizes))
+    if args.page:
+        return _page(args)
+    facts = _facts(args)
     found = needs(facts, batch=args.batch, bits=args.bits)
     if args.json:
         print_json({**asdict(found), "intensity": intensity(found)})
@@ -52,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print(model: Path, found: Needs) -> None:
+def _print(model: str, found: Needs) -> None:
     at_least = "at least " if found.lower_bound else ""
     stored = f"{found.bits} bits per element" if found.bits else "types of the file"
     print(f"{model}, batch {found.batch}, {stored}; 1 multiply-add = 2 operations")
@@ -116,3 +126,31 @@ def sizes_of(text: str) -> dict[str, int]:
             raise UsageError(f"--sizes: {part!r} is not NAME=N with a positive whole number")
         found[name] = int(size)
     return found
+
+
+def _facts(args: argparse.Namespace) -> Facts:
+    """The facts of the file, or of the registered model. Raises UsageError as their readers do."""
+    sizes = sizes_of(args.sizes)
+    if _is_file(args.model):
+        return read_facts(Path(args.model), batch=args.batch, sizes=sizes)
+    if sizes:
+        raise UsageError("--sizes goes with an ONNX file; a registered model says its own sizes")
+    with registered_models() as models:
+        return models.facts(args.model, args.batch)
+
+
+def _page(args: argparse.Namespace) -> int:
+    """Write the page of one registered model, or of all. Raises UsageError for a file."""
+    if _is_file(args.model):
+        raise UsageError("--page goes with registered models: name one, or all")
+    with registered_models() as models:
+        names = sorted(models.workspace.models) if args.model == ALL else [args.model]
+        text = models_page([(models.workspace.models[name], models.facts(name)) for name in names])
+    args.page.parent.mkdir(parents=True, exist_ok=True)
+    args.page.write_text(text, "utf-8")
+    note(f"wrote {shown(args.page)}")
+    return 0
+
+
+def _is_file(model: str) -> bool:
+    return model.endswith(".onnx") or Path(model).is_file()

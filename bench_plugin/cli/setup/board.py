@@ -19,7 +19,7 @@ from bench_plugin.inventory.workspace import Workspace
 
 HELP = "list boards, and check that one can be reached and used"
 # Further actions: modules of cli/shared, by the name of the action, each with HELP, add_arguments and run.
-ACTIONS = {"serve": "board_serve", "image": "board_image", "gate": "board_gate"}
+ACTIONS = {"serve": "board_serve", "image": "board_image", "gate": "board_gate", "peaks": "peaks.action"}
 
 
 class Action(Protocol):

@@ -68,7 +68,7 @@ def checked(workspace: Workspace, name: str, toolchain: str | None = None) -> It
 def leased(workspace: Workspace, name: str, toolchain: str | None = None) -> Iterator[LeasedAgent]:
     """An agent of a board, alone, whose only adapter is ``probe``. Raises BenchError."""
     reach = workspace.boards[name]
-    runtime = toolchain or _runtime(workspace, reach.board)
+    runtime = toolchain or runtime_of(workspace, reach.board)
     with tempfile.TemporaryDirectory(prefix="bench-board-") as folder:
         pool = AgentPool(
             workspace.toolchains.ensure, Path(folder), lambda _: [Source("probe", Path(probe.__file__).read_bytes())],
@@ -81,7 +81,7 @@ def leased(workspace: Workspace, name: str, toolchain: str | None = None) -> Ite
             pool.close()
 
 
-def _runtime(workspace: Workspace, board: Board) -> str:
+def runtime_of(workspace: Workspace, board: Board) -> str:
     """A toolchain whose runtime can be shipped to the board: onnxruntime if it can; empty where none can."""
     compilers = workspace.catalog.of_kind("compiler").values()
     found = [one.toolchain for one in compilers if board.target in one.declaration.get("boards", ())]

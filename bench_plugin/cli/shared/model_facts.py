@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench_plugin.characterise.facts import Facts
+from bench_plugin.characterise.outline import outline_of
 from bench_plugin.cli.shared.output import note
 from bench_plugin.domain.errors import BenchError, UsageError
 from bench_plugin.domain.settings import settings_here
@@ -42,7 +43,8 @@ def read_facts(model: Path, *, batch: int, sizes: Mapping[str, int]) -> Facts:
     try:
         with pool.lease(adapter.toolchain) as agent:
             said = {"batch": batch, "sizes": dict(sizes)}
-            answer = agent.call(ADAPTER, "facts", said, files={"model.onnx": model}, limits=limits)
+            files = {"model.onnx": outline_of(model)}  # without weights, which may be gigabytes
+            answer = agent.call(ADAPTER, "facts", said, files=files, limits=limits)
             facts = Facts.read(json.loads(answer.files["facts.json"].read_bytes()))
     except AgentFailure as error:
         raise CannotRead(f"{model}: {error.message}") from error

@@ -39,6 +39,7 @@ class Memory(Record, frozen=True):
     bytes: Annotated[Count | None, about("its size, bytes")] = None
     kind: Annotated[str, about("its technology, such as LPDDR4")] = ""
     bandwidth_bytes_per_s: Annotated[Positive | None, about("bytes per second")] = None
+    on_chip: Annotated[bool, about("it lies on the chip that computes, where no bus has to be crossed")] = False
 
 
 class Peak(Record, frozen=True):

@@ -42,6 +42,9 @@ class TargetFile(Record, frozen=True):
     ] = ""
     uart_base: Annotated[int, about("of bare metal, the address of its UART's registers", ge=0, lt=1 << 32)] = 0
     systick_hz: Annotated[int, about("of bare metal, how often SysTick counts in a second", ge=0, lt=1 << 32)] = 0
+    simulated: Annotated[
+        bool, about("the runtime of its compiler simulates it: its artefacts run here, and their seconds are no times")
+    ] = False
     vendor: Annotated[str, about("who makes it")] = ""
     processor: Annotated[Processor | None, about("what computes on it")] = None
     memories: Annotated[tuple[Memory, ...], about("its memories")] = ()

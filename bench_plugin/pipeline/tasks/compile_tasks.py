@@ -45,7 +45,7 @@ class CompileTasks:
         return Task(
             Stage.RUN, self.adapter(cell).name, tuple(calls), {"artefact": compiled.key, **given.parts}, limits,
             compiled.given, affinity=compiled.key, role="run", toolchain=self.toolchain(cell),
-            board="" if cell.target == "local" else cell.target,
+            board="" if self.runs_here(cell) else cell.target,
         )  # fmt: skip
 
     def rebuild(self, cell: Cell, subject: Subject, compiled: Done, limits: Limits) -> Task:
@@ -97,6 +97,10 @@ class CompileTasks:
     def target(self, cell: Cell) -> dict[str, Any]:
         """The description of the cell's target; for ``local`` only its name."""
         return dict(self._workspace.targets.get(cell.target, {"name": cell.target}))
+
+    def runs_here(self, cell: Cell) -> bool:
+        """Whether the artefact of the cell runs on this machine, and not on a board."""
+        return self._workspace.runs_here(cell.target)
 
     def adapter(self, cell: Cell) -> Adapter:
         """The adapter of the cell's compiler."""

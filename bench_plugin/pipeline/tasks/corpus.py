@@ -15,6 +15,7 @@ from bench_plugin.compare.operators.bounds import Truth
 from bench_plugin.compare.operators.rules import Rule, rule_of
 from bench_plugin.compare.operators.values import Tensor, Value
 from bench_plugin.domain.outcome import Failure, Stage
+from bench_plugin.inventory import low_bit_cases
 from bench_plugin.pipeline.stages import CallSpec, Done, Stages, Task, failure_of
 from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 GIB = 2**30
 COLLECTING = Limits(seconds=900.0, memory_bytes=6 * GIB)
 CORPUS, TRUTHS = "onnx_corpus", "onnx_truths"
+FEW_BITS = "low_bits_cases"  # the adapter that makes the cases of few bits
 NETWORKS = "light"  # the references of this category take minutes, so they are made only where one is needed
 
 
@@ -79,11 +81,17 @@ class Pack:
             )
 
 
-class Corpus:
-    """All cases, as onnx has them or converted to an older opset."""
+def maker_of(name: str) -> str:
+    """The adapter that makes the case of this name."""
+    return FEW_BITS if name in low_bit_cases.CASES else CORPUS
 
-    def __init__(self, stages: Stages) -> None:
+
+class Corpus:
+    """All cases that one adapter makes, as they are or converted to an older opset: by default those of onnx."""
+
+    def __init__(self, stages: Stages, maker: str = CORPUS) -> None:
         self._stages = stages
+        self._maker = maker
         self._packs: dict[Any, Pack] = {}
         self._converted: dict[tuple[int, int], Done] = {}
         self._evaluations: dict[tuple[str, bool], Done] = {}
@@ -93,7 +101,7 @@ class Corpus:
     def collected(self) -> Done:
         """The stage that made the corpus. Raises CorpusFailed if it could not be made."""
         call = CallSpec("collect", {})
-        return self._made(Task(Stage.BUILD, CORPUS, (call,), {}, COLLECTING, refreshed=False))
+        return self._made(Task(Stage.BUILD, self._maker, (call,), {}, COLLECTING, refreshed=False))
 
     @property
     def key(self) -> str:
@@ -106,7 +114,7 @@ class Corpus:
         return self._pack(self.collected, "cases").rows
 
     def case(self, name: str) -> CaseData:
-        """A case as onnx has it. Raises CorpusFailed, and KeyError for an unknown name."""
+        """A case as its maker has it. Raises CorpusFailed, and KeyError for an unknown name."""
         return self._case(name, self.collected)
 
     def converted(self, name: str, opset: int, ir: int) -> CaseData | str:

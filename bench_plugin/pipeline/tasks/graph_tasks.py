@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bench_plugin.domain.outcome import Stage
+from bench_plugin.domain.precision import STORED, Precision
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.array_sets import identified
 from bench_plugin.pipeline.cell_run import OnnxFile
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
+from bench_plugin.pipeline.tasks.inputs import BATCH
 from bench_plugin.pipeline.tasks.model_tasks import Tasks, few_or_all
 from bench_plugin.pipeline.tasks.subjects import Arrays, InputSet, Subject
 
 CALIBRATED = "qdq"  # the prepared graph whose scales come from a calibration set
+FACTS = "onnx_facts"
 
 
-def prepared(tasks: Tasks, model: Model, subject: Subject, calibration: InputSet, graph: str, method: str) -> Task:
-    """The pre-quantised or pre-converted model (``graph``: qdq, dynamic, w16 or fp16) of the subject's file."""
+def prepared(
+    tasks: Tasks, model: Model, subject: Subject, calibration: InputSet, graph: str, method: str, types: Precision
+) -> Task:  # fmt: skip
+    """The pre-quantised or pre-converted model of the subject's file.
+
+    ``graph`` is qdq, weights, fixed, kmeans, dynamic, w16 or fp16; ``types`` are those of integers of few bits.
+    """
     calibrated = graph == CALIBRATED
-    meta = {"graph": graph, "batched": subject.inputs.batched, "calibration_method": method}
+    meta: dict[str, Any] = {"graph": graph, "batched": subject.inputs.batched, "calibration_method": method}
+    if graph in STORED or (calibrated and types.few_bits):
+        meta.update(weights=types.weights, activations=types.activations, granularity=types.granularity)
     call = CallSpec("prepare", meta, calibration.arrays if calibrated else dict)
     parts = {"file": subject.origin, **(calibration.parts if calibrated else {})}
     return Task(Stage.BUILD, "onnx_graphs", (call,), parts, tasks.limits(model, "onnx_graphs"), subject.files)
@@ -69,3 +81,11 @@ def emulate(tasks: Tasks, model: Model, subject: Subject, check: Done) -> Task:
     parts = {"file": subject.origin, **subject.inputs.parts}
     limits = tasks.limits(model, "onnx_emulate")
     return Task(Stage.REFERENCE, "onnx_emulate", (call,), parts, limits, subject.files, affinity=subject.origin)
+
+
+def facts(tasks: Tasks, model: Model, file: OnnxFile) -> Task:
+    """What the file is made of, as ``facts.json`` (characterise/facts.py), at a batch of one."""
+    sizes = {name: size for name, size in model.binding(0).items() if name != BATCH}
+    call = CallSpec("facts", {"batch": 1, "sizes": sizes})
+    limits = tasks.limits(model, FACTS)
+    return Task(Stage.CHECK, FACTS, (call,), {"file": file.origin}, limits, {"model.onnx": file.given})

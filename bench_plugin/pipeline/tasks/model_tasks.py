@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.cell import WHOLE, Cell
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.inventory.models import Constructor, Model
 from bench_plugin.inventory.workspace import Workspace
@@ -29,10 +29,14 @@ CHECKER = "onnx_check"
 
 @dataclass(frozen=True)
 class Weights:
-    """Trained weights: ``key`` is the recipe that made them, ``file`` their file."""
+    """Trained weights: ``key`` is the recipe that made them, ``file`` their file.
+
+    ``kept`` is the percentage of channels that the model of these weights has in its inner layers.
+    """
 
     key: str
     file: GivenFile
+    kept: int = WHOLE
 
     @property
     def files(self) -> dict[str, GivenFile]:
@@ -75,6 +79,14 @@ class Tasks:
         given = identified(("train", model.digest, constructor.layout, dataset.content), arrays)
         return Task(Stage.BUILD, adapter, (CallSpec("train", meta, given),), parts, self.limits(model, adapter))
 
+    def prune(self, model: Model, framework: str, kept: int, dataset: Done, weights: Weights) -> Task:
+        """The trained model with ``kept`` percent of the channels of its inner layers, trained again: its weights."""
+        whole = self.train(model, framework, dataset)
+        (call,) = whole.calls
+        meta = {**call.meta, "model": {**call.meta["model"], "kept": kept}}
+        parts = {**whole.parts, "weights": weights.key}
+        return replace(whole, calls=(replace(call, meta=meta),), parts=parts, files=weights.files)
+
     def reference(self, model: Model, framework: str, weights: Weights | None = None) -> Task:
         """The framework's outputs [N, ...]: float64 reference, default kernels, a variant and a perturbed run."""
         constructor = model.constructors[framework]
@@ -109,6 +121,10 @@ class Tasks:
     def check(self, file: GivenFile, origin: str, model: Model) -> Task:
         """The result of onnx's checker on the file, and the inputs and outputs that the file declares."""
         return self._on_file(Stage.CHECK, "onnx_check", "check", file, origin, model, {})
+
+    def without_quant_nodes(self, file: GivenFile, origin: str, model: Model) -> Task:
+        """A QONNX file with QuantizeLinear and DequantizeLinear in place of its own operators."""
+        return self._on_file(Stage.BUILD, "onnx_graphs", "prepare", file, origin, model, {"graph": "qcdq"})
 
     def run(self, file: GivenFile, origin: str, model: Model, inputs: GeneratedInputs) -> Task:
         """A run of the file in onnxruntime, at both bindings of symbols."""
@@ -185,8 +201,10 @@ class Tasks:
     def described(self, model: Model, constructor: Constructor, weights: Weights | None = None) -> dict[str, Any]:
         """The description of a model that the adapters of frameworks get."""
         trained = {"trained": weights.key} if weights else {}
+        kept = {"kept": weights.kept} if weights and weights.kept != WHOLE else {}
         return {
             **trained,
+            **kept,
             "name": model.name,
             "spec": dict(constructor.spec),
             "source_name": constructor.source_name,

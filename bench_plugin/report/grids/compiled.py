@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench_plugin.domain.cell import Cell
+from bench_plugin.domain.cell import WHOLE, Cell
 from bench_plugin.domain.compiler_name import CompilerName
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, partial, worst_entry
@@ -23,17 +23,19 @@ BY_THE_TOOL = "by the tool"
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the grid: what was compiled, and by whom its numbers were rounded."""
+    """A row of the grid: what was compiled, by whom its numbers were rounded, and the percentage of channels kept."""
 
     model: str
     source: str
     precision: str
     quantiser: str
+    kept: int = WHOLE
 
     @property
     def text(self) -> str:
-        """The precision, with the quantiser where there is one."""
-        return f"{self.precision} ({self.quantiser})" if self.quantiser else self.precision
+        """The precision, with the quantiser where there is one, and the share of channels of a pruned model."""
+        text = f"{self.precision} ({self.quantiser})" if self.quantiser else self.precision
+        return text if self.kept == WHOLE else f"{text}, {self.kept} % kept"
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,8 @@ def line_of(one: Entry) -> Line:
     precision = str(cell.get("precision", "fp32"))
     graph = str(cell.get("graph", ""))
     by_the_tool = BY_THE_TOOL if Cell.from_axes(cell).quantiser else ""
-    return Line(str(cell["model"]), source, precision, (graph if graph != precision else "") if graph else by_the_tool)
+    quantiser = (graph if graph != precision else "") if graph else by_the_tool
+    return Line(str(cell["model"]), source, precision, quantiser, int(cell.get("kept", WHOLE)))
 
 
 def _columns(entries: Iterable[Entry], compilers: Mapping[str, Any]) -> list[str]:
@@ -149,7 +152,8 @@ def _columns(entries: Iterable[Entry], compilers: Mapping[str, Any]) -> list[str
 
 
 def _place(line: Line, known: Sequence[str]) -> tuple[Any, ...]:
-    return (_index(line.model, known), line.model, line.source, _index(line.precision, ORDER), line.quantiser)
+    place = (_index(line.model, known), line.model, line.source, -line.kept)
+    return (*place, _index(line.precision, ORDER), line.quantiser)
 
 
 def _index(name: str, known: Sequence[str]) -> int:

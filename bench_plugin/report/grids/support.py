@@ -12,6 +12,7 @@ from bench_plugin.report.grids.published import Published, published_grid
 from bench_plugin.report.statuses import NOT_RUN, worst
 
 ROUND_TRIPS = ("export", "import")
+SOURCE = ("model", "framework", "exporter", "opset", "kept")  # what is exported, and then imported
 FUNNEL = (Stage.BUILD, Stage.REFERENCE, Stage.EXPORT, Stage.CHECK, Stage.IMPORT, Stage.RUN, Stage.COMPARE)
 
 
@@ -127,14 +128,15 @@ def _pairs(entries: Iterable[Entry]) -> dict[tuple[str, str], tuple[Pair, ...]]:
     exports: dict[tuple[Any, ...], Entry] = {}
     imports: dict[tuple[Any, ...], list[Entry]] = {}
     for one in entries:
-        source = tuple(one.cell.get(axis, "") for axis in ("model", "framework", "exporter", "opset"))
+        source = tuple(one.cell.get(axis, "") for axis in SOURCE)
         if one.cell["check"] == "export":
             exports[source] = one
         else:
             imports.setdefault(source, []).append(one)
     pairs: dict[tuple[str, str], list[Pair]] = {}
     for source in dict.fromkeys([*exports, *imports]):
-        model, framework, exporter, opset = source
+        model, framework, exporter, opset, kept = source
+        exporter = f"{exporter}, {kept} % kept" if kept else exporter
         export = exports.get(source) or _missing("export", source)
         for imported in imports.get(source) or [_missing("import", source)]:
             into = imported.cell.get("importer_framework", "")
@@ -147,8 +149,8 @@ def _pairs(entries: Iterable[Entry]) -> dict[tuple[str, str], tuple[Pair, ...]]:
 
 
 def _missing(check: str, source: tuple[Any, ...]) -> Entry:
-    axes = zip(("model", "framework", "exporter", "opset"), source, strict=True)
-    return absent(NOT_RUN, {"check": check, **dict(axes)})
+    axes = {axis: value for axis, value in zip(SOURCE, source, strict=True) if value != "" or axis != "kept"}
+    return absent(NOT_RUN, {"check": check, **axes})
 
 
 def _funnel(entries: Sequence[Entry]) -> tuple[tuple[str, int], ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench_plugin.report.figures import median_seconds
+from bench_plugin.report.figures import median_seconds, metric_lost
 from bench_plugin.report.interactive.changed import WORDS
 from bench_plugin.report.interactive.items import Item
 from bench_plugin.report.parts import first_line
@@ -126,9 +126,8 @@ def _throughput(one: Item) -> float | None:
     return None if said is None else float(said)
 
 
-def _accuracy_lost(one: Item) -> float | None:
-    said = (one.entry.numbers.get("drop") or {}).get("top1")
-    return None if said is None else float(said)
+def _lost(one: Item) -> float | None:
+    return metric_lost(one.entry.numbers)
 
 
 NUMBERS = (
@@ -143,7 +142,8 @@ NUMBERS = (
     Number("latency", "latency", "s", lambda one: median_seconds(one.entry), "median of the device's time"),
     Number("throughput", "inputs/s", "1/s", _throughput, "inferences in a second, closed loop"),
     Number("accuracy", "accuracy", "share", _of_numbers("accuracy"), "share of the images classified right"),
-    Number("lost", "accuracy lost", "share", _accuracy_lost, "accuracy of the framework's own model minus this"),
+    Number("map", "mAP", "share", _of_numbers("map"), "mean average precision of a detector, overlaps 0.5 to 0.95"),
+    Number("lost", "accuracy lost", "share", _lost, "accuracy, or mAP, of the framework's own model minus this"),
     Number("cost", "cost", "s", lambda one: sum(one.entry.timings.values()) or None, "seconds of all stages"),
     Number("memory", "peak memory", "B", lambda one: max(one.entry.peaks.values(), default=None), "of the worst stage"),
 )

@@ -15,7 +15,7 @@ from bench_plugin.results.series import folders
 
 BLOCK = 500  # cells of one block of details, which the page unpacks when one of them is opened
 FEWEST_POINTS, ALL_POINTS = 60, 60_000  # of a series; of each series of all cells together, to bound the page
-DEPLOYED = ("timing", "series", "power", "confusion", "accuracy")  # numbers of a cell whose deployment is shown
+DEPLOYED = ("timing", "series", "power", "confusion", "accuracy", "map")  # numbers of a cell whose deployment is shown
 EMPTY: tuple[Any, ...] = ("", [], {})
 IN_TABLE = frozenset({"schema", "kind", "run", "key", "cell", "check", "reusable", "nodeid"})
 

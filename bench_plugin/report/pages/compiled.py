@@ -8,7 +8,7 @@ from typing import Any
 from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell
 from bench_plugin.report.earlier import EarlierRuns
 from bench_plugin.report.entries import Entry, worst_entry
-from bench_plugin.report.figures import duration, measured, median_seconds
+from bench_plugin.report.figures import duration, measured, median_seconds, metric_lost, task_metric
 from bench_plugin.report.formats.tabular import flat
 from bench_plugin.report.grids.compiled import COMPILED_CHECKS, CompiledGrid, Line, build_grid
 from bench_plugin.report.pages import compiled_tables as tables
@@ -33,7 +33,10 @@ OPENING = (
     "compiler was asked to compute, as a share of what the inputs change; dB is the signal to noise ratio against "
     "the unrounded model, for precisions that round weights or activations."
 )
-QUALITY = "Accuracy on the test set, and what it lost against the framework's own model on the same images."
+QUALITY = (
+    "Accuracy on the test set (of detectors mean average precision), and what it lost against the framework's own "
+    "model on the same images."
+)
 PRESERVATION = (
     "Of the cells in which a compiler gave an artefact that ran and something says what it should compute: how many "
     "compute it. The worst share is of the tolerance that was used up (1 is the limit)."
@@ -216,6 +219,6 @@ def _place(one: Entry | None, time: Entry | None) -> TableCell:
 def _accuracy(one: Entry | None) -> TableCell:
     if one is None:
         return TableCell("–")
-    accuracy, drop = one.numbers.get("accuracy"), one.numbers.get("drop")
-    text = one.status if accuracy is None or drop is None else f"{accuracy:.1%} ({0.0 - drop['top1']:+.1%})"
+    metric, lost = task_metric(one.numbers), metric_lost(one.numbers)
+    text = one.status if metric is None or lost is None else f"{metric:.1%} ({0.0 - lost:+.1%})"
     return TableCell(f"{text} {mark(one)}".strip(), one.shown, one.reason)

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell
 from bench_plugin.report.entries import Entry
-from bench_plugin.report.figures import measured
+from bench_plugin.report.figures import measured, metric_lost, task_metric
 from bench_plugin.report.grids.compiled import LOCAL, CompiledGrid, line_of
 from bench_plugin.report.parts import failures_table, legend_table, made_with, mark, number, remarks, run_line
 
@@ -97,11 +97,8 @@ def _elsewhere(grid: CompiledGrid, name: str) -> Table:
 def _quality(grid: CompiledGrid, entries: list[Entry]) -> Table:
     rows = []
     for one in entries:
-        accuracy, drop = one.numbers.get("accuracy"), one.numbers.get("drop") or {}
-        texts = (
-            "" if accuracy is None else f"{accuracy:.1%}",
-            "" if drop.get("top1") is None else f"{0.0 - drop['top1']:+.1%}",
-        )
+        metric, lost = task_metric(one.numbers), metric_lost(one.numbers)
+        texts = "" if metric is None else f"{metric:.1%}", "" if lost is None else f"{0.0 - lost:+.1%}"
         status = TableCell(f"{one.status} {mark(one)}".strip(), one.shown, one.reason)
         rows.append((*_head(grid, one), status, *(TableCell(text) for text in texts)))
     return Table((*KEYS, "status", "accuracy", "against the framework"), tuple(rows), keys=len(KEYS))

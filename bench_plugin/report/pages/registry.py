@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.report.earlier import NONE_EARLIER, EarlierRuns, beside
+from bench_plugin.report.levels import page as layers
 from bench_plugin.report.merging.remark import shards_remark
 from bench_plugin.report.pages import compiled, operators, others, properties, support, timing
 from bench_plugin.report.pages.page import FORMATS, TEXTS, Page, PageModule, details_beside
 from bench_plugin.results.rows import read_rows
 from bench_plugin.results.series import troubles
 
-PAGES: tuple[PageModule, ...] = (support, compiled, operators, properties, timing)
+PAGES: tuple[PageModule, ...] = (support, compiled, operators, properties, timing, layers)
 NAMES = (*(module.NAME for module in PAGES), others.NAME)
 
 

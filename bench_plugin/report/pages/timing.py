@@ -14,6 +14,7 @@ from bench_plugin.report.pages.page import Page
 from bench_plugin.report.pages.timing_tables import KEYS, SPEED_UP, Tables, axis_text
 from bench_plugin.report.parts import failures_table, legend_table, made_with, remarks, run_line
 from bench_plugin.report.recorded import recorded_blocks
+from bench_plugin.report.scenarios import scenario_blocks
 from bench_plugin.report.timed import task_of, value_of
 
 NAME = "timing"
@@ -65,6 +66,7 @@ def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: Earli
         blocks += [Heading(name), *_about(tables, times), times]
         blocks += [Paragraph(COST), costs] if costs.rows else []
         blocks += [Paragraph(BUDGET), tables.budgets()]
+    blocks += scenario_blocks(entries, describe)
     blocks += recorded_blocks(entries, describe)
     blocks += [Heading("Legend"), legend_table(entries), *failures_table(entries, describe), *made_with(header)]
     data = {"cells": [flat(one) | {"numbers": one.numbers} for one in entries], "partial": missing, "header": header}

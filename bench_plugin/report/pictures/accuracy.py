@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_plugin.report.entries import Entry
+from bench_plugin.report.figures import METRICS
 from bench_plugin.report.pictures.lines import AGREE, OUTPUTS, WRONG
 from bench_plugin.report.pictures.picture import Record, Specification, vega_lite
 from bench_plugin.report.pictures.reading import digits, inner, number, text
 from bench_plugin.report.pictures.results import Results
 from bench_plugin.report.pictures.timed import Timed
 
-AXES = ("model", "framework", "exporter", "opset", "compiler", "precision", "graph", "target")
+AXES = ("model", "framework", "exporter", "opset", "compiler", "precision", "graph", "target", "kept")
 SAME, OTHER, UNKNOWN = "same artefact", "another compilation", "not known"
 
 
 @dataclass(frozen=True)
 class Accurate:
-    """A timed deployment with its accuracy, a share of 1.
+    """A timed deployment with its accuracy, a share of 1; of a detector its mean average precision.
 
     ``artefact`` says whether the accuracy is that of the very artefact that was timed, by the hashes of its files.
     """
@@ -34,11 +35,11 @@ def accurate(results: Results) -> list[Accurate]:
     quality = {
         _cell(one): (one, accuracy)
         for one in results.entries
-        if one.cell.get("check") == "quality" and (accuracy := number(one.numbers, "accuracy")) is not None
+        if one.cell.get("check") == "quality" and (accuracy := _metric(one.numbers)) is not None
     }
     found = []
     for one in results.timed:
-        own = number(one.entry.numbers, "task", "accuracy")
+        own = _metric(one.entry.numbers.get("task"))
         judged = quality.get(_cell(one.entry))
         if own is not None:
             found.append(Accurate(one, own, SAME if text(one.entry.numbers, "task", "artefact") else UNKNOWN))
@@ -86,6 +87,11 @@ def records(
     return sorted(made, key=lambda record: (str(record["model"]), record["value"], record["accuracy"]))
 
 
+def _metric(numbers: Any) -> float | None:
+    """Accuracy, or the mean average precision of a detector; None in a row that is broken."""
+    return next((value for key in METRICS if (value := number(numbers, key)) is not None), None)
+
+
 def _cell(one: Entry) -> tuple[str, ...]:
     return tuple(text(one.cell, axis) for axis in AXES)
 
@@ -104,7 +110,8 @@ def _artefact(row: Entry, judged: Entry) -> str:
 def scatter(description: str, x: dict[str, Any], interpolate: str) -> Specification:
     """Accuracy in percent against ``x``, one picture for each model, with the frontier as steps."""
     x = {"field": "value", "type": "quantitative", "scale": {"type": "log"}, **x}
-    y = {"field": "accuracy", "type": "quantitative", "title": "accuracy", "scale": {"zero": False, "padding": 12},
+    y = {"field": "accuracy", "type": "quantitative", "title": "accuracy (mAP of detectors)",
+         "scale": {"zero": False, "padding": 12},
          "axis": {"format": ".1~%"}}  # fmt: skip
     colour = {"field": "platform", "type": "nominal", "scale": {"scheme": "tableau20"}}
     tooltip = [{"field": "value", "title": x["title"], "format": ".4~g"}, {"field": "accuracy", "format": ".2%"}]

@@ -25,7 +25,9 @@ NO_GPU = "no GPU was seen on the machine that did the work"
 SHARES = (
     ("accuracy", "accuracy (top-1)"), ("reference_accuracy", "accuracy of the framework's own model"),
     ("top5", "top-5"), ("mean_precision", "mean precision"), ("mean_sensitivity", "mean sensitivity"),
-    ("g_mean", "G-mean"),
+    ("g_mean", "G-mean"), ("map", "mean average precision, overlaps 0.5 to 0.95"),
+    ("reference_map", "mean average precision of the framework's own model"),
+    ("map50", "mean average precision at an overlap of 0.5"),
 )  # fmt: skip
 PHASES = (("base", "base"), ("idle", "idle, model loaded"), ("full", "full load"))
 
@@ -118,6 +120,8 @@ def _facts(entry: Entry) -> list[tuple[str, str]]:
     facts += [(title, f"{value:.2%}") for key, title in SHARES if (value := number(entry.numbers, key)) is not None]
     drop = number(entry.numbers, "drop", "top1")
     facts += [] if drop is None else [("accuracy lost", f"{drop:+.2%}")]
+    loss = number(entry.numbers, "drop", "map")
+    facts += [] if loss is None else [("mean average precision lost", f"{loss:+.2%}")]
     return [*facts, *_power(entry)]
 
 

@@ -104,7 +104,7 @@ def timed_of(one: Entry, titles: Mapping[str, Any]) -> Timed | None:
         return None
     model, precision, batch = text(one.cell, "model"), precision_of(one.cell), whole(one.cell, "batch", 1)
     return Timed(
-        model=text(titles, "models", model) or model,
+        model=_called(text(titles, "models", model) or model, one.cell),
         task=text(titles, "tasks", model) or NO_TASK,
         platform=platform_of(one.cell),
         mode=text(one.cell, "mode"),
@@ -133,6 +133,12 @@ def precision_of(cell: Mapping[str, Any]) -> str:
     """The precision that was asked for, and the prepared graph where that has another name."""
     precision, graph = text(cell, "precision") or "fp32", text(cell, "graph")
     return precision if graph in ("", precision) else f"{precision} {graph}"
+
+
+def _called(title: str, cell: Mapping[str, Any]) -> str:
+    """A model in a picture: a pruned one is a model of its own."""
+    kept = text(cell, "kept")
+    return f"{title}, {kept} % kept" if kept else title
 
 
 def whole(value: Any, key: str, otherwise: int) -> int:

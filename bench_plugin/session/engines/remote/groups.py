@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench_plugin.domain.axes import TIMED
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.session.basis import Basis
 from bench_plugin.session.engines.remote.cluster import BOARD, TOOLCHAIN
@@ -19,7 +20,7 @@ def wanted(basis: Basis, cell: Cell, seconds: float = 0.0) -> Wanted:
         group=_group(cell),
         toolchains=tuple(dict.fromkeys(TOOLCHAIN + name for name in basis.keys.toolchains([cell]))),
         boards=tuple(BOARD + name for name in basis.workspace.boards_of(cell.target)),
-        alone=cell.check is Check.TIMING,
+        alone=cell.check in TIMED,
         seconds=seconds or MAKING_SECONDS + stages,
     )
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin import __version__
+from bench_plugin.domain.axes import TIMED
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.errors import BenchError, UsageError, require_linux
 from bench_plugin.domain.outcome import Outcome
@@ -60,7 +61,7 @@ class _Part:
             engine = self._ready()
             if tolerances:
                 engine.tolerances({cell: tolerances})
-            with machine(alone=cell.check == "timing"):
+            with machine(alone=cell.check in TIMED):
                 return engine.future(cell).result()
         except Exception as error:
             return unforeseen(error, self.basis.keys.versions(cell))

@@ -1,0 +1,1 @@
+"""Compilers whose artefacts nothing here runs."""

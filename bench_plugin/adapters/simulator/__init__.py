@@ -1,0 +1,1 @@
+"""A simulated accelerator: its compiler and runtime, its integers and its cycle model."""

@@ -1,0 +1,202 @@
+"""``bench sensitivity`` on small ONNX files: figures against numpy's, compilers beside the simulation, and messages."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench_plugin.reach.environments.toolchains import Toolchains
+from tests.adapters.real import written
+
+INPUTS = 40
+PRODUCT = """<ir_version: 8, opset_import: ["": 17]>
+g (float[N, 4] x) => (float[N, 3] y)
+<float[4, 3] w = {WEIGHTS}>
+{
+  [fc] y = MatMul(x, w)
+}"""
+# A convolution whose BatchNormalization is folded, one behind Relu, a residual sum, and a product with its bias.
+LAYERS = """<ir_version: 8, opset_import: ["": 17]>
+g (float[N, 2, 4, 4] x) => (float[N, 3] y)
+<float[4, 2, 3, 3] w0 = {W0}, float[4] scale = {2, 1, 0.5, 1}, float[4] shift = {0, 0.1, 0, -0.1},
+ float[4] mean = {0, 0.1, 0, 0.2}, float[4] variance = {1, 2, 1, 0.5},
+ float[4, 4, 3, 3] w1 = {W1}, float[4] b1 = {0.1, 0, -0.1, 0.2},
+ float[64, 3] w2 = {W2}, float[3] b2 = {0.1, 0.2, 0.3}, int64[2] flat = {0, -1}>
+{
+  [conv0] c0 = Conv<pads = [1, 1, 1, 1]>(x, w0)
+  [norm0] n0 = BatchNormalization(c0, scale, shift, mean, variance)
+  [relu0] r0 = Relu(n0)
+  [conv1] c1 = Conv<pads = [1, 1, 1, 1]>(r0, w1, b1)
+  [relu1] r1 = Relu(c1)
+  [sum] s = Add(r1, r0)
+  [flatten] f = Reshape(s, flat)
+  [fc] y = Gemm(f, w2, b2)
+}"""
+
+
+def needs(toolchain: str) -> None:
+    if not Toolchains().folder(toolchain).is_dir():
+        pytest.skip(f"the toolchain {toolchain} is not made: bench env sync {toolchain}")
+
+
+def listed(values: np.ndarray[Any, Any]) -> str:
+    return ", ".join(f"{value:.6f}" for value in values.reshape(-1))
+
+
+def random(seed: int, *shape: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two files with inputs and, for one of them, the answers that it gives itself."""
+    needs("onnxruntime")
+    found = tmp_path_factory.mktemp("sensitivity")
+    written(PRODUCT.replace("WEIGHTS", listed(random(1, 4, 3))), found / "product.onnx")
+    np.savez(found / "rows.npz", x=random(2, INPUTS, 4))
+    text = LAYERS.replace("W0", listed(random(3, 4, 2, 3, 3) / 4)).replace("W1", listed(random(4, 4, 4, 3, 3) / 6))
+    written(text.replace("W2", listed(random(5, 64, 3) / 8)), found / "layers.onnx")
+    np.savez(found / "images.npz", x=random(6, INPUTS, 2, 4, 4))
+    return found
+
+
+def bench(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bench_plugin.cli.main", "sensitivity", *arguments]
+    environment = {**os.environ, "BENCH_CACHE": str(folder / "cache")}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env=environment)
+
+
+def read(folder: Path, *arguments: str, code: int = 0) -> dict[str, Any]:
+    done = bench(folder, *arguments, "--json")
+    assert done.returncode == code, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def error_of(found: dict[str, Any], layer: str, kind: str, bits: int) -> float:
+    [row] = [row for row in found["findings"] if (row["layer"], row["kind"], row["bits"]) == (layer, kind, bits)]
+    return float(row["error"])
+
+
+def test_the_error_of_each_part_is_that_of_numpy(folder: Path) -> None:
+    found = read(folder, "product.onnx", "--inputs", "rows.npz", "--bits", "8,4,2")
+    x, w = random(2, INPUTS, 4), np.array(listed(random(1, 4, 3)).split(", "), dtype=np.float32).reshape(4, 3)
+    y = x.astype(np.float64) @ w
+    unit = np.linalg.norm(y - y.mean(axis=0))
+    for bits in (8, 4, 2):
+        step = np.abs(w).max(axis=0) / (2 ** (bits - 1) - 1)  # symmetric, for each output channel
+        weights = np.linalg.norm(x @ (np.rint(w / step) * step) - y) / unit
+        assert error_of(found, "fc", "weights", bits) == pytest.approx(weights, rel=1e-4)
+        scale = (x.max() - x.min()) / (2**bits - 1)  # of the tensor, with 0 in its range
+        zero = np.rint(-x.min() / scale)
+        given = (np.clip(np.rint(x / scale) + zero, 0, 2**bits - 1) - zero) * scale
+        activations = np.linalg.norm(given.astype(np.float64) @ w - y) / unit
+        assert error_of(found, "fc", "activations", bits) == pytest.approx(activations, rel=1e-3)
+    assert found["task"] is None and all(row["drop"] is None for row in found["findings"])
+    assert found["layers"] == [
+        {"name": "fc", "named": True, "operator": "MatMul", "weights": 12, "activations": 4}
+    ]  # fmt: skip
+    assert [row["bits_saved"] for row in found["findings"] if row["bits"] == 8] in ([288, 96], [96, 288])
+
+
+def test_layers_are_ranked_and_assigned_within_the_bound(folder: Path) -> None:
+    found = read(folder, "layers.onnx", "--inputs", "images.npz", "--max-error", "0.15")
+    assert [row["name"] for row in found["layers"]] == ["conv0", "conv1", "fc"]
+    errors = [row["error"] for row in found["findings"]]
+    assert errors == sorted(errors, reverse=True) and len(errors) == 3 * 2 * 3
+    assert 0 < found["effect"]["error"] <= 0.15 < max(errors)
+    assert {row["weights"] for row in found["assignment"]} <= {2, 4, 8, 32}
+    assert found["bound"] == {"max_drop": None, "max_error": 0.15}
+    assert found["measured"] > len(found["refused"]) > 0
+
+
+def test_labels_give_a_drop_with_its_interval(folder: Path) -> None:
+    np.save(folder / "labels.npy", np.random.default_rng(9).integers(0, 3, INPUTS))
+    arguments = ("layers.onnx", "--inputs", "images.npz", "--labels", "labels.npy", "--bits", "2", "--max-drop", "0.5")
+    found = read(folder, *arguments)
+    assert found["task"] == "drop of top-1 accuracy" and found["bound"] == {"max_drop": 0.5, "max_error": None}
+    for row in found["findings"]:
+        drop = row["drop"]
+        assert drop["lower"] <= drop["top1"] <= drop["upper"] and 0 <= drop["mcnemar_p"] <= 1
+    assert any(row["drop"]["agreement"] < 1 for row in found["findings"])
+    text = bench(folder, *arguments).stdout
+    assert "drop of top-1 accuracy" in text and "a drop of at most 50.00% (upper end of its 95 % interval)" in text
+
+
+def test_a_compiler_beside_the_simulation(folder: Path) -> None:
+    found = read(folder, "layers.onnx", "--inputs", "images.npz", "--bits", "8", "--compilers", "onnxruntime")
+    assert [row["layers"] for row in found["deployed"]] == [["conv0"], ["conv1"], ["fc"]]
+    for row in found["deployed"]:
+        assert row["failure"] == ""
+        [gap] = row["gaps"].values()
+        assert gap["elements"] and gap["off"] <= 0.01 and gap["largest"] <= 1
+        assert row["deployed"]["error"] == pytest.approx(row["simulated"]["error"], rel=0.1)
+    assert [row["kernel"] for row in found["deployed"]][:2] == ["partly", "partly"]  # the others are in floating point
+    [whole] = found["together"]
+    assert list(whole["gaps"]) == ["conv0", "conv1", "fc"] and whole["samples"] == INPUTS
+    text = bench(folder, "layers.onnx", "--inputs", "images.npz", "--bits", "8", "--compilers", "onnxruntime").stdout
+    assert "quantised alone to 8 bits" in text and "all layers quantised: the gap of each layer" in text
+
+
+@pytest.mark.parametrize("form", ["onnxruntime", "nncf", "tensorrt"])
+def test_layers_to_exclude_are_written_for_a_tool(folder: Path, form: str) -> None:
+    out = folder / f"{form}.txt"
+    arguments = ("layers.onnx", "--inputs", "images.npz", "--bits", "8", "--max-error", "0")
+    found = read(folder, *arguments, "--exclude-for", form, "-o", str(out))
+    assert found["excluded"] == ["conv0", "conv1", "fc"]
+    assert all(name in out.read_text() for name in found["excluded"])
+
+
+def test_a_page_in_markdown_names_its_command(folder: Path) -> None:
+    done = bench(folder, "layers.onnx", "--inputs", "images.npz", "--bits", "8,4", "--page", "page.md")
+    assert done.returncode == 0, done.stderr
+    text = (folder / "page.md").read_text()
+    assert "`bench sensitivity layers.onnx --bits 8,4 --inputs images.npz --page page.md`" in text
+    assert "| layer | operator | kind | bits | E | saved |" in text and "| conv1 | Conv | weights | 4 |" in text
+
+
+WRONG = {
+    "layers.onnx --bits 1": (2, "--bits: '1' is not a whole number from 2 to 16"),
+    "layers.onnx --bits 8,x": (2, "--bits: 'x' is not a whole number from 2 to 16"),
+    "nothing.onnx": (2, "nothing.onnx: there is no such file"),
+    "digits_cmm": (2, "unknown model 'digits_cmm'; "),
+    "digits_cnn --inputs rows.npz": (2, "--inputs: digits_cnn has inputs of its own"),
+    "digits_cnn --framework mindspore": (2, "--framework: digits_cnn is not in 'mindspore'; valid are: "),
+    "layers.onnx --framework pytorch": (2, "--framework: layers.onnx is a file already"),
+    "layers.onnx --inputs rows.npz": (2, "--inputs: rows.npz: array 'x' has the shape [40, 4]"),
+    "layers.onnx --max-drop 0.01": (2, "--max-drop: the model has no task here, so it has E only; use --max-error"),
+    "layers.onnx --max-error -1": (2, "--max-error: -1 is not a number from 0"),
+    "layers.onnx --labels rows.npz": (2, "--labels: rows.npz holds several arrays; it must hold one whole number"),
+    "layers.onnx --exclude-for nncf": (2, "--exclude-for FORM and -o FILE go together"),
+    "layers.onnx --compilers tvmm": (2, "--compilers: 'tvmm' is no compiler that takes a model with QuantizeLinear"),
+    "mask_rcnn": (3, "mask_rcnn gives detections, which have no distance that a layer could be ranked by"),
+    "relu.onnx": (3, "no layer can be quantised: there is no Conv, ConvTranspose, Gemm or MatMul in float32"),
+    "text.onnx": (3, "text: there is no ONNX file: "),
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG)
+def test_what_cannot_be_measured_is_said(folder: Path, arguments: str) -> None:
+    (folder / "text.onnx").write_text("this is no model")
+    if not (folder / "relu.onnx").exists():
+        relu = '<ir_version: 8, opset_import: ["": 17]>\ng (float[N, 4] x) => (float[N, 4] y) { y = Relu(x) }'
+        written(relu, folder / "relu.onnx")
+    done = bench(folder, *arguments.split())
+    code, message = WRONG[arguments]
+    assert done.returncode == code and message in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_layer_without_a_name_cannot_be_excluded(folder: Path) -> None:
+    text = PRODUCT.replace("WEIGHTS", listed(random(1, 4, 3))).replace("[fc] ", "")
+    written(text, folder / "nameless.onnx")
+    arguments = ("--inputs", "rows.npz", "--bits", "8", "--max-error", "0", "--exclude-for", "nncf", "-o", "list.json")
+    done = bench(folder, "nameless.onnx", *arguments)
+    assert done.returncode == 3 and "the first makes 'y'" in done.stderr, done.stderr
