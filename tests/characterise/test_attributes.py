@@ -58,18 +58,21 @@ def test_determinism_counts_bits_over_repeats_launches_and_threads() -> None:
 
 def trace(compiler: str, *statuses: str) -> dict[str, Any]:
     nodes = [{"name": "n", "status": status} for status in statuses]
-    return {"compiler": compiler, "found": {"nodes": nodes}, "source": "its graph", "why": ""}
+    said = {"found": {"nodes": nodes}, "source": "its graph", "why": ""}
+    return {"compiler": compiler, "title": "The Tool", "version": "1.0", **said}
 
 
 def test_traces_are_read_from_what_bench_complies_prints() -> None:
     said = {
         "model": "net", "traces": [
             trace("tool", "traced", "fused into", "lost"),
-            {"compiler": "mute", "found": None, "source": "", "why": "not readable"},
+            {**trace("mute"), "found": None, "why": "not readable"},
+            {**trace("new"), "found": None, "why": "it failed"},
         ],
     }  # fmt: skip
     found = named_of(said)
     assert found["tool"].named == (Named("net", 3, 1, 1, "its graph"),)
+    assert found["tool"].title == "The Tool" and "new" not in found
     assert found["mute"].not_readable == "not readable" and found["mute"].named == ()
 
 
