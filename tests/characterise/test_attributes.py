@@ -15,7 +15,7 @@ from bench_plugin.characterise.compliance.catalogues import (
 )
 from bench_plugin.characterise.compliance.figures import Figures, Named, figures_of, named_of
 from bench_plugin.cli.main import main
-from bench_plugin.cli.shared.attributes_page import attributes_page, compilers_table, entries_table
+from bench_plugin.cli.shared.compliance.attributes_page import attributes_page, compilers_table, entries_table
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.records import read
 from bench_plugin.report.formats import markdown
@@ -58,18 +58,21 @@ def test_determinism_counts_bits_over_repeats_launches_and_threads() -> None:
 
 def trace(compiler: str, *statuses: str) -> dict[str, Any]:
     nodes = [{"name": "n", "status": status} for status in statuses]
-    return {"compiler": compiler, "found": {"nodes": nodes}, "source": "its graph", "why": ""}
+    said = {"found": {"nodes": nodes}, "source": "its graph", "why": ""}
+    return {"compiler": compiler, "title": "The Tool", "version": "1.0", **said}
 
 
 def test_traces_are_read_from_what_bench_complies_prints() -> None:
     said = {
         "model": "net", "traces": [
             trace("tool", "traced", "fused into", "lost"),
-            {"compiler": "mute", "found": None, "source": "", "why": "not readable"},
+            {**trace("mute"), "found": None, "why": "not readable"},
+            {**trace("new"), "found": None, "why": "it failed"},
         ],
     }  # fmt: skip
     found = named_of(said)
     assert found["tool"].named == (Named("net", 3, 1, 1, "its graph"),)
+    assert found["tool"].title == "The Tool" and "new" not in found
     assert found["mute"].not_readable == "not readable" and found["mute"].named == ()
 
 
@@ -107,10 +110,9 @@ def test_a_catalogue_invents_nothing(name: str, tmp_path: Path) -> None:
     catalogue = read_catalogue(name)
     assert "EC7.4" in catalogue.source and len(catalogue.entries) in (16, 17, 18)
     text = (ROOT / f"bench_plugin/data/catalogues/{name}.toml").read_text()
-    for added, message in (('\n[[entries]]\ncolour = "red"\n', "is the key of no attribute"),
-                           (f'\n[[entries]]\n{catalogue.attributes[-1].key or "compiler"} = " "\n', "is empty")):  # fmt: skip
+    for added, message in (('colour = "red"', "is the key of no attribute"), ('compiler = " "', "is empty")):
         path = tmp_path / "other.toml"
-        path.write_text(text + added)
+        path.write_text(f"{text}\n[[entries]]\n{added}\n")
         with pytest.raises(UsageError, match=message):
             read(path, type(catalogue))
 

@@ -49,6 +49,13 @@ def test_a_node_that_one_compiled_node_names_alone_is_traced_whatever_others_nam
     assert statuses(found)["/a/Relu"] is Trace.TRACED and statuses(found)["/a/Conv"] is Trace.FUSED
 
 
+def test_a_compiled_node_of_another_operator_of_the_model_has_taken_it_in() -> None:
+    found = traceability(facts(), [CompiledNode("t1_nchwc", "Conv")])  # t1 is the output of the activation
+    assert statuses(found)["/a/Relu"] is Trace.FUSED and statuses(found)["/a/Conv"] is Trace.LOST
+    found = traceability(facts(), [CompiledNode("t1", "Activation")])  # in the tool's own words
+    assert statuses(found)["/a/Relu"] is Trace.TRACED
+
+
 def test_other_names_name_nothing() -> None:
     found = traceability(facts(), [CompiledNode("conv_0", "Convolution", tensors=("1", "b/a/Conv"))])
     assert set(statuses(found).values()) == {Trace.LOST} and found.compiled == 1

@@ -74,7 +74,8 @@ def _schemas(onnx: Any) -> list[dict[str, object]]:
             rows.append(
                 {
                     "domain": domain, "operator": name, "version": schema.since_version, "like": like,
-                    "inputs": _variables(schema, schema.inputs), "outputs": _variables(schema, schema.outputs), "defaults": _defaults(onnx, schema),
+                    "inputs": _variables(schema, schema.inputs), "outputs": _variables(schema, schema.outputs),
+                    "defaults": _defaults(onnx, schema),
                 }
             )  # fmt: skip
     return rows

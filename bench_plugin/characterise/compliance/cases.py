@@ -139,7 +139,7 @@ def tried(
         if name not in signatures or name not in cases:
             continue
         case = cases[name]
-        one = Tried(name, status, case.opset, case.nodes == 1, signatures[name])
+        one = Tried(name, status, case.opset, len(signatures[name]) == 1, signatures[name])
         for place in dict.fromkeys((signature.domain, signature.operator) for signature in one.signatures):
             found[place].append(one)
     return dict(found)

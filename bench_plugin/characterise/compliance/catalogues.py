@@ -102,7 +102,7 @@ def read_catalogue(name: str) -> Catalogue:
 
 
 def read_measured(path: Path = MEASURED) -> dict[str, Figures]:
-    """The measured figures by compiler; none where there is no file yet. Raises UsageError for one that is not valid."""
+    """The measured figures by compiler; none where there is no file yet. Raises UsageError for a wrong one."""
     if not path.is_file():
         return {}
     return {name: _figures(name, said) for name, said in read(path, MeasuredFile).compilers.items()}

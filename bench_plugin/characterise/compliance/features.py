@@ -1,4 +1,4 @@
-"""What a node asks of its operator beside a version and types: attributes that are not the default, its rank, and so on.
+"""What a node asks of its operator beside a version and types: attributes that are not the default, its rank.
 
 A case that failed says nothing of a node that does not ask for what the case asks for.
 """
@@ -19,9 +19,9 @@ WORD = re.compile(r"[\w.+-]+")  # what tables can hold
 def features_of(node: Node, facts: Facts, defaults: Mapping[str, str]) -> tuple[str, ...]:
     """The features of a node, sorted.
 
-    ``auto_pad=VALID`` and ``ceil_mode=1``: a word or a flag that is not the default; ``axis``: another attribute that is
-    not the default, nor a list of zeros or of ones; ``pads uneven``: they differ at the two ends; ``rank=4``: of the first
-    input; ``input 1 varies``: a further input is no constant; ``outputs=2``: more than one output is used.
+    ``auto_pad=VALID`` and ``ceil_mode=1``: a word or a flag that is not the default; ``axis``: another attribute that
+    is not the default, nor a list of zeros or of ones; ``pads_uneven``: they differ at the two ends; ``rank=4``: of the
+    first input; ``input_1_varies``: a further input is no constant; ``outputs=2``: more than one output is used.
     """
     found = [name for key, value in node.attributes.items() for name in _of_attribute(key, value, defaults.get(key))]
     first = facts.tensor(node.inputs[0]).shape if node.inputs else None

@@ -10,6 +10,7 @@ from typing import Any
 from bench_plugin.domain.axes import Check
 
 PRECISION = "fp32"
+NOT_READABLE = "not readable"  # how the reason begins that no compiled graph of a compiler is read
 JUDGED = ("supported", "mismatch")
 
 
@@ -64,7 +65,7 @@ class Figures:
     not_readable: str = ""
 
     def updated(self, other: Figures) -> Figures:
-        """These figures, with what ``other`` has instead; of models that were traced, its own are replaced one by one."""
+        """These figures, with what ``other`` has instead; models that were traced are replaced one by one."""
         models = {one.model: one for one in (*self.named, *other.named)}
         return Figures(
             self.compiler, other.title or self.title, other.version or self.version,
@@ -103,14 +104,16 @@ def named_of(said: Mapping[str, Any]) -> dict[str, Figures]:
     found = {}
     for one in said.get("traces", ()):
         name, traced = str(one["compiler"]), one["found"]
+        title, version = str(one.get("title", "")), str(one.get("version", ""))
         if traced is None:
-            found[name] = Figures(name, not_readable=str(one["why"]))
+            if str(one["why"]).startswith(NOT_READABLE):  # else it did not compile this model
+                found[name] = Figures(name, title, version, not_readable=str(one["why"]))
             continue
         statuses = [node["status"] for node in traced["nodes"]]
         named = Named(
             str(said["model"]), len(statuses), statuses.count("traced"), statuses.count("fused into"), one["source"]
         )
-        found[name] = Figures(name, named=(named,))
+        found[name] = Figures(name, title, version, named=(named,))
     return found
 
 

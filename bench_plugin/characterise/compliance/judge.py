@@ -125,8 +125,8 @@ def _counted(signature: Signature, exact: Sequence[Tried], evidence: Evidence) -
 
 
 def _others(signature: Signature, tried: Sequence[Tried], evidence: Evidence, *, asked_more: bool) -> Finding:
-    """The verdict where only other versions or other types of the operator were tried, or cases failed that ``asked_more``
-    of it than the node does.
+    """The verdict where only other versions or types of the operator were tried, or where cases failed that
+    ``asked_more`` of it than the node does.
     """
     passed = [one for one in tried if one.passed]
     if passed:
@@ -170,7 +170,7 @@ def _with_models(asked: Asked, evidence: Evidence, schemas: Schemas, found: Find
 
 
 def _limited(asked: Asked, evidence: Evidence, found: Finding) -> Finding:
-    """The verdict where the declaration excludes the file's opset: at most partial, and only where such files passed."""
+    """The verdict where the declaration excludes the file's opset: at most partial, where such files passed."""
     why = evidence.beyond(asked.opset)
     if not why or found.status is Compliance.UNSUPPORTED:
         return found

@@ -22,9 +22,9 @@ DEFAULT_DOMAIN = "ai.onnx"
 class Schema:
     """One version of an operator.
 
-    ``inputs`` and ``outputs`` have the name of the type variable of each, FIXED for one of a fixed type. ``like`` is the
-    oldest version that has the same attributes with the same defaults, and the same inputs and outputs. ``defaults`` are
-    those of attributes that are numbers or texts, as text by name.
+    ``inputs`` and ``outputs`` have the name of the type variable of each, FIXED for one of a fixed type. ``like`` is
+    the oldest version that has the same attributes with the same defaults, and the same inputs and outputs.
+    ``defaults`` are those of attributes that are numbers or texts, as text by name.
     """
 
     domain: str

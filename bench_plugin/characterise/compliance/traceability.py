@@ -1,11 +1,11 @@
 """Whether each node of a model can be found again in the graph that a compiler made of it.
 
 traced      a compiled node names it, and no other node of the model
-fused into  the compiled nodes that name it name others, too
+fused into  the compiled nodes that name it name others, too, or are of another of the model's operators
 lost        no compiled node names it
 
 A compiled node names those that it says it comes from, those whose name stands in its own, and those whose output it
-makes. Nodes that depend on constants alone are computed at compile time and left out.
+makes, or is named after. Nodes that depend on constants alone are computed at compile time and left out.
 """
 
 from __future__ import annotations
@@ -36,6 +36,12 @@ class CompiledNode:
     operator: str
     names: tuple[str, ...] = ()
     tensors: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Its name and operator, as far as it has them."""
+        shown = self.name or ", ".join(self.tensors)
+        return f"{shown} ({self.operator})" if self.operator else shown
 
     @staticmethod
     def read(row: Mapping[str, Any]) -> CompiledNode:
@@ -72,17 +78,19 @@ def traceability(facts: Facts, compiled: Sequence[CompiledNode]) -> Traceability
     nodes = [node for node in facts.nodes if not _folded(node, facts)]
     names = {node.name for node in nodes}
     makers = {output: node.name for node in nodes for output in node.outputs if output}
-    holders: dict[str, list[tuple[str, int]]] = {}
+    operators = {node.operator for node in nodes}
+    holders: dict[str, list[tuple[CompiledNode, int]]] = {}
     for one in compiled:
         found = _named(one, names, makers)
-        shown = one.name or ", ".join(one.tensors)
         for name in found:
-            holders.setdefault(name, []).append((f"{shown} ({one.operator})" if one.operator else shown, len(found)))
+            holders.setdefault(name, []).append((one, len(found)))
     rows = []
     for node in nodes:
         by = holders.get(node.name, [])
-        status = Trace.LOST if not by else Trace.TRACED if any(count == 1 for _, count in by) else Trace.FUSED
-        rows.append(TracedNode(node.name, node.operator, status, tuple(dict.fromkeys(shown for shown, _ in by))))
+        others = operators - {node.operator}
+        alone = any(count == 1 and one.operator not in others for one, count in by)
+        status = Trace.LOST if not by else Trace.TRACED if alone else Trace.FUSED
+        rows.append(TracedNode(node.name, node.operator, status, tuple(dict.fromkeys(one.text for one, _ in by))))
     counts = Counter(row.status for row in rows)
     return Traceability(
         tuple(rows), len(compiled), {str(one): counts[one] / len(rows) if rows else 0.0 for one in Trace}
@@ -92,12 +100,13 @@ def traceability(facts: Facts, compiled: Sequence[CompiledNode]) -> Traceability
 def _named(one: CompiledNode, names: Iterable[str], makers: Mapping[str, str]) -> set[str]:
     """The nodes of the model that a compiled node names."""
     known = set(names)
-    found = {name for name in one.names if name in known}
-    found |= {makers[tensor] for tensor in one.tensors if tensor in makers}
-    for text in (one.name, *one.names, *one.tensors):
-        if text and text not in makers and text not in known:
-            found |= {makers.get(name, name) for name in _within(text, (*known, *makers))}
-    return found | ({one.name} & known)
+    found: set[str] = set()
+    for text in filter(None, (one.name, *one.names, *one.tensors)):
+        if text in makers or text in known:
+            found.add(text if text in known else makers[text])
+        else:
+            found |= {name if name in known else makers[name] for name in _within(text, (*known, *makers))}
+    return found
 
 
 def _within(text: str, names: Iterable[str]) -> set[str]:

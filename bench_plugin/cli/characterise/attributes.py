@@ -19,7 +19,7 @@ from bench_plugin.characterise.compliance.catalogues import (
 )
 from bench_plugin.characterise.compliance.figures import Figures, figures_of, named_of
 from bench_plugin.cli.shared.arguments import add_json
-from bench_plugin.cli.shared.attributes_page import attributes_page, compilers_table
+from bench_plugin.cli.shared.compliance.attributes_page import attributes_page, compilers_table
 from bench_plugin.cli.shared.output import print_json, shown
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.paths import CHECKOUT

@@ -11,13 +11,13 @@ from bench_plugin.characterise.compliance.coverage import PERHAPS, YES, complies
 from bench_plugin.characterise.facts import Facts
 from bench_plugin.cli.characterise.needs import sizes_of
 from bench_plugin.cli.shared.arguments import add_json, completed_by
-from bench_plugin.cli.shared.compliance_text import print_report, print_traces
+from bench_plugin.cli.shared.compliance.evidence import chosen_compilers, evidence_folder, evidence_of, read_tables
+from bench_plugin.cli.shared.compliance.text import print_report, print_traces
+from bench_plugin.cli.shared.compliance.tracing import Traced, Tracer
 from bench_plugin.cli.shared.model_facts import read_facts
 from bench_plugin.cli.shared.names import compilers
-from bench_plugin.cli.shared.operator_evidence import chosen_compilers, evidence_folder, evidence_of, read_tables
 from bench_plugin.cli.shared.output import note, print_json
 from bench_plugin.cli.shared.registered_models import registered_models
-from bench_plugin.cli.shared.tracing import Traced, Tracer
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import Settings, settings_here
 from bench_plugin.inventory.workspace import Workspace

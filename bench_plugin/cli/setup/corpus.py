@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.cli.shared.arguments import Actions, add_json
-from bench_plugin.cli.shared.evidence_tables import lists_table, onnx_tables, outcomes_table
-from bench_plugin.cli.shared.operator_evidence import FOLDER, LISTS, OUTCOMES
+from bench_plugin.cli.shared.compliance.evidence import FOLDER, LISTS, OUTCOMES
+from bench_plugin.cli.shared.compliance.own_lists import own_lists
+from bench_plugin.cli.shared.compliance.tables import lists_table, onnx_tables, outcomes_table
 from bench_plugin.cli.shared.output import note, print_json, shown
-from bench_plugin.cli.shared.own_lists import own_lists
 from bench_plugin.domain.errors import BenchError, UsageError
 from bench_plugin.domain.paths import PACKAGE
 from bench_plugin.domain.settings import Settings, settings_here

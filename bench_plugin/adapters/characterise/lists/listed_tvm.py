@@ -36,7 +36,7 @@ class Adapter:
         """Nothing to forget."""
 
     def list(self, call: ListCall) -> Reply:
-        """``operators.json``: the names of the operators; those of other domains than ONNX's own have it before them."""
+        """``operators.json``: the names of the operators, with the domain before those of other domains than ONNX's."""
         call.stage("build")
         path = call.path("operators.json")
         with open(path, "w", encoding="utf-8") as file:

@@ -22,6 +22,7 @@ ADAPTER = {
     "uses": ["compliance_calls", "onnxruntime"],
 }
 CALLS = {"trace": TraceCall}
+REORDERS = frozenset({"ReorderInput", "ReorderOutput"})  # what moves elements between its layouts
 
 
 class Adapter:
@@ -49,7 +50,8 @@ class Adapter:
         runtime.InferenceSession(external.placed(call.files, call.folder), chosen, providers=[provider])
         onnx = importlib.import_module("onnx")
         graph = onnx.load(path, load_external_data=False).graph
-        nodes = [compiled(node.name, node.op_type, [], list(node.output)) for node in _nodes(graph)]
+        found = (node for node in _nodes(graph) if node.op_type not in REORDERS)
+        nodes = [compiled(node.name, node.op_type, [], list(node.output)) for node in found]
         return traced(call, nodes, "the optimised graph of its session")
 
 

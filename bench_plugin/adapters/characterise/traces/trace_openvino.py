@@ -20,7 +20,7 @@ ADAPTER = {
 CALLS = {"trace": TraceCall}
 # As artefacts are compiled at fp32, where a processor has bf16 too.
 SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
-PASSIVE = frozenset({"Input", "Output", "Const"})
+PASSIVE = frozenset({"Input", "Output", "Const", "Reorder"})
 
 
 class Adapter:
@@ -34,7 +34,7 @@ class Adapter:
         """Nothing to forget."""
 
     def trace(self, call: TraceCall) -> Reply:
-        """``compiled.json``: the layers that the processor's plugin runs, each with the layers that it says it is of."""
+        """``compiled.json``: the layers that the processor's plugin runs, with the layers that they say they are of."""
         call.stage("compile")
         core = importlib.import_module("openvino").Core()
         model = core.compile_model(core.read_model(call.files["model.onnx"]), "CPU", SETTINGS)

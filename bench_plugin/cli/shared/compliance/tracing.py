@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.characterise.compliance.figures import NOT_READABLE
 from bench_plugin.characterise.compliance.traceability import CompiledNode, Traceability, traceability
 from bench_plugin.characterise.facts import Facts
 from bench_plugin.domain.cell import Cell, Check
@@ -23,7 +24,7 @@ PREFIX = "trace_"  # of the adapters that read a compiled graph, before the name
 CHECKER = "onnx_check"
 SECONDS = 900.0
 GIB = 2**30
-NOT_READABLE = "not readable: its artefact names no nodes that could be read"
+NAMELESS = f"{NOT_READABLE}: its artefact names no nodes that could be read"
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Traced:
     """A compiler's compiled graph: ``source`` is what it was read from; or ``why`` there is none."""
 
     compiler: str
+    title: str = ""
+    version: str = ""
     found: Traceability | None = None
     source: str = ""
     why: str = ""
@@ -55,11 +58,16 @@ class Tracer:
 
     def trace(self, model: Path, facts: Facts, compiler: str, *, batch: int, sizes: Mapping[str, int]) -> Traced:
         """What became of the nodes of a file in what the compiler makes of it, at a batch and sizes of its symbols."""
+        said = self._workspace.titles()["compilers"].get(compiler, {})
+        found = self._found(model, facts, compiler, batch=batch, sizes=sizes)
+        return replace(found, title=said.get("title", compiler), version=said.get("version", ""))
+
+    def _found(self, model: Path, facts: Facts, compiler: str, *, batch: int, sizes: Mapping[str, int]) -> Traced:
         name = PREFIX + compiler
         if "onnx" not in self._workspace.catalog.compiler(compiler)[0].takes:
-            return Traced(compiler, why="not readable: it does not compile from ONNX files")
+            return Traced(compiler, why=f"{NOT_READABLE}: it does not compile from ONNX files")
         if name not in self._workspace.catalog.adapters:
-            return Traced(compiler, why=NOT_READABLE)
+            return Traced(compiler, why=NAMELESS)
         self._note(f"{compiler}: compiling")
         cell = Cell(Check.EQUIVALENCE, model.stem, "onnx", compiler=compiler)
         file = with_digests(model.resolve())

@@ -30,7 +30,7 @@ SCHEMAS, SIGNATURES, OUTCOMES, LISTS = "schemas.csv", "signatures.csv", "outcome
 
 @dataclass(frozen=True)
 class Tables:
-    """The committed tables: ONNX's operators, what each of its tests consists of, how it ended, and tools' own lists."""
+    """The committed tables: ONNX's operators, what its tests consist of, how these ended, and the tools' own lists."""
 
     schemas: Schemas
     signatures: Mapping[str, tuple[Signature, ...]]

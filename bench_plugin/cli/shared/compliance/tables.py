@@ -15,9 +15,9 @@ from bench_plugin.characterise.compliance.cases import (
     signatures_text,
 )
 from bench_plugin.characterise.compliance.lists import Listed, lists_text, read_lists
-from bench_plugin.characterise.compliance.schemas import read_schemas, schemas_text
+from bench_plugin.characterise.compliance.schemas import Schemas, Signature, read_schemas, schemas_text
 from bench_plugin.characterise.facts import Facts
-from bench_plugin.cli.shared.operator_evidence import LISTS, OUTCOMES, SCHEMAS, SIGNATURES
+from bench_plugin.cli.shared.compliance.evidence import LISTS, OUTCOMES, SCHEMAS, SIGNATURES
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.pipeline.stages import CallSpec, Stages, Task, failure_of
 from bench_plugin.pipeline.tasks.corpus import COLLECTING, Corpus, CorpusFailed
@@ -45,11 +45,18 @@ def onnx_tables(stages: Stages) -> dict[str, str]:
     signatures = {}
     for name in sorted(said):
         facts = Facts.read(said[name])
-        found = [one for node in facts.nodes if (one := known.signature(node, facts)) is not None]
-        if len(facts.nodes) > 1:  # only that it passed counts, whatever its nodes ask for
-            found = [replace(one, features=()) for one in found]
-        signatures[name] = found
+        signatures[name] = _of_case(facts, known)
     return {SCHEMAS: schemas, SIGNATURES: signatures_text(signatures)}
+
+
+def _of_case(facts: Facts, schemas: Schemas) -> list[Signature]:
+    """The signature of the only operator of a case, whatever stands in its body; else those of all, without features:
+    only that the case passed counts then, whatever its nodes ask for.
+    """
+    outer = [node for node in facts.nodes if not node.within]
+    nodes = outer if len(outer) == 1 else facts.nodes
+    found = [one for node in nodes if (one := schemas.signature(node, facts)) is not None]
+    return found if len(outer) == 1 else [replace(one, features=()) for one in found]
 
 
 def outcomes_table(folder: Path, rows: Iterable[Mapping[str, Any]], cases: Iterable[str]) -> str:

@@ -9,19 +9,20 @@ from bench_plugin.characterise.compliance.figures import Figures
 from bench_plugin.report.blocks import Block, Contents, Document, Heading, Paragraph, Table, TableCell
 
 MADE = (
-    "Written by: bench attributes --markdown > docs/attributes.md, from bench_plugin/data/catalogues. An empty place is "
-    "not known; nothing is filled in by guessing."
+    "Written by: bench attributes --markdown > docs/attributes.md, from bench_plugin/data/catalogues. An empty place "
+    "is not known; nothing is filled in by guessing."
 )
 COMPILERS = (
-    "Measured by this project. Semantic preservation: of the equivalence cells at fp32 whose result could be judged, how "
-    "many compute the same function, and the largest share of a tolerance that one used (above 1 is a mismatch). Timing "
-    "determinism: in how many timed cells the bits of the outputs were the same over repeats, launches and numbers of "
-    "threads; how steady the times were, as medians over the cells: the 99th percentile of single calls over the median, "
-    "and the standard deviation of the medians of launches. Traceability: the share of a model's nodes that its compiled "
-    "graph names, fused ones included (docs/compliance.md)."
+    "Measured by this project. Semantic preservation: of the equivalence cells at fp32 whose result could be judged, "
+    "how many compute the same function, and the largest share of a tolerance that one used (above 1 is a mismatch). "
+    "Timing determinism: in how many timed cells the bits of the outputs were the same over repeats, launches and "
+    "numbers of threads; how steady the times were, as medians over the cells: the 99th percentile of single calls "
+    "over the median, and the standard deviation of the medians of launches. Traceability: the share of a model's "
+    "nodes that its compiled graph names, fused ones included (docs/compliance.md)."
 )
 STEADY = (
-    "Times are of the machine and the day of their run; on a shared machine they are less steady than on one's own."
+    "Times are of the machine and the day of their run: a virtual machine with two cores, of which nobody promises "
+    "that it did no other work. How steady they are says something of that machine, too."
 )
 
 
@@ -68,10 +69,10 @@ def traces_table(figures: Mapping[str, Figures]) -> Table:
 
 def sources_table(figures: Mapping[str, Figures]) -> Table:
     """The runs of every compiler's figures."""
-    rows = [
-        _row(_title(one), one.preservation.run if one.preservation else "", one.determinism.run if one.determinism else "")
-        for one in figures.values()
-    ]  # fmt: skip
+    rows = []
+    for one in figures.values():
+        parts = (one.preservation, one.determinism)
+        rows.append(_row(_title(one), *(part.run if part else "" for part in parts)))
     return Table(("compiler", "equivalence", "timing"), tuple(rows))
 
 

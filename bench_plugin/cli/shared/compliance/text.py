@@ -1,4 +1,4 @@
-"""How ``bench complies`` shows its verdicts: nodes x compilers, the evidence in words, and what each compiler covers."""
+"""How ``bench complies`` shows its verdicts: nodes x compilers, the evidence, and what each compiler covers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from bench_plugin.characterise.compliance.coverage import NO, PERHAPS, YES, Coverage, Report
 from bench_plugin.characterise.compliance.judge import Compliance, Finding
 from bench_plugin.characterise.compliance.traceability import Trace
-from bench_plugin.cli.shared.tracing import Traced
+from bench_plugin.cli.shared.compliance.tracing import Traced
 from bench_plugin.report.blocks import Table, TableCell
 from bench_plugin.report.formats.terminal import lines
 

@@ -1,0 +1,1 @@
+"""What ``bench complies``, ``bench attributes`` and ``bench corpus evidence`` share."""
