@@ -55,6 +55,16 @@ def random(seed: int, *shape: int) -> np.ndarray[Any, Any]:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
+def images() -> np.ndarray[Any, Any]:
+    """Pixels of 17 brightnesses from 0 to 1, as digits have them: 8/16 is 127.5 steps of 1/255."""
+    return np.clip(np.round(random(6, INPUTS, 2, 4, 4) * 5 + 8), 0, 16).astype(np.float32) / 16
+
+
+def product() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The rows [N, 4] and the weights [4, 3] of the first file, as it has them."""
+    return random(2, INPUTS, 4), np.array(listed(random(1, 4, 3)).split(", "), dtype=np.float32).reshape(4, 3)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two files with inputs and, for one of them, the answers that it gives itself."""
@@ -64,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(found / "rows.npz", x=random(2, INPUTS, 4))
     text = LAYERS.replace("W0", listed(random(3, 4, 2, 3, 3) / 4)).replace("W1", listed(random(4, 4, 4, 3, 3) / 6))
     written(text.replace("W2", listed(random(5, 64, 3) / 8)), found / "layers.onnx")
-    np.savez(found / "images.npz", x=random(6, INPUTS, 2, 4, 4))
+    np.savez(found / "images.npz", x=images())
     relu = '<ir_version: 8, opset_import: ["": 17]>\ng (float[N, 4] x) => (float[N, 4] y) { y = Relu(x) }'
     written(relu, found / "relu.onnx")
     return found
@@ -90,7 +100,7 @@ def error_of(found: dict[str, Any], layer: str, kind: str, bits: int) -> float:
 
 def test_the_error_of_each_part_is_that_of_numpy(folder: Path) -> None:
     found = read(folder, "product.onnx", "--inputs", "rows.npz", "--bits", "8,4,2")
-    x, w = random(2, INPUTS, 4), np.array(listed(random(1, 4, 3)).split(", "), dtype=np.float32).reshape(4, 3)
+    x, w = product()
     y = x.astype(np.float64) @ w
     unit = np.linalg.norm(y - y.mean(axis=0))
     for bits in (8, 4, 2):
@@ -125,14 +135,18 @@ def test_layers_are_ranked_and_assigned_within_the_bound(folder: Path) -> None:
 
 
 def test_labels_give_a_drop_with_its_interval(folder: Path) -> None:
-    np.save(folder / "labels.npy", np.random.default_rng(9).integers(0, 3, INPUTS))
-    arguments = ("layers.onnx", "--inputs", "images.npz", "--labels", "labels.npy", "--bits", "2", "--max-drop", "0.5")
+    x, w = product()
+    labels = (x @ w).argmax(axis=1)  # the model is always right before it is quantised
+    np.save(folder / "labels.npy", labels)
+    arguments = ("product.onnx", "--inputs", "rows.npz", "--labels", "labels.npy", "--bits", "2", "--max-drop", "0.5")
     found = read(folder, *arguments)
     assert found["task"] == "drop of top-1 accuracy" and found["bound"] == {"max_drop": 0.5, "max_error": None}
-    for row in found["findings"]:
-        drop = row["drop"]
-        assert drop["lower"] <= drop["top1"] <= drop["upper"] and 0 <= drop["mcnemar_p"] <= 1
-    assert any(row["drop"]["agreement"] < 1 for row in found["findings"])
+    [drop] = [row["drop"] for row in found["findings"] if row["kind"] == "weights"]
+    step = np.abs(w).max(axis=0)
+    wrong = int(((x @ (np.rint(w / step) * step)).argmax(axis=1) != labels).sum())
+    assert drop["top1"] == pytest.approx(wrong / INPUTS) and drop["agreement"] == pytest.approx(1 - wrong / INPUTS)
+    assert wrong > 2 and drop["mcnemar_p"] == pytest.approx(min(2 * 0.5**wrong, 1))
+    assert drop["lower"] < drop["top1"] < drop["upper"]
 
 
 def test_a_compiler_beside_the_simulation(folder: Path) -> None:
@@ -140,11 +154,14 @@ def test_a_compiler_beside_the_simulation(folder: Path) -> None:
     arguments = ("layers.onnx", "--inputs", "images.npz", "--bits", "8", "--max-error", "0")
     found = read(folder, *arguments, "--compilers", "onnxruntime", "--exclude-for", "tensorrt", "-o", "out/list.txt")
     assert [row["layers"] for row in found["deployed"]] == [["conv0"], ["conv1"], ["fc"]]
-    for row in found["deployed"]:
-        assert row["failure"] == ""
-        [gap] = row["gaps"].values()
-        assert gap["elements"] and gap["off"] <= 0.01 and gap["largest"] <= 1
+    gaps = [*(gap for row in found["deployed"] for gap in row["gaps"].values())]
+    assert [gap["elements"] for gap in gaps] == [INPUTS * 64, INPUTS * 64, INPUTS * 3]
+    for row, gap in zip(found["deployed"], gaps, strict=True):
+        assert row["failure"] == "" and gap["off"] <= 0.01 and gap["largest"] <= 1
         assert row["deployed"]["error"] == pytest.approx(row["simulated"]["error"], rel=0.1)
+        parts = [error_of(found, row["layers"][0], kind, 8) for kind in ("weights", "activations")]
+        assert max(parts) / 2 < row["simulated"]["error"] < 3 * sum(parts)  # it also rounds the layer's result
+    assert gaps[0]["input_ties"] > 100 > gaps[1]["input_ties"] + gaps[2]["input_ties"]  # pixels that lie between two
     assert [row["kernel"] for row in found["deployed"]][:2] == ["partly", "partly"]  # the others are in floating point
     [whole] = found["together"]
     assert list(whole["gaps"]) == ["conv0", "conv1", "fc"] and whole["samples"] == INPUTS
