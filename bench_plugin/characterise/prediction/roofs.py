@@ -41,7 +41,7 @@ class Roof:
 
 @dataclass(frozen=True)
 class TargetMode:
-    """A target in one of its modes. ``peaks`` are by datatype, and by ``float`` and ``any`` of sources that say that."""
+    """A target in one of its modes. ``peaks`` are by datatype, or ``float`` and ``any`` where a source says that."""
 
     target: str
     mode: str = ""
