@@ -121,7 +121,7 @@ class Agents:
         with self._building() as builder:
             built = builder.call(ADAPTER, "build_kernels", meta, files={SOURCE: self._source}, limits=BUILDING)
             with self._running() as agent:
-                program = _Program(agent, built.files)
+                program = Program(agent, built.files)
                 program.run(FILL, 1)
                 kernels = {
                     name: counted
@@ -173,7 +173,7 @@ class Agents:
             yield agent
 
 
-class _Program:
+class Program:
     """A program on a board that does one job for each sample."""
 
     def __init__(self, agent: LeasedAgent, files: Mapping[str, Path]) -> None:
