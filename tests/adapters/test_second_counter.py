@@ -52,7 +52,12 @@ LAYERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", LAYERS)
+EVERY_TIME = ("convolution", "depthwise convolution", "LSTM")  # the others are for the night
+
+
+@pytest.mark.parametrize(
+    "kind", [kind if kind in EVERY_TIME else pytest.param(kind, marks=pytest.mark.nightly) for kind in LAYERS]
+)
 def test_a_layer_has_the_multiply_adds_that_tract_counts(kind: str, tmp_path: Path) -> None:
     workspace = Workspace.load(Settings(root=tmp_path))
     if COUNTER not in workspace.catalog.adapters or not Toolchains().folder(COUNTER).is_dir():

@@ -6,14 +6,22 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, cast
 
+import msgspec
+import numpy as np
 import pytest
 
+from bench_plugin.agent.link.identity import machine_id
 from bench_plugin.characterise.prediction.roofs import modes_of
 from bench_plugin.cli.main import main
+from bench_plugin.cli.shared.peaks.measuring import KERNELS, Program
+from bench_plugin.cli.shared.predicting.grid import measured_peaks
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.inventory.hardware.peaks_file import (
+    FOLDER,
     MeasuredBandwidth,
     MeasuredPeak,
     MeasuredPeaks,
@@ -21,6 +29,7 @@ from bench_plugin.inventory.hardware.peaks_file import (
     read_peaks,
 )
 from bench_plugin.reach.environments.toolchains import Toolchains
+from bench_plugin.reach.processes.leased_agent import Answer, LeasedAgent
 
 ROOT = Path(__file__).parents[2]
 PEAKS = MeasuredPeaks(
@@ -70,7 +79,7 @@ def test_the_peaks_of_this_machine_are_measured_written_and_used(tmp_path: Path)
     assert figures["fp32", ""]["used"] == "measured" and figures["int8", ""]["measured"]
     found = read_peaks(tmp_path / "boards/peaks/local.toml")
     best = {one.datatype: one.ops_per_s for one in found.peaks if one.threads == 1}
-    assert best["fp32"] > best["fp64"] > 1e7  # a vector holds twice as many numbers of half the size
+    assert all(best[name] > 1e7 for name in ("fp32", "fp64", "int8"))
     assert {one.kernel for one in found.bandwidths} == {"read", "copy", "triad"} and found.machine_id
     assert all(one.bytes_per_s > 1e7 and one.array_bytes >= 1 << 26 for one in found.bandwidths)
 
@@ -105,3 +114,38 @@ def test_what_cannot_be_measured_is_said(
     monkeypatch.chdir(tmp_path)
     assert main(["board", "peaks", *arguments.split()]) == 2
     assert message in capsys.readouterr().err
+
+
+class ClockedBoard:
+    """A board whose own clock says 2 ns for every operation and byte, and 1000 ns for each job."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+
+    def call(self, adapter: str, operation: str, meta: Mapping[str, Any], **more: Any) -> Answer:
+        assert (adapter, operation) == ("microkernels", "run")
+        kernel, steps, _, parts = more["arrays"]["in:job"][0]
+        assert parts == 1
+        amount = 0 if kernel == KERNELS["fp16"] else 24 * int(steps)
+        self.steps.append(int(steps))
+        counters = {"device_ns": [2 * amount + 1000]}
+        return Answer({"counters": counters}, {"out0": np.array([[amount, 1, 4096, 0]])}, {}, {}, 0, "")
+
+
+def test_a_board_with_a_clock_is_timed_by_it() -> None:
+    board = ClockedBoard()
+    program = Program(cast(LeasedAgent, board), {})
+    found = program.counted("fp32", KERNELS["fp32"], 0.01, 3, timed=True)
+    assert found["best"] == pytest.approx(5e8, rel=1e-3) and found["repetitions"] == 3
+    assert 0.5 < board.steps[-1] * 24 * 2e-9 / 0.01 < 2  # a repetition takes about as long as it was asked to
+    assert program.counted("fp16", KERNELS["fp16"], 0.01, 3, timed=True) == {}
+
+
+def test_figures_of_another_machine_are_not_used(tmp_path: Path) -> None:
+    folder = tmp_path / FOLDER
+    folder.mkdir(parents=True)
+    (folder / "local.toml").write_text(peaks_text(PEAKS))
+    (folder / "pi.toml").write_text(peaks_text(msgspec.structs.replace(PEAKS, board="pi")))
+    assert list(measured_peaks(tmp_path)) == ["pi"]
+    (folder / "local.toml").write_text(peaks_text(msgspec.structs.replace(PEAKS, machine_id=machine_id())))
+    assert set(measured_peaks(tmp_path)) == {"local", "pi"}

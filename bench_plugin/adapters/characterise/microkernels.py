@@ -12,7 +12,7 @@ import statistics
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Mapping
 
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.c import building, zig
@@ -29,9 +29,7 @@ ADAPTER = {
 }
 
 SOURCE, LIBRARY, ENTRY = "microkernels.c", "microkernels.so", "bench_kernel"
-KERNELS = {"fp32": 0, "fp64": 1, "fp16": 2, "int8": 3, "read": 5, "copy": 6, "triad": 7}
-FILL = 4
-STREAMS = ("read", "copy", "triad")
+FILL = 4  # the code in microkernels.c of what fills the arrays; those of streams are above it
 # What microkernels.c asks of the compiler; they come behind the flags of models, which round every operation.
 FLAGS = ("-O3", "-std=gnu11", "-ffp-contract=fast", "-fno-builtin", "-fno-math-errno")
 PARAMETERS = (
@@ -59,8 +57,9 @@ class BuildCall(Call):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeasureCall(Call):
-    """Run the kernels of ``microkernels.so`` in ``threads`` threads at the same time, and time them.
+    """Run kernels of ``microkernels.so`` in ``threads`` threads at the same time, and time them.
 
+    kernels: their codes in microkernels.c, by name.
     threads: how many threads compute.
     seconds: how long one repetition takes, about.
     repetitions: how often each kernel is timed.
@@ -68,6 +67,7 @@ class MeasureCall(Call):
 
     operation = "measure_kernels"
 
+    kernels: Mapping[str, int] = dataclasses.field(default_factory=dict)
     threads: int = 1
     seconds: float = 0.1
     repetitions: int = 7
@@ -124,8 +124,8 @@ class Adapter:
         crew = _Crew(function, call.threads)
         found: dict[str, Any] = {}
         crew.run(FILL, 1)
-        for name, kernel in KERNELS.items():
-            steps, rates = 1 if name in STREAMS else 1000, []
+        for name, kernel in call.kernels.items():
+            steps, rates = 1 if kernel > FILL else 1000, []
             while True:  # find how many steps take about long enough
                 amount, seconds = crew.run(kernel, steps)
                 if not amount or seconds >= call.seconds / 2 or steps >= MOST_STEPS:

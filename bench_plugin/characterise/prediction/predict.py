@@ -66,10 +66,10 @@ class Demand:
 class Prediction:
     """Inputs per second of one run after the other, each of ``batch`` inputs.
 
-    ``operations`` and ``bytes`` are those of one run; ``bytes`` is None where the memory does not count, and
-    ``bandwidth`` where no source gives it. ``emulated`` names the wider datatype that the precision runs in.
-    ``upper_bound`` says that something is not known that could only make it slower. ``basis`` is where the peak comes
-    from.
+    ``operations`` and ``bytes`` are those of one run, and ``counts_source`` is where the counts come from; ``bytes`` is
+    None where the memory does not count, ``bandwidth`` where no source gives it. ``emulated`` names the wider datatype
+    that the precision runs in. ``upper_bound`` says that something is not known that could only make it slower.
+    ``basis`` is where the peak comes from.
     """
 
     model: str
@@ -88,6 +88,7 @@ class Prediction:
     bandwidth_source: str
     operations: float
     weights: float
+    counts_source: str
     bytes: float | None
     storage: str
     assumption: str
@@ -129,7 +130,8 @@ def predict(
         emulated=roof.carrier, peak=roof.peak.value, peak_source=roof.peak.source, basis=roof.peak.basis,
         bandwidth=where.bandwidth.value if where.bandwidth else None,
         bandwidth_source=where.bandwidth.source if where.bandwidth else "", operations=operations,
-        weights=demand.weights, bytes=traffic or None, storage=storage, assumption="; ".join(remarks),
+        weights=demand.weights, counts_source=demand.source, bytes=traffic or None, storage=storage,
+        assumption="; ".join(remarks),
         upper_bound=roof.unnamed or demand.lower_bound or outweighed or bool(traffic and not where.bandwidth),
         compute_inputs_per_s=compute, memory_inputs_per_s=memory,
     )  # fmt: skip

@@ -41,18 +41,13 @@ class Roof:
 
 @dataclass(frozen=True)
 class TargetMode:
-    """A target in one of its modes. ``peaks`` are by datatype, also by ``float`` and ``any`` of sources that say that.
-
-    ``datasheet`` are the published figures that measured ones take the place of.
-    """
+    """A target in one of its modes. ``peaks`` are by datatype, or ``float`` and ``any`` where a source says that."""
 
     target: str
     mode: str = ""
     peaks: Mapping[str, Figure] = field(default_factory=dict)
     bandwidth: Figure | None = None
     on_chip: Figure | None = None
-    datasheet: Mapping[str, Figure] = field(default_factory=dict)
-    architecture: str = ""
 
     @property
     def name(self) -> str:
@@ -84,12 +79,10 @@ def modes_of(target: str, said: Mapping[str, Any], measured: MeasuredPeaks | Non
     memories = said.get("memories", ())
     bandwidth = _highest(memories, "bandwidth_bytes_per_s")
     on_chip = _highest([one for one in memories if one.get("on_chip")], "bytes")
-    architecture = str(said.get("architecture", ""))
     if measured is not None:
         return _measured(target, measured, _published(said.get("peaks", ())).get("", {}), bandwidth, on_chip)
     return tuple(
-        TargetMode(target, mode, peaks, bandwidth, on_chip, architecture=architecture)
-        for mode, peaks in _published(said.get("peaks", ())).items()
+        TargetMode(target, mode, peaks, bandwidth, on_chip) for mode, peaks in _published(said.get("peaks", ())).items()
     )
 
 
@@ -136,10 +129,6 @@ def _measured(
         stream = max(streams, key=lambda one: one.value, default=bandwidth)
         whole = threads == numbers[0]
         mode = "" if whole else crew
-        found.append(
-            TargetMode(
-                target, mode, {**(datasheet if whole else {}), **peaks}, stream, on_chip,
-                datasheet if whole else {}, measured.architecture,
-            )
-        )  # fmt: skip
+        known = {**(datasheet if whole else {}), **peaks}
+        found.append(TargetMode(target, mode, known, stream, on_chip))
     return tuple(found)

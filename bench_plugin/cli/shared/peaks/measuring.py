@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from bench_plugin.agent.link.identity import machine_id
@@ -57,7 +58,7 @@ def measured_on(workspace: Workspace, name: str, *, seconds: float, repetitions:
     with _agents(workspace, name) as agents:
         if name == LOCAL:
             found = agents.by_library(dict(workspace.targets[LOCAL]), _stream_bytes(), seconds, repetitions)
-            return replace_peaks(found, machine_id=machine_id(), architecture=platform.machine())
+            return msgspec.structs.replace(found, machine_id=machine_id(), architecture=platform.machine())
         reach = workspace.boards[name]
         described = {**workspace.targets[target], **workspace.targets.get(name, {}), "name": target}
         if reach.programs:
@@ -66,14 +67,7 @@ def measured_on(workspace: Workspace, name: str, *, seconds: float, repetitions:
         if reach.board.emulated:
             text = f"board {name} is emulated: its times say nothing of hardware, so nothing is written"
             return Emulated(text, {one.datatype: {} for one in found.peaks})
-        return replace_peaks(found, architecture=str(described.get("architecture", "")))
-
-
-def replace_peaks(found: MeasuredPeaks, **changes: Any) -> MeasuredPeaks:
-    """The same with other fields; ``dataclasses.replace`` of a record."""
-    import msgspec
-
-    return msgspec.structs.replace(found, **changes)
+        return msgspec.structs.replace(found, architecture=str(described.get("architecture", "")))
 
 
 class Agents:
@@ -98,7 +92,7 @@ class Agents:
             with self._running() as agent:
                 machine = ""
                 for threads in self._threads(agent):
-                    asked = {"threads": threads, "seconds": seconds, "repetitions": repetitions}
+                    asked = {"kernels": KERNELS, "threads": threads, "seconds": seconds, "repetitions": repetitions}
                     said = agent.call(ADAPTER, "measure_kernels", asked, files=library, limits=RUNNING).meta
                     machine = str(said["machine"])
                     for kernel, one in said["kernels"].items():
@@ -127,7 +121,7 @@ class Agents:
         with self._building() as builder:
             built = builder.call(ADAPTER, "build_kernels", meta, files={SOURCE: self._source}, limits=BUILDING)
             with self._running() as agent:
-                program = _Program(agent, built.files)
+                program = Program(agent, built.files)
                 program.run(FILL, 1)
                 kernels = {
                     name: counted
@@ -179,7 +173,7 @@ class Agents:
             yield agent
 
 
-class _Program:
+class Program:
     """A program on a board that does one job for each sample."""
 
     def __init__(self, agent: LeasedAgent, files: Mapping[str, Path]) -> None:

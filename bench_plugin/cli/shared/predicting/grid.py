@@ -138,8 +138,7 @@ def target_modes(
         if modes:
             found += modes
         else:
-            hint = "no peak is known" if name not in (LOCAL, *workspace.boards) else f"measure it: {_command(name)}"
-            without.append((name, hint))
+            without.append((name, _why_none(workspace, name)))
     return found, without
 
 
@@ -157,5 +156,11 @@ def measured_peaks(root: Path) -> dict[str, MeasuredPeaks]:
     return found
 
 
-def _command(name: str) -> str:
-    return "bench board peaks" + ("" if name == LOCAL else f" {name}")
+def _why_none(workspace: Workspace, name: str) -> str:
+    """Why a target has no roof, and what would give it one."""
+    if name == LOCAL:
+        return "no peak is measured yet, bench board peaks does it"
+    reach = workspace.boards.get(name)
+    if reach is not None and not reach.board.emulated:
+        return f"no peak is published, bench board peaks {name} measures it"
+    return "no peak is known"
