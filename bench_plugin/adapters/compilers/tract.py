@@ -33,7 +33,7 @@ ADAPTER = {
     "options": {"shapes": ["frozen", "kept"]},
     "values": ["sequence", "optional", "str", "bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
                "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn", "int4", "uint4", "int2", "uint2"],
-    # onnx/src/model.rs: "tract is only tested against operator set 9 to 18 (included)"; others are only warned of.
+    # Its source, onnx/src/model.rs: "tract is only tested against operator set 9 to 18 (included)". It tries others.
     "opsets": [9, 18],
     "errors": [{"package": "tract"}],
     "unsupported": [
