@@ -41,6 +41,46 @@ g (float[N, 2, 4, 4] x) => (float[N, 3] y)
   [fc] y = Gemm(f, w2, b2)
 }"""
 
+# A compiler that computes integers one too large, and refuses products.
+OFF_BY_ONE = """
+import importlib
+
+from bench_plugin.agent import external
+from bench_plugin.agent.adapter import Reply, Unsupported
+from bench_plugin.agent.contract import CompileCall, RunCall
+from bench_plugin.agent.toolkit import samples
+
+ADAPTER = {
+    "name": "off", "kind": "compiler", "toolchain": "onnxruntime", "title": "Off by one", "distribution": "onnxruntime",
+    "operations": ["compile", "run"], "takes": ["onnx"], "precisions": {"w8a8": ["qdq"]}, "targets": ["local"],
+}
+
+
+class Adapter:
+    def versions(self) -> dict:
+        return {}
+
+    def reset(self) -> None:
+        pass
+
+    def compile(self, call: CompileCall) -> Reply:
+        call.stage("compile")
+        nodes = importlib.import_module("onnx").load(call.files["model.onnx"]).graph.node
+        if any(node.op_type == "DequantizeLinear" and "w2" in node.output[0] for node in nodes):
+            raise Unsupported("no product of integers here")
+        return Reply({"integer": "integer"}, files=external.artefact(call.files["model.onnx"], call.folder))
+
+    def run(self, call: RunCall) -> Reply:
+        call.stage("run")
+        session = importlib.import_module("onnxruntime").InferenceSession(call.files["model.onnx"])
+
+        def run(xs):
+            found = session.run(None, dict(zip(call.inputs, xs)))
+            return [x + (x < 255) if x.dtype.name == "uint8" else x for x in found]
+
+        return samples.answered(call, run, list(call.inputs.values()), {})
+"""
+
 
 def needs(toolchain: str) -> None:
     if not Toolchains().folder(toolchain).is_dir():
@@ -82,7 +122,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def bench(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "bench_plugin.cli.main", "sensitivity", *arguments]
-    environment = {**os.environ, "BENCH_CACHE": str(folder / "cache")}
+    shared = next(one for one in (folder, *folder.parents) if (one / "layers.onnx").exists())
+    environment = {**os.environ, "BENCH_CACHE": str(shared / "cache")}
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env=environment)
 
 
@@ -170,6 +211,21 @@ def test_a_compiler_beside_the_simulation(folder: Path) -> None:
     text = bench(folder, *arguments, "--compilers", "onnxruntime").stdout
     assert "quantised alone to 8 bits" in text and "all layers quantised: the gap of each layer" in text
     assert "bits within E of at most 0; 32: in floating point" in text
+
+
+def test_a_compiler_that_is_off_or_refuses_is_a_finding(folder: Path) -> None:
+    project = folder / "project"
+    project.mkdir()
+    (project / "off.py").write_text(OFF_BY_ONE)
+    (project / "bench.toml").write_text('adapters = ["off.py"]')
+    arguments = ("../layers.onnx", "--inputs", "../images.npz", "--bits", "8", "--compilers", "off")
+    found = read(project, *arguments, code=1)
+    first, second, last = found["deployed"]
+    for row in (first, second):
+        [gap] = row["gaps"].values()
+        assert gap["off"] > 0.5 and gap["largest"] == 1 and row["kernel"] == "integer"
+    assert last["deployed"] is None and last["failure"].startswith("compile: ") and last["gaps"] == {}
+    assert "no product of integers here" in last["failure"]
 
 
 WRONG = {

@@ -79,7 +79,7 @@ class Emulation:
         found = self.task("measure", said)
         answers = found.arrays.get("answers")
         return [
-            self._effect(noise, None if answers is None else answers[number])
+            self._effect(noise, None if answers is None else answers[number], self.samples)
             for number, noise in enumerate(found.arrays["noise"])
         ]
 
@@ -92,7 +92,7 @@ class Emulation:
             for found, expected in zip(outputs, self.outputs, strict=False)
         ]  # fmt: skip
         answers = None if self.studied.labels is None else outputs[0].reshape(count, -1).argmax(axis=1)
-        return self._effect(np.array(noise), answers)
+        return self._effect(np.array(noise), answers, count)
 
     def task(self, operation: str, said: Mapping[str, Any], *, arrays: Any = None) -> Done:
         """The finished stage of one operation of the adapter. Raises CannotMeasure where it fails."""
@@ -112,9 +112,10 @@ class Emulation:
             raise CannotMeasure(f"{studied.model.name}: {done.failure.message}")
         return done
 
-    def _effect(self, noise: Array, answers: Array | None) -> Effect:
-        """The effect of moving each output by its noise; ``answers`` are the classes [n] of the first n inputs."""
-        count = self.samples if answers is None else len(answers)
+    def _effect(self, noise: Array, answers: Array | None, count: int) -> Effect:
+        """The effect of moving each output by its noise for the first ``count`` inputs; ``answers`` [count] are their
+        classes.
+        """
         errors = []
         for place in self._judged:
             unit = scale_of(self.outputs[place][:count]).norm

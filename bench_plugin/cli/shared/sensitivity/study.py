@@ -111,7 +111,7 @@ class Study:
         return [
             {
                 "compiler": one.compiler, "layer": self.layers[one.layers[0]].name, "kernel": one.integer,
-                "simulated_E": f"{one.simulated.error:.3g}",
+                "inputs": one.samples, "simulated_E": f"{one.simulated.error:.3g}",
                 "deployed_E": one.failure or (f"{one.deployed.error:.3g}" if one.deployed else "-"),
                 **_drops(one), **_gap(one, one.layers[0]),
             }
@@ -167,6 +167,7 @@ class Study:
                 lines.append(f"{name}: the integers of no layer have the shape of the simulated ones")
             else:
                 line = f"{name}: {gaps[0].off:.3%} differ in the first layer, {gaps[-1].off:.3%} in the last"
+                line += f", on {one.whole.samples} inputs"
                 more = "" if one.growth is None else f"; rank correlation of the mean gap with depth {one.growth:.2f}"
                 lines.append(line + more)
         return lines
