@@ -73,7 +73,9 @@ def judged(found: Loss, figures: Mapping[str, Any], reference: Mapping[str, Any]
 
 
 def strength_of_detections(images: Resampled, before: Array, found: Found) -> Strength:
-    """Whether the rule on the loss would notice a broken detector; ``before`` are the reference's values.
+    """Whether the rule on the loss would notice a broken detector.
+
+    ``before`` are the values of the reference, [1 + RESAMPLES].
 
     The mutants are the detections of one image given for all, and each image with those of its neighbour.
     """

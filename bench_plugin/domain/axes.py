@@ -74,7 +74,7 @@ AXES: tuple[Axis, ...] = (
     Axis("target", "targets that are compiled for", "targets", short=True, usual="local"),
     Axis("graph", "the pre-quantised or pre-converted graph that a compiler is given (qdq, w16 ...)"),
     Axis(
-        "kept", "percent of the channels of inner layers that pruning keeps in trained models, such as 100,50,25",
+        "kept", "percent of channels that pruning keeps in the inner layers of trained models: 100 (default), 50 ...",
         "kept", short=True, kind=int, in_id="kept{}", usual="100", swept=True, most=100,
     ),
     Axis(

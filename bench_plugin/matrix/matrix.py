@@ -12,6 +12,7 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.compiler_name import ALL
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Status
+from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.domain.settings import PROFILES, Rule, Selection
 from bench_plugin.domain.texts.choices import unknown
 from bench_plugin.inventory.adapters import Catalog
@@ -127,7 +128,10 @@ class Matrix:
         local = replace(everything, targets=())
         operators = replace(local, frameworks=(), models=(), compilers=(ALL,))
         by_check = {Check.EXPORT: local, Check.IMPORT: local, Check.OPERATOR: operators, Check.PROPERTY: operators}
-        pairs = ((check, by_check.get(check, everything)) for check in self.checks)
+        pairs = [(check, by_check.get(check, everything)) for check in self.checks]
+        if Check.OPERATOR in self.checks:  # those of few bits are there only where they are asked for
+            few_bits = tuple(name for name, precision in PRECISIONS.items() if precision.few_bits)
+            pairs.append((Check.OPERATOR, replace(operators, precisions=few_bits)))
         return [cell for check, selection in pairs for cell, _ in self._planned(check, selection)]
 
     def profile_cells(self, checks: Sequence[Check]) -> list[Cell]:

@@ -3,7 +3,7 @@
 Rule: DequantizeLinear 21 and MatMul 13: the weights are rounded, the other factor is a float32 tensor that no
 QuantizeLinear touches. The product is fused to MatMulNBits with accuracy_level 4, int8. The session entry
 session.qdq_matmulnbits_accuracy_level=0, and basic optimisation, give the sum that is expected.
-Upstream: none known.
+Upstream: https://github.com/microsoft/onnxruntime/issues/29849 tells what that level costs language models.
 Needs: pip install onnxruntime==1.31.1 onnx numpy. Exits with 1 while the defect shows.
 """
 

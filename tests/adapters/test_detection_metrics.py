@@ -14,6 +14,8 @@ import pytest
 from bench_plugin.compare.average_precision import mean_average_precision, ranked
 from bench_plugin.compare.suppression import Found
 from bench_plugin.reach.environments.toolchains import Toolchains
+from bench_plugin.report.entries import entry
+from bench_plugin.report.pictures.deployment import deployment
 from tests.adapters.real import ROOT
 
 IMAGES, CLASSES = 40, 3
@@ -52,11 +54,8 @@ def drawn(seed: int) -> tuple[np.ndarray[Any, Any], Found]:
 
 
 def scored(folder: Path, objects: Any, found: Found, *by: str) -> dict[str, Any]:
-    toolchains = Toolchains()
-    if not toolchains.folder("detection").is_dir():
-        pytest.skip("the toolchain detection is not made: bench env sync detection")
     np.savez(folder / "given.npz", objects=objects, **found.arrays())
-    command = [str(toolchains.ensure("detection")), "-c", SCRIPT, str(folder / "given.npz"), *by]
+    command = [str(Toolchains().ensure("detection")), "-c", SCRIPT, str(folder / "given.npz"), *by]
     done = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120
     )
@@ -84,6 +83,19 @@ def test_three_implementations_agree(tmp_path: Path) -> None:
     assert faster["average_precision"]["overlap"] == [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95]
     assert sum(faster["map_of_classes"].values()) / CLASSES == pytest.approx(faster["map"])
     assert faster["objects"] == int((objects[..., 0] >= 0).sum()) and faster["inputs"] == IMAGES
+
+
+def test_reports_draw_the_curves_of_a_row(tmp_path: Path) -> None:
+    objects, found = drawn(1)
+    said = scored(tmp_path, objects, found, "faster-coco-eval")["faster-coco-eval"]
+    numbers = {**said, "reference_map": said["map"], "drop": {"map": 0.01, "lower": 0.0, "upper": 0.02}}
+    cell = {"check": "quality", "model": "net", "framework": "pytorch", "compiler": "onnxruntime"}
+    page = deployment(entry({"kind": "cell", "status": "supported", "cell": cell, "numbers": numbers}))
+    assert [row["class"] for row in page.rows["recall-precision"]] == ["a", "b", "c"]
+    assert len(page.rows["recall-precision"][0]["recall"]) == 101 and len(page.rows["thresholds"]) == 10
+    facts = dict(page.facts)
+    assert facts["mean average precision at an overlap of 0.5"] == f"{said['map50']:.2%}"
+    assert facts["mean average precision lost"] == "+1.00%"
 
 
 def test_no_detection_scores_nothing(tmp_path: Path) -> None:

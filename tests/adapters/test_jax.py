@@ -1,4 +1,4 @@
-"""JAX as a framework: its digits models are exported, compiled and judged; an import is refused, with the reason."""
+"""JAX as a framework: its digits models are exported, compiled, imported again through StableHLO, and judged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from bench_plugin.adapters.frameworks.jax import NO_IMPORTER
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.docs.fences import ROOT
 from tests.project import kept_environment
@@ -61,9 +60,12 @@ def test_what_it_exports_is_its_own_function(rows: list[Mapping[str, Any]], chec
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("model", MODELS)
-def test_an_import_is_unsupported_and_says_why(rows: list[Mapping[str, Any]], model: str) -> None:
+def test_what_it_imports_through_stablehlo_is_the_function_of_the_file(
+    rows: list[Mapping[str, Any]], model: str
+) -> None:
     row = of(rows, "import", model)
-    assert (row["status"], row["reason"]) == ("unsupported", NO_IMPORTER)
+    assert row["status"] == "supported" and row["cell"]["importer"] == "stablehlo", row["reason"]
+    assert row["numbers"]["E"] < 1e-5 and row["numbers"]["dynamic"]
 
 
 def test_it_is_used_where_it_is_named_only() -> None:

@@ -55,10 +55,14 @@ def test_an_operation_takes_the_record_that_the_contract_has_for_it(path: Path) 
     adapter = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Adapter")
     methods = {node.name: node for node in adapter.body if isinstance(node, ast.FunctionDef)}
     own = next((node for node in tree.body if isinstance(node, ast.Assign) and _named(node, "CALLS")), None)
+    records: dict[str, str] = {}
+    if own is not None and isinstance(own.value, ast.Dict):
+        pairs = zip(own.value.keys, own.value.values, strict=True)
+        records = {ast.literal_eval(key): ast.unparse(one) for key, one in pairs if key is not None}
     for operation in declared(path)["operations"]:
         _, call = methods[operation].args.args
         assert call.annotation is not None and methods[operation].returns is not None
-        wanted = OPERATIONS[operation] if own is None else ast.unparse(own.value.values[0])  # type: ignore[attr-defined]
+        wanted = records.get(operation) or OPERATIONS[operation]
         assert (ast.unparse(call.annotation), ast.unparse(methods[operation].returns)) == (wanted, "Reply")
 
 

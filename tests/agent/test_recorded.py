@@ -58,3 +58,12 @@ def test_outputs_of_timed_inferences_are_made_again_and_compared() -> None:
     calls = itertools.count()
     varying = timed(lambda xs: [xs[0] * 2 + next(calls)]).meta["timing"]["repeats"]
     assert varying["identical"] is False and varying["compared"] == varying["differ"] == len(X)
+
+
+def test_without_sensors_there_are_times_and_outputs_alone() -> None:
+    """A launch of many layers: the process that reads sensors would take longer than a layer is timed."""
+    reply = timed(double, sensors=False)
+    said = reply.meta["timing"]
+    assert said["median"] > 0 and not {"telemetry", "repeats"} & set(said)
+    assert [name for name in reply.arrays if name.startswith("series:")] == ["series:compute"]
+    assert (to_numpy(reply.arrays["out0"]) == 2 * X).all()

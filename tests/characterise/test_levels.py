@@ -280,3 +280,10 @@ def test_blocks_and_stacks_of_resnet50_are_its_bottlenecks() -> None:
     layers = [piece for piece in found if piece.group == "layer"]
     first = four[0]
     assert first.operations == sum(layers[place].operations for place in first.layers)
+
+
+def test_a_block_that_is_a_stack_of_the_same_layers_is_measured_once() -> None:
+    found = pieces(resnet50())
+    twins = [piece for piece in found if piece.twin is not None]
+    assert len(twins) == 4 and {piece.group for piece in twins} == {"block"}, "those without a downsampling branch"
+    assert all(found[piece.twin or 0].layers == piece.layers for piece in twins)

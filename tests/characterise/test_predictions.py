@@ -160,6 +160,8 @@ def test_what_is_not_known_makes_an_upper_bound() -> None:
     assert without.upper_bound and without.bound == "compute" and NO_BANDWIDTH in without.assumption
     assert unnamed.upper_bound and NO_DATATYPE in unnamed.assumption and not unnamed.emulated
     assert few.upper_bound and "not counted" in few.assumption
+    recurrent = predict(replace(MLP, uncounted=MLP.operations + 1), CHIP, exact("int8"))
+    assert recurrent is not None and recurrent.upper_bound and "--count everything" in recurrent.assumption
 
 
 # Name, bits of weights and of activations, what is computed in.

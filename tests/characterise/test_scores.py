@@ -77,7 +77,7 @@ def test_measured_figures_of_rows() -> None:
     found = [(one.model, one.task, one.basis, one.inputs_per_s) for one in measured_of(rows)]
     assert found == [
         ("digits", "classification", "compute", 100.0), ("digits", "classification", "system", 50.0),
-        ("batched", "other", "compute", 800.0),
+        ("batched", "", "compute", 800.0),
     ]  # fmt: skip
 
 

@@ -70,7 +70,18 @@ def test_every_compiler_of_operators_declares_its_range_of_opsets() -> None:
     folder = ROOT / "bench_plugin/adapters/compilers"
     found = {path.stem: read_adapter(path).declaration for path in sorted(folder.glob("[!_]*.py"))}
     ranges = {name: said.get("opsets") for name, said in found.items() if said.get("operators")}
-    assert set(ranges) >= {"emx", "iree", "mnn", "ncnn", "onnxruntime", "openvino", "reference", "tflite", "tvm"}
+    assert set(ranges) >= {
+        "emx",
+        "iree",
+        "mnn",
+        "ncnn",
+        "onnxruntime",
+        "openvino",
+        "reference",
+        "tflite",
+        "tract",
+        "tvm",
+    }
     for name, given in ranges.items():
         assert given is not None, name
         assert given[0] >= 1 and (given[1] == 0 or given[0] <= given[1]), name

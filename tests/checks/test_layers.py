@@ -19,7 +19,7 @@ import pytest
 def test_layers(bench_cell):
     bench_cell.verify()
 """
-# A residual network with two blocks alike, in onnx's text form; the batch is a symbol.
+# A residual network with two blocks alike; the batch is a symbol, or a number that is said behind the file's name.
 NETWORK = """
 import sys
 import numpy as np
@@ -28,6 +28,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 rng = np.random.default_rng(0)
 nodes, weights, given = [], [], "x"
+batch = int(sys.argv[2]) if len(sys.argv) > 2 else "batch"
 for block in range(2):
     for place in (1, 2):
         name = f"layer.{block}.conv{place}.weight"
@@ -45,8 +46,8 @@ for block in range(2):
     given = e
 nodes.append(helper.make_node("GlobalAveragePool", [given], ["y"], "/pool/GlobalAveragePool"))
 graph = helper.make_graph(
-    nodes, "network", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 4, 6, 6])],
-    [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 4, 1, 1])], weights,
+    nodes, "network", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 4, 6, 6])],
+    [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 4, 1, 1])], weights,
 )
 model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 onnx.checker.check_model(model)
@@ -164,12 +165,16 @@ def test_a_layer_that_ends_its_process_does_not_take_the_others_with_it(layered:
     assert {one["status"] for one in row["numbers"]["levels"]["layers"]} == {"ERROR"}
 
 
-def test_batches_are_swept_and_rates_are_of_samples(layered: Project) -> None:
-    finished = run(layered, "--bench-batches=1,3")
-    rows = {row["cell"].get("batch", 1): row for row in finished.rows if row["kind"] == "cell"}
-    assert set(rows) == {1, 3} and {row["status"] for row in rows.values()} == {"supported"}, finished.text
-    layer = rows[3]["numbers"]["levels"]["layers"][0]
+def test_layers_of_a_file_with_a_fixed_batch_are_swept_all_the_same(layered: Project, tools_python: Path) -> None:
+    """The first dimension of a layer's tensors is the batch, whatever the file of the whole model says."""
+    subprocess.run([str(tools_python), "-c", NETWORK, str(layered.folder / "network.onnx"), "1"], check=True)
+    row = the_row(run(layered, "--bench-batches=3"))
+    assert row["cell"]["batch"] == 3 and row["status"] == "supported", row["reason"]
+    levels = row["numbers"]["levels"]
+    layer = levels["layers"][0]
     assert layer["ops_per_s"] == pytest.approx(3 * layer["operations"] / layer["median"])
+    assert levels["model"]["status"] == "unsupported" and "batch 3" in levels["model"]["reason"]
+    assert "ratio" not in levels["sum"] and levels["sum"]["layers"] > 0
 
 
 def test_the_page_is_made_from_the_rows(usual: Finished, made: Project) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench_plugin.cli.shared import board_gate
+from bench_plugin.cli.shared.board import gate as board_gate
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Status
 from bench_plugin.results.rows import cell_row

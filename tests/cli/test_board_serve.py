@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from bench_plugin.cli.shared import board_serve
+from bench_plugin.cli.shared.board import serve as board_serve
 from bench_plugin.domain.errors import UsageError
 from tests.reach.boards.listening import LIMITS, listen
 
 # What `bench board serve` does once cli/setup/board.py has the action.
 SERVE = (
-    "import argparse; from bench_plugin.cli.shared import board_serve as b; p = argparse.ArgumentParser(); "
+    "import argparse; from bench_plugin.cli.shared.board import serve as b; p = argparse.ArgumentParser(); "
     "b.add_arguments(p); raise SystemExit(b.run(p.parse_args()))"
 )
 

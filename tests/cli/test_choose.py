@@ -96,13 +96,14 @@ def test_three_boards_and_one_model_give_a_choice_with_reasons_in_one_command(pr
     text = " ".join(done.stdout.split())
     assert done.returncode == 0, done.stdout + done.stderr
     assert "4 candidates: 1 measured, 3 predicted" in text
-    assert "choice: any compiler fp32 on ada (predicted)" in text
+    assert "choice: any compiler fp32 on ada (latency predicted)" in text
     assert "latency 4 ms (predicted)" in text and "price 50 USD (published)" in text
     assert "drop 0 % (measured elsewhere)" in text, "that of the compiled model on this machine"
     assert "any compiler fp32 on bob: power 9 W (published), 12.5% beyond; price 90 USD (published), 12.5%" in text
     assert "any compiler fp32 on cleo: latency 12.5 ms (predicted), 25.0% beyond; os is RTOS" in text
     assert "undecided: a missing figure is never taken as satisfied: 1" in text
-    assert "fakec fp32 on local: price unknown; write [[prices]] in boards/targets/local.toml; power unknown; " in text
+    assert "fakec fp32 on local: power unknown; price unknown power unknown: time it with a meter" in text
+    assert "price unknown: write [[prices]] in boards/targets/local.toml" in text
     assert "nothing has run; a prediction says nothing of the outputs" in text
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.adapters.real import written
+from tests.characterise.test_outline import field, number, varint
 
 MODEL = """<ir_version: 8, opset_import: ["": 17]>
 g (float[N, 3, T] x) => (float[N, 2, U] y)
@@ -48,6 +49,35 @@ def test_the_text_says_what_was_counted(model: Path) -> None:
     assert "batch 1, types of the file; 1 multiply-add = 2 operations" in said
     assert "operations        120 of convolutions and fully connected layers, no biases" in said
     assert "Conv      1 x 2 x 10" in said
+
+
+def test_a_file_that_no_reader_could_take_in_is_counted_by_its_outline(model: Path) -> None:
+    size = 5 << 29  # of a weight in a hole of the file: more than protobuf reads at once
+    head = number(1, size // 4) + number(2, 1) + field(8, b"w") + varint(9 << 3 | 2) + varint(size)
+    made = field(2, b"g") + field(11, port(b"x", 1, size // 4)) + field(12, port(b"y", 1, 1))
+    node = field(1, b"x") + field(1, b"w") + field(2, b"y") + field(4, b"Gemm") + field(5, flag(b"transB", 1))
+    made += field(1, node) + varint(5 << 3 | 2) + varint(len(head) + size) + head
+    dims = head.replace(number(1, size // 4), number(1, 1) + number(1, size // 4))
+    made = made[: -len(head) - len(varint(len(head) + size))] + varint(len(dims) + size) + dims
+    path = model.parent / "large.onnx"
+    with path.open("wb") as file:
+        file.write(number(1, 8) + field(8, number(2, 17)) + varint(7 << 3 | 2) + varint(len(made) + size) + made)
+        file.truncate(file.tell() + size)
+    done = bench(model.parent, "large.onnx", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["operations"], said["weights"], said["memory"]["weights"]) == (2 * size // 4, size // 4, size)
+
+
+def port(name: bytes, *shape: int) -> bytes:
+    """A ValueInfoProto of floats."""
+    dims = b"".join(field(1, number(1, dim)) for dim in shape)
+    return field(1, name) + field(2, field(1, number(1, 1) + field(2, dims)))
+
+
+def flag(name: bytes, value: int) -> bytes:
+    """An AttributeProto of a whole number."""
+    return field(1, name) + number(3, value) + number(20, 2)
 
 
 WRONG = {

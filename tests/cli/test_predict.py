@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bench_plugin.cli.main import main
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.adapters.real import written
 from tests.project import Project
@@ -127,11 +128,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("arguments", WRONG)
-def test_what_cannot_be_predicted_is_said(tmp_path: Path, arguments: str) -> None:
-    done = bench(tmp_path, *arguments.split())
+def test_what_cannot_be_predicted_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     code, message = WRONG[arguments]
-    assert done.returncode == code and message in done.stderr, done.stderr
-    assert "Traceback" not in done.stderr
+    assert main(["predict", *arguments.split()]) == code
+    assert message in capsys.readouterr().err
 
 
 def test_registered_models_are_exported_once_and_then_come_from_the_cache(project: Project) -> None:
@@ -145,3 +148,11 @@ def test_registered_models_are_exported_once_and_then_come_from_the_cache(projec
     again = project.bench("predict", "--models", "linear", "--targets", "coral", "--precisions", "int8", "--json")
     assert again.returncode == 0, again.stderr
     assert {row["operations"] for row in json.loads(again.stdout)["predictions"]} == {said["operations"]}
+
+
+@pytest.mark.nightly
+def test_the_page_of_models_is_what_the_command_writes(tmp_path: Path) -> None:
+    if not Toolchains().folder("pytorch").is_dir():
+        pytest.skip("the toolchain pytorch is not made: bench env sync pytorch")
+    assert main(["needs", "all", "--page", str(tmp_path / "models.md")]) == 0
+    assert (tmp_path / "models.md").read_text() == (ROOT / "docs/models.md").read_text()

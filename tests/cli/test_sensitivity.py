@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench_plugin.cli.main import main
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.adapters.real import written
 
@@ -54,6 +55,16 @@ def random(seed: int, *shape: int) -> np.ndarray[Any, Any]:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
+def images() -> np.ndarray[Any, Any]:
+    """Pixels of 17 brightnesses from 0 to 1, as digits have them: 8/16 is 127.5 steps of 1/255."""
+    return np.clip(np.round(random(6, INPUTS, 2, 4, 4) * 5 + 8), 0, 16).astype(np.float32) / 16
+
+
+def product() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The rows [N, 4] and the weights [4, 3] of the first file, as it has them."""
+    return random(2, INPUTS, 4), np.array(listed(random(1, 4, 3)).split(", "), dtype=np.float32).reshape(4, 3)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two files with inputs and, for one of them, the answers that it gives itself."""
@@ -63,7 +74,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(found / "rows.npz", x=random(2, INPUTS, 4))
     text = LAYERS.replace("W0", listed(random(3, 4, 2, 3, 3) / 4)).replace("W1", listed(random(4, 4, 4, 3, 3) / 6))
     written(text.replace("W2", listed(random(5, 64, 3) / 8)), found / "layers.onnx")
-    np.savez(found / "images.npz", x=random(6, INPUTS, 2, 4, 4))
+    np.savez(found / "images.npz", x=images())
+    relu = '<ir_version: 8, opset_import: ["": 17]>\ng (float[N, 4] x) => (float[N, 4] y) { y = Relu(x) }'
+    written(relu, found / "relu.onnx")
     return found
 
 
@@ -87,7 +100,7 @@ def error_of(found: dict[str, Any], layer: str, kind: str, bits: int) -> float:
 
 def test_the_error_of_each_part_is_that_of_numpy(folder: Path) -> None:
     found = read(folder, "product.onnx", "--inputs", "rows.npz", "--bits", "8,4,2")
-    x, w = random(2, INPUTS, 4), np.array(listed(random(1, 4, 3)).split(", "), dtype=np.float32).reshape(4, 3)
+    x, w = product()
     y = x.astype(np.float64) @ w
     unit = np.linalg.norm(y - y.mean(axis=0))
     for bits in (8, 4, 2):
@@ -107,59 +120,56 @@ def test_the_error_of_each_part_is_that_of_numpy(folder: Path) -> None:
 
 
 def test_layers_are_ranked_and_assigned_within_the_bound(folder: Path) -> None:
-    found = read(folder, "layers.onnx", "--inputs", "images.npz", "--max-error", "0.15")
+    found = read(folder, "layers.onnx", "--inputs", "images.npz", "--max-error", "0.15", "--page", "page.md")
     assert [row["name"] for row in found["layers"]] == ["conv0", "conv1", "fc"]
     errors = [row["error"] for row in found["findings"]]
     assert errors == sorted(errors, reverse=True) and len(errors) == 3 * 2 * 3
     assert 0 < found["effect"]["error"] <= 0.15 < max(errors)
     assert {row["weights"] for row in found["assignment"]} <= {2, 4, 8, 32}
     assert found["bound"] == {"max_drop": None, "max_error": 0.15}
-    assert found["measured"] > len(found["refused"]) > 0
+    assert found["measured"] > len(found["refused"]) > 0 and found["excluded"] == []
+    text = (folder / "page.md").read_text()
+    command = "bench sensitivity layers.onnx --bits 8,4,2 --inputs images.npz --max-error 0.15 --page page.md"
+    assert f"`{command}`" in text
+    assert "| layer | operator | kind | bits | E | saved |" in text and "| conv1 | Conv | weights | 4 |" in text
 
 
 def test_labels_give_a_drop_with_its_interval(folder: Path) -> None:
-    np.save(folder / "labels.npy", np.random.default_rng(9).integers(0, 3, INPUTS))
-    arguments = ("layers.onnx", "--inputs", "images.npz", "--labels", "labels.npy", "--bits", "2", "--max-drop", "0.5")
+    x, w = product()
+    labels = (x @ w).argmax(axis=1)  # the model is always right before it is quantised
+    np.save(folder / "labels.npy", labels)
+    arguments = ("product.onnx", "--inputs", "rows.npz", "--labels", "labels.npy", "--bits", "2", "--max-drop", "0.5")
     found = read(folder, *arguments)
     assert found["task"] == "drop of top-1 accuracy" and found["bound"] == {"max_drop": 0.5, "max_error": None}
-    for row in found["findings"]:
-        drop = row["drop"]
-        assert drop["lower"] <= drop["top1"] <= drop["upper"] and 0 <= drop["mcnemar_p"] <= 1
-    assert any(row["drop"]["agreement"] < 1 for row in found["findings"])
-    text = bench(folder, *arguments).stdout
-    assert "drop of top-1 accuracy" in text and "a drop of at most 50.00% (upper end of its 95 % interval)" in text
+    [drop] = [row["drop"] for row in found["findings"] if row["kind"] == "weights"]
+    step = np.abs(w).max(axis=0)
+    wrong = int(((x @ (np.rint(w / step) * step)).argmax(axis=1) != labels).sum())
+    assert drop["top1"] == pytest.approx(wrong / INPUTS) and drop["agreement"] == pytest.approx(1 - wrong / INPUTS)
+    assert wrong > 2 and drop["mcnemar_p"] == pytest.approx(min(2 * 0.5**wrong, 1))
+    assert drop["lower"] < drop["top1"] < drop["upper"]
 
 
 def test_a_compiler_beside_the_simulation(folder: Path) -> None:
-    found = read(folder, "layers.onnx", "--inputs", "images.npz", "--bits", "8", "--compilers", "onnxruntime")
+    """Integers agree but for ties; the text has what JSON has; layers to leave alone are written for a tool."""
+    arguments = ("layers.onnx", "--inputs", "images.npz", "--bits", "8", "--max-error", "0")
+    found = read(folder, *arguments, "--compilers", "onnxruntime", "--exclude-for", "tensorrt", "-o", "out/list.txt")
     assert [row["layers"] for row in found["deployed"]] == [["conv0"], ["conv1"], ["fc"]]
-    for row in found["deployed"]:
-        assert row["failure"] == ""
-        [gap] = row["gaps"].values()
-        assert gap["elements"] and gap["off"] <= 0.01 and gap["largest"] <= 1
+    gaps = [*(gap for row in found["deployed"] for gap in row["gaps"].values())]
+    assert [gap["elements"] for gap in gaps] == [INPUTS * 64, INPUTS * 64, INPUTS * 3]
+    for row, gap in zip(found["deployed"], gaps, strict=True):
+        assert row["failure"] == "" and gap["off"] <= 0.01 and gap["largest"] <= 1
         assert row["deployed"]["error"] == pytest.approx(row["simulated"]["error"], rel=0.1)
+        parts = [error_of(found, row["layers"][0], kind, 8) for kind in ("weights", "activations")]
+        assert max(parts) / 2 < row["simulated"]["error"] < 3 * sum(parts)  # it also rounds the layer's result
+    assert gaps[0]["input_ties"] > 100 > gaps[1]["input_ties"] + gaps[2]["input_ties"]  # pixels that lie between two
     assert [row["kernel"] for row in found["deployed"]][:2] == ["partly", "partly"]  # the others are in floating point
     [whole] = found["together"]
     assert list(whole["gaps"]) == ["conv0", "conv1", "fc"] and whole["samples"] == INPUTS
-    text = bench(folder, "layers.onnx", "--inputs", "images.npz", "--bits", "8", "--compilers", "onnxruntime").stdout
+    assert found["excluded"] == ["conv0", "conv1", "fc"] and found["effect_without_excluded"]["error"] == 0
+    assert "--layerPrecisions=conv0:fp32,conv1:fp32,fc:fp32\n" in (folder / "out/list.txt").read_text()
+    text = bench(folder, *arguments, "--compilers", "onnxruntime").stdout
     assert "quantised alone to 8 bits" in text and "all layers quantised: the gap of each layer" in text
-
-
-@pytest.mark.parametrize("form", ["onnxruntime", "nncf", "tensorrt"])
-def test_layers_to_exclude_are_written_for_a_tool(folder: Path, form: str) -> None:
-    out = folder / f"{form}.txt"
-    arguments = ("layers.onnx", "--inputs", "images.npz", "--bits", "8", "--max-error", "0")
-    found = read(folder, *arguments, "--exclude-for", form, "-o", str(out))
-    assert found["excluded"] == ["conv0", "conv1", "fc"]
-    assert all(name in out.read_text() for name in found["excluded"])
-
-
-def test_a_page_in_markdown_names_its_command(folder: Path) -> None:
-    done = bench(folder, "layers.onnx", "--inputs", "images.npz", "--bits", "8,4", "--page", "page.md")
-    assert done.returncode == 0, done.stderr
-    text = (folder / "page.md").read_text()
-    assert "`bench sensitivity layers.onnx --bits 8,4 --inputs images.npz --page page.md`" in text
-    assert "| layer | operator | kind | bits | E | saved |" in text and "| conv1 | Conv | weights | 4 |" in text
+    assert "bits within E of at most 0; 32: in floating point" in text
 
 
 WRONG = {
@@ -170,26 +180,37 @@ WRONG = {
     "digits_cnn --inputs rows.npz": (2, "--inputs: digits_cnn has inputs of its own"),
     "digits_cnn --framework mindspore": (2, "--framework: digits_cnn is not in 'mindspore'; valid are: "),
     "layers.onnx --framework pytorch": (2, "--framework: layers.onnx is a file already"),
-    "layers.onnx --inputs rows.npz": (2, "--inputs: rows.npz: array 'x' has the shape [40, 4]"),
-    "layers.onnx --max-drop 0.01": (2, "--max-drop: the model has no task here, so it has E only; use --max-error"),
     "layers.onnx --max-error -1": (2, "--max-error: -1 is not a number from 0"),
-    "layers.onnx --labels rows.npz": (2, "--labels: rows.npz holds several arrays; it must hold one whole number"),
     "layers.onnx --exclude-for nncf": (2, "--exclude-for FORM and -o FILE go together"),
     "layers.onnx --compilers tvmm": (2, "--compilers: 'tvmm' is no compiler that takes a model with QuantizeLinear"),
     "mask_rcnn": (3, "mask_rcnn gives detections, which have no distance that a layer could be ranked by"),
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG)
+def test_what_does_not_fit_is_said_before_anything_runs(
+    folder: Path, arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    code, message = WRONG[arguments]
+    assert main(["sensitivity", *arguments.split()]) == code
+    assert message in capsys.readouterr().err
+
+
+WRONG_FILES = {
+    "layers.onnx --inputs rows.npz": (2, "--inputs: rows.npz: array 'x' has the shape [40, 4]"),
+    "layers.onnx --max-drop 0.01": (2, "--max-drop: the model has no task here, so it has E only; use --max-error"),
+    "layers.onnx --labels rows.npz": (2, "--labels: rows.npz holds several arrays; it must hold one whole number"),
     "relu.onnx": (3, "no layer can be quantised: there is no Conv, ConvTranspose, Gemm or MatMul in float32"),
     "text.onnx": (3, "text: there is no ONNX file: "),
 }
 
 
-@pytest.mark.parametrize("arguments", WRONG)
+@pytest.mark.parametrize("arguments", WRONG_FILES)
 def test_what_cannot_be_measured_is_said(folder: Path, arguments: str) -> None:
     (folder / "text.onnx").write_text("this is no model")
-    if not (folder / "relu.onnx").exists():
-        relu = '<ir_version: 8, opset_import: ["": 17]>\ng (float[N, 4] x) => (float[N, 4] y) { y = Relu(x) }'
-        written(relu, folder / "relu.onnx")
+    code, message = WRONG_FILES[arguments]
     done = bench(folder, *arguments.split())
-    code, message = WRONG[arguments]
     assert done.returncode == code and message in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
 

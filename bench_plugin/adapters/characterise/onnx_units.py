@@ -61,8 +61,9 @@ class Adapter:
     def cut(self, call: CutCall) -> Reply:
         """``part<n>.onnx`` for each part that can be cut; ``parts`` of the reply say what it takes, or why it cannot.
 
-        A tensor whose first dimension grows with the batch, and no other, has the symbol ``batch`` there. All others
-        are as they are for one sample. Raises KeyError for a tensor that no node makes.
+        A tensor whose first dimension grows with the batch, and no other, has the symbol ``batch`` there, also where
+        the file fixes a batch of 1. All others are as they are for one sample. Raises KeyError for a tensor that no
+        node makes.
         """
         call.stage("build")
         onnx = importlib.import_module("onnx")
@@ -71,6 +72,9 @@ class Adapter:
             model = importlib.import_module("onnx.inliner").inline_local_functions(model)
         types = _types(onnx, model, call.binding)
         del model.graph.value_info[:]  # what the file says may be true of other sizes only
+        for value in _ports(model.graph):
+            if (types[value.name][1] or ("",))[0] == BATCH:
+                value.type.tensor_type.shape.dim[0].dim_param = BATCH
         files: dict[str, str] = {}
         rows: list[dict[str, object]] = []
         needed: dict[str, None] = {}
@@ -125,12 +129,8 @@ def _row(name: str, typed: Any) -> dict[str, object]:
 def _types(onnx: Any, model: Any, binding: Mapping[str, int]) -> dict[str, tuple[str, Any]]:
     """dtype and shape of every tensor; the first dimension is ``batch`` where it is the only one that grows with it."""
     light = _light(onnx, model)
-    graph = model.graph
-    weights = {tensor.name for tensor in graph.initializer}
-    ports = [value for value in graph.input if value.name not in weights]
-    first = {value.type.tensor_type.shape.dim[0].dim_param for value in ports if value.type.tensor_type.shape.dim}
-    one = _inferred(onnx, light, binding)
-    two = _inferred(onnx, light, {**binding, **{name: 2 * binding.get(name, 1) for name in first if name}})
+    ports = [value.name for value in _ports(model.graph)]
+    one, two = (_inferred(onnx, light, binding, ports, batch) for batch in (1, 2))
     return {name: (dtype, _growing(shape, two.get(name, ("", None))[1])) for name, (dtype, shape) in one.items()}
 
 
@@ -162,14 +162,25 @@ def _light(onnx: Any, model: Any) -> Any:
     return light
 
 
-def _inferred(onnx: Any, light: Any, binding: Mapping[str, int]) -> dict[str, Typed]:
-    """numpy's dtype and the shape of every tensor at a binding of symbols; None for a shape that is not known."""
+def _ports(graph: Any) -> list[Any]:
+    """The inputs of a graph that are no weights."""
+    weights = {tensor.name for tensor in graph.initializer}
+    return [value for value in graph.input if value.name not in weights]
+
+
+def _inferred(onnx: Any, light: Any, binding: Mapping[str, int], ports: list[str], batch: int) -> dict[str, Typed]:
+    """numpy's dtype and the shape of every tensor for a batch of samples; None for a shape that is not known.
+
+    The first dimension of each input in ``ports`` is the batch where it is a symbol, or 1 for one sample.
+    """
     model = onnx.ModelProto()
     model.CopyFrom(light)
     for value in model.graph.input:
         for axis, dim in enumerate(value.type.tensor_type.shape.dim):
             if not dim.HasField("dim_value") and (axis == 0 or dim.dim_param in binding):
                 dim.dim_value = binding.get(dim.dim_param, 1)
+            if axis == 0 and value.name in ports and dim.dim_value == 1:
+                dim.dim_value = batch
     for value in model.graph.output:
         value.type.tensor_type.ClearField("shape")
     graph = onnx.shape_inference.infer_shapes(model, data_prop=True).graph

@@ -118,7 +118,7 @@ def squared_error(values: Any, found: Any) -> float:
 
 def codebook_bytes(weights: int, bits: int, value_bytes: int = FLOAT_BYTES) -> float:
     """Bytes of a layer of so many weights with its codebook: ``W * b / 8 + 2^b * bytes``."""
-    return weights * bits / BYTE + 2**bits * value_bytes
+    return weights * bits / BYTE + (1 << bits) * value_bytes
 
 
 def uniform_bytes(weights: int, bits: int, groups: int, value_bytes: int = FLOAT_BYTES) -> float:

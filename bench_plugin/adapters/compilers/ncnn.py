@@ -26,13 +26,22 @@ ADAPTER = {
     "operations": ["compile", "run"],
     "operators": True,
     "takes": ["onnx"],
-    "precisions": {"fp32": ["original"], "w16": ["original"], "bf16": ["original"]},
+    "precisions": {
+        "fp32": ["original"],
+        "w16": ["original"],
+        "bf16": ["original"],
+        "w4": ["weights"],
+        "int4": ["weights"],
+        "uint4": ["weights"],
+        "int2": ["weights"],
+        "uint2": ["weights"],
+    },
     "artefact": True,
     "targets": ["local", "aarch64", "armhf", "riscv64"],
     "boards": ["aarch64"],
     "portable": True,
     "options": {"winograd": ["on", "off"]},
-    "loose": ["fp32", "w16"],
+    "loose": ["fp32", "w16", "w4", "int4", "uint4", "int2", "uint2"],
     "values": [
         "bfloat16",
         "float8_e4m3fn",
@@ -52,6 +61,8 @@ ADAPTER = {
     "errors": [{"exception": "PnnxFailed"}, {"exception": "RuntimeError", "pattern": "^ncnn"}],
     "unsupported": [{"operation": "run", "exception": "RuntimeError", "pattern": "ndarray to ncnn.Mat only dims"}],
 }
+
+WEIGHTS = "weights"  # the graph with weights of few bits
 
 # pnnx's letters for the types of inputs; it has none for bool.
 TYPES = {
@@ -142,6 +153,7 @@ class Adapter:
             "switches": {**_read_back(net), "pnnx.fp16": precision == "w16"},
             "placement": {
                 "requested": 1 - len(narrow) / len(layers), "nodes": len(layers), "fallback": sorted(set(narrow)),
+                **({"emulated": "yes"} if call.graph == WEIGHTS else {}),  # pnnx computes what the integers stand for
             },
             "notes": notes,
         }  # fmt: skip

@@ -168,7 +168,7 @@ class Adapter:
             counts = contractions.counted((name, name in INTEGERS) for name in operators if name in INTEGERS | FLOATS)
             placement.update(contractions.placed(counts))
             if call.precision in TYPES:
-                placement.update(contractions.carried(carriers, TYPES[call.precision]))
+                placement.update(contractions.carried(carriers, TYPES[call.precision], in_float=call.graph == QDQ))
             integer = "" if call.graph in STORED else contractions.integer(counts)
             if integer and counts["integer"] and _saturates() and call.option("optimisation", "all") == "none":
                 notes = [SATURATES]  # the switch that avoids it acts on graphs that are optimised

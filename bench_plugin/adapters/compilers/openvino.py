@@ -13,7 +13,7 @@ from typing import Any
 
 from bench_plugin.adapters.readback import openvino_layers
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
-from bench_plugin.agent.contract import ORIGINAL, CompileCall, CompilerCall, RebuildCall, RunCall, TimeCall
+from bench_plugin.agent.contract import ORIGINAL, QDQ, CompileCall, CompilerCall, RebuildCall, RunCall, TimeCall
 from bench_plugin.agent.toolkit import contractions, samples, versions
 
 ADAPTER = {
@@ -135,6 +135,8 @@ class Adapter:
         # By default the weights of the file would be rounded to float16.
         openvino.save_model(model, xml, compress_to_fp16=False)
         meta = _findings(compiled, call.precision, _types(model), capabilities)
+        if call.precision in FEW_BITS:
+            meta["placement"].update(_carriers(compiled, call))
         meta["switches"] = {**_read_back(compiled), **switches, "capabilities": capabilities}
         meta["dynamic"] = "preserved" if any(port.get_partial_shape().is_dynamic for port in compiled.inputs) else ""
         return Reply(meta, files={"model.xml": xml, "model.bin": call.path("model.bin")})
@@ -335,9 +337,13 @@ def _layers(compiled: Any) -> Iterator[tuple[str, str, str]]:
         yield kind, primitive, precision
 
 
-def _findings(
-    compiled: Any, precision: str, own: frozenset[str], capabilities: Sequence[str] = ()
-) -> dict[str, object]:
+def _carriers(compiled: Any, call: CompileCall) -> dict[str, object]:
+    """In which types the weights of few bits are held: that of a layer, as it is executed, is that of its weights."""
+    found = Counter(where for kind, _, where in _layers(compiled) if kind in HEAVY)
+    return contractions.carried(found, FEW_BITS[call.precision], in_float=call.graph == QDQ)
+
+
+def _findings(compiled: Any, precision: str, own: frozenset[str], capabilities: Sequence[str] = ()) -> dict[str, Any]:
     """Effective precision, integer or simulated, and placement, all read from the compiled model.
 
     Raises Unsupported when floating-point layers run in another precision than the call's; ``own`` are the

@@ -141,7 +141,8 @@ class Adapter:
         """The optimised model, and the names of its inputs in their order. Raises InvalidModel or TractError."""
         path = call.files["model.onnx"]
         kept = call.option("shapes", "frozen") == "kept"
-        sizes = {} if kept else {port.name: port.bound(call.binding) for port in call.input_ports}
+        symbols = {size for port in call.input_ports for size in port.shape if isinstance(size, str)}
+        sizes = {} if kept else {name: size for name, size in call.binding.items() if name in symbols}
         key = (path, os.stat(path).st_mtime_ns, sorted(sizes.items()))
         if key != self._key:
             self.reset()
@@ -149,13 +150,10 @@ class Adapter:
             try:
                 model = tract.onnx().load(external.placed(call.files, call.folder))
                 names = [model.input_name(index) for index in range(model.input_count())]
-                for port in call.input_ports:
-                    symbolic = any(isinstance(size, str) for size in port.shape)
-                    known = all(isinstance(size, int) for size in sizes.get(port.name, ("",)))
-                    if symbolic and known and port.dtype in TYPES and port.name in names:
-                        spec = ",".join([*map(str, sizes[port.name]), TYPES[port.dtype]])
-                        model.set_input_fact(names.index(port.name), spec)
-                self._opened_last = model.into_model().into_runnable(), names
+                typed = model.into_model()
+                if sizes:
+                    typed.transform(tract.SetSymbols(sizes))
+                self._opened_last = typed.into_runnable(), names
             except tract.TractError as error:
                 raise _readable(error) from None
             self._key = key

@@ -1,4 +1,4 @@
-"""JAX: Flax's modules and their references, export by jax2onnx. No released tool brings an ONNX file back."""
+"""JAX: Flax's modules and their references, export by jax2onnx, import through StableHLO by torch-mlir."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import importlib
 import os
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.agent.adapter import Reply, Unsupported
+from bench_plugin.adapters.frameworks import stablehlo_conversion
+from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import ExportCall, ImportCall, ModelCall, ReferenceCall, RunImportedCall
 from bench_plugin.agent.toolkit import conditioning, conditioning_inputs, construct, samples, versions
 
@@ -25,28 +26,30 @@ ADAPTER = {
     # Its environment is made where it is asked for by name, so that usual runs need three frameworks only.
     "on_request": True,
     "exporters": {"jax2onnx": {"opsets": [21, 23], "opset": 21, "distribution": "jax2onnx"}},
-    "importers": {"stablehlo": {"opsets": [1, 28], "opset": 21, "distribution": "jax"}},
+    "importers": {"stablehlo": {"opsets": [1, 28], "opset": 21, "distribution": "torch-mlir"}},
     "default_pairs": [["jax2onnx", "stablehlo"]],
-    "errors": [{"package": "jax"}, {"package": "jaxlib"}, {"package": "flax"}, {"package": "jax2onnx"}],
+    "uses": ["stablehlo_conversion"],
+    "errors": [
+        {"package": "jax"},
+        {"package": "jaxlib"},
+        {"package": "flax"},
+        {"package": "jax2onnx"},
+        {"package": "torch_mlir"},
+    ],
 }
 
-DISTRIBUTIONS = ("jax", "jaxlib", "flax", "jax2onnx", "onnx", "numpy")
+DISTRIBUTIONS = ("jax", "jaxlib", "flax", "jax2onnx", "torch-mlir", "onnx", "numpy")
 # Set before JAX is imported, and named in the row.
 SWITCHES = {"JAX_PLATFORMS": "cpu", "JAX_DEFAULT_MATMUL_PRECISION": "highest"}
-# What jax.export reads is StableHLO. Looked for in November 2026: IREE's importer of ONNX makes torch-mlir's dialect,
-# whose way to StableHLO (torch-mlir-opt) has no release on PyPI; onnx-mlir has none either; jaxonnxruntime ended with
-# JAX 0.4; onnx2tf makes functions of TensorFlow, which jax2tf.call_tf only calls.
-NO_IMPORTER = (
-    "JAX imports StableHLO, and no released tool makes StableHLO of an ONNX file: torch-mlir-opt and onnx-mlir have no "
-    "package, jaxonnxruntime does not run with this JAX"
-)
 
 
 class Adapter:
-    """Keeps the model that was built last."""
+    """Keeps the model that was built last, and the file that was imported last with what was made of it."""
 
     def __init__(self) -> None:
         os.environ.update(SWITCHES)
+        self._imported: Any = None
+        self._functions: dict[tuple[Any, ...], Any] = {}
         self._key = ""
         self._net: Any = None
         self._build_seconds = 0.0
@@ -56,8 +59,9 @@ class Adapter:
         return versions.installed(*DISTRIBUTIONS)
 
     def reset(self) -> None:
-        """Forget the model."""
-        self._key, self._net = "", None
+        """Forget both models."""
+        self._key, self._net, self._imported = "", None, None
+        self._functions.clear()
         gc.collect()
 
     def reference(self, call: ReferenceCall) -> Reply:
@@ -115,13 +119,46 @@ class Adapter:
         return Reply(meta, files={"model.onnx": call.path("model.onnx")})
 
     def import_model(self, call: ImportCall) -> Reply:
-        """Raises Unsupported: there is no way from ONNX to StableHLO yet."""
+        """Convert ``model.onnx`` to StableHLO, for one sample, where a symbol that is no batch has two elements.
+
+        A StableHLO program is for inputs of fixed sizes here: :meth:`run_imported` makes another one for others.
+        """
         call.stage("import")
-        raise Unsupported(NO_IMPORTER)
+        self._functions.clear()
+        self._imported = None
+        self._imported = importlib.import_module("onnx").load(call.files["model.onnx"])
+        shapes = {
+            port.name: tuple(
+                size if isinstance(size, int) else 1 if axis == 0 and call.batched else 2
+                for axis, size in enumerate(port.shape)
+            )
+            for port in call.input_ports
+        }
+        self._function(shapes)
+        return Reply({"shims": [stablehlo_conversion.ARITH], "switches": SWITCHES})
 
     def run_imported(self, call: RunImportedCall) -> Reply:
-        """Raises RuntimeError, because nothing can be imported."""
-        raise RuntimeError("no model is imported in this agent: %s" % NO_IMPORTER)
+        """Outputs out0, out1 ... of the imported model. Raises RuntimeError without an import before it."""
+        if self._imported is None:
+            raise RuntimeError("no model is imported in this agent; import_model must come first in the same lease")
+        call.stage("run")
+        given = call.inputs
+
+        def run(xs: Sequence[Any]) -> list[Any]:
+            return list(self._function({name: x.shape for name, x in zip(given, xs)})(xs))
+
+        return samples.answered(call, run, list(given.values()))
+
+    def _function(self, shapes: Mapping[str, Sequence[int]]) -> Callable[[Sequence[Any]], list[Any]]:
+        """The imported model for inputs of these shapes."""
+        key = tuple((name, tuple(shape)) for name, shape in shapes.items())
+        if key not in self._functions:
+            jax = importlib.import_module("jax")
+            self._functions[key] = stablehlo_conversion.function(
+                jax, stablehlo_conversion.program(self._imported, shapes)
+            )
+        found: Callable[[Sequence[Any]], list[Any]] = self._functions[key]
+        return found
 
     def built(self, call: ModelCall) -> Any:
         """The model in float32 with seeded and conditioned weights for inference; the last call's if it is the same."""

@@ -78,7 +78,9 @@ def _subgraphs(steps: Sequence[Step], costs: Sequence[Cost], shapes: Shapes) -> 
     for place, pairs in groupby(zip(steps, costs), key=lambda pair: pair[0].place):
         group = list(pairs)
         taken = {name for step, _ in group for name in step.inputs if made_at.get(name, place) != place}
-        why = next((step.reason for step, _ in group if step.reason), "")
+        reasons = [step.reason for step, _ in group if step.reason]
+        # Quantisation nodes around an operator follow from it.
+        why = next((one for one in reasons if one not in npu_partition.QUANTISATION.values()), "".join(reasons[:1]))
         found.append({
             "place": place, "steps": len(group), "operators": sum(len(step.operators) for step, _ in group),
             "cycles": sum(cost.cycles for _, cost in group),

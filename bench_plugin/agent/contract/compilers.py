@@ -144,6 +144,7 @@ class TimeCall(RunCall):
     warmup_seconds: how long the warm-up lasts at most, where the medians of its blocks keep a trend.
     power_seconds: how long the windows of power last, base, full and idle, on a machine with a meter; 0 for none.
     meter: the file of the board's own power meter; empty where its description names none.
+    sensors: whether sensors are read meanwhile and outputs made again, which costs a process and a tenth of a second.
     scenario: a scenario of MLPerf that LoadGen drives instead of the blocks: single-stream, multi-stream, offline or
         server; empty for blocks.
     scenario_seconds: how long that takes at least.
@@ -164,6 +165,7 @@ class TimeCall(RunCall):
     warmup_seconds: float = 5.0
     power_seconds: float = 0.0
     meter: str = ""
+    sensors: bool = True
     scenario: str = ""
     scenario_seconds: float = 2.0
     scenario_null: bool = False

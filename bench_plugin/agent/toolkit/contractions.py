@@ -45,14 +45,15 @@ def saturates(machine: str, flags: str) -> bool:
     return not {"avx512_vnni", "avx_vnni", "avxvnni"}.intersection(flags.split())
 
 
-def carried(carriers: Mapping[str, int], asked: str) -> Dict[str, object]:
+def carried(carriers: Mapping[str, int], asked: str, *, in_float: bool) -> Dict[str, object]:
     """For a row's placement: in which types the weights of how many contractions are held, and ``emulated``.
 
     Weights of the type ``asked`` (int4, uint4, int2, uint2) are emulated where they are held in a wider one: ``yes``,
-    ``partly`` or ``no``. Without contractions nothing is said.
+    ``partly`` or ``no``. It is ``partly`` too where they are not, but activations that a graph rounds to integers stay
+    ``in_float``. Without contractions nothing is said.
     """
     if not carriers:
         return {}
     native = carriers.get(asked, 0)
-    emulated = "no" if native == sum(carriers.values()) else "partly" if native else "yes"
+    emulated = "yes" if not native else "partly" if in_float or native < sum(carriers.values()) else "no"
     return {"carriers": dict(sorted(carriers.items())), "emulated": emulated}

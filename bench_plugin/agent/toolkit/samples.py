@@ -10,7 +10,7 @@ from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract.compilers import CompilerCall, TimeCall
 from bench_plugin.agent.toolkit.recorded import recorded
-from bench_plugin.agent.toolkit.timing import Bind, Invoke, Run, Timed, Values, bound
+from bench_plugin.agent.toolkit.timing import Bind, Invoke, Run, Timed, Values, bound, timed
 from bench_plugin.agent.wire import Array
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def results(
         from bench_plugin.agent.scenarios.loadgen import driven
 
         return driven(call, bind or bound(run), _each(call, inputs))
+    if isinstance(call, TimeCall) and not call.sensors:
+        return timed(call, bind or bound(run), _each(call, inputs))
     if isinstance(call, TimeCall):
         return recorded(call, bind or bound(run), run, _each(call, inputs))
     return [run(xs) for xs in _each(call, inputs)]

@@ -9,10 +9,8 @@ from bench_plugin.characterise.choice.candidate import BY_NAME, Basis, Candidate
 from bench_plugin.characterise.choice.constraints import RIGHT
 from bench_plugin.characterise.choice.predictions import Prediction, best_match
 
-# What a name says only where it tells candidates apart, in this order. A prediction has none of the first ones; the
-# others are left out where they are as usual.
-SOURCES = ("framework", "exporter", "opset", "host")
-SETTINGS = ("model", "kept", "mode", "batch", "threads", "streams")
+SETTINGS = ("kept", "mode", "batch", "threads", "streams")  # rows leave them out where they are as usual
+APART = ("framework", "exporter", "opset", "graph", "host")  # what a name says only where it is needed
 ANOTHER = ("accuracy", "drop")  # what does not depend on where a model runs, as far as its outputs agree
 
 Facts = Callable[[str], tuple[Mapping[str, Figure], Mapping[str, tuple[str, ...]]]]
@@ -30,7 +28,7 @@ def completed(
     """
     whole = [_with_drop(_with_prediction(one, predictions), references) for one in measured]
     taken = {id(found) for one in measured if (found := best_match(predictions, one.places)) is not None}
-    for one in predictions:
+    for one in {tuple(sorted(one.places.items())): one for one in predictions}.values():
         if id(one) not in taken:
             figures, attributes = facts(one.places["target"])
             whole.append(Candidate("", one.places, {**figures, **one.figures}, attributes))
@@ -39,19 +37,33 @@ def completed(
 
 
 def with_names(found: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates with names that tell them apart: what is the same of all is left out."""
-    compiled = [one for one in found if one.places.get("compiler")]
-    varied = [axis for axis in SETTINGS if len({one.places.get(axis, "") for one in found}) > 1]
-    varied += [axis for axis in SOURCES if len({one.places.get(axis, "") for one in compiled}) > 1]
-    return [replace(one, name=_name(one.places, varied)) for one in found]
+    """The candidates with names that tell them apart, as short as they can be."""
+    several = len({one.places.get("model", "") for one in found}) > 1
+    names = [_name(one.places, several) for one in found]
+    groups: dict[str, list[Candidate]] = {}
+    for name, one in zip(names, found, strict=True):
+        groups.setdefault(name, []).append(one)
+    return [replace(one, name=_apart(name, one, groups[name])) for name, one in zip(names, found, strict=True)]
 
 
-def _name(places: Mapping[str, str], varied: Iterable[str]) -> str:
-    words = [places["model"]] if "model" in varied else []
+def _name(places: Mapping[str, str], with_model: bool) -> str:
+    words = [places["model"]] if with_model else []
     words += [places.get("compiler") or "any compiler"]
     words += list(dict.fromkeys(places[axis] for axis in ("precision", "graph") if places.get(axis)))
-    settings = [f"{axis} {places[axis]}" for axis in varied if axis != "model" and places.get(axis)]
+    settings = [f"{axis} {places[axis]}" for axis in SETTINGS if places.get(axis)]
     return ", ".join([f"{' '.join(words)} on {places.get('target', 'local')}", *settings])
+
+
+def _apart(name: str, one: Candidate, group: Sequence[Candidate]) -> str:
+    """The name with as many axes as it takes to tell the candidate from the others of its group."""
+    words, rest = [name], list(group)
+    for axis in APART:
+        value = one.places.get(axis, "")
+        others = [other for other in rest if other.places.get(axis, "") == value]
+        if len(others) < len(rest):
+            words.append(f"{axis} {value}" if value else f"no {axis}")
+        rest = others
+    return ", ".join(words)
 
 
 def _with_prediction(one: Candidate, predictions: Sequence[Prediction]) -> Candidate:
@@ -80,7 +92,7 @@ def _lowest(found: Iterable[Candidate]) -> dict[tuple[str, ...], dict[str, Figur
             figure, good = one.figures.get(name), BY_NAME[name].goodness
             kept = worst.setdefault(_task(one.places), {})
             if figure is not None and (name not in kept or good(figure.value) < good(kept[name].value)):
-                kept[name] = Figure(figure.value, Basis.ELSEWHERE, f"{figure.source}: {_name(one.places, ())}")
+                kept[name] = Figure(figure.value, Basis.ELSEWHERE, f"{figure.source}: {_name(one.places, False)}")
     return worst
 
 

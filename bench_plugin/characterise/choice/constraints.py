@@ -18,12 +18,14 @@ class Finding:
     """What a constraint says of a candidate: ``met`` is None where a figure is missing, which is never satisfied.
 
     ``beyond`` is how far the figure lies beyond the bound, as a share of the bound; None where that cannot be said.
+    ``how`` says how to get the missing figure.
     """
 
     constraint: str
     met: bool | None
     text: str
     beyond: float | None = None
+    how: str = ""
 
 
 class Constraint(Protocol):
@@ -48,7 +50,7 @@ class Limit:
         """Unknown where the candidate has no such figure."""
         figure, quantity = candidate.figures.get(self.quantity.name), self.quantity
         if figure is None:
-            return Finding(str(self), None, f"{quantity.name} unknown; {candidate.how(quantity)}")
+            return Finding(str(self), None, f"{quantity.name} unknown", how=candidate.how(quantity))
         short = quantity.goodness(self.bound) - quantity.goodness(figure.value)
         shown = f"{quantity.name} {quantity.unit.show(figure.value)} ({figure.basis})"
         if short <= 0:
@@ -73,8 +75,9 @@ class Required:
         found = candidate.values_of(self.attribute)
         if not found:
             target = candidate.places.get("target", "")
-            text = f"{self.attribute} unknown; write it in boards/targets/{target}.toml"
-            return Finding(str(self), None, text)
+            return Finding(
+                str(self), None, f"{self.attribute} unknown", how=f"write it in boards/targets/{target}.toml"
+            )
         wanted = {one.casefold() for one in self.values}
         met = any(one.casefold() in wanted for one in found)
         return Finding(str(self), met, f"{self.attribute} is {', '.join(found)}")

@@ -16,7 +16,8 @@ BASES: tuple[Basis, ...] = ("compute", "system")
 class Measured:
     """Inputs per second of a cell whose results were right, on one basis.
 
-    ``board`` is the board that it ran on, empty for this machine. ``threads`` is 0 where the row does not say.
+    ``board`` is the board that it ran on, empty for this machine. ``threads`` is 0 and ``task`` empty where the file
+    does not say.
     """
 
     model: str
@@ -57,6 +58,6 @@ def measured_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Measured]:
                 yield Measured(
                     str(cell["model"]), str(cell.get("precision", "fp32")), str(cell.get("target", "local")),
                     str((placement.get("board") or {}).get("name", "")), str(cell.get("mode", "")), batch,
-                    int(threads or 0), str(cell.get("compiler", "")), tasks.get(str(cell["model"]), "") or "other",
+                    int(threads or 0), str(cell.get("compiler", "")), tasks.get(str(cell["model"]), ""),
                     basis, batch / float(seconds), str(row["key"]),
                 )  # fmt: skip

@@ -23,6 +23,7 @@ HALF = "activations fit on chip, weights do not"
 TOO_LARGE = "activations do not fit on chip, everything is off chip"
 NO_SIZE = "the size of the on-chip memory is not known, so weights are taken as off chip"
 NO_BANDWIDTH = "no source gives the memory bandwidth, so this is an upper bound"
+OUTWEIGHED = "{:.0f} operations of other kinds outweigh them (--count everything), so this is an upper bound"
 NO_DATATYPE = "the source of the peak names no datatype, so this is an upper bound"
 
 
@@ -31,7 +32,8 @@ class Demand:
     """What a prediction takes of a model's needs, for one input: operations, and elements of weights and tensors.
 
     ``tensors`` are those between layers, ``alive`` those that are alive at once; None where only the published totals
-    of operations and weights are known. ``counted`` says what was counted, ``source`` who did.
+    of operations and weights are known. ``counted`` says what was counted, ``source`` who did; ``uncounted`` are
+    operations of other kinds.
     """
 
     model: str
@@ -42,6 +44,7 @@ class Demand:
     counted: str = "convolutions and fully connected layers"
     source: str = "the ONNX file"
     lower_bound: bool = False
+    uncounted: float = 0.0
 
     @staticmethod
     def of(model: str, found: Needs, *, everything: bool = False) -> Demand:
@@ -55,7 +58,7 @@ class Demand:
             model, operations / found.batch, found.parameters if everything else found.weights,
             found.memory.tensors / found.batch, found.memory.alive / found.batch,
             "operations of every kind" if everything else "convolutions and fully connected layers",
-            lower_bound=found.lower_bound,
+            lower_bound=found.lower_bound, uncounted=0.0 if everything else found.other_operations / found.batch,
         )  # fmt: skip
 
 
@@ -118,6 +121,8 @@ def predict(
     remarks += [NO_DATATYPE] if roof.unnamed else []
     remarks += [NO_BANDWIDTH] if traffic and not where.bandwidth else []
     remarks += ["some operators are not counted, so this is an upper bound"] if demand.lower_bound else []
+    outweighed = demand.uncounted > demand.operations
+    remarks += [OUTWEIGHED.format(demand.uncounted)] if outweighed else []
     return Prediction(
         model=demand.model, target=where.target, mode=where.mode, precision=stored.name, batch=batch,
         inputs_per_s=compute if memory is None else min(compute, memory), bound=bound, datatype=stored.computed,
@@ -125,7 +130,7 @@ def predict(
         bandwidth=where.bandwidth.value if where.bandwidth else None,
         bandwidth_source=where.bandwidth.source if where.bandwidth else "", operations=operations,
         weights=demand.weights, bytes=traffic or None, storage=storage, assumption="; ".join(remarks),
-        upper_bound=roof.unnamed or demand.lower_bound or bool(traffic and not where.bandwidth),
+        upper_bound=roof.unnamed or demand.lower_bound or outweighed or bool(traffic and not where.bandwidth),
         compute_inputs_per_s=compute, memory_inputs_per_s=memory,
     )  # fmt: skip
 

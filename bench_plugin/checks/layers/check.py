@@ -84,7 +84,7 @@ class Layers:
             for place, (piece, outcome, timing) in enumerate(found)
         ]
         run.log.numbers["levels"] = rows.levels(lines, model, conditions)
-        return _outcome(run, [(piece, outcome) for piece, outcome, _ in found])
+        return _outcome(run, [(piece, outcome) for piece, outcome, _ in found if piece.twin is None])
 
     def _all_compiled(self, run: CellRun, cuts: Sequence[Cut]) -> dict[str, tuple[CellRun, Compiled | Outcome]]:
         """Every piece compiled, by its place in ``cuts``, and the whole model; an outcome where that failed."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.characterise.facts import Facts
-from bench_plugin.checks.layers.pieces import Piece, pieces
+from bench_plugin.checks.layers.pieces import LAYER, Piece, pieces
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Unverified
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.inventory.inputs_file import InputsFile
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FACTS, UNITS, RUNTIME = "onnx_facts", "onnx_units", "onnxruntime"
 SAMPLES = 4  # of the model's inputs: a layer gets the tensors that these give
+STACKED = 2  # of them go through stacks and blocks, whose references cost several times those of all layers
 BATCH = "batch"
 
 
@@ -59,7 +60,7 @@ def cut(run: CellRun) -> list[Cut] | Outcome:
         return _unknown(run, "its layers cannot be told apart", told.failure)
     facts = Facts.read(json.loads(told.files["facts.json"].read_bytes()))
     found = pieces(facts)
-    whole = [piece for piece in found if not piece.why_not]
+    whole = [piece for piece in found if not piece.why_not and piece.twin is None]
     done = run.obtain("cut", _cut_task(run, file, inputs.binding, whole))
     if done.failure:
         return _unknown(run, "its layers cannot be cut out", done.failure)
@@ -117,15 +118,16 @@ class _Tensors:
         self._given = {name.partition(":")[2]: values for name, values in given.arrays().items()}
         self._content = recipe(stage="activations", fed=fed.content, given=dict(given.arrays.digests()))
 
-    def file(self, name: str, rows: Sequence[Mapping[str, Any]]) -> InputsFile:
-        """The inputs of a piece: samples as rows of a batch where all its inputs grow with it, else one by one."""
+    def file(self, name: str, rows: Sequence[Mapping[str, Any]], count: int) -> InputsFile:
+        """``count`` inputs of a piece: as rows of a batch where all its inputs grow with it, else one by one."""
         batched = all(row["shape"] and row["shape"][0] == BATCH for row in rows)
         arrays = {}
         for row in rows:
             key = self._exposed.get(row["name"])
             values = self._given[row["name"]] if key is None else self._fed.arrays[key]
-            arrays[row["name"]] = values[:, 0] if batched else values
-        digest = recipe(stage="piece", of=self._content, names=[row["name"] for row in rows], batched=batched)
+            arrays[row["name"]] = values[:count, 0] if batched else values[:count]
+        names = [row["name"] for row in rows]
+        digest = recipe(stage="piece", of=self._content, names=names, batched=batched, count=count)
         return InputsFile(Path(name), digest, arrays)
 
 
@@ -138,20 +140,21 @@ def _with_runs(
         number = places.get(id(piece))
         said = {} if number is None else done.meta["cut"]["parts"][number]
         why_not = piece.why_not or str(said.get("error", ""))
-        if why_not:
+        if why_not or piece.twin is not None:
             cuts.append(Cut(piece, None, why_not))
             continue
-        model = _model(run.model, piece, done, f"part{number}.onnx", tensors.file(piece.name, said["inputs"]))
+        given = tensors.file(piece.name, said["inputs"], SAMPLES if piece.group == LAYER else STACKED)
+        model = _model(run.model, piece, done, f"part{number}.onnx", given)
         cuts.append(Cut(piece, replace(run, model=model, log=CellLog(run.log.versions))))
     return cuts
 
 
 def _model(whole: Model, piece: Piece, done: Done, file: str, given: InputsFile) -> Model:
     """The model of a piece, as that of a user's file with the user's own inputs; limits are those of the whole."""
-    onnx = done.given[file]
+    onnx, samples = done.given[file], min(map(len, given.arrays.values()))
     return Model(
         name=f"{whole.name}: {piece.name}", title=piece.signature, family="", task="", application="",
         parameters=piece.weights, source="", profiles=(), compiled_profiles=(), inputs=(), outputs=(), symbols={},
-        constructors={}, missing={}, samples=SAMPLES, seconds=whole.seconds, memory_gb=whole.memory_gb,
+        constructors={}, missing={}, samples=samples, seconds=whole.seconds, memory_gb=whole.memory_gb,
         digest=recipe(stage="model", file=onnx.content, inputs=given.digest), onnx=onnx, given=given,
     )  # fmt: skip

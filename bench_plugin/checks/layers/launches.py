@@ -54,7 +54,7 @@ class LayerLauncher:
         toolchain cannot be installed.
         """
         kept = {
-            key: _Taken(_longer(self._launcher.timed_task(one, found), longer.get(key, 1.0)))
+            key: _Taken(_planned(self._launcher.timed_task(one, found), longer.get(key, 1.0)))
             for key, (one, found) in pieces.items()
         }
         self._parts.recorder.at(run.cell, "waiting for the machine")
@@ -120,12 +120,12 @@ class LayerLauncher:
         return f"{number} launches in {seconds:.0f} s: a cell has a cap of {limit:g} s" if seconds >= limit else ""
 
 
-def _longer(task: Task, factor: float) -> Task:
-    """The timed task with so many times the seconds for its blocks."""
-    if factor == 1.0:
-        return task
+def _planned(task: Task, factor: float) -> Task:
+    """The timed task without sensors, whose process would cost as much as a layer, for so many times the seconds."""
     calls = tuple(
-        replace(call, meta={**call.meta, "seconds": factor * call.meta["seconds"]}) if call.operation == TIME else call
+        replace(call, meta={**call.meta, "sensors": False, "seconds": factor * call.meta["seconds"]})
+        if call.operation == TIME
+        else call
         for call in task.calls
     )
     return replace(task, calls=calls)

@@ -19,7 +19,8 @@ class Piece:
 
     ``group`` is ``layer``, ``stack of 2``, ``stack of 4`` or ``block``. ``layers`` are the places, in the list of
     distinct layers, of those that a stack is made of; of a layer its own. ``nodes`` are the first outputs of all nodes
-    of its file, ``outputs`` the tensors that it gives. Operations are of one sample, a multiply-add is two.
+    of its file, ``outputs`` the tensors that it gives. Operations are of one sample, a multiply-add is two. A block
+    that is the same layers as a stack is measured once: ``twin`` is the place of that stack among all pieces.
     """
 
     group: str
@@ -35,6 +36,7 @@ class Piece:
     other_operations: int
     weights: int
     why_not: str = ""
+    twin: int | None = None
 
 
 def pieces(facts: Facts) -> list[Piece]:
@@ -50,7 +52,12 @@ def pieces(facts: Facts) -> list[Piece]:
             found.append(_layer(unit, facts, place))
         else:
             found[place] = _again(found[place], unit.name)
-    return [*found, *_stacks(every, facts, of_unit)]
+    stacked = _stacks(every, facts, of_unit)
+    twins: dict[tuple[int, ...], int] = {}
+    for place, piece in enumerate(stacked, len(found)):
+        twin = twins.setdefault(piece.layers, place)
+        found.append(piece if twin == place else replace(piece, twin=twin))
+    return found
 
 
 def _stacks(every: Sequence[Unit], facts: Facts, of_unit: dict[str, int]) -> list[Piece]:

@@ -45,7 +45,7 @@ class LayersPlanner(CompiledPlanner):
         for cell, declared in super().cells(check, selection):
             why_not = "" if declared is not None else self._why_not(cell)
             one = (cell, Declared(cell, Status.UNSUPPORTED, why_not)) if why_not else (cell, declared)
-            yield from swept(one, selection, self._workspace)
+            yield from swept(one, selection, self._workspace, any_batch=True)  # layers may have one
 
     def _selected(self, selection: Selection) -> Iterator[Model]:
         if not selection.models and selection.profile in SMALL and self._quick:

@@ -12,6 +12,8 @@ from bench_plugin.domain.outcome import Outcome
 VERDICT = ("E", "M", "tolerance_E", "tolerance_M", "needed", "truth", "strength", "approximation")
 COMPUTE = ("median", "mean", "min", "max", "mad", "samples", "launch_medians", "settled")
 
+OWN = ("name", "kind", "occurrences", "occurs_at")  # what a block says of itself beside the stack that it is, too
+
 
 def piece_row(
     piece: Piece, outcome: Outcome | None, timing: Mapping[str, Any], *, batch: int, why_not: str = ""
@@ -52,6 +54,10 @@ def levels(
 
     Each stack gets its ``excess``: its latency over the sum of its layers' latencies in the same launches.
     """
+    for piece, row in rows:
+        if piece.twin is not None:
+            measured = rows[piece.twin][1]
+            row |= {key: value for key, value in measured.items() if key not in OWN}
     layers = [row for piece, row in rows if piece.group == LAYER]
     stacked = [(piece, row) for piece, row in rows if piece.group != LAYER]
     for piece, row in stacked:

@@ -17,11 +17,14 @@ from bench_plugin.pipeline.tasks.inputs import BATCH, is_batched
 from bench_plugin.reach.boards.reach import Reach
 
 
-def swept(planned: Planned, selection: Selection, workspace: Workspace) -> Iterator[Planned]:
+def swept(
+    planned: Planned, selection: Selection, workspace: Workspace, *, any_batch: bool = False
+) -> Iterator[Planned]:  # fmt: skip
     """The combinations of a planned cell; with nothing to sweep, the cell itself.
 
-    A combination that the model or the runtime cannot have is declared ``unsupported`` with the reason. Raises
-    UsageError for a mode that a board of the cell does not have.
+    A combination that the model or the runtime cannot have is declared ``unsupported`` with the reason; with
+    ``any_batch`` a model that fixes its batch is tried all the same. Raises UsageError for a mode that a board of the
+    cell does not have.
     """
     cell, declared = planned
     check_modes(cell, selection.modes, workspace)
@@ -34,7 +37,7 @@ def swept(planned: Planned, selection: Selection, workspace: Workspace) -> Itera
         if declared is not None:
             yield one, replace(declared, cell=one)
             continue
-        why_not = _why_not(one, workspace)
+        why_not = _why_not(one, workspace, any_batch=any_batch)
         yield one, Declared(one, Status.UNSUPPORTED, why_not) if why_not else None
 
 
@@ -63,7 +66,7 @@ def check_modes(cell: Cell, modes: tuple[str, ...], workspace: Workspace) -> Non
             )
 
 
-def _why_not(cell: Cell, workspace: Workspace) -> str:
+def _why_not(cell: Cell, workspace: Workspace, *, any_batch: bool) -> str:
     """Why the model or the runtime cannot do this combination; empty where it can."""
     adapter = workspace.catalog.compiler(cell.compiler)[0]
     programs = next((reach.board.name for reach in _boards(cell, workspace) if reach.programs), "")
@@ -72,7 +75,7 @@ def _why_not(cell: Cell, workspace: Workspace) -> str:
             return f"batch {cell.batch}: the program of board {programs} takes one sample at a time"
         if reason := adapter.declaration.get("one_sample"):
             return f"batch {cell.batch}: {reason}"
-        if reason := _fixed(workspace.models[cell.model]):
+        if not any_batch and (reason := _fixed(workspace.models[cell.model])):
             return f"batch {cell.batch}: {reason}"
     if cell.streams > 1:
         if programs:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_plugin.cli.shared.arguments import add_json
-from bench_plugin.cli.shared.board_rows import BOARD_COLUMNS, board_rows
+from bench_plugin.cli.shared.board.rows import BOARD_COLUMNS, board_rows
 from bench_plugin.cli.shared.output import note, print_json, print_table
 from bench_plugin.domain.precision import ALIASES, PRECISIONS
 from bench_plugin.domain.settings import Settings, settings_here

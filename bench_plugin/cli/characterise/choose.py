@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     required = [_required(text) for text in args.require]
     if args.picture is not None and args.picture.suffix not in (".svg", ".json"):
         raise UsageError(f"--picture: {args.picture} ends neither with .svg nor with .json")
-    candidates = _of_models(_candidates(args.files), args.models)
+    candidates = _candidates(args.files, args.models)
     _check_attributes(candidates, required)
     constraints: list[Constraint] = [Right(), *limits, *required]
     decision = decide(candidates, constraints, against=BY_NAME[args.against], weights=given)
@@ -103,7 +103,7 @@ def _required(text: str) -> Required:
     return Required(name.strip(), found)
 
 
-def _candidates(names: Sequence[str]) -> list[Candidate]:
+def _candidates(names: Sequence[str], models: str) -> list[Candidate]:
     """All candidates of the files. Raises UsageError for a file that is wrong, and where there is no candidate."""
     from bench_plugin.cli.shared.choosing.rows import entries_of, machines, measured_candidates, references
     from bench_plugin.cli.shared.choosing.targets import Targets
@@ -117,6 +117,9 @@ def _candidates(names: Sequence[str]) -> list[Candidate]:
             "no file has a compiled model or a prediction: run suites/performance and suites/quality, or bench predict "
             "--json > predictions.json"
         )
+    wanted = _models({str(one.cell["model"]) for one in entries} | {one.places["model"] for one in predictions}, models)
+    entries = [one for one in entries if one.cell["model"] in wanted]
+    predictions = [one for one in predictions if one.places["model"] in wanted]
     targets = Targets(Workspace.load(settings), machines(rows))
     return completed(measured_candidates(entries, targets), predictions, targets.published, references(entries))
 
@@ -137,19 +140,17 @@ def _read(names: Sequence[str], configured: Path) -> tuple[list[Row], list[Predi
     return rows, predictions
 
 
-def _of_models(found: Sequence[Candidate], names: str) -> list[Candidate]:
-    """The candidates of the models that are named. Raises UsageError for an unknown one, and for several unnamed."""
-    known = sorted({one.places["model"] for one in found})
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
-    for name in wanted:
-        if name not in known:
-            raise UsageError(f"--models: nothing is known of {name!r}; {hint(name, known)}")
+def _models(known: Set[str], names: str) -> Set[str]:
+    """The models to choose from. Raises UsageError for an unknown one, and for several where none is named."""
+    wanted = {name.strip() for name in names.split(",") if name.strip()}
+    for name in sorted(wanted - known):
+        raise UsageError(f"--models: nothing is known of {name!r}; {hint(name, sorted(known))}")
     if not wanted and len(known) > 1:
         raise UsageError(
-            f"the files are of {len(known)} models ({', '.join(known)}), whose accuracies may be of different tasks: "
-            "say with --models which ones to choose from"
+            f"the files are of {len(known)} models ({', '.join(sorted(known))}), whose accuracies may be of different "
+            "tasks: say with --models which ones to choose from"
         )
-    return [one for one in found if not wanted or one.places["model"] in wanted]
+    return wanted or known
 
 
 def _check_attributes(found: Sequence[Candidate], required: Sequence[Required]) -> None:

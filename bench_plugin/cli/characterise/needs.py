@@ -13,7 +13,6 @@ from bench_plugin.cli.shared.arguments import add_json
 from bench_plugin.cli.shared.model_facts import read_facts
 from bench_plugin.cli.shared.output import note, print_json, print_table, shown
 from bench_plugin.cli.shared.predicting.needs_page import models_page
-from bench_plugin.cli.shared.registered_models import registered_models
 from bench_plugin.domain.errors import UsageError
 
 HELP = "count the operations, weights and tensors of a model, layer by layer"
@@ -135,14 +134,18 @@ def _facts(args: argparse.Namespace) -> Facts:
         return read_facts(Path(args.model), batch=args.batch, sizes=sizes)
     if sizes:
         raise UsageError("--sizes goes with an ONNX file; a registered model says its own sizes")
-    with registered_models() as models:
-        return models.facts(args.model, args.batch)
+    # It imports the pipeline and numpy, a fifth of a second that a file does not need.
+    from bench_plugin.cli.shared.registered_models import facts_of
+
+    return facts_of(args.model, args.batch)
 
 
 def _page(args: argparse.Namespace) -> int:
     """Write the page of one registered model, or of all. Raises UsageError for a file."""
     if _is_file(args.model):
         raise UsageError("--page goes with registered models: name one, or all")
+    from bench_plugin.cli.shared.registered_models import registered_models
+
     with registered_models() as models:
         names = sorted(models.workspace.models) if args.model == ALL else [args.model]
         text = models_page([(models.workspace.models[name], models.facts(name)) for name in names])

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench_plugin.characterise.prediction.datatypes import USUAL
-from bench_plugin.characterise.prediction.predict import ASSUMPTIONS, AUTOMATIC, WEIGHTS_OFF, Prediction
+from bench_plugin.characterise.prediction.predict import ASSUMPTIONS, AUTOMATIC, ON_CHIP, WEIGHTS_OFF, Prediction
 from bench_plugin.characterise.prediction.published import MEASUREMENTS, TOPOLOGIES
 from bench_plugin.characterise.prediction.scores import Pair, Score, scored
 from bench_plugin.cli.characterise.needs import amount, storage
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     if args.pictures:
         for path in write_pictures(args.pictures, found):
             note(f"wrote {shown(path)}")
-    pairs = pairs_of(found, read_rows(args.results).rows) if args.results else []
+    pairs = _own_pairs(args, found) if args.results else []
     if args.json:
         print_json(_plain(found, pairs, scored(pairs)))
     elif args.results:
@@ -103,21 +103,27 @@ def _published(args: argparse.Namespace) -> int:
     pairs = published_pairs(settings_here(), args.published, args.storage)
     ours: list[Pair] = []
     if args.results:
-        rows = read_rows(args.results).rows
         found = grid_of(
             settings_here(), models=_models(args), targets=(ALL,),
             precisions=_names(args.precisions), batch=1, storage=args.storage, everything=False, measured=True,
         )  # fmt: skip
-        ours = pairs_of(found, rows)
+        ours = _own_pairs(args, found)
     if args.page:
+        on_chip = published_pairs(settings_here(), args.published, ON_CHIP)
         args.page.parent.mkdir(parents=True, exist_ok=True)
-        args.page.write_text(published_page(args.published, pairs, ours), "utf-8")
+        args.page.write_text(published_page(args.published, pairs, on_chip, ours), "utf-8")
         note(f"wrote {shown(args.page)}")
     elif args.json:
         print_json({"scores": [asdict(one) for one in scored([*pairs, *ours])], "pairs": _pairs([*pairs, *ours])})
     else:
         _print_scores([*pairs, *ours])
     return 0
+
+
+def _own_pairs(args: argparse.Namespace, found: Grid) -> list[Pair]:
+    """The pairs of the rows of ``--results``."""
+    models = Workspace.load(settings_here()).models
+    return pairs_of(found, read_rows(args.results).rows, {name: one.task for name, one in models.items()})
 
 
 def _models(args: argparse.Namespace) -> list[str]:

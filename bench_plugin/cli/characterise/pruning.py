@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the variants and what they say of orthogonality; 3 where no row is of a pruned model."""
+    """Print the variants and what they say of orthogonality. Raises BenchError where no row is of a pruned model."""
     configured = settings_here().results
     files = [find_run(name, configured) for name in args.results] or [configured]
     found = variants(row for path in files for row in read_rows(path).rows)

@@ -67,8 +67,7 @@ def run(args: argparse.Namespace) -> int:
     Raises UsageError for what does not fit, CannotMeasure where there is nothing to measure.
     """
     bits = widths(args.bits)
-    if (args.exclude_for is None) is not (args.output is None):
-        raise UsageError("--exclude-for FORM and -o FILE go together: the form of a list, and the file to write it to")
+    _check(args)
     settings, workspace, model = chosen(args.model, args.inputs)
     machine = Machine(settings, workspace, note)
     try:
@@ -108,17 +107,23 @@ def widths(text: str) -> tuple[int, ...]:
 
 
 def bound_of(max_drop: float | None, max_error: float | None, *, task: bool) -> Bound:
-    """The bound that is asked for, or the usual one. Raises UsageError for a drop of a model without a task, and for a
-    bound below 0.
-    """
+    """The bound that is asked for, or the usual one. Raises UsageError for a drop of a model without a task."""
     if max_drop is not None and not task:
         raise UsageError("--max-drop: the model has no task here, so it has E only; use --max-error (or give --labels)")
-    for option, value in (("--max-drop", max_drop), ("--max-error", max_error)):
-        if value is not None and not value >= 0:
-            raise UsageError(f"{option}: {value:g} is not a number from 0")
     if max_drop is None and max_error is None:
         return Bound(max_drop=MAX_DROP) if task else Bound(max_error=MAX_ERROR)
     return Bound(max_drop, max_error)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raises UsageError for options that are wrong whatever the model is."""
+    if (args.exclude_for is None) is not (args.output is None):
+        raise UsageError("--exclude-for FORM and -o FILE go together: the form of a list, and the file to write it to")
+    for option, value in (("--max-drop", args.max_drop), ("--max-error", args.max_error)):
+        if value is not None and not value >= 0:
+            raise UsageError(f"{option}: {value:g} is not a number from 0")
+    if args.top < 1:
+        raise UsageError(f"--top: {args.top} is not a positive number")
 
 
 def _deployed(deployment: Deployment, names: list[str]) -> tuple[list[Deployed], list[ByDepth]]:

@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from bench_plugin.cli.shared.arguments import Actions, add_json, completed_by
-from bench_plugin.cli.shared.board_check import FINDING, LIMITS, Finding, checked, leased
-from bench_plugin.cli.shared.board_rows import BOARD_COLUMNS, board_rows
+from bench_plugin.cli.shared.board.check import FINDING, LIMITS, Finding, checked, leased
+from bench_plugin.cli.shared.board.rows import BOARD_COLUMNS, board_rows
 from bench_plugin.cli.shared.output import note, print_json, print_table
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import settings_here
@@ -19,7 +19,7 @@ from bench_plugin.inventory.workspace import Workspace
 
 HELP = "list boards, and check that one can be reached and used"
 # Further actions: modules of cli/shared, by the name of the action, each with HELP, add_arguments and run.
-ACTIONS = {"serve": "board_serve", "image": "board_image", "gate": "board_gate", "peaks": "peaks.action"}
+ACTIONS = {"serve": "board.serve", "image": "board.image", "gate": "board.gate", "peaks": "peaks.action"}
 
 
 class Action(Protocol):

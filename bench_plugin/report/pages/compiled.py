@@ -33,10 +33,7 @@ OPENING = (
     "compiler was asked to compute, as a share of what the inputs change; dB is the signal to noise ratio against "
     "the unrounded model, for precisions that round weights or activations."
 )
-QUALITY = (
-    "Accuracy on the test set (of detectors mean average precision), and what it lost against the framework's own "
-    "model on the same images."
-)
+QUALITY = "Accuracy on the test set, and what it lost against the framework's own model on the same images."
 PRESERVATION = (
     "Of the cells in which a compiler gave an artefact that ran and something says what it should compute: how many "
     "compute it. The worst share is of the tolerance that was used up (1 is the limit)."

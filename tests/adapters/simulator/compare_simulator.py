@@ -86,6 +86,18 @@ def cut():
     return quantised("cut", nodes, w, [1, 4, 8, 8])
 
 
+def normalised():
+    """A graph with a BatchNormalization that nothing folded into the convolution in front of it."""
+    w = [numpy_helper.from_array(np.ones(4, "float32") + n, f"s{n}") for n in range(4)]
+    nodes = [
+        helper.make_node("Conv", ["x", weight(w, "w1", 4, 3, 3, 3)], ["c"], pads=[1] * 4),
+        helper.make_node("BatchNormalization", ["c", "s0", "s1", "s2", "s3"], ["n"]),
+        helper.make_node("Relu", ["n"], ["r"]),
+        helper.make_node("Conv", ["r", weight(w, "w2", 4, 4, 1, 1)], ["y"]),
+    ]
+    return quantised("normalised", nodes, w, [1, 4, 8, 8])
+
+
 def compared(model, machine):
     """Integers that differ by layer, the largest error of the output in float32's steps, steps, and the report."""
     exposed, names = onnx_graphs._exposed(onnx, onnx.ModelProto.FromString(model.SerializeToString()))
@@ -113,4 +125,5 @@ print(json.dumps({
     "own": compared(model, Machine()),
     "cpu": compared(model, Machine(depthwise="cpu")),
     "cut": compared(cut(), Machine()),
+    "normalised": compared(normalised(), Machine()),
 }))  # fmt: skip

@@ -68,7 +68,15 @@ def test_the_report_has_cycles_and_says_why_the_graph_was_cut(compared: dict[str
     assert len(cpu["subgraphs"]) == 5 and cpu["cycles"] > own["cycles"]
     assert [one["place"] for one in cut["subgraphs"]] == ["cpu", "npu", "cpu", "npu", "cpu"]
     reasons = {one["why"] for one in cut["nodes"] if one["operators"] == ["Erf"]}
-    assert reasons == {"there is no instruction for Erf"}
+    assert reasons == {"there is no instruction for Erf"} == {cut["subgraphs"][2]["cut"]}
+
+
+def test_batch_normalisation_behind_a_convolution_breaks_the_pipeline(compared: dict[str, Any]) -> None:
+    report = compared["normalised"]["report"]
+    (why,) = {one["why"] for one in report["nodes"] if one["operators"] == ["BatchNormalization"]}
+    assert why == "BatchNormalization between convolution and activation breaks the pipeline"
+    assert len(report["subgraphs"]) == 5
+    assert why == report["subgraphs"][2]["cut"], "not the quantisation nodes around it"
 
 
 def test_a_cell_of_the_target_runs_here_and_is_bit_exact(project: Project) -> None:
@@ -102,3 +110,14 @@ def test_another_target_is_declared_unsupported(project: Project) -> None:
     project.model("net")
     done = project.run("--compilers=sim_npu", "--precisions=w8a8")
     assert "sim_npu compiles for sim-npu; asked for local" in done.text
+
+
+def test_seconds_of_the_simulator_are_no_times(project: Project) -> None:
+    project.write("test_models.py", TESTS.replace("equivalence", "timing"))
+    project.model("net", seconds=20)
+    only = ("--targets=sim-npu", "--precisions=w8a8", "--bench-profile=smoke")
+    done = project.run("--compilers=sim_npu", *only)
+    (row,) = [row for row in done.rows if row["kind"] == "cell"]
+    assert row["placement"]["timing"] == "emulated" and not (row["numbers"]["timing"] or {}).get("compute"), done.text
+    said = project.bench("choose", "--max-latency", "1s", "--require", "target=sim-npu")
+    assert said.returncode == 3 and "latency unknown" in said.stdout, said.stdout + said.stderr

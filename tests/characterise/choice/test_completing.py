@@ -111,3 +111,18 @@ def test_wrong_predictions_are_refused_with_their_place(tmp_path: Path, text: st
     with pytest.raises(UsageError) as raised:
         read_predictions(path)
     assert WRONG[text] in str(raised.value) and str(path) in str(raised.value)
+
+
+def test_a_name_says_no_more_than_it_needs() -> None:
+    rows = [
+        candidate("native", places={"framework": "pytorch"}), candidate("native", places={"framework": "mxnet"}),
+        candidate("tvm", places={"framework": "pytorch", "exporter": "dynamo", "opset": "17"}),
+        candidate("mnn", places={"precision": "w16", "graph": "w16"}), candidate("mnn", places={"precision": "w16"}),
+        candidate("ort", places={"precision": "w8a8", "graph": "qdq", "batch": "8"}),
+    ]  # fmt: skip
+    again = [prediction("coral", 2.0), prediction("coral", 2.0)]
+    assert set(named(completed(rows, again, facts, {}))) == {
+        "native fp32 on local, framework pytorch", "native fp32 on local, framework mxnet", "tvm fp32 on local",
+        "mnn w16 on local, graph w16", "mnn w16 on local, no graph", "ort w8a8 qdq on local, batch 8",
+        "any compiler fp32 on coral",
+    }  # fmt: skip

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_plugin.cli.shared import board_image
+from bench_plugin.cli.shared.board import image as board_image
 from bench_plugin.domain.errors import EnvironmentMissing, UsageError
 from bench_plugin.reach.boards.linux import image, initramfs
 

@@ -24,6 +24,7 @@ def print_decision(decision: Decision, limits: Sequence[Limit]) -> None:
     print_table([_effect(one) for one in decision.effects], list(_effect(decision.effects[0])))
     _print_list("removed", decision.of("removed"))
     _print_list("undecided: a missing figure is never taken as satisfied", decision.of("undecided"))
+    _print_ways(decision.of("undecided"))
     kept = [one.candidate for one in decision.of("kept")]
     if kept:
         print(f"\nsatisfy every constraint: {len(kept)}")
@@ -51,6 +52,16 @@ def _print_list(title: str, found: Sequence[Judged]) -> None:
     for one in found[:MOST]:
         print(f"  {one.candidate.name}: {'; '.join(finding.text for finding in one.broken or one.unknown)}")
     _print_more(len(found))
+
+
+def _print_ways(found: Sequence[Judged]) -> None:
+    """How to get what undecided candidates lack: of each figure for the first of them."""
+    missing = [finding for one in found for finding in one.unknown if finding.how]
+    counts = Counter(finding.text for finding in missing)
+    firsts = {text: next(one for one in missing if one.text == text) for text in counts}
+    for finding in firsts.values():
+        others = f" (and likewise of {counts[finding.text] - 1} more)" if counts[finding.text] > 1 else ""
+        print(f"  {finding.text}: {finding.how}{others}")
 
 
 def _print_more(count: int) -> None:
@@ -110,14 +121,17 @@ def _print_score(found: Scored) -> None:
 
 
 def _print_choice(decision: Decision) -> None:
-    for name, why in decision.not_placed.items():
+    for name, why in list(decision.not_placed.items())[:MOST]:
         print(f"not in the Pareto set: {name}: {why}; {_how(decision, name)}")
+    _print_more(len(decision.not_placed))
     if decision.choice is None:
         undecided = len(decision.of("undecided"))
         more = f"; {undecided} are undecided until the figures above are known" if undecided else ""
         print(f"\nno choice: no candidate is known to satisfy every constraint{more}")
         return
-    print(f"\nchoice: {decision.choice.name} ({decision.choice.basis})")
+    figure = decision.choice.figures.get(decision.against.name)
+    basis = f"{decision.against.name} {figure.basis}" if figure else f"{decision.against.name} {UNKNOWN}"
+    print(f"\nchoice: {decision.choice.name} ({basis})")
     judged = next(one for one in decision.judged if one.candidate is decision.choice)
     for text in (*(finding.text for finding in judged.findings), *decision.reasons):
         print(f"  - {text}")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bench_plugin.agent.link.identity import machine_id
-from bench_plugin.cli.shared.board_check import runtime_of
+from bench_plugin.cli.shared.board.check import runtime_of
 from bench_plugin.cli.shared.output import note
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.inventory.hardware.peaks_file import MeasuredBandwidth, MeasuredPeak, MeasuredPeaks

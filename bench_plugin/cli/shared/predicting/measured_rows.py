@@ -16,11 +16,15 @@ from bench_plugin.cli.shared.predicting.grid import Grid
 from bench_plugin.domain.settings import Settings
 from bench_plugin.inventory.workspace import Workspace
 
+NO_TASKS: Mapping[str, str] = {}
+OTHER = "other"  # the task of a model that has none
 
-def pairs_of(found: Grid, rows: Iterable[Mapping[str, Any]]) -> list[Pair]:
+
+def pairs_of(found: Grid, rows: Iterable[Mapping[str, Any]], tasks: Mapping[str, str] = NO_TASKS) -> list[Pair]:
     """A pair for each measured figure of a model and a target of the grid, predicted at the row's own batch.
 
-    A row of one thread is predicted from the peaks of one thread, where these were measured.
+    A row of one thread is predicted from the peaks of one thread, where these were measured. ``tasks`` are those of
+    models for files whose header does not say them.
     """
     pairs = []
     for one in measured_of(rows):
@@ -29,7 +33,8 @@ def pairs_of(found: Grid, rows: Iterable[Mapping[str, Any]]) -> list[Pair]:
             continue
         prediction = predict(demand, where, stored_as(one.precision), found.storage, one.batch)
         if prediction is not None:
-            pairs.append(Pair(prediction, one.task, one.basis, one.inputs_per_s, one.key, one.compiler))
+            task = one.task or tasks.get(one.model, "") or OTHER
+            pairs.append(Pair(prediction, task, one.basis, one.inputs_per_s, one.key, one.compiler))
     return pairs
 
 

@@ -29,6 +29,13 @@ Each row is predicted from the published totals of operations and weights and fr
 By platform and task; the task is that of the topology's data set. `Pearson` and `rank` are correlations of predicted
 and measured inputs per second, `error` is the mean absolute percentage error.
 """
+WITH_ALL_ON_CHIP = """\
+
+## With everything on the chip
+
+The same, without the memory term: the assumption that fits designs which keep all their weights on the chip, as FINN's
+do. Of `compute` only.
+"""
 BEST = """\
 
 ## The best of each topology
@@ -50,12 +57,16 @@ way.
 """
 
 
-def published_page(folder: Path, pairs: Sequence[Pair], ours: Sequence[Pair]) -> str:
-    """The page as Markdown. ``folder`` has the tables, ``ours`` are pairs of our own rows, if there are some."""
+def published_page(folder: Path, pairs: Sequence[Pair], on_chip: Sequence[Pair], ours: Sequence[Pair]) -> str:
+    """The page as Markdown. ``folder`` has the tables, ``on_chip`` are the same pairs with everything on the chip.
+
+    ``ours`` are pairs of our own rows, if there are some.
+    """
     head = HEAD.format(
         command=COMMAND, measurements=source_of(folder / MEASUREMENTS), needs=source_of(folder / TOPOLOGIES)
     )
-    lines = [head, *_scores(scored(pairs)), "", *_above(pairs), BEST, *_best(pairs)]
+    lines = [head, *_scores(scored(pairs)), "", *_above(pairs)]
+    lines += [WITH_ALL_ON_CHIP, *_scores(one for one in scored(on_chip) if one.basis == "compute"), BEST, *_best(pairs)]
     lines += [OURS, *_scores(scored(ours))] if ours else [NO_OURS.rstrip()]
     return "\n".join(lines).rstrip() + "\n"
 

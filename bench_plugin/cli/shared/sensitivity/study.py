@@ -160,13 +160,15 @@ class Study:
         """How the gap of each compiler grows with depth, a sentence each."""
         lines = []
         for one in self.together:
-            name = one.whole.compiler
+            name, gaps = one.whole.compiler, [one.whole.gaps[number] for number in sorted(one.whole.gaps)]
             if one.whole.failure:
                 lines.append(f"{name}, all layers quantised: {one.whole.failure}")
-            elif one.growth is None:
-                lines.append(f"{name}: the gap does not change with depth, or fewer than three layers were compared")
+            elif not gaps:
+                lines.append(f"{name}: the integers of no layer have the shape of the simulated ones")
             else:
-                lines.append(f"{name}: rank correlation of the mean gap with depth {one.growth:.2f}")
+                line = f"{name}: {gaps[0].off:.3%} differ in the first layer, {gaps[-1].off:.3%} in the last"
+                more = "" if one.growth is None else f"; rank correlation of the mean gap with depth {one.growth:.2f}"
+                lines.append(line + more)
         return lines
 
 

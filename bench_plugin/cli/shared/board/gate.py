@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from bench_plugin.cli.shared.arguments import add_json, add_results
-from bench_plugin.cli.shared.board_baseline import Change, changes, figures_of, read_baseline, write_baseline
+from bench_plugin.cli.shared.board.baseline import Change, changes, figures_of, read_baseline, write_baseline
 from bench_plugin.cli.shared.output import note, print_json, print_table, shown
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import settings_here

@@ -1,0 +1,1 @@
+"""What the actions of ``bench board`` do."""
