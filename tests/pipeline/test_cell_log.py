@@ -38,3 +38,9 @@ def test_a_stage_that_failed_and_was_not_credited_counts_too() -> None:
     log = CellLog({})
     assert not log.failed(Failure(Stage.RUN, Symptom.TIMEOUT, "")).reusable
     assert not log.outcome(Status.SUPPORTED).reusable
+
+
+def test_a_row_says_how_many_nodes_of_each_operator_its_file_has() -> None:
+    log = CellLog({})
+    log.note_file({"valid": True, "objection": "", "opsets": {"ai.onnx": 17}, "operators": {"Conv": 2}, "inputs": []})
+    assert log.artefacts["model.onnx"]["operators"] == {"Conv": 2} and "inputs" not in log.artefacts["model.onnx"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from bench_plugin.adapters.characterise.compliance_calls import TraceCall, compiled, traced
 from bench_plugin.adapters.compilers import tract
@@ -37,5 +38,6 @@ class Adapter:
         """``compiled.json``: the nodes of the graph that tract optimises, as its profile names them."""
         shared = {field.name: getattr(call, field.name) for field in dataclasses.fields(CompilerCall)}
         reply = tract.Adapter().profile(tract.ProfileCall(**shared).at(call.place))
-        found = [node for node in reply.meta["nodes"] if node["operator"] not in PASSIVE]
+        nodes: Any = reply.meta["nodes"]
+        found = [node for node in nodes if node["operator"] not in PASSIVE]
         return traced(call, [compiled(node["name"], node["operator"], [], []) for node in found], "its profile")

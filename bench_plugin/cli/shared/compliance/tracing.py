@@ -82,7 +82,7 @@ class Tracer:
         except EnvironmentMissing as error:
             return Traced(compiler, why=f"not compiled: {error}")
         nodes = [CompiledNode.read(row) for row in json.loads(answer.files["compiled.json"].read_bytes())]
-        return Traced(compiler, traceability(facts, nodes), str(answer.meta["source"]))
+        return Traced(compiler, found=traceability(facts, nodes), source=str(answer.meta["source"]))
 
     def _call(self, adapter: str, operation: str, meta: Mapping[str, Any], model: Any) -> Any:
         toolchain = self._workspace.catalog[adapter].toolchain
