@@ -105,6 +105,7 @@ def test_three_boards_and_one_model_give_a_choice_with_reasons_in_one_command(pr
     assert "fakec fp32 on local: power unknown; price unknown power unknown: time it with a meter" in text
     assert "price unknown: write [[prices]] in boards/targets/local.toml" in text
     assert "nothing has run; a prediction says nothing of the outputs" in text
+    assert "predicted: memory; weights off-chip" in text, "the assumption of the prediction"
 
 
 def test_measured_and_predicted_figures_are_told_apart_in_the_data(project: Project) -> None:

@@ -122,11 +122,21 @@ def _scale(graph: Graph, node: Any) -> Scale:
     return Scale(scale.reshape(()) if plain else scale, zero.reshape(()) if zero.size == 1 else zero, zero.dtype)
 
 
-def _weights(layer: _Layer, rows: bool) -> tuple[Array, Array, Array]:
-    """Weights without zero points (float64), the scale of each filter, and the bias (float64) of each filter.
+class _Filters(NamedTuple):
+    """Weights without zero points (float64), the scale of each filter, and its bias, in integers and as a number.
 
-    ``rows``: the filters lie on the first axis, else on the last one.
+    The scale of a bias is stored in float32, so it is not quite the product of the other two. The bias is added as the
+    graph says it; the difference decides about a rounding in one of a million elements.
     """
+
+    weights: Array
+    scales: Array
+    bias: Array
+    offset: Array
+
+
+def _filters(layer: _Layer, rows: bool) -> _Filters:
+    """What a layer with weights has; ``rows``: the filters lie on the first axis of the weights, else on the last."""
     import numpy as np
 
     graph, node = layer.graph, layer.node
@@ -135,28 +145,29 @@ def _weights(layer: _Layer, rows: bool) -> tuple[Array, Array, Array]:
     axis = 0 if rows else weights.ndim - 1
     along = [-1 if place == axis else 1 for place in range(weights.ndim)]
     weights = weights - np.asarray(scale.zero, np.float64).reshape(along if np.size(scale.zero) > 1 else ())
-    filters = weights.shape[axis]
-    bias = np.zeros(filters)
+    filters = (weights.shape[axis],)
+    bias = offset = np.zeros(filters)
     if len(node.input) > 2 and node.input[2]:
-        bias = graph.constants[graph.maker(node.input[2]).input[0]].astype(np.float64).reshape(-1)
-    return weights, np.broadcast_to(scale.scale, (filters,)), np.broadcast_to(bias, (filters,))
+        stored = graph.maker(node.input[2])
+        bias = np.broadcast_to(graph.constants[stored.input[0]].astype(np.float64).reshape(-1), filters)
+        offset = bias * _scale(graph, stored).scale
+    return _Filters(weights, np.broadcast_to(scale.scale, filters), bias, offset)
 
 
-def _summed(layer: _Layer, sums: Array) -> Array:
-    """The sums, which are checked: an accumulator has 32 bits."""
+def _check(layer: _Layer, sums: Array) -> None:
+    """Raises OverflowError for sums that an accumulator of 32 bits cannot hold."""
     largest = abs(sums).max(initial=0.0)
     if largest >= SUMS:
         raise OverflowError(INT32 % (layer.node.name or layer.node.output[0], int(largest)))
-    return sums
 
 
 def _convolution(layer: _Layer) -> Real:
     """A convolution of [N, C, H, W] in two dimensions."""
     import numpy as np
 
-    weights, scales, bias = _weights(layer, rows=True)
+    weights, scales, bias, offset = _filters(layer, rows=True)
     groups, (given,) = int(layer.said.get("group", 1)), layer.scales
-    factors = (given.scale * scales).reshape(1, -1, 1, 1)
+    factors, offset = (given.scale * scales).reshape(1, -1, 1, 1), offset.reshape(1, -1, 1, 1)
     kernel = weights.shape[2:]
     spread = list(layer.said.get("dilations", (1, 1)))
 
@@ -168,8 +179,9 @@ def _convolution(layer: _Layer) -> Real:
             of = slice(group * weights.shape[1], (group + 1) * weights.shape[1])
             mine = weights[group * len(weights) // groups : (group + 1) * len(weights) // groups]
             parts.append(np.tensordot(windows[:, of], mine, axes=([1, 4, 5], [1, 2, 3])))
-        sums = np.moveaxis(np.concatenate(parts, axis=-1), -1, 1) + bias.reshape(1, -1, 1, 1)
-        return _summed(layer, sums) * factors
+        sums = np.moveaxis(np.concatenate(parts, axis=-1), -1, 1)
+        _check(layer, sums + bias.reshape(1, -1, 1, 1))
+        return sums * factors + offset
 
     return real
 
@@ -179,13 +191,14 @@ def _product(layer: _Layer) -> Real:
     import numpy as np
 
     transposed = bool(layer.said.get("transB", 0))
-    weights, scales, bias = _weights(layer, rows=transposed)
+    weights, scales, bias, offset = _filters(layer, rows=transposed)
     weights, (given,) = (weights.T if transposed else weights), layer.scales
     factors = given.scale * scales
 
     def real(xs: Sequence[Any]) -> Any:
-        sums = (xs[0].astype(np.float64) - float(given.zero)) @ weights + bias
-        return _summed(layer, sums) * factors
+        sums = (xs[0].astype(np.float64) - float(given.zero)) @ weights
+        _check(layer, sums + bias)
+        return sums * factors + offset
 
     return real
 
@@ -244,7 +257,8 @@ def _average(layer: _Layer) -> Real:
         kernel = list(layer.said.get("kernel_shape", x.shape[2:]))
         sums = _windows(x, kernel, layer.said, (1, 1), 0.0).sum(axis=(4, 5))
         counts = _windows(np.ones_like(x), kernel, layer.said, (1, 1), float(everything)).sum(axis=(4, 5))
-        return _summed(layer, sums) * given.scale / counts
+        _check(layer, sums)
+        return sums * given.scale / counts
 
     return real
 

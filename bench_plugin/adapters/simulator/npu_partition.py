@@ -213,7 +213,7 @@ def _has_weights(graph: Graph, node: Any) -> bool:
     rank = graph.constants[graph.maker(node.input[1]).input[0]].ndim
     said = {one.name: one for one in node.attribute}
     if node.op_type == "Conv":
-        return rank == 4
+        return bool(rank == 4)
     scaled = any(name in said and said[name].f != 1.0 for name in ("alpha", "beta"))
     return bool(rank == 2 and not scaled and not ("transA" in said and said["transA"].i))
 

@@ -121,7 +121,7 @@ def _chosen(
     choosable = [by_name[name] for name in best] or [one for one in kept if one.value(against.name) is not None]
     if not choosable:
         return None, []
-    choice = max(choosable, key=lambda one: (_goodness(one, against), one.value(ACCURACY.name) or 0.0, one.name))
+    choice = min(choosable, key=lambda one: (-_goodness(one, against), -(one.value(ACCURACY.name) or 0.0), one.name))
     others = [one for one in choosable if one is not choice]
     if not best:
         return choice, [

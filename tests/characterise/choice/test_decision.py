@@ -55,6 +55,13 @@ def test_constraints_come_before_the_front_and_the_choice_says_what_the_others_w
     json.dumps(found.plain(), allow_nan=False)
 
 
+def test_of_equal_ones_the_first_name_is_chosen_and_the_others_are_named() -> None:
+    rows = [candidate(name, latency=0.001, accuracy=0.9) for name in ("slow", "fast")]
+    found = decide(rows, [], against=LATENCY)
+    assert found.choice is not None and found.choice.name == "fast"
+    assert found.reasons[1] == "slow has the same accuracy and the same latency"
+
+
 def test_an_unknown_accuracy_is_in_no_front_and_no_candidate_gives_no_choice() -> None:
     found = decide([candidate("a", latency=0.001), candidate("b", accuracy=0.9)], [Right()], against=LATENCY)
     assert found.front == () and found.not_placed == {"a": "accuracy unknown", "b": "latency unknown"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from bench_plugin.characterise.choice.candidate import QUANTITIES, Candidate, Quantity
+from bench_plugin.characterise.choice.candidate import QUANTITIES, Basis, Candidate, Quantity
 from bench_plugin.characterise.choice.constraints import Effect, Judged, Limit
 from bench_plugin.characterise.choice.decision import ACCURACY, Decision
 from bench_plugin.characterise.choice.pareto import Agreement
@@ -133,7 +133,9 @@ def _print_choice(decision: Decision) -> None:
     basis = f"{decision.against.name} {figure.basis}" if figure else f"{decision.against.name} {UNKNOWN}"
     print(f"\nchoice: {decision.choice.name} ({basis})")
     judged = next(one for one in decision.judged if one.candidate is decision.choice)
-    for text in (*(finding.text for finding in judged.findings), *decision.reasons):
+    figures = decision.choice.figures.values()
+    assumed = {one.source: f"predicted: {one.source}" for one in figures if one.basis is Basis.PREDICTED and one.source}
+    for text in (*(finding.text for finding in judged.findings), *assumed.values(), *decision.reasons):
         print(f"  - {text}")
 
 
