@@ -183,8 +183,10 @@ def test_a_module_that_is_most_of_the_model_is_no_block() -> None:
 
 def test_excess_is_taken_within_launches() -> None:
     """A second launch that is slower as a whole changes nothing: the stack and its layers are slower alike."""
-    found = figures.ratio([0.9, 1.8, 0.9], [[0.5, 1.0, 0.5], [0.5, 1.0, 0.5]])
+    found = figures.ratio([0.9, 1.8, 2.7], [[0.5, 1.0, 1.5], [0.5, 1.0, 1.5]])
     assert found["median"] == pytest.approx(0.9) and found["low"] == pytest.approx(0.9) == found["high"]
+    noisy = figures.ratio([1.0, 5.0], [[1.0, 1.0]])
+    assert 0 < noisy["low"] < noisy["median"] < noisy["high"], "a ratio has no negative bound"
     assert figures.ratio([1.0], []) == {} and figures.ratio([1.0, 1.0], [[1.0]]) == {}
 
 

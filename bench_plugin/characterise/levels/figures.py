@@ -6,6 +6,7 @@ differs from one launch to the next is in both parts of a ratio.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, median, stdev
 from typing import Any
@@ -16,7 +17,7 @@ Seconds = Sequence[float]  # the median of each launch, in the order of the laun
 
 
 def ratio(whole: Seconds, parts: Sequence[Seconds]) -> dict[str, Any]:
-    """``whole`` over the sum of its ``parts``, launch by launch: the median, and a 95 % interval of the mean.
+    """``whole`` over the sum of its ``parts``, launch by launch: the median, and a 95 % interval of the geometric mean.
 
     Empty where a part was not timed as often as the whole, or nothing was timed.
 
@@ -28,8 +29,8 @@ def ratio(whole: Seconds, parts: Sequence[Seconds]) -> dict[str, Any]:
     values = [mine / sum(each) for mine, *each in zip(whole, *parts, strict=True)]
     found: dict[str, Any] = {"median": median(values), "launches": len(values)}
     if len(values) > 1:
-        spread = over_launches(values)
-        found |= {"low": spread.low, "high": spread.high}
+        spread = over_launches([math.log(value) for value in values])  # so that no bound of a ratio is negative
+        found |= {"low": math.exp(spread.low), "high": math.exp(spread.high)}
     return found
 
 

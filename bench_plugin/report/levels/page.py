@@ -10,8 +10,8 @@ from bench_plugin.report.earlier import EarlierRuns
 from bench_plugin.report.entries import Entry, entry, header_of, latest, partial
 from bench_plugin.report.formats.tabular import flat
 from bench_plugin.report.levels import tables
+from bench_plugin.report.pages import timing
 from bench_plugin.report.pages.page import Page
-from bench_plugin.report.pages.timing import describe
 from bench_plugin.report.parts import failures_table, legend_table, made_with, remarks, run_line
 
 NAME = "layers"
@@ -62,6 +62,12 @@ def _cell(name: str, found: Mapping[str, Any]) -> list[Block]:
     if kinds.rows:
         blocks += [Heading(f"Kinds of layers of {name}"), Paragraph(KINDS), kinds]
     return blocks
+
+
+def describe(one: Entry) -> str:
+    """A cell in words, with its prepared graph: a tool has a cell for each at one precision."""
+    graph = one.cell.get("graph")
+    return f"{timing.describe(one)}, graph {graph}" if graph else timing.describe(one)
 
 
 def _plain(one: Entry) -> dict[str, Any]:
