@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.domain.precision import PRECISIONS
+from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.inventory import low_bit_cases
 from bench_plugin.results.rows import read_rows
 
@@ -23,7 +24,7 @@ GRANULARITIES = {"tensor": "per tensor", "channel": "per channel", "block": "in 
 ROUNDED = {"weights": "weights", "both": "both", "a8": "weights, activations uint8"}
 EMULATED = {"yes": " (emulated)", "partly": " (partly emulated)", "no": "", "unknown": " (carrier unknown)"}
 SHOWN = {"unsupported": "–", "supported": "supported"}
-LONGEST = 100  # characters of a reason
+LONGEST = 180  # characters of a reason
 
 Row = Mapping[str, Any]
 
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("results", nargs="+", type=Path, help="files of rows")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/low-bits.md")
     asked = parser.parse_args(arguments)
-    rows = [row for path in asked.results for row in read_rows(path).rows if row["kind"] in ("cell", "declared")]
+    rows = [row for path in asked.results for row in read_rows(path).rows if row["kind"] == "cell"]
     few = [row for row in rows if PRECISIONS[row["cell"].get("precision", "fp32")].few_bits]
     if not few:
         print("no row is of few bits", file=sys.stderr)
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def page(rows: Sequence[Row]) -> Iterator[str]:
     """The lines of all tables."""
-    cases = {(row["cell"]["model"], row["cell"]["compiler"]): row for row in rows if row["check"] == "operator"}
+    cases = {(row["cell"]["model"], row["cell"]["compiler"]): row for row in rows if row["cell"]["check"] == "operator"}
     compilers = sorted({compiler for _, compiler in cases}, key=lambda name: (name != "onnxruntime", name))
     yield "### Operators"
     yield ""
@@ -65,7 +66,7 @@ def page(rows: Sequence[Row]) -> Iterator[str]:
     yield ""
     yield "### Models"
     yield ""
-    yield from _models([row for row in rows if row["check"] == "equivalence"])
+    yield from _models([row for row in rows if row["cell"]["check"] == "equivalence"])
 
 
 def _operators(cases: Mapping[tuple[str, str], Row], compilers: Sequence[str]) -> Iterator[str]:
@@ -93,7 +94,7 @@ def _summary(rows: Sequence[Row]) -> str:
 
 def _reasons(rows: Iterable[Row]) -> Iterator[str]:
     found = Counter(
-        (row["cell"]["compiler"], row["status"], _short(row.get("reason", ""))) for row in rows
+        (row["cell"]["compiler"], row["status"], _why(row)) for row in rows
         if row["status"] != "supported"
     )  # fmt: skip
     yield from _header(["tool", "status", "cases", "what it says"])
@@ -108,10 +109,9 @@ def _models(rows: Sequence[Row]) -> Iterator[str]:
         cell = row["cell"]
         return cell["model"], list(PRECISIONS).index(cell["precision"]), str(cell)
 
-    for row in sorted(rows, key=place):
+    last = {str(row["cell"]): row for row in rows}  # of several runs of a cell
+    for row in sorted(last.values(), key=place):
         cell, numbers = row["cell"], row.get("numbers") or {}
-        if row["kind"] == "declared":
-            continue
         ratio = (numbers.get("approximation") or {}).get("sqnr_db")
         weights = ((row.get("artefacts") or {}).get("graph") or {}).get("weights") or {}
         emulated = (row.get("placement") or {}).get("emulated", "")
@@ -120,6 +120,13 @@ def _models(rows: Sequence[Row]) -> Iterator[str]:
             emulated, "" if ratio is None else f"{ratio:.1f}", str(weights.get("bytes", "")),
             _short(row.get("reason", "")),
         ])  # fmt: skip
+
+
+def _why(row: Row) -> str:
+    """The reason of a known failure in our words, else what the tool says without what varies."""
+    known = row.get("expected")
+    text = known.get("reason", "") if isinstance(known, Mapping) else known
+    return _short(str(text) if text else normalised(row.get("reason", "")))
 
 
 def _short(reason: str) -> str:

@@ -21,6 +21,8 @@ from bench_plugin.matrix.axis_values import AxisValues
 from bench_plugin.matrix.planner import Declared, Planned, Planner
 
 NOTHING = ("",)  # the value of an axis on which two selections have nothing in common
+# The checks whose cells have a precision of their own.
+COMPILED = (Check.EQUIVALENCE, Check.QUALITY, Check.TIMING, Check.OPERATOR)
 
 
 @dataclass(frozen=True)
@@ -129,9 +131,8 @@ class Matrix:
         operators = replace(local, frameworks=(), models=(), compilers=(ALL,))
         by_check = {Check.EXPORT: local, Check.IMPORT: local, Check.OPERATOR: operators, Check.PROPERTY: operators}
         pairs = [(check, by_check.get(check, everything)) for check in self.checks]
-        if Check.OPERATOR in self.checks:  # those of few bits are there only where they are asked for
-            few_bits = tuple(name for name, precision in PRECISIONS.items() if precision.few_bits)
-            pairs.append((Check.OPERATOR, replace(operators, precisions=few_bits)))
+        few_bits = tuple(name for name, precision in PRECISIONS.items() if precision.few_bits)  # planned on request
+        pairs += [(check, replace(selection, precisions=few_bits)) for check, selection in pairs if check in COMPILED]
         return [cell for check, selection in pairs for cell, _ in self._planned(check, selection)]
 
     def profile_cells(self, checks: Sequence[Check]) -> list[Cell]:

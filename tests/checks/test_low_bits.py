@@ -127,3 +127,34 @@ def test_an_operator_case_whose_activations_are_rounded_unasked_is_a_mismatch(co
     rows = rows_of(finished)
     assert set(rows) == {f"low_bits_{name}_int4_block_weights" for name in ("matmul", "gemm", "conv")}
     assert {row["status"] for row in rows.values()} == {"mismatch"}, finished.text
+
+
+@pytest.mark.parametrize(
+    ("option", "weights", "both"),
+    [
+        ("exact", ("supported", None), ("supported", None)),
+        ("default", ("mismatch", "mismatch"), ("ERROR", "exception")),
+    ],
+)
+def test_onnxruntime_is_set_so_that_it_is_right_and_its_defaults_can_be_seen(
+    compiled: Project, option: str, weights: tuple[str, str | None], both: tuple[str, str | None]
+) -> None:
+    names = ("low_bits_matmul_int4_block_weights", "low_bits_matmul_int2_channel_both")
+    finished = compiled.run(
+        "--compilers=onnxruntime", "--precisions=int4,int2", f"--bench-cases={','.join(names)}",
+        f"--bench-option=onnxruntime.few_bits={option}", "-k", "test_operator",
+    )  # fmt: skip
+    rows = rows_of(finished)
+    assert [(rows[name]["status"], rows[name]["symptom"]) for name in names] == [weights, both], finished.text
+    if option == "exact":  # read back from the graph that it runs
+        assert [rows[name]["placement"]["emulated"] for name in names] == ["no", "yes"]
+        assert rows[names[0]]["placement"]["carriers"] == {"int4": 1}
+
+
+def test_a_qonnx_file_is_a_model(compiled: Project) -> None:
+    path = Path(__file__).parents[2] / "fixtures/models/qonnx/layer_w3a4.onnx"
+    finished = compiled.run("--compilers=fakec", "--precisions=fp32", f"--bench-onnx={path}", "-k", "test_equivalence")
+    [row] = [row for row in finished.rows if row["kind"] == "cell"]
+    assert row["status"] == "supported", finished.text
+    assert row["artefacts"]["qonnx"] == {"quant_nodes": {"3 bits": 1, "4 bits": 1}, "carrier": "int8"}
+    assert "QONNX, in a carrier of 8 bits" in row["flags"]

@@ -20,7 +20,7 @@ ADAPTER = {
     "title": "ONNX Runtime quantisation",
     "distribution": "onnxruntime",
     "operations": ["prepare", "layers"],
-    "uses": ["onnx_rounding", "low_bits", "quantisers", "low_bits_graphs", "qonnx_files"],
+    "uses": ["onnx_rounding", "low_bits", "low_bits_graphs", "qonnx_files"],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }
 

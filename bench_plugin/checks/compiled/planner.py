@@ -10,7 +10,7 @@ from bench_plugin.compare.table import TABLE_HASH
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.compiler_name import ALL, DEFAULT, CompilerName
 from bench_plugin.domain.outcome import Status
-from bench_plugin.domain.precision import ORIGINAL
+from bench_plugin.domain.precision import ORIGINAL, PRECISIONS
 from bench_plugin.domain.settings import Selection
 from bench_plugin.inventory.adapters import Adapter
 from bench_plugin.inventory.models import Model
@@ -29,7 +29,8 @@ GRAPH_TOOLS = ("onnx_graphs", "onnx_emulate")
 class CompiledPlanner:
     """Plans the cells of compiled models.
 
-    Small profiles run only the default compiler on the smallest models by themselves; all else is opt-in. ``by_task``
+    Small profiles run only the default compiler on the smallest models by themselves; all else is opt-in, as precisions
+    of few bits are in every profile. ``by_task``
     restricts the cells to models that are trained for a task, and to the frameworks that they are trained in.
     """
 
@@ -152,7 +153,7 @@ class CompiledPlanner:
         cell, declared = source
         name = f"{compiler.name}[{backend}]" if backend else compiler.name
         offered = compiler.graphs
-        for precision in selection.precisions or tuple(offered):
+        for precision in selection.precisions or [name for name in offered if not PRECISIONS[name].few_bits]:
             for target in self._wanted_targets(compiler, model, selection):
                 base = replace(cell, compiler=name, precision=precision, target=target)
                 if precision not in offered:
