@@ -17,6 +17,7 @@ PAGES = {
     "docs/faults.md": 190,
     "docs/promises.md": 100,
     "docs/promises-reports.md": 150,
+    "docs/promises-characterise.md": 100,
     "docs/audit.md": 100,
 }  # with the fewest rows that they must have
 
