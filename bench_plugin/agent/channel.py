@@ -58,8 +58,8 @@ class Channel:
     """Sends and receives frames. Both raise socket.timeout when the other side takes too long.
 
     With a ``session`` each frame is followed by its authentication code. The blobs of a received frame are views of
-    buffers; a buffer is used for a later frame only when no view of it is left. The socket is read ahead of frames, so
-    ask :meth:`ready`, and not the socket, whether something came.
+    buffers; a buffer is used for a later frame only when nothing refers to it, be it a view or an array. The socket is
+    read ahead of frames, so ask :meth:`ready`, and not the socket, whether something came.
     """
 
     AHEAD = AHEAD
