@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import sys
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Union
 
@@ -57,8 +58,8 @@ class Channel:
     """Sends and receives frames. Both raise socket.timeout when the other side takes too long.
 
     With a ``session`` each frame is followed by its authentication code. The blobs of a received frame are views of
-    buffers; a buffer is used for a later frame only when no view of it is left. The socket is read ahead of frames, so
-    ask :meth:`ready`, and not the socket, whether something came.
+    buffers; a buffer is used for a later frame only when nothing refers to it, be it a view or an array. The socket is
+    read ahead of frames, so ask :meth:`ready`, and not the socket, whether something came.
     """
 
     AHEAD = AHEAD
@@ -72,7 +73,8 @@ class Channel:
         self.ahead = bytearray(AHEAD)
         self.view = memoryview(self.ahead)
         self._start = self._end = 0
-        self._spare: Optional[bytearray] = None
+        self._spare = bytearray()
+        self._unused = self._references()
         # A Unix socket limits each of the waits within one system call, and TCP all of them together.
         self._most_sent = HASHED if connection.family == socket.AF_UNIX else wire.MAX_BYTES
         connection.settimeout(None)
@@ -353,14 +355,18 @@ class Channel:
 
     def _buffer(self, size: int) -> bytearray:
         """A buffer of ``size`` bytes, or of the first CHUNK of them."""
-        spare = self._spare
-        if spare is not None and len(spare) == size:
-            try:
-                spare.append(spare.pop())  # refused by Python while a view of it is left
-                return spare
-            except BufferError:
-                self._spare = None
+        if len(self._spare) == size and self._unused == self._references() > 0:
+            return self._spare
         return bytearray(min(size, CHUNK))
+
+    def _references(self) -> int:
+        """How often the spare buffer is referred to, always counted in this one way; 0 where Python does not count.
+
+        Python locks the size of a buffer while a memoryview of it is left, but not for an array: numpy refers to the
+        buffer behind the memoryview, and gives the memoryview back.
+        """
+        count = getattr(sys, "getrefcount", None)
+        return count(self._spare) if count else 0
 
     def _received(self, view: memoryview, until: Optional[float], flags: int) -> int:
         """Receive into ``view``, at least one byte; 0 at the end of the connection."""

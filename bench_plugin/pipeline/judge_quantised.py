@@ -74,7 +74,8 @@ def judge_prequantised(
             f"from the unrounded model ({table.quantised_sum:g} permitted): {whole.reason}"
         )
         return Comparison(MISMATCH, reason, numbers)
-    return replace(apart, numbers=numbers, notes=(f"single steps add up: {whole.reason}",))
+    why = "single steps add up" if whole.status == MISMATCH else "end to end"
+    return replace(apart, numbers=numbers, notes=(f"{why}: {whole.reason}",))
 
 
 def mutants_of_layers(layers: LayerResults, mutated: Done, table: Table) -> dict[str, Any]:

@@ -7,8 +7,9 @@ import struct
 import threading
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -192,6 +193,36 @@ def test_many_and_large_blobs_arrive() -> None:
         frame = channel.receive(10)
         sender.join()
     assert [bytes(array.data) for array in frame.arrays] == [array.data for array in blobs]
+
+
+def received(size: int) -> Iterator[wire.Array]:
+    """The only blobs of frames that come one after the other, each with ``size`` bytes of its own number.
+
+    They are given away: ``map`` lets go of them, a variable of a loop would keep each until the next one is there.
+    """
+    with pair() as (channel, theirs):
+        for number in range(1, 5):
+            blob = wire.Array("uint8", (size,), bytes([number]) * size)
+            sender = threading.Thread(target=Channel(theirs).send, args=(wire.RESULT, number, None, [blob]))
+            sender.start()
+            yield channel.receive(10).arrays[0]
+            sender.join()
+
+
+def address(array: wire.Array) -> int:
+    place: int = to_numpy(array).__array_interface__["data"][0]
+    return place
+
+
+@pytest.mark.parametrize("kept", [to_numpy, lambda array: array.data, lambda array: to_numpy(array)[7:]])
+@pytest.mark.parametrize("size", [1 << 10, 1 << 16, 1 << 20])
+def test_what_is_kept_of_a_frame_outlives_the_next(size: int, kept: Callable[[wire.Array], Any]) -> None:
+    values = list(map(kept, received(size)))
+    assert [set(bytes(value)) for value in values] == [{1}, {2}, {3}, {4}]
+
+
+def test_a_large_buffer_that_nobody_keeps_is_used_again() -> None:
+    assert len(set(map(address, received(1 << 20)))) == 1
 
 
 @pytest.mark.parametrize("dtype", ["<f4", ">f4", ">i8", "?", "<c16", ">u2", "<f2"])

@@ -182,7 +182,7 @@ def test_a_missing_output_is_never_excused_by_right_layers() -> None:
 def test_where_no_input_is_stable_the_bound_still_holds() -> None:
     unstable = done(out0=GRAPH, perturbed0_out0=GRAPH + 1.0)
     found = judged(GRAPH, truth=unstable)
-    assert found.status == AGREE
+    assert found.status == AGREE and found.notes == ("end to end: no input whose rounding is stable",)
     far = judged(-GRAPH, truth=unstable)
     assert far.status == MISMATCH and far.reason.endswith("(2 permitted): no input whose rounding is stable")
 

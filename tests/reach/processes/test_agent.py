@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bench_plugin.agent import wire
@@ -90,6 +91,16 @@ def test_a_result_outside_of_the_folder_is_refused(pool: AgentPool, tmp_path: Pa
         agent.call("fake", "go", {"fault": "escape", "outside": str(outside)}, limits=LIMITS)
     assert caught.value.symptom == "harness"
     assert outside.read_text() == "mine"
+
+
+@pytest.mark.parametrize("elements", [1_000, 16_000, 300_000])
+def test_answers_keep_their_arrays_when_the_next_ones_come(pool: AgentPool, elements: int) -> None:
+    with pool.lease("fake") as agent:
+        answers = [
+            agent.call("fake", "go", {}, arrays={"x": np.full(elements, value)}, limits=LIMITS)
+            for value in (1.0, 2.0, 3.0)
+        ]
+    assert [np.unique(answer.arrays["x"]).tolist() for answer in answers] == [[1.0], [2.0], [3.0]]
 
 
 def test_stages_have_seconds_and_the_call_has_a_peak(pool: AgentPool) -> None:
