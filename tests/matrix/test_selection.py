@@ -9,11 +9,11 @@ import pytest
 from tests.project import Project
 
 WRONG = {
-    "--frameworks=fake,caffe": "unknown framework 'caffe'; valid are: fake, mxnet, pytorch, tensorflow",
+    "--frameworks=fake,caffe": "unknown framework 'caffe'; valid are: fake, jax, mxnet, pytorch, tensorflow",
     "--models=lenet": "unknown model 'lenet'; valid are:",
     "--bench-exporters=nope": "unknown exporter 'nope'; valid are: dynamo, fakeout",
     "--bench-importers=nope": "unknown importer 'nope'; valid are:",
-    "--compilers=gcc": "unknown compiler 'gcc'; valid are:",
+    "--compilers=gcc": "unknown compiler 'gcc'; bench list compilers prints all",
     "--targets=moon": "unknown target 'moon'; bench list targets prints all",
     "--precisions=fp7": "unknown precision 'fp7'; valid are: fp32, fp16",
     "--bench-profile=huge": "unknown profile 'huge'; valid are: smoke, quick, published, full",
@@ -296,7 +296,7 @@ def test_the_alias_of_a_precision_works_in_a_marker(project: Project) -> None:
     [
         ('importer = "nope"', "bench.toml: exclude row 1: unknown importer 'nope'; valid are:"),
         ('exporter = ["fakeout", "nope"]', "bench.toml: exclude row 1: unknown exporter 'nope'; valid are:"),
-        ('compiler = "gcc"', "bench.toml: exclude row 1: unknown compiler 'gcc'; valid are:"),
+        ('compiler = "gcc"', "bench.toml: exclude row 1: unknown compiler 'gcc'; bench list compilers prints all"),
         ('target = "moon"', "bench.toml: exclude row 1: unknown target 'moon'; bench list targets prints all"),
         ('framework = "caffe"', "bench.toml: exclude row 1: unknown framework 'caffe'; valid are: fake"),
         ('opset = "new"', "bench.toml: exclude row 1: opset is 'new'; it takes whole numbers"),
