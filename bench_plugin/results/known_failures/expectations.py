@@ -80,7 +80,7 @@ class Expectation:
         point = {axis.name: values[0] for axis in SWEPT if (values := self.selector.get(axis.name))}
         if axes.get("check") != Check.TIMING:  # others are swept over variants of a model alone
             point = {name: value for name, value in point.items() if name == "kept"}
-        return self.selects({**axes, **point})
+        return self.selects({**axes, **point} if point else axes)
 
     def holds(self, versions: Mapping[str, str]) -> bool:
         """Whether the versions satisfy every requirement of the row."""

@@ -188,7 +188,7 @@ def test_a_toml_that_may_not_be(workshop: Workshop, text: str, message: str) -> 
 
 
 def test_unknown_name_and_folder(workshop: Workshop) -> None:
-    with pytest.raises(UsageError, match="no toolchain 'gadget'; valid are datasets, emx, .*, pytorch, tensorflow"):
+    with pytest.raises(UsageError, match="no toolchain 'gadget'; valid are datasets, detection, .*, tensorflow"):
         workshop.open().lock_hash("gadget")
     with pytest.raises(UsageError, match="does not exist"):
         Toolchains([workshop.files / "nowhere"])
