@@ -77,10 +77,15 @@ class Expectation:
 
     def selects_some(self, axes: Mapping[str, Any]) -> bool:
         """Whether it selects the cell at some point of a sweep, which the axes of a complete matrix do not have."""
-        point = {axis.name: values[0] for axis in SWEPT if (values := self.selector.get(axis.name))}
-        if axes.get("check") != Check.TIMING:  # others are swept over variants of a model alone
+        point = self._point
+        if point and axes.get("check") != Check.TIMING:  # others are swept over variants of a model alone
             point = {name: value for name, value in point.items() if name == "kept"}
         return self.selects({**axes, **point} if point else axes)
+
+    @cached_property
+    def _point(self) -> Mapping[str, str]:
+        """The first value of each swept axis that the selector names."""
+        return {axis.name: values[0] for axis in SWEPT if (values := self.selector.get(axis.name))}
 
     def holds(self, versions: Mapping[str, str]) -> bool:
         """Whether the versions satisfy every requirement of the row."""
