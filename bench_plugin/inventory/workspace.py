@@ -102,7 +102,15 @@ class Workspace:
 
     def target_name(self, target: str) -> str:
         """The name of a target's file, for a name of the axis of targets, which may be that of a board."""
-        return target if target in self.hardware or target not in self.boards else self.boards[target].board.target
+        if target in self.hardware:
+            return target
+        return next((self.boards[name].board.target for name in self.boards_of(target)), target)
+
+    def description(self, target: str) -> Mapping[str, Any] | None:
+        """What compilers are told of a target, or of the target of a board; None for a name that nothing has."""
+        if target in self.targets:
+            return self.targets[target]
+        return next((_limited(self.targets, self.boards[name].board) for name in self.boards_of(target)), None)
 
     def simulates(self, target: str) -> bool:
         """Whether a target is one that the runtime of its compiler simulates on this machine."""

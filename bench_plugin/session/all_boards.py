@@ -9,6 +9,8 @@ from typing import Any
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Outcome, Unverified
 from bench_plugin.pipeline.schedule import Need
+from bench_plugin.reach.boards.board import Board
+from bench_plugin.reach.boards.leasing.candidates import alone
 from bench_plugin.report.statuses import severity
 
 # What a row says of each board.
@@ -19,24 +21,20 @@ FIGURES = ("E", "tolerance_E", "needed", "deterministic", "determinism", "timing
 class AllBoards:
     """Divides a cell for a target into cells for its boards, and joins their outcomes.
 
-    ``targets`` gives the target of every board by the board's name; it is empty where the option was not given.
-    ``emulated`` are the boards that are emulators, which stand in for hardware and do not stand beside it.
+    ``described`` are all boards by name; it is empty where the option was not given. Emulators stand in for hardware
+    and do not stand beside it.
     """
 
-    targets: Mapping[str, str]
-    emulated: frozenset[str] = frozenset()
+    described: Mapping[str, Board]
 
     def boards(self, target: str) -> tuple[str, ...]:
-        """The boards that a cell for a target runs on; empty where it runs on one, as the pool gives it.
-
-        A board with the name of its target is none of them: its name stands for the whole pool.
-        """
-        found = sorted(name for name, of in self.targets.items() if of == target and name != target)
-        return tuple(name for name in found if name not in self.emulated) or tuple(found)
+        """The boards that a cell for a target runs on; empty where it runs on one, as the pool gives it."""
+        found = sorted(name for name, board in self.described.items() if board.target == target)
+        return tuple(name for name in found if not self.described[name].emulated) or tuple(found)
 
     def divided(self, cell: Cell) -> tuple[Cell, ...]:
         """The cells for each board, in the order of the boards; empty for a cell that is computed as it is."""
-        return tuple(replace(cell, target=name) for name in self.boards(cell.target))
+        return tuple(replace(cell, target=alone(self.described[name])) for name in self.boards(cell.target))
 
     def need(self, cell: Cell) -> Need:
         """What a divided cell occupies: nothing, but it comes after the cells of its boards."""
@@ -48,7 +46,8 @@ class AllBoards:
         Boards that the artefact cannot run on decide nothing where it ran on another one. Where all are right, the
         figures are those of the slowest board, so that a threshold on them holds on each.
         """
-        outcomes = {one.target: others[one] for one in self.divided(cell)}
+        names = self.boards(cell.target)
+        outcomes = {name: others[one] for name, one in zip(names, self.divided(cell), strict=True)}
         ran = {name: one for name, one in outcomes.items() if one.unverified is not Unverified.NOT_RUN} or outcomes
         name, worst = min(ran.items(), key=lambda item: (severity(str(item[1].status)), -_seconds(item[1]), item[0]))
         reason = f"board {name} ({len(ran)} of {len(outcomes)} boards ran it): {worst.reason}" if worst.reason else ""

@@ -35,11 +35,10 @@ class Basis:
         matrix = Matrix(
             workspace.models, workspace.catalog, list(workspace.targets), settings.selection, planners(workspace)
         )
-        boards = {name: one.board.target for name, one in workspace.boards.items()}
-        emulated = frozenset(name for name, one in workspace.boards.items() if one.board.emulated)
+        boards = {name: one.board for name, one in workspace.boards.items()}
         keys = RowKeys(
             workspace, matrix, threads=settings.runtime_threads(),
-            all_boards=AllBoards(boards if settings.all_boards else {}, emulated),
+            all_boards=AllBoards(boards if settings.all_boards else {}),
         )  # fmt: skip
         return Basis(settings, workspace, expectations, matrix, keys)
 

@@ -57,7 +57,7 @@ class RowKeys:
         planner, model = self._matrix.planner(cell), self._workspace.models.get(cell.model)
         return recipe(
             stage="cell", cell=cell.axes(), tolerances=dict(tolerances), tools=self._tools_of(cell),
-            target=self._workspace.targets.get(cell.target), threads=cell.threads or self._threads,
+            target=self._workspace.description(cell.target), threads=cell.threads or self._threads,
             judged_by=judging_digest(),
             dataset=self._workspace.catalog[model.dataset].digest if model and model.dataset else "",
             known=[[one.signature.plain(), one.example.digest, one.own, one.replayed] for one in known],
@@ -87,7 +87,7 @@ class RowKeys:
         names = self._matrix.planner(cell).adapters(cell)
         place = (*names, cell.framework, cell.target)
         if place not in self._tools:
-            catalog, target = self._workspace.catalog, self._workspace.targets.get(cell.target)
+            catalog, target = self._workspace.catalog, self._workspace.description(cell.target)
             digest = self._workspace.fingerprints.digest
             tools = [digest(name, catalog[name].toolchain_for(cell.framework), target) for name in names]
             self._tools[place] = recipe(stage="tools", tools=tools, agent=agent_digest())

@@ -13,12 +13,20 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.domain.settings import Settings
 from bench_plugin.pipeline.schedule import Need, Schedule
+from bench_plugin.reach.boards.board import Board
+from bench_plugin.reach.boards.leasing.candidates import candidates
 from bench_plugin.session.all_boards import AllBoards
 from bench_plugin.session.repro_command import repro_arguments
 from tests.fixtures.test_deployed import compiled_project
 
 CELL = Cell(Check.TIMING, "net", "fake", "x", 17, compiler="fakec", target="aarch64")
-POOL = AllBoards({"pi4-1": "aarch64", "pi4-2": "aarch64", "aarch64": "aarch64", "m3": "cortex-m3"})
+
+
+def described(*names: str, target: str = "aarch64", emulated: bool = False) -> dict[str, Board]:
+    return {name: Board(name, target, "ssh", emulated=emulated) for name in names}
+
+
+POOL = AllBoards({**described("pi4-1", "pi4-2"), **described("m3", target="cortex-m3")})
 
 
 def right(median: float, board: str) -> Outcome:
@@ -39,16 +47,31 @@ def joined(first: Outcome, second: Outcome) -> Outcome:
 
 
 def test_a_cell_for_a_target_is_divided_among_its_boards() -> None:
-    assert [cell.target for cell in POOL.divided(CELL)] == ["pi4-1", "pi4-2"], "the third has the name of the pool"
+    assert [cell.target for cell in POOL.divided(CELL)] == ["pi4-1@aarch64", "pi4-2@aarch64"]
     assert POOL.divided(replace(CELL, target="pi4-1")) == (), "one board was asked for"
     assert POOL.divided(replace(CELL, target="local")) == ()
     assert AllBoards({}).divided(CELL) == (), "the option was not given"
 
 
 def test_emulators_stand_in_for_hardware_only() -> None:
-    both = AllBoards({"pi4-1": "aarch64", "qemu-1": "aarch64", "qemu-2": "aarch64"}, frozenset({"qemu-1", "qemu-2"}))
-    assert both.boards("aarch64") == ("pi4-1",)
-    assert AllBoards({"qemu-1": "aarch64"}, frozenset({"qemu-1"})).boards("aarch64") == ("qemu-1",)
+    emulators = described("qemu-1", "qemu-2", emulated=True)
+    assert AllBoards({**described("pi4-1"), **emulators}).boards("aarch64") == ("pi4-1",)
+    assert AllBoards(emulators).boards("aarch64") == ("qemu-1", "qemu-2")
+
+
+def test_a_board_that_is_called_like_its_target_is_one_of_its_pool() -> None:
+    pool = AllBoards(described("aarch64", "pi4-2"))
+    parts = pool.divided(CELL)
+    assert [candidates(pool.described, part.target) for part in parts] == [("aarch64",), ("pi4-2",)]
+    assert candidates(pool.described, "aarch64") == ("aarch64", "pi4-2"), "its name alone stands for every board"
+    outcome = pool.joined(CELL, {parts[0]: right(0.003, "aarch64"), parts[1]: right(0.001, "pi4-2")})
+    assert set(outcome.numbers["boards"]) == {"aarch64", "pi4-2"}
+
+
+def test_a_board_that_is_called_like_another_target_is_itself_among_its_pool() -> None:
+    boards = {**described("aarch64", "pi5-1", target="pi5"), **described("pi4-1")}
+    (first, _) = AllBoards(boards).divided(replace(CELL, target="pi5"))
+    assert candidates(boards, first.target) == ("aarch64",)
 
 
 def test_the_boards_are_computed_first_and_the_cell_reports_once() -> None:
@@ -58,7 +81,7 @@ def test_the_boards_are_computed_first_and_the_cell_reports_once() -> None:
         if POOL.divided(cell):
             return POOL.joined(cell, others)
         computed.append(cell.target)
-        return right(0.002 if cell.target == "pi4-2" else 0.001, cell.target)
+        return right(0.002 if cell.target == "pi4-2@aarch64" else 0.001, cell.target)
 
     def need(cell: Cell) -> Need:
         return POOL.need(cell) if POOL.divided(cell) else Need(cell.target, 0)
@@ -69,7 +92,7 @@ def test_the_boards_are_computed_first_and_the_cell_reports_once() -> None:
         outcome = schedule.future(CELL).result(timeout=30)
     finally:
         schedule.close()
-    assert sorted(computed) == ["pi4-1", "pi4-2"] and outcome.status is Status.SUPPORTED
+    assert sorted(computed) == ["pi4-1@aarch64", "pi4-2@aarch64"] and outcome.status is Status.SUPPORTED
     assert set(outcome.numbers["boards"]) == {"pi4-1", "pi4-2"}
 
 

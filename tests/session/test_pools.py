@@ -58,6 +58,17 @@ def test_a_cell_runs_on_each_board_and_has_one_row(pool: tuple[Project, list[Exi
     assert all(said["status"] == "supported" and said["E"] < 1e-3 for said in boards.values())
 
 
+def test_a_board_that_is_called_like_its_target_runs_too(pool: tuple[Project, list[ExitStack]]) -> None:
+    project, _ = pool
+    folder = project.folder / "boards"
+    (folder / "pi-1.toml").rename(folder / "aarch64.toml")
+    row = the_row(project.run("--bench-all-boards"))
+    assert row["status"] == "supported", row["reason"]
+    assert {name: said["board"]["name"] for name, said in row["numbers"]["boards"].items()} == {
+        "aarch64": "aarch64", "pi-2": "pi-2",
+    }  # fmt: skip
+
+
 def test_without_the_option_one_board_is_enough(pool: tuple[Project, list[ExitStack]]) -> None:
     row = the_row(pool[0].run())
     assert row["status"] == "supported" and row["placement"]["board"]["name"] in POOL

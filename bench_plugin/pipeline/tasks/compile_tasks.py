@@ -96,7 +96,7 @@ class CompileTasks:
 
     def target(self, cell: Cell) -> dict[str, Any]:
         """The description of the cell's target; for ``local`` only its name."""
-        return dict(self._workspace.targets.get(cell.target, {"name": cell.target}))
+        return dict(self._workspace.description(cell.target) or {"name": cell.target})
 
     def runs_here(self, cell: Cell) -> bool:
         """Whether the artefact of the cell runs on this machine, and not on a board."""

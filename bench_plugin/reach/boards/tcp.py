@@ -36,11 +36,10 @@ SETTINGS = Settings
 
 @dataclass(frozen=True)
 class TcpReach:
-    """A board behind a listener. ``same_machine`` says that the listener may run on this host, as tests do it."""
+    """A board behind a listener."""
 
     board: Board
     endpoint: Endpoint
-    same_machine: bool = False
     programs: bool = False
 
     def missing(self) -> str:
@@ -78,7 +77,7 @@ def reach(board: Board) -> TcpReach:
         text = f"reach.tunnelled: a tunnel ends on this machine, and the host is {said.host!r}"
         raise UsageError(f"board {board.name}: {text}")
     endpoint = Endpoint(said.host, said.port, Path(said.token_file), said.wait, said.tunnelled)
-    return TcpReach(board, endpoint, board.same_machine)
+    return TcpReach(board, endpoint)
 
 
 def _is_loopback(host: str) -> bool:
