@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,11 +56,13 @@ class Sshd:
         """Let the host expect this key of the server."""
         self.folder.joinpath("known").write_text(f"[127.0.0.1]:{self.port} {public.read_text()}")
 
-    def board(self, *, key: str = "user", python: str = sys.executable, ship: bool = False) -> Board:
+    def board(
+        self, *, key: str = "user", python: str = sys.executable, ship: bool = False, limits: Mapping[str, int] = {}
+    ) -> Board:
         """The description of the board; its Python has what the fake adapter needs."""
         settings = {
             "host": "127.0.0.1", "port": self.port, "user": getpass.getuser(), "key": str(self.folder / key),
-            "python": python, "ship": ship, "options": [f"UserKnownHostsFile={self.folder}/known"],
+            "python": python, "ship": ship, "limits": limits, "options": [f"UserKnownHostsFile={self.folder}/known"],
         }  # fmt: skip
         return Board("pi", "aarch64", "ssh", settings, **self._stand_in())
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +26,8 @@ __all__ = ["sshd"]
 
 
 def shipped(server: Sshd) -> dict[str, int]:
-    """The files on the board, with the times at which they were written."""
-    return {path.name: path.stat().st_mtime_ns for path in server.cache.iterdir()}
+    """The files on the board, with the numbers that tell one that was written again."""
+    return {path.name: path.stat().st_ino for path in server.cache.iterdir()}
 
 
 def test_an_adapter_runs_on_the_board(sshd: Sshd, tmp_path: Path) -> None:
@@ -202,3 +205,120 @@ def test_a_link_that_ends_at_once_leaves_no_agent(tmp_path: Path) -> None:
         done = subprocess.run(command, input=token, capture_output=True, timeout=30)
         assert done.returncode == 129, done.stderr
         assert not folder.exists()
+
+
+def test_an_agent_that_is_killed_is_a_crash_with_its_signal(sshd: Sshd) -> None:
+    pool = sshd.pool()
+    try:
+        with pool.lease("fake", board="pi") as agent, pytest.raises(AgentFailure, match="killed by SIGSEGV") as caught:
+            agent.call("fake", "go", {"fault": "segfault"}, limits=LIMITS)
+        assert caught.value.symptom == "crash"
+    finally:
+        pool.close()
+
+
+def test_memory_and_processor_time_are_bounded(sshd: Sshd) -> None:
+    pool = sshd.pool(limits={"memory": 200, "cpu": 2})
+    try:
+        with pool.lease("fake", board="pi") as agent:
+            with pytest.raises(AgentFailure) as caught:
+                agent.call("fake", "go", {"fault": "allocate"}, limits=LIMITS)
+            assert caught.value.symptom == "out-of-memory"
+            agent.call("fake", "go", {}, limits=LIMITS)
+            with pytest.raises(AgentFailure, match="killed by SIGXCPU") as caught:
+                agent.call("fake", "go", {"fault": "spin"}, limits=LIMITS)
+            assert caught.value.symptom == "crash"
+        with pool.lease("fake", board="pi") as agent:
+            agent.call("fake", "go", {}, limits=LIMITS)
+    finally:
+        pool.close()
+
+
+def test_what_an_agent_stores_is_bounded(sshd: Sshd, tmp_path: Path) -> None:
+    large = tmp_path / "large.bin"
+    large.write_bytes(bytes(3 << 20))
+    pool = sshd.pool(limits={"store": 2})
+    try:
+        with pool.lease("fake", board="pi") as agent:
+            with pytest.raises(AgentFailure, match=r"3\.0 MiB cannot be stored: hosts may store 2\.0 MiB here"):
+                agent.call("fake", "go", {}, files={"x": large}, limits=LIMITS)
+            agent.call("fake", "go", {}, limits=LIMITS)
+    finally:
+        pool.close()
+
+
+def leave(server: Sshd, name: str, *, hours: float, size: int = 0) -> Path:
+    """A file of the board's cache, or a folder where there is no size, that was last used so long ago."""
+    path = server.cache / name
+    server.cache.mkdir(parents=True, exist_ok=True)
+    if size:
+        path.write_bytes(bytes(size))
+    else:
+        path.mkdir()
+    then = time.time() - hours * 3600
+    os.utime(path, (then, then))
+    return path
+
+
+def test_what_stays_on_the_board_is_bounded_and_the_oldest_goes_first(sshd: Sshd) -> None:
+    oldest = leave(sshd, "1" * 64 + ".pyz", hours=9, size=1 << 20)
+    newer = leave(sshd, "2" * 64 + ".pyz", hours=2, size=1 << 19)
+    in_use = leave(sshd, "3" * 64, hours=99)
+    killed = leave(sshd, "run-0123456789abcdef", hours=1)
+    half_sent = leave(sshd, "4" * 64 + ".pyz.4711", hours=2, size=100)
+    half_sent_now = leave(sshd, "5" * 64 + ".pyz.4712", hours=0, size=100)
+    in_use.joinpath("large").write_bytes(bytes(1 << 20))
+    os.utime(in_use, (0, 0))
+    pool = sshd.pool(limits={"cache": 2})
+    with locked(in_use), pool.lease("fake", board="pi") as agent:
+        agent.call("fake", "go", {}, limits=LIMITS)
+        used = {path.name: path for path in sshd.cache.iterdir()}
+    pool.close()
+    assert not oldest.exists() and not killed.exists() and not half_sent.exists()
+    assert newer.exists() and in_use.exists() and half_sent_now.exists(), sorted(used)
+
+
+def test_what_cannot_fit_on_the_board_is_said(sshd: Sshd) -> None:
+    leave(sshd, "6" * 64 + ".pyz", hours=0, size=1 << 20)
+    failure = lost(sshd, limits={"cache": 1})
+    assert failure.symptom == "harness"
+    assert "MiB cannot be sent: 1.0 MiB in" in failure.message and "(reach.limits.cache)" in failure.message
+    assert sorted(shipped(sshd)) == ["6" * 64 + ".pyz"], "nothing was sent"
+
+
+def test_what_an_agent_uses_is_locked_and_counts_as_used(sshd: Sshd) -> None:
+    pool = sshd.pool()
+    with pool.lease("fake", board="pi") as agent:
+        agent.call("fake", "go", {}, limits=LIMITS)
+        assert all(is_locked(path) for path in sshd.cache.iterdir())
+    pool.close()
+    assert until(lambda: not any(is_locked(path) for path in sshd.cache.iterdir()))
+    for path in sshd.cache.iterdir():
+        os.utime(path, (0, 0))
+    pool = sshd.pool()
+    with pool.lease("fake", board="pi"):
+        assert all(path.stat().st_mtime > time.time() - 60 for path in sshd.cache.iterdir())
+    pool.close()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """A lock as that of an agent at work."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether an agent at work holds the lock of a file or folder."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

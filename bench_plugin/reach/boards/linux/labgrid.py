@@ -20,6 +20,7 @@ from bench_plugin.domain.records import Record, about
 from bench_plugin.domain.texts.messages import useful_line
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.linux.deployed import DeployedAgents
+from bench_plugin.reach.boards.linux.limits import BoardLimits
 from bench_plugin.reach.boards.linux.link import BOARD_LOST, HARNESS, Address, Link
 from bench_plugin.reach.boards.linux.ssh import CONNECT_SECONDS, key_of, settings_of
 from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent
@@ -44,6 +45,7 @@ class Settings(Record, frozen=True):
     python: Annotated[str, about("the board's Python, 3.8 or later")] = "python3"
     ship: Annotated[bool, about("ship the runtimes of toolchains; else the board's python must have them")] = True
     options: Annotated[tuple[str, ...], about("options of ssh's -o, such as 'ProxyJump=bastion'")] = ()
+    limits: Annotated[BoardLimits, about("what agents may use of the board")] = BoardLimits()
 
     def __post_init__(self) -> None:
         """Raises ValueError unless there is a place or tags, and not both."""
@@ -62,7 +64,7 @@ class LabgridReach:
     def __init__(self, board: Board, settings: Settings) -> None:
         self.board = board
         self._settings = settings
-        self._deployed = DeployedAgents(board.name, settings.python, ship=settings.ship)
+        self._deployed = DeployedAgents(board.name, settings.python, ship=settings.ship, limits=settings.limits)
         self._link: Link | None = None
         self._token = ""
         self._lock = threading.Lock()

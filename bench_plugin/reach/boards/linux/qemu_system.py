@@ -14,6 +14,7 @@ from bench_plugin.domain.records import Record, about
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.linux import image
 from bench_plugin.reach.boards.linux.deployed import DeployedAgents
+from bench_plugin.reach.boards.linux.limits import BoardLimits
 from bench_plugin.reach.boards.linux.link import BOARD_LOST, Address, Link
 from bench_plugin.reach.boards.linux.shipping import Machine, disk, made_before, runtime
 from bench_plugin.reach.boards.linux.ssh import settings_of
@@ -52,7 +53,7 @@ class QemuSystemReach:
     def __init__(self, board: Board, settings: Settings) -> None:
         self.board = board
         self._settings = settings
-        self._deployed = DeployedAgents(board.name, "python3", ship=True)
+        self._deployed = DeployedAgents(board.name, "python3", ship=True, limits=BoardLimits())
         self._emulator: Child | None = None
         self._link: Link | None = None
         self._starts = 0

@@ -12,6 +12,7 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.records import Record, about
 from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.linux.deployed import DeployedAgents
+from bench_plugin.reach.boards.linux.limits import BoardLimits
 from bench_plugin.reach.boards.linux.link import Address, Link
 from bench_plugin.reach.processes.leased_agent import LeasedAgent
 from bench_plugin.reach.processes.workplace import Workplace
@@ -29,6 +30,7 @@ class Settings(Record, frozen=True):
     python: Annotated[str, about("the board's Python, 3.8 or later")] = "python3"
     ship: Annotated[bool, about("ship the runtimes of toolchains; else the board's python must have them")] = True
     options: Annotated[tuple[str, ...], about("options of ssh's -o, such as 'ProxyJump=bastion'")] = ()
+    limits: Annotated[BoardLimits, about("what agents may use of the board")] = BoardLimits()
 
 
 SETTINGS = Settings
@@ -45,7 +47,7 @@ class SshReach:
         self._address = Address(
             settings.host, settings.user, settings.port, key_of(settings.key), settings.options
         )  # fmt: skip
-        self._deployed = DeployedAgents(board.name, settings.python, ship=settings.ship)
+        self._deployed = DeployedAgents(board.name, settings.python, ship=settings.ship, limits=settings.limits)
         self._link: Link | None = None
 
     def missing(self) -> str:

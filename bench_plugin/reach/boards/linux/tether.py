@@ -2,11 +2,15 @@
 
 A script for Python 3.8 or later with the standard library only. Its standard input is the link: first the token, 64 hex
 digits and a line feed, then a byte every second. When it ends, or nothing comes for ``--silence`` seconds, the agent is
-killed with all that it started. It prints the agent's output, and ends as the agent did.
+killed with all that it started. It prints the agent's output, and ends as the agent did. Its folder and the files of
+``--uses`` are locked meanwhile, so that no host makes room of them (``room.py``).
 """
+
+from __future__ import annotations
 
 import argparse
 import contextlib
+import fcntl
 import os
 import runpy
 import select
@@ -25,19 +29,31 @@ def main() -> int:
     parser.add_argument("--agent", required=True, help="the zipapp")
     parser.add_argument("--folder", required=True, help="a folder that does not exist yet")
     parser.add_argument("--silence", type=float, required=True, help="seconds")
+    parser.add_argument("--uses", nargs="*", default=[], help="files and folders that must stay")
+    parser.add_argument("options", nargs="*", help="of the agent, behind --")
     options = parser.parse_args()
     os.umask(0o077)
     os.makedirs(options.folder)
+    held = [_locked(path) for path in (options.folder, *options.uses)]
     try:
         token = os.path.join(options.folder, "token")
         with open(token, "wb") as file:
             file.write(_line())
         child = os.fork()
         if not child:
-            _become_agent(options.agent, token, options.folder)
+            _become_agent(options.agent, token, options.folder, options.options)
         return _watched(child, options.silence)
     finally:
         shutil.rmtree(options.folder, ignore_errors=True)
+        for descriptor in held:
+            os.close(descriptor)
+
+
+def _locked(path: str) -> int:
+    """A descriptor of a file or folder that holds a lock, which many may hold."""
+    descriptor = os.open(path, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return descriptor
 
 
 def _line() -> bytes:
@@ -51,7 +67,7 @@ def _line() -> bytes:
     return data
 
 
-def _become_agent(agent: str, token: str, folder: str) -> None:
+def _become_agent(agent: str, token: str, folder: str, options: list[str]) -> None:
     """Serve in this process, which leads a group of its own."""
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -61,6 +77,7 @@ def _become_agent(agent: str, token: str, folder: str) -> None:
     os.chdir(work)
     os.environ["TMPDIR"] = work
     sys.argv = [agent, "--listen", "127.0.0.1:0", "--token-file", token, "--folder", work, "--tunnelled"]
+    sys.argv += options
     try:
         runpy.run_path(agent, run_name="__main__")
     finally:
