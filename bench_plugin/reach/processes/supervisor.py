@@ -300,7 +300,7 @@ class AgentPool:
         folder.mkdir(parents=True)
         self._logs.mkdir(parents=True, exist_ok=True)
         log = self._logs / f"{toolchain}-{os.getpid()}-{number}.log"
-        pyz = build_agent(self._scratch)
+        pyz = build_agent(self._scratch, compiled=True)
         ours, theirs = socket.socketpair()
         argv = [str(python), "-I", "-u", "-X", "faulthandler", str(pyz), "--fd", "{fd}", "--folder", str(folder)]
         kept, remarks = for_agents(os.environ, self._variables)
