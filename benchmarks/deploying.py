@@ -6,7 +6,7 @@ The artefact, a small perceptron, was compiled before. In turn, each in fresh pr
 the start of its processes (guardian and agent) to the first output; and a script that imports the runtime, loads the
 artefact and calls it once, from the start of its process to the first output. The order changes from pair to pair.
 
-Prints medians, and those of processor time, which say something on a busy machine too; and the median of the differences
+Prints medians, and those of processor time, which say something on a busy machine too; and the median difference
 with an interval of 95 % by ranks: to the whole of that script, and to the runtime's own import, which the script times.
 The aim is 0.3 s beyond the import.
 """
