@@ -20,6 +20,6 @@ def compiled(folder: Path, main: str, sources: Sequence[str]) -> Path:
     if gcc is None:
         pytest.skip("gcc not found; install gcc (Debian)")
     made = folder / main.removesuffix(".c")
-    files = [str(HERE / main), *(str(FIRMWARE / name) for name in sources)]
+    files = [str(HERE / main), *(str(FIRMWARE / name) for name in sources)]  # an absolute path stays what it is
     subprocess.run([gcc, "-std=gnu99", *CHECKED, f"-I{FIRMWARE}", *files, "-o", str(made)], check=True, timeout=120)
     return made

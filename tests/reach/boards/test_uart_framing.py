@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from bench_plugin.reach.boards.uart_framing import PAYLOAD, STUFFED, Decoder, Kind, Packet, encode, stuffed, unstuffed
 from tests.reach.boards.compiled import FIRMWARE, compiled
+from tests.reach.boards.framing_fuzz import decoded_in_c, fuzzer, mutated
 
 VECTORS = json.loads((Path(__file__).parent / "uart_vectors.json").read_text(encoding="utf-8"))
 PACKETS, REFUSED = VECTORS["packets"], VECTORS["refused"]
@@ -27,15 +28,6 @@ FUZZED = 20_000
 def in_c(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program that decodes and encodes with the firmware's C code."""
     return compiled(tmp_path_factory.mktemp("framing"), "uart_framing_main.c", ["uart_framing.c"])
-
-
-def decoded_in_c(program: Path, data: bytes) -> tuple[list[Packet], list[bytes], int]:
-    """What the C code finds in bytes: the packets, each as C encodes it again, and how many it refused."""
-    done = subprocess.run([str(program)], input=data, stdout=subprocess.PIPE, check=True, timeout=60)
-    *lines, last = done.stdout.decode().splitlines()
-    rows = [line.split(" ") for line in lines]
-    packets = [Packet(Kind(int(kind)), int(sequence), bytes.fromhex(payload)) for kind, sequence, payload, _ in rows]
-    return packets, [bytes.fromhex(row[3]) for row in rows], int(last.removeprefix("refused "))
 
 
 @pytest.mark.parametrize("vector", PACKETS, ids=lambda one: one["name"])
@@ -111,27 +103,20 @@ def test_a_line_of_noise_takes_no_memory() -> None:
 
 def test_mutated_lines_are_read_the_same_in_both_languages(in_c: Path) -> None:
     """Under the sanitizers of addresses and of undefined behaviour: no byte may be read or written beyond a packet."""
-    seed = random.Random(7)
-    line = bytearray()
-    for _ in range(FUZZED):
-        packet = bytearray(bytes.fromhex(seed.choice(PACKETS)["packet"])) if seed.random() < 0.95 else bytearray()
-        for _ in range(seed.choice((0, 1, 1, 2, 8))):
-            at = seed.randrange(len(packet) + 1)
-            match seed.randrange(4):
-                case 0:
-                    del packet[at : at + seed.choice((1, 1, 5, 300))]
-                case 1:
-                    packet[at:at] = packet[at : at + seed.choice((1, 1, 5, 300))]
-                case 2:
-                    packet[at:at] = seed.randbytes(seed.choice((1, 3, 700)))
-                case _:
-                    packet[at : at + 1] = bytes([seed.randrange(256)])
-        line += packet
+    line = mutated(random.Random(7), FUZZED)
     decoder = Decoder()
-    expected = list(decoder.feed(bytes(line)))
-    packets, _, refused = decoded_in_c(in_c, bytes(line))
+    expected = list(decoder.feed(line))
+    packets, _, refused = decoded_in_c(in_c, line)
     assert packets == expected and len(expected) > FUZZED / 4
     assert refused == decoder.refused > FUZZED / 10
+
+
+def test_fuzzing_the_firmwares_reader_finds_nothing(tmp_path: Path) -> None:
+    """Guided by the code that is reached; ``python -m tests.reach.boards.framing_fuzz 660`` does it for longer."""
+    done = subprocess.run([*fuzzer(tmp_path), "2", "1"], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr[-4000:]
+    said = json.loads(done.stdout)
+    assert said["executions"] >= 1000 and said["packets"] > 0 and said["refused"] > 0
 
 
 def test_sizes_are_the_same_in_both_languages() -> None:
