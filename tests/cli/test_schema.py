@@ -47,6 +47,13 @@ def test_schemas_are_written_one_file_each(tmp_path: Path, capsys: pytest.Captur
     assert "wrote" in capsys.readouterr().out
 
 
+def test_a_table_within_reach_is_no_kind_of_reach() -> None:
+    made = schema("board")["$defs"]
+    kinds = {one["$ref"].rpartition("/")[2] for one in made["BoardFile"]["properties"]["reach"]["anyOf"]}
+    assert kinds == {name for name, one in made.items() if "kind" in one["properties"] and name != "PowerSensor"}
+    assert "BoardLimits" in made and "BoardLimits" not in kinds
+
+
 def test_one_schema_is_printed_and_a_wrong_name_lists_the_valid_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "target"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "bench_plugin: target"

@@ -80,7 +80,8 @@ def schema(name: str) -> dict[str, Any]:
     kind, where = FILES[name]
     made: dict[str, Any] = _without_null(msgspec.json.schema(kind))
     if kind is BoardFile:
-        made["$defs"].update(kinds := _kinds_of_reach())
+        kinds, parts = _kinds_of_reach()
+        made["$defs"].update({**kinds, **parts})
         said = made["$defs"]["BoardFile"]["properties"]["reach"]
         made["$defs"]["BoardFile"]["properties"]["reach"] = {
             "description": said["description"], "anyOf": [{"$ref": f"#/$defs/{name}"} for name in kinds],
@@ -88,17 +89,19 @@ def schema(name: str) -> dict[str, Any]:
     return {"$schema": DRAFT, "title": f"bench_plugin: {name}", "description": where, **made}
 
 
-def _kinds_of_reach() -> dict[str, Any]:
-    """The schemas of the table ``reach`` by the name of its record, one for each kind."""
+def _kinds_of_reach() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The schemas of the table ``reach`` by the name of its record, one for each kind, and those of tables in it."""
     made: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for kind in MODULES:
         record = module_of(kind).SETTINGS
         found = _without_null(msgspec.json.schema(record))["$defs"]
         own = found.pop(record.__name__)
         own["properties"] = {"kind": {"description": "the kind of reach", "enum": [kind]}, **own["properties"]}
         own["required"] = ["kind", *own["required"]]
-        made.update({f"{kind}-{record.__name__}": own, **found})
-    return made
+        made[f"{kind}-{record.__name__}"] = own
+        parts.update(found)
+    return made, parts
 
 
 def _without_null(part: Any) -> Any:
