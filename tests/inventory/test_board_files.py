@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -144,3 +145,17 @@ def test_published_figures_are_there_with_their_source() -> None:
 
 def test_a_price_changes_no_artefact() -> None:
     assert not set(for_tools(figures("coral"))) & set(FIGURES)
+
+
+def test_limits_of_a_board_by_ssh_are_checked_with_their_place(tmp_path: Path) -> None:
+    said = 'target = "aarch64"\nreach = {{ kind = "ssh", host = "pi4.lab", limits = {} }}\n'
+    found = read_board(board(tmp_path, said.format("{ memory = 2048 }")), TARGETS).settings["limits"]
+    assert (found.memory, found.cache_bytes) == (2048, 8192 << 20)
+    assert found.options() == ["--max-cpu", "21600", "--max-store", "8192", "--max-memory", "2048"]
+    for wrong, message in (
+        ("{ memory = -1 }", "pi4.toml:2: reach.limits.memory: expected a whole number >= 0, found -1"),
+        ("{ memry = 1 }", "pi4.toml:2: reach.limits.memry: unknown key; did you mean memory?"),
+        ("{ cache = 0 }", "pi4.toml:2: reach.limits.cache: expected a whole number >= 1, found 0"),
+    ):
+        with pytest.raises(UsageError, match=re.escape(message)):
+            read_board(board(tmp_path, said.format(wrong)), TARGETS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from bench_plugin.reach.boards.board import Board
 from bench_plugin.reach.boards.registry import reach_of
 from bench_plugin.reach.boards.tcp import TcpReach
 from bench_plugin.reach.deployment import Deployment, deploy
-from bench_plugin.reach.processes.leased_agent import AgentFailure
-from tests.reach.boards.listening import LIMITS, Listening
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Source
+from bench_plugin.reach.processes.supervisor import AgentPool
+from tests.reach.boards.listening import FAKE, LIMITS, Listening
 from tests.reach.processes.conftest import until
 
 IDENTITY = b"""
@@ -161,6 +163,28 @@ def test_a_board_without_a_token_says_how_to_make_one(tmp_path: Path) -> None:
         missing = reach_of(Board("pi4", "aarch64", "tcp", settings(token_file=str(path)))).missing()
         assert "board pi4" in missing and message in missing
         assert "head -c 32 /dev/urandom" in missing
+
+
+@pytest.mark.parametrize("same_machine", [False, True])
+def test_whether_it_is_this_machine_is_said_by_the_boards_file_alone(
+    listening: Listening, tmp_path: Path, same_machine: bool
+) -> None:
+    given = settings(port=listening.endpoint.port, token_file=str(listening.endpoint.token_file))
+    reach = reach_of(Board("pi4", "aarch64", "tcp", given, same_machine=same_machine))
+    assert not hasattr(reach, "same_machine"), "the board says it, and nothing else does"
+    pool = AgentPool(
+        lambda name: Path(sys.executable), tmp_path / "logs", lambda name: [Source(name, FAKE.read_bytes())],
+        tmp_path / "scratch", boards={"pi4": reach},
+    )  # fmt: skip
+    try:
+        if same_machine:
+            with pool.lease("fake", board="pi4") as agent:
+                agent.call("fake", "go", {}, limits=LIMITS)
+        else:
+            with pytest.raises(AgentFailure, match="the agent of board pi4 runs on this machine"):
+                pool.lease("fake", board="pi4").__enter__()
+    finally:
+        pool.close()
 
 
 @pytest.mark.parametrize(
