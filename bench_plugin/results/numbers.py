@@ -161,7 +161,12 @@ NUMBERS = (
     ),
     Number("series", (TIMING,), ALL, "samples by name: `file`, beside the results file, and number of `samples`"),
     Number("power", (TIMING,), ALL, "of every meter: `base`, `idle`, `full` (W), `energy_per_inference` (J), `absent`"),
-    Number("determinism", (TIMING,), ALL, "equal bits over `repeats`, `launches`, `threads`; `tails`, `spread`"),
+    Number(
+        "determinism",
+        (TIMING,),
+        ALL,
+        "equal bits over `repeats`, `launches`, `threads`, `positions`; `tails`, `spread`",
+    ),
     Number("machine", (TIMING,), ALL, "state of the machine that did the work, `clock_seen_hz`, `throttled`"),
     Number("sampler", (TIMING,), ALL, "what sampling cost: `hz`, `late` ticks, `share` of a core; or `failed`"),
     Number(

@@ -47,6 +47,18 @@ def test_each_combination_of_a_sweep_is_a_row_and_the_usual_one_is_as_without_a_
     assert (alone["inputs"], five["inputs"]) == (64, 13)
 
 
+@pytest.mark.parametrize(("fault", "same"), [("none", True), ("run-positions", False)])
+def test_bits_of_a_sample_are_compared_at_two_positions_of_its_batch(timed: Project, fault: str, same: bool) -> None:
+    rows = by_axes(run(timed, "--bench-batches=1,4", "--bench-threads=1", fault=fault), "batch")
+    row = rows[4,]
+    assert row["status"] == "supported", row["reason"]
+    said = row["numbers"]["determinism"]["positions"]
+    assert said["identical"] is same and said["compared"] == 8
+    assert said.get("differ") == (None if same else 4), "of each batch the one that was first, and the one that is"
+    assert row["numbers"]["determinism"]["launches"]["identical"], "at one position the bits repeat"
+    assert "positions" not in rows[None,]["numbers"]["determinism"], "alone a sample has one position"
+
+
 def test_outputs_of_a_batch_are_compared(timed: Project) -> None:
     row = by_axes(run(timed, "--bench-batches=5", fault="run-wrong"), "batch")[5,]
     assert row["status"] == "mismatch" and row["numbers"]["timing"]["compute"]["median"] > 0

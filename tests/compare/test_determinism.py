@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench_plugin.compare.times.determinism import across, over_launches, tails
+from bench_plugin.compare.times.determinism import across, moved, over_launches, over_positions, tails
 
 
 def test_runs_with_equal_bits_are_identical_and_others_are_grouped() -> None:
@@ -33,3 +33,16 @@ def test_a_99th_percentile_needs_a_thousand_samples() -> None:
 def test_spread_over_launches_is_a_share_of_their_mean() -> None:
     assert over_launches([9.0, 10.0, 11.0]) == pytest.approx({"sd": 0.1, "range": 0.2})
     assert over_launches([9.0]) == over_launches([]) == over_launches([0.0, 0.0]) == {}
+
+
+def test_bits_are_compared_sample_by_sample_at_another_position_of_the_batch() -> None:
+    values = {"out0": np.arange(12, dtype=np.float32).reshape(6, 2), "out1": np.full((6,), np.nan)}
+    there = moved(values, 3)
+    assert there["out0"][:, 0].tolist() == [4, 0, 2, 10, 6, 8]
+    assert over_positions(values, there, 3) == {"compared": 6, "identical": True}, "bits, so that NaN equals NaN"
+    there["out0"][0, 1] = -1
+    assert over_positions(values, there, 3) == {"compared": 6, "identical": False, "differ": 1}
+    shorter = {"out0": there["out0"][:3], "out1": there["out1"][:3]}
+    assert over_positions(values, shorter, 3) == {}, "other rows"
+    assert over_positions({"out0": np.zeros((5, 2))}, {"out0": np.zeros((5, 2))}, 3) == {}, "not a row for each sample"
+    assert over_positions({}, {}, 3) == {}

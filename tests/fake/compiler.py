@@ -36,8 +36,8 @@ ADAPTER = {
             "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
-            "run-twice", "run-varies", "run-jitters", "run-pause", "run-threads", "leaves-out", "compile-spin",
-            "compile-pause",
+            "run-twice", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions", "leaves-out",
+            "compile-spin", "compile-pause",
         ]
     },
     "on_request": True,
@@ -185,6 +185,8 @@ def _changed(fault: str, y: Any) -> Any:
         return y[..., :-1]
     if fault == "run-jitters":
         return np.nextafter(y, np.asarray(np.inf, dtype=y.dtype))
+    if fault == "run-positions":  # other bits for the first sample of a batch
+        return np.concatenate([np.nextafter(y[:1], np.asarray(np.inf, dtype=y.dtype)), y[1:]])
     if fault == "run-steps" and y.dtype == np.uint8:
         return np.where(y > 200, y - 7, y + 7).astype(np.uint8)
     return y

@@ -66,7 +66,9 @@ class Timing:
             times = {} if emulated else series(taken)
             kept = keep(settings.results.parent, {**times, **beside.arrays})
             run.log.numbers["series"] = described(kept, beside.about)
-            run.log.numbers.update({**beside.numbers, "determinism": determinism(taken, threads=threads)})
+            run.log.numbers.update(
+                {**beside.numbers, "determinism": determinism(taken, threads=threads, batch=run.cell.batch)}
+            )
         if self._against is not None and "compute" in timing:
             limits = self._launcher.limits(run)
             run.log.numbers["against"] = self._against.measured(run, found, taken, limits, effect)

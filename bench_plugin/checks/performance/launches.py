@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from bench_plugin.checks.performance.machine_load import Load, quiet
 from bench_plugin.checks.performance.requests import TIME, Requests, taken
 from bench_plugin.checks.performance.rotation import rotating
 from bench_plugin.checks.protocol import Parts
+from bench_plugin.compare.times.determinism import moved
 from bench_plugin.compare.times.timing import enough
 from bench_plugin.pipeline.board_stages import PLACE
 from bench_plugin.pipeline.cell_run import CellRun
@@ -62,7 +63,8 @@ class Launches:
 
     ``load`` is that of this machine before; None where it takes no part in the times.
     ``power`` is a further launch with windows for the figures of power; None on a machine without a meter.
-    ``one_thread`` is a further, short launch with one thread; None where the others had no more.
+    ``one_thread`` is a further, short launch with one thread; None where the others had no more. ``moved`` is one whose
+    samples stand one place further in their batch; None without batches.
     """
 
     launches: Sequence[Launch]
@@ -70,6 +72,7 @@ class Launches:
     caps: tuple[str, ...] = ()
     power: Launch | None = None
     one_thread: Launch | None = None
+    moved: Launch | None = None
 
     @property
     def last(self) -> Done:
@@ -128,7 +131,10 @@ class Launcher:
                 caps.append(cap)
                 break
         last = launches[-1]
-        return Launches(launches, load, tuple(caps), self._power(run, task, last), self._one_thread(run, task, last))
+        return Launches(
+            launches, load, tuple(caps), self._power(run, task, last), self._one_thread(run, task, last),
+            self._moved(run, task, last),
+        )  # fmt: skip
 
     def _power(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
         """A launch with windows of power, where the last one found a meter; what fails in it is not the cell's."""
@@ -150,6 +156,15 @@ class Launcher:
             return None
         task = _with(_with(task, {"threads": 1}), BRIEF, TIME)
         return self._launch(run, task, f"{TIME}, one thread", last.board, requests=False)
+
+    def _moved(self, run: CellRun, task: Task, last: Launch) -> Launch | None:
+        """A short launch with every sample at another position of its batch; its failure is not the cell's."""
+        if run.cell.batch == 1 or not last.said.get("repeats"):
+            return None
+        calls = tuple(replace(call, arrays=_moved_in(call, run.cell.batch)) if call.operation == TIME else call
+                      for call in task.calls)  # fmt: skip
+        task = _with(replace(task, calls=calls), BRIEF, TIME)
+        return self._launch(run, task, f"{TIME}, other positions in the batch", last.board, requests=False)
 
     def _cap(self, launches: int, seconds: float) -> str:
         """What ends the launches although the interval is wider than wanted; empty where nothing does."""
@@ -225,6 +240,11 @@ class Launcher:
 
         done = self._parts.recorder.apart(run.cell, name, task, make, only=board)
         return Launch(done, asked)
+
+
+def _moved_in(call: CallSpec, batch: int) -> Callable[[], Mapping[str, Any]]:
+    """The inputs [N, ...] of a call, each one place further in its batch."""
+    return lambda: moved(call.arrays(), batch)
 
 
 def _with(task: Task, fields: Mapping[str, Any], operation: str = "") -> Task:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bench_plugin.checks.performance.launches import Launch, Launches
-from bench_plugin.compare.times.determinism import across, over_launches, tails
+from bench_plugin.compare.times.determinism import across, over_launches, over_positions, tails
 from bench_plugin.compare.times.recorded import Recorded, recorded
 
 
@@ -16,10 +16,10 @@ def recordings(taken: Launches) -> Recorded:
     return recorded([(one.said.get("telemetry") or {}, one.done.arrays) for one in _whole(taken, power=True)])
 
 
-def determinism(taken: Launches, *, threads: int) -> dict[str, Any]:
+def determinism(taken: Launches, *, threads: int, batch: int) -> dict[str, Any]:
     """``numbers["determinism"]`` of a row (docs/results.md); what was not measured is absent.
 
-    ``threads`` is the number of threads of all launches but that with one thread.
+    ``threads`` is the number of threads of all launches but that with one thread, ``batch`` the samples of a call.
     """
     launches = _whole(taken)
     repeats = [one.said["repeats"] for one in launches if one.said.get("repeats")]
@@ -28,7 +28,7 @@ def determinism(taken: Launches, *, threads: int) -> dict[str, Any]:
     digests = {f"launch {index}": one["digest"] for index, one in enumerate(repeats, 1)}
     found = {
         "repeats": _repeats(repeats), "launches": across(digests) if digests else {},
-        "threads": _threads(taken, repeats, threads),
+        "threads": _threads(taken, repeats, threads), "positions": _positions(taken, batch),
         "tails": tails(singles), "spread": over_launches(medians),
     }  # fmt: skip
     return {name: one for name, one in found.items() if one}
@@ -40,6 +40,17 @@ def _threads(taken: Launches, repeats: list[dict[str, Any]], threads: int) -> di
     if not repeats or "digest" not in single:
         return {}
     return across({f"threads: {threads}": repeats[0]["digest"], "threads: 1": single["digest"]})
+
+
+def _positions(taken: Launches, batch: int) -> dict[str, Any]:
+    """Whether samples gave the bits of the last launch at another position; nothing where one of the two gave none."""
+    if taken.moved is None or taken.moved.done.failure is not None or taken.last.failure is not None:
+        return {}
+    first, other = (
+        {name: values for name, values in done.arrays.items() if name.startswith("out")}
+        for done in (taken.last, taken.moved.done)
+    )
+    return over_positions(first, other, batch)
 
 
 def _repeats(launches: list[dict[str, Any]]) -> dict[str, Any]:
