@@ -144,7 +144,7 @@ def _rounded(onnx: Any, graph: Any, name: str, kind: str, fraction: int) -> list
 
 def _biases(graph: Any, layer: Any, known: Mapping[str, Any]) -> Iterator[tuple[Any, int]]:
     """The nodes that add a stored bias to the products of a layer, and the place of the bias among their inputs."""
-    if len(layer.input) > 2 and layer.input[2] in known:  # noqa: PLR2004
+    if len(layer.input) > 2 and layer.input[2] in known:
         yield layer, 2
     for user in graph.node:
         if user.op_type == "Add" and layer.output[0] in user.input:
