@@ -24,8 +24,8 @@ def test_operator(bench_cell):
 """
 PRECISIONS = '"w8a8": ["qdq", "original"],'
 FEW_BITS = """"w8a8": ["qdq"], "w4": ["weights"], "w4a8": ["qdq"],
-        "int4": ["weights", "qdq", "fixed", "fixed-qdq", "kmeans"], "int2": ["weights", "qdq"], "uint4": ["weights", "qdq"],
-        "uint2": ["weights"],
+        "int4": ["weights", "qdq", "fixed", "fixed-qdq", "kmeans"], "int2": ["weights", "qdq"],
+        "uint4": ["weights", "qdq"], "uint2": ["weights"],
 """
 ROUNDED = """given = call.named(evaluator.input_names)
         if fault == "simulated":  # rounds activations that nothing asked it to round

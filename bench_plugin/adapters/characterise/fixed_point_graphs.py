@@ -87,7 +87,8 @@ def _calibrated(call: PrepareCall, path: str) -> dict[str, tuple[float, float]]:
     )
     calibrator.collect_data(Reader())
     found = calibrator.compute_data()
-    return {name: tuple(float(end.item()) for end in found[name].range_value) for name in found.keys()}  # noqa: SIM118
+    ends = {name: found[name].range_value for name in found.keys()}  # noqa: SIM118
+    return {name: (float(low.item()), float(high.item())) for name, (low, high) in ends.items()}
 
 
 def fraction_of(low: float, high: float, bits: int) -> tuple[int, bool]:

@@ -53,7 +53,9 @@ def rewritten(onnx: Any, model: Any) -> dict[str, int]:
     graph = model.graph
     known = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
     makers = {name: node for node in graph.node for name in node.output}
-    nodes, replaced, widths = [], set(), {}
+    nodes: list[Any] = []
+    replaced: set[str] = set()
+    widths: dict[str, int] = {}
     for node in graph.node:
         if node.op_type != "DequantizeLinear":
             nodes.append(node)
