@@ -9,6 +9,7 @@ from types import MappingProxyType
 ORIGINAL = "original"  # the exported graph, with float32 weights
 WEIGHTS = "weights"  # the prepared graph whose weights are integers with their dequantisation; activations are not
 FIXED, KMEANS = "fixed", "kmeans"  # the same by quantisers of ours: fixed point, and an index into a codebook
+FIXED_QDQ = "fixed-qdq"  # fixed point throughout: weights, activations and biases, without zero points
 STORED = frozenset({WEIGHTS, FIXED, KMEANS})
 INTEGERS = frozenset({"int8", "uint8", "int4", "uint4", "int2", "uint2"})
 FEW_BITS = frozenset({"int4", "uint4", "int2", "uint2"})  # narrower than a byte

@@ -24,7 +24,7 @@ OF_KIND: Mapping[str, Texts] = {  # the operations that every adapter of a kind 
 }  # fmt: skip
 _literal: Any = Literal
 PrecisionName: Any = _literal[tuple(PRECISIONS)]
-GraphName = Literal["original", "qdq", "weights", "fixed", "kmeans", "dynamic", "w16", "w16-all", "fp16"]
+GraphName = Literal["original", "qdq", "weights", "fixed", "fixed-qdq", "kmeans", "dynamic", "w16", "w16-all", "fp16"]
 
 
 def _check_pattern(pattern: str) -> None:

@@ -24,8 +24,8 @@ def test_operator(bench_cell):
 """
 PRECISIONS = '"w8a8": ["qdq", "original"],'
 FEW_BITS = """"w8a8": ["qdq"], "w4": ["weights"], "w4a8": ["qdq"],
-        "int4": ["weights", "qdq", "fixed", "kmeans"], "int2": ["weights", "qdq"], "uint4": ["weights", "qdq"],
-        "uint2": ["weights"],
+        "int4": ["weights", "qdq", "fixed", "fixed-qdq", "kmeans"], "int2": ["weights", "qdq"],
+        "uint4": ["weights", "qdq"], "uint2": ["weights"],
 """
 ROUNDED = """given = call.named(evaluator.input_names)
         if fault == "simulated":  # rounds activations that nothing asked it to round
@@ -77,7 +77,7 @@ def test_every_graph_of_few_bits_is_judged_against_itself(compiled: Project) -> 
     rows = rows_of(finished)
     weights = {f"{name} weights" for name in ("w4", "int4", "uint4", "int2", "uint2")}
     layers = {f"{name} qdq" for name in ("w4a8", "int4", "uint4", "int2")}
-    assert set(rows) == weights | layers | {"int4 fixed", "int4 kmeans"}
+    assert set(rows) == weights | layers | {"int4 fixed", "int4 fixed-qdq", "int4 kmeans"}
     assert {name: row["reason"] for name, row in rows.items() if row["status"] != "supported"} == {}, finished.text
     for name in weights | {"int4 fixed", "int4 kmeans"}:
         numbers = rows[name]["numbers"]
@@ -93,6 +93,17 @@ def test_every_graph_of_few_bits_is_judged_against_itself(compiled: Project) -> 
     assert errors["int4 weights"] < errors["int2 weights"]
     book = rows["int4 kmeans"]["artefacts"]["graph"]["weights"]
     assert book["error"] <= book["uniform_error"]
+
+
+def test_in_fixed_point_throughout_activations_and_biases_are_rounded_too(compiled: Project) -> None:
+    row = rows_of(models(compiled, "int4"))["int4 fixed-qdq"]
+    assert row["status"] == "supported", row["reason"]
+    graph = row["artefacts"]["graph"]
+    layers = graph["weights"]["layers"]
+    assert graph["operators"]["QuantizeLinear"] == layers, "the input of every layer"
+    assert graph["operators"]["DequantizeLinear"] == 3 * layers, "inputs, weights and biases"
+    assert graph["calibration"]["method"] == "minmax" and graph["calibration"]["samples"] > 0
+    assert row["numbers"]["end_to_end"][0]["within_one_step"] == 1.0
 
 
 def test_what_is_held_in_a_wider_carrier_is_marked_and_what_is_not_known_is_said(compiled: Project) -> None:

@@ -141,6 +141,18 @@ def test_end_to_end_an_element_exactly_at_the_limits_is_right() -> None:
     assert compare_stable({"a": truth}, [], {"out0": three}, [1.0], loose).status == MISMATCH, "not a number"
 
 
+def test_without_a_stable_input_only_a_run_that_is_right_on_all_of_them_agrees() -> None:
+    truth = {"a": REAL}
+    moved = [{"a": REAL + 0.5}]  # half a step on every input
+    exact = compare_stable(truth, moved, {"out0": REAL}, [1.0])
+    assert exact.status == AGREE and exact.numbers["stable_inputs"] == 0
+    assert exact.numbers["end_to_end"][0]["largest_steps"] == 0.0
+    off = REAL.copy()
+    off[0, 0] += 1.5
+    found = compare_stable(truth, moved, {"out0": off}, [1.0])
+    assert (found.status, found.reason) == (UNVERIFIED, "no input whose rounding is stable")
+
+
 def test_an_output_that_is_not_dequantised_has_the_cap_for_a_step() -> None:
     moved = REAL.copy()
     moved[0, 0] += 4e-3  # the cap of 1e-3 times the root mean square of 2 is a step: 2 steps

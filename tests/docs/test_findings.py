@@ -24,6 +24,7 @@ VERSION = re.compile(r"\b\d+\.\d+|\b20\d{6}\b")
 # By the first words of a script's name; the longest that fits is taken.
 TOOLCHAINS = {
     "emx": "emx",
+    "hls4ml": "hls4ml",
     "iree": "iree",
     "litert": "tensorflow",
     "mnn": "mnn",

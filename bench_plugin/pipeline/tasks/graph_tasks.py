@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench_plugin.domain.outcome import Stage
-from bench_plugin.domain.precision import STORED, Precision
+from bench_plugin.domain.precision import FIXED_QDQ, STORED, Precision
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.array_sets import identified
 from bench_plugin.pipeline.cell_run import OnnxFile
@@ -14,7 +14,7 @@ from bench_plugin.pipeline.tasks.inputs import BATCH
 from bench_plugin.pipeline.tasks.model_tasks import Tasks, few_or_all
 from bench_plugin.pipeline.tasks.subjects import Arrays, InputSet, Subject
 
-CALIBRATED = "qdq"  # the prepared graph whose scales come from a calibration set
+CALIBRATED = ("qdq", FIXED_QDQ)  # the prepared graphs whose scales come from a calibration set
 FACTS = "onnx_facts"
 
 
@@ -23,15 +23,17 @@ def prepared(
 ) -> Task:  # fmt: skip
     """The pre-quantised or pre-converted model of the subject's file.
 
-    ``graph`` is qdq, weights, fixed, kmeans, dynamic, w16 or fp16; ``types`` are those of integers of few bits.
+    ``graph`` is qdq, weights, fixed, fixed-qdq, kmeans, dynamic, w16 or fp16; ``types`` are those of integers of few
+    bits.
     """
-    calibrated = graph == CALIBRATED
+    calibrated = graph in CALIBRATED
+    tool = "fixed_point_graphs" if graph == FIXED_QDQ else "onnx_graphs"
     meta: dict[str, Any] = {"graph": graph, "batched": subject.inputs.batched, "calibration_method": method}
-    if graph in STORED or (calibrated and types.few_bits):
+    if graph in STORED or graph == FIXED_QDQ or (calibrated and types.few_bits):
         meta.update(weights=types.weights, activations=types.activations, granularity=types.granularity)
     call = CallSpec("prepare", meta, calibration.arrays if calibrated else dict)
     parts = {"file": subject.origin, **(calibration.parts if calibrated else {})}
-    return Task(Stage.BUILD, "onnx_graphs", (call,), parts, tasks.limits(model, "onnx_graphs"), subject.files)
+    return Task(Stage.BUILD, tool, (call,), parts, tasks.limits(model, tool), subject.files)
 
 
 def layers(tasks: Tasks, model: Model, subject: Subject) -> Task:

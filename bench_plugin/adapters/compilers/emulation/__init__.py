@@ -1,0 +1,1 @@
+"""Compilers for hardware that their own software emulates on this machine."""
