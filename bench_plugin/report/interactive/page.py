@@ -28,7 +28,7 @@ from bench_plugin.report.pictures.themes import theme
 
 ASSETS = Path(__file__).parent / "assets"
 # In this order they are one script, inside one function.
-SCRIPTS = ("data", "elements", "selection", "table", "matrix", "evidence", "pictures", "printing", "main")
+SCRIPTS = ("data", "elements", "selection", "table", "matrix", "evidence", "fewer", "pictures", "printing", "main")
 NO_SERIES = "{}: the series over time that rows name are not beside the results file; their statistics are shown"
 # The page puts its own colours in the place of these words.
 THEME = theme(text="page-text", line="page-line", background="page-background")
