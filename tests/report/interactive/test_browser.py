@@ -12,6 +12,7 @@ from tests.report.interactive.scene import (
     BROKEN_KEY,
     HOSTILE,
     HOSTILE_KEY,
+    NOW,
     PROFILE_KEY,
     TIMED_KEY,
     write_runs,
@@ -104,6 +105,16 @@ def test_a_cell_over_runs(opened: Open, written: Path) -> None:
     assert page.get_attribute("#evidence p[role=img]", "aria-label") == (
         "The last 2 runs, oldest first: supported, mismatch"
     )
+    said = page.inner_text("#trend-said")
+    assert said == f"mismatch since 2026-11-21, run {NOW}; supported before."
+    assert page.locator("#evidence svg.sparkline").count() == 0, "it was not timed"
+
+
+def test_the_times_of_a_cell_over_runs_are_a_line(opened: Open, written: Path) -> None:
+    page = opened(written, f"#cell={TIMED_KEY}").page
+    assert page.inner_text("#trend-said") == "supported in each of the last 2 runs."
+    label = page.get_attribute("#evidence svg.sparkline", "aria-label")
+    assert label == "Time of the last 2 runs on the same machine or board: from 2 ms to 2 ms"
 
 
 def test_the_error_profile_marks_what_is_wrong_in_words(opened: Open, written: Path) -> None:

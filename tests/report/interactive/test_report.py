@@ -23,6 +23,7 @@ from tests.report.interactive.scene import (
     FIXED_KEY,
     HOSTILE,
     NOW,
+    TIMED_KEY,
     computed,
     failure,
     many,
@@ -189,6 +190,40 @@ def test_trends_come_from_the_index_of_runs(results: Path) -> None:
     (results.parent / "history" / "index.duckdb").write_bytes(b"no index")
     assert main(["report", str(results)]) == 0
     assert packed(page, "trends") == {} and "--rebuild makes it again" in page.read_text("utf-8")
+
+
+def test_the_index_may_be_elsewhere_and_older_than_the_run(
+    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("duckdb", reason="comes with the extra history")
+    index, before = tmp_path / "nights.duckdb", results.parent / "history" / f"{BEFORE}.jsonl"
+    assert main(["report", str(results), "--index", str(index)]) == 2
+    assert f"--index: {index} does not exist; `bench history index" in capsys.readouterr().err
+    assert main(["history", "index", str(before), "--index", str(index)]) == 0
+    for more in ([], ["--without-details"]):
+        assert main(["report", str(results), "--index", str(index), *more]) == 0
+        trends = packed(results.parent / "report.html", "trends")
+        broken = trends[BROKEN_KEY]
+        assert broken["run"] == [BEFORE, NOW] and broken["status"] == ["supported", "mismatch"]
+        assert broken["started"] == ["2026-11-20", "2026-11-21"], "the run of the page is the last one of its cells"
+        assert len(trends) == 12, "every cell that an earlier run had"
+        assert trends[TIMED_KEY]["line"] == trends[TIMED_KEY]["time"] == [0.002, 0.002]
+
+
+def test_instructions_over_runs_are_a_line_where_there_is_no_time(results: Path) -> None:
+    pytest.importorskip("duckdb", reason="comes with the extra history")
+    counted = [
+        computed(60, axes={"check": "timing"}, placement={"timing": "emulated"}, run=run,
+                 numbers={"timing": {"instructions": {"median": count}, "compute": {"median": 1.0}}})
+        for run, count in ((BEFORE, 1000), (NOW, 1100))
+    ]  # fmt: skip
+    before = results.parent / "history" / f"{BEFORE}.jsonl"
+    for path, row in ((before, counted[0]), (results, counted[1])):
+        path.write_text(path.read_text("utf-8") + json.dumps(row) + "\n", "utf-8")
+    assert main(["history", "index", "--results", str(results)]) == 0
+    assert main(["report", str(results)]) == 0
+    trend = packed(results.parent / "report.html", "trends")[counted[0]["key"]]
+    assert trend["time"] == [None, None] and trend["instructions"] == trend["line"] == [1000, 1100]
 
 
 def test_details_are_in_blocks(tmp_path: Path) -> None:
