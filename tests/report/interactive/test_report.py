@@ -17,6 +17,7 @@ from bench_plugin.report.interactive.evidence import BLOCK
 from bench_plugin.report.interactive.look import CHANGES, STATUSES
 from bench_plugin.report.interactive.packing import pack_bytes, unpack_bytes
 from bench_plugin.report.statuses import ORDER
+from tests.report.comparison.runs import timed
 from tests.report.interactive.scene import (
     BEFORE,
     BROKEN_KEY,
@@ -83,6 +84,29 @@ def test_json(capsys: pytest.CaptureFixture[str], results: Path) -> None:
         "run": (9, {"ERROR": 1}),
         "compare": (8, {"mismatch": 1}),
     }
+
+
+@pytest.mark.parametrize("broke", [False, True])
+def test_what_is_slower_stands_behind_what_broke(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, broke: bool
+) -> None:
+    before = [timed(), computed(1, key=FIXED_KEY)]
+    fallen = failure(1, "mismatch", "compare", "mismatch", "out0: E 1.0e-02", key=FIXED_KEY)
+    after = [timed(1.1, versions={"onnxruntime": "1.32"}), fallen if broke else before[1]]
+    heads = header(run=BEFORE), header(run=NOW)
+    first = write(tmp_path / "before.jsonl", [heads[0], plan(2, 2)], before)
+    path = write(tmp_path / "now.jsonl", [heads[1], plan(2, 2)], after)
+    found = said(capsys, str(path), "--against", str(first))
+    assert found["moved"] == {"broke": 1, "slower": 1} if broke else {"slower": 1}
+    [one] = found["slower"]
+    assert one["said"].startswith("slower: 1 ms → 1.1 ms (+") and "onnxruntime 1.31 → 1.32" in one["versions"]
+    page = (tmp_path / "report.html").read_text("utf-8")
+    headline = re.search(r'<h2 id="summary-title" class="headline bad">(.*?)</h2>', page)
+    assert (
+        headline and ("1 cell broke" if broke else "No cells broke") in headline[1] and "; 1 is slower" in headline[1]
+    )
+    assert page.index("<h3>What is slower</h3>") > (page.index("<h3>What broke, and why</h3>") if broke else 0)
+    assert f'href="#cell={after[0]["key"]}"' in page
 
 
 def test_pictures_as_svg_files(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
