@@ -9,6 +9,7 @@ import pytest
 
 from tests.ci.workflows import install_commands, lacking
 from tests.project import Project
+from tests.report.interactive.test_report import packed
 
 SCRIPT = Path(__file__).parents[2] / ".ci/nightly"
 
@@ -43,6 +44,9 @@ def test_a_night_in_shards(project: Project) -> None:
     assert nightly(project, "1/1").returncode == 0
     second = nightly(project, "merge")
     assert second.returncode == 1, second.stdout
+    pages = [project.folder / f"reports/nightly/{night}/report.html" for night in ("previous", "merged")]
+    lengths = [sorted({len(one["run"]) for one in packed(page, "trends").values()}) for page in pages]
+    assert lengths == [[], [2]], "the report knows how each cell went over both nights"
     assert "a" in (project.folder / "reports/nightly/merged/summary.md").read_text()
 
 

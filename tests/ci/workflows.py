@@ -48,7 +48,7 @@ def install_commands(project: Project) -> None:
 
 def lacking(script: str) -> list[str]:
     """The subcommands of ``bench`` that a script uses and that this checkout does not have."""
-    used = set(re.findall(r"\bbench (merge|grid|report|compare)\b", script))
+    used = set(re.findall(r"\bbench (merge|grid|report|compare|history)\b", script))
     return sorted(name for name in used if ALIASES.get(name, name) not in subcommands())
 
 

@@ -22,8 +22,11 @@ from bench_plugin.report.pages.registry import build_pages
 from bench_plugin.results.planned import packed
 from bench_plugin.results.rows import parse_rows
 from bench_plugin.results.series import keep, troubles
+from tests.results import nights
 
 Row = dict[str, Any]
+COMPLETE: dict[str, Row] = {row["kind"]: row for row in nights.night(1, nights.passed(nights.axes()))}
+STARTED: dict[str, Row] = {"header": {"started": "2026-11-01T02:00:00Z"}}
 STATUSES = ("supported", "mismatch", "ERROR", "unverified")
 
 
@@ -201,9 +204,8 @@ def test_what_the_runs_do_not_have_in_common_is_said() -> None:
 
 
 def write(path: Path, rows: Sequence[Row]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
+    """A results file of rows with everything that the schema asks for."""
+    return nights.write(path, [{**COMPLETE[row["kind"]], **row, **STARTED.get(row["kind"], {})} for row in rows])
 
 
 def bench_merge(*arguments: object) -> int:
@@ -264,6 +266,41 @@ def test_rows_of_another_schema_are_refused(tmp_path: Path, capsys: pytest.Captu
     newer = write(tmp_path / "newer.jsonl", [{**opening("run-1"), "schema": 2}])
     assert bench_merge(newer, "-o", tmp_path / "out.jsonl") == 2
     assert "newer.jsonl: line 1 has schema 2, this version reads 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"status": "suported"}, "line 3: status: 'suported' is not valid; valid are: supported, mismatch"),
+        ({"nodeid": None}, "line 3: nodeid: "),
+        ({"numbers": {"E": "small"}}, "line 3: numbers.E: "),
+        ({"run": "run-of-nobody"}, "line 3: run: 'run-of-nobody' is the run of no header above"),
+    ],
+    ids=["status", "type", "number", "run"],
+)
+def test_rows_against_the_schema_are_refused_and_the_message_says_where(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: Row, said: str
+) -> None:
+    rows = [opening("run-1"), computed("run-1", cell("a"), "supported"), computed("run-1", cell("b"), "supported")]
+    right = write(tmp_path / "right.jsonl", rows)
+    spoilt = write(tmp_path / "theirs.jsonl", [*rows[:2], {**rows[2], **wrong}])
+    out = tmp_path / "out.jsonl"
+    assert bench_merge(right, spoilt, "-o", out) == 2
+    error = capsys.readouterr().err
+    assert f"{spoilt}: {said}" in error and "1 findings in" in error, error
+    assert "nothing was merged" in error and not out.exists()
+    assert bench_merge(right, "-o", out) == 0
+
+
+def test_rows_of_older_versions_and_of_a_killed_run_are_merged(tmp_path: Path) -> None:
+    """They have the id of the run in the header alone, and the last line may be cut."""
+    rows = [opening("run-1"), computed("run-1", cell("a"), "supported"), computed("run-1", cell("b"), "supported")]
+    path = write(tmp_path / "1.jsonl", rows)
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    old = [lines[0], *({key: value for key, value in row.items() if key != "run"} for row in lines[1:])]
+    path.write_text("".join(json.dumps(row) + "\n" for row in old) + '{"kind": "ce', "utf-8")
+    assert bench_merge(path, "-o", tmp_path / "out.jsonl") == 0
+    assert [row["run"] for row in parse_rows(tmp_path / "out.jsonl").rows] == ["run-1"] * 3
 
 
 def test_the_plan_of_a_shard_that_is_not_whole_is_refused() -> None:

@@ -22,9 +22,9 @@ def swept(
 ) -> Iterator[Planned]:  # fmt: skip
     """The combinations of a planned cell; with nothing to sweep, the cell itself.
 
-    A combination that the model or the runtime cannot have is declared ``unsupported`` with the reason; with
-    ``any_batch`` a model that fixes its batch is tried all the same. Raises UsageError for a mode that a board of the
-    cell does not have.
+    A combination that the runtime cannot have is declared ``unsupported`` with the reason. One that the model does not
+    have, because its batch is fixed, is ``Not provided``: no tool is to blame; with ``any_batch`` it is tried all the
+    same. Raises UsageError for a mode that a board of the cell does not have.
     """
     cell, declared = planned
     check_modes(cell, selection.modes, workspace)
@@ -37,8 +37,12 @@ def swept(
         if declared is not None:
             yield one, replace(declared, cell=one)
             continue
-        why_not = _why_not(one, workspace, any_batch=any_batch)
-        yield one, Declared(one, Status.UNSUPPORTED, why_not) if why_not else None
+        if refused := _refused(one, workspace):
+            yield one, Declared(one, Status.UNSUPPORTED, refused)
+        elif batch > 1 and not any_batch and (fixed := _fixed(workspace.models[one.model])):
+            yield one, Declared(one, Status.NOT_PROVIDED, f"batch {batch}: {fixed}")
+        else:
+            yield one, None
 
 
 def check_modes(cell: Cell, modes: tuple[str, ...], workspace: Workspace) -> None:
@@ -66,16 +70,14 @@ def check_modes(cell: Cell, modes: tuple[str, ...], workspace: Workspace) -> Non
             )
 
 
-def _why_not(cell: Cell, workspace: Workspace, *, any_batch: bool) -> str:
-    """Why the model or the runtime cannot do this combination; empty where it can."""
+def _refused(cell: Cell, workspace: Workspace) -> str:
+    """Why the runtime cannot do this combination; empty where it can."""
     adapter = workspace.catalog.compiler(cell.compiler)[0]
     programs = next((reach.board.name for reach in _boards(cell, workspace) if reach.programs), "")
     if cell.batch > 1:
         if programs:
             return f"batch {cell.batch}: the program of board {programs} takes one sample at a time"
         if reason := adapter.declaration.get("one_sample"):
-            return f"batch {cell.batch}: {reason}"
-        if not any_batch and (reason := _fixed(workspace.models[cell.model])):
             return f"batch {cell.batch}: {reason}"
     if cell.streams > 1:
         if programs:
@@ -94,9 +96,15 @@ def _fixed(model: Model) -> str:
         return ""
     if not is_batched(model):
         shapes = ", ".join(f"{spec.name} {list(spec.shape)}" for spec in model.inputs)
-        return f"the first dimension of every input must be the symbol {BATCH!r}; {model.name} declares {shapes}"
+        return (
+            f"{model.name} declares {shapes}, so that it is exported for this batch alone; the first dimension of "
+            f"every input must be the symbol {BATCH!r}, where the model can take any batch"
+        )
     if model.bindings < 2:
-        return f"{model.name} gives its symbol {BATCH!r} one size only, so that its files fix it"
+        return (
+            f"{model.name} gives its symbol {BATCH!r} one size only, so that its files fix it; with two sizes, such as "
+            f"{BATCH} = [1, 2], it is exported for any"
+        )
     return ""
 
 

@@ -17,10 +17,12 @@ from bench_plugin.domain.settings import settings_here
 from bench_plugin.report.merging.merge import Conflict, Merged, Source, merge
 from bench_plugin.report.merging.side_files import Logs, copy_series
 from bench_plugin.report.statuses import NOT_RUN
+from bench_plugin.results.checking.check import check
 from bench_plugin.results.history import find_run
 from bench_plugin.results.rows import parse_rows, read_rows
 from bench_plugin.results.writer import in_use
 
+SHOWN = 5  # findings of a file that has rows against the schema
 HELP = "merge the results of shards and of other runs into one file"
 
 
@@ -39,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the merged file; 1 when files say different things of a cell, else 0. Raises UsageError."""
+    """Write the merged file; 1 when files say different things of a cell, else 0. Raises UsageError, also for
+    rows that are against the schema.
+    """
     check_file_name(str(args.output), "--output")
     paths = [find_run(name, settings_here().results) for name in args.results]
     logs, sources = Logs(), []
@@ -47,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
         found = read_rows(path)
         for remark in found.notes:
             note(remark)
+        _check_rows(path)
         rows = [logs.named(row, path) if row["kind"] == "cell" else row for row in found.rows]
         sources.append(Source(str(shown(path)), rows))
     merged = merge(sources, mixed=args.mixed)
@@ -60,6 +65,18 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(args.output, merged, notes)
     return 1 if merged.conflicts else 0
+
+
+def _check_rows(path: Path) -> None:
+    """Raises UsageError for rows that are against the schema of rows: one of them would spoil the merged file."""
+    found = check(path, most=SHOWN, as_read=True)
+    if found.wrong:
+        listed = "\n".join(f"{shown(path)}: {finding}" for finding in found.findings)
+        more = f", {found.wrong - SHOWN} more are not shown" if found.wrong > SHOWN else ""
+        raise UsageError(
+            f"{found.wrong} findings in {shown(path)}{more}; nothing was merged (`bench schema rows` is the schema, "
+            f"`bench history check` shows every finding):\n{listed}"
+        )
 
 
 def _check_nothing_is_lost(output: Path, merged: Merged) -> None:

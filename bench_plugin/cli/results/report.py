@@ -40,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "selection in the history beside RESULTS)",
     )  # fmt: skip
     parser.add_argument(
+        "--index", type=Path, metavar="FILE",
+        help="the index of `bench history`, from which the evidence of a cell has its last runs (default: "
+        "history/index.duckdb beside RESULTS, where it is)",
+    )  # fmt: skip
+    parser.add_argument(
         "--without-details", action="store_true", help="leave out the evidence of cells: a page of a third of the size"
     )
     parser.add_argument("--svg", type=Path, metavar="FOLDER", help="write each picture as an SVG file, too")
@@ -59,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if against is not None and len(paths) > 1:
         raise UsageError(f"--against: {len(paths)} results files are given, and it names the run before one of them")
     with _collection_paused():
-        report = make_report([with_previous(read_source(path), against) for path in paths])
+        report = make_report([with_previous(read_source(path), against) for path in paths], args.index)
         text = render(report, details=not args.without_details)
     path = _place(args.output, paths)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -24,11 +24,20 @@ MOST_BYTES = 60_000
 LINE = 400  # characters of one text of a tool
 RESERVED = 160  # bytes for the line that says how much was left out
 # Of the bytes that are there, what a section may take at most; later ones get what earlier ones left.
-SHARES = {"regressions": 0.6, "progress": 0.5, "other": 0.5, "versions": 0.8, "added": 0.5, "removed": 0.9}
+SHARES = {
+    "regressions": 0.6,
+    "slower": 0.6,
+    "progress": 0.5,
+    "other": 0.5,
+    "versions": 0.8,
+    "added": 0.5,
+    "removed": 0.9,
+}
 
 
 def summary(comparison: Comparison | None, entries: Sequence[Entry]) -> str:
-    """The text: changes first, then regressions with reason and command, counts of the ``entries``, and versions.
+    """The text: regressions with reason and command, then those in time, what else changed, counts of the ``entries``,
+    and versions.
 
     Without a comparison, of a first run, there are the counts alone.
     """
@@ -43,6 +52,7 @@ def summary(comparison: Comparison | None, entries: Sequence[Entry]) -> str:
     left = MOST_BYTES - sum(_size(part) + 2 for part in (*parts, head)) - 200
     sections = {
         "regressions": ("### Regressions", list(_regressions(comparison))),
+        "slower": ("### Slower", list(_slower(comparison))),
         "progress": ("### Progress", list(_progress(comparison))),
         "other": ("### Other changes", list(_others(comparison))),
         "versions": ("### Versions that changed", list(_versions(comparison))),
@@ -54,7 +64,7 @@ def summary(comparison: Comparison | None, entries: Sequence[Entry]) -> str:
         if items:
             shown[name] = _fitting(title, items, int(left * SHARES[name]))
             left -= _size(shown[name]) + 2
-    first = [shown[name] for name in ("regressions", "progress", "other") if name in shown]
+    first = [shown[name] for name in ("regressions", "slower", "progress", "other") if name in shown]
     last = [shown[name] for name in ("versions", "added", "removed") if name in shown]
     return "\n\n".join([*parts, *first, head, *last]) + "\n"
 
@@ -68,7 +78,9 @@ def write(path: Path, text: str) -> None:
 def _headline(comparison: Comparison) -> str:
     worse, better = comparison.regressions, comparison.progress
     if worse:
-        return f"{worse} regression{'s' if worse > 1 else ''}" + (f", {better} progress" if better else "")
+        slower = sum(one.verdict == SLOWER for one in comparison.times)
+        in_time = "" if not slower else " in time" if slower == worse else f", {slower} of them in time"
+        return f"{worse} regression{'s' if worse > 1 else ''}{in_time}" + (f", {better} progress" if better else "")
     if comparison.undecided:
         return "No regression found, but not everything can be said"
     return "No regression" + (f", {better} progress" if better else "")
@@ -83,13 +95,16 @@ def _regressions(comparison: Comparison) -> Iterator[str]:
             moved = f"{number.before:.3g} → {number.after:.3g}"
             ratio = f" ({number.ratio:.2g} times)" if number.ratio else ""
             yield f"- **{_safe(cell_text(number.cell))}**: {number.measure} {moved}{ratio}{_beside(number.versions)}"
-    for time in comparison.times:
-        if time.verdict == SLOWER:
-            yield _time_item(time) + _repro(time.repro)
     for count in comparison.counts:
         if count.direction == REGRESSION:
             moved = f"{count.before:,} → {count.after:,} ({count.after - count.before:+,})"
             yield f"- **{_safe(cell_text(count.cell))}**: {count.measure} {moved}{_beside(count.versions)}"
+
+
+def _slower(comparison: Comparison) -> Iterator[str]:
+    for time in comparison.times:
+        if time.verdict == SLOWER:
+            yield _time_item(time) + _repro(time.repro)
 
 
 def _progress(comparison: Comparison) -> Iterator[str]:

@@ -6,17 +6,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench_plugin.domain.thresholds import FASTER, SLOWER
+from bench_plugin.domain.thresholds import FASTER
+from bench_plugin.domain.thresholds import SLOWER as SLOWER_TIME
 from bench_plugin.report.comparison.changes import Comparison, compare
 from bench_plugin.report.comparison.direction import OTHER, PROGRESS, REGRESSION
 from bench_plugin.report.figures import duration
 from bench_plugin.report.interactive.reading import Source
 
-BROKE, WORSE, CHANGED, FIXED, BETTER, NEW = "broke", "figures worse", "changed", "got further", "figures better", "new"
-WORDS = (BROKE, WORSE, CHANGED, FIXED, BETTER, NEW)  # the order of the page, the most urgent first
+BROKE, SLOWER, WORSE, CHANGED = "broke", "slower", "figures worse", "changed"
+FIXED, BETTER, NEW = "got further", "figures better", "new"
+WORDS = (BROKE, SLOWER, WORSE, CHANGED, FIXED, BETTER, NEW)  # the order of the page, the most urgent first
 MEANINGS = {
     BROKE: "it fell back: it was supported and is not, or it fails earlier or worse than in the run before",
-    WORSE: "the same status, but an error grew, it is slower, or it takes more instructions or memory",
+    SLOWER: "the same status, but its time grew by more than is allowed and than the machine varies",
+    WORSE: "the same status, but an error grew, or it takes more instructions or memory",
     CHANGED: "another status that is neither better nor worse",
     FIXED: "it is supported and was not, or it fails later or less badly than in the run before",
     BETTER: "the same status, and an error shrank, it is faster, or it takes less",
@@ -24,7 +27,7 @@ MEANINGS = {
 }
 OF_STATUS = {REGRESSION: BROKE, OTHER: CHANGED, PROGRESS: FIXED}
 OF_FIGURE = {REGRESSION: WORSE, PROGRESS: BETTER, OTHER: CHANGED}
-OF_TIME = {SLOWER: WORSE, FASTER: BETTER}
+OF_TIME = {SLOWER_TIME: SLOWER, FASTER: BETTER}
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench_plugin.domain.outcome import Status
+from bench_plugin.report.interactive import changed
 from bench_plugin.report.interactive.changed import BETTER, BROKE, CHANGED, FIXED, MEANINGS, NEW, WORSE
 from bench_plugin.report.statuses import NOT_RUN, ORDER, PROGRESS, SLOWER, STYLES
 
@@ -26,6 +27,7 @@ STATUSES: Mapping[str, tuple[str, str]] = {
 }
 CHANGES: Mapping[str, tuple[str, str]] = {
     BROKE: ("▼", "bad"),
+    changed.SLOWER: ("»", "wrong"),
     WORSE: ("↗", "wrong"),
     CHANGED: ("●", "doubt"),
     FIXED: ("▲", "good"),

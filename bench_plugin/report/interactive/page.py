@@ -28,7 +28,7 @@ from bench_plugin.report.pictures.themes import theme
 
 ASSETS = Path(__file__).parent / "assets"
 # In this order they are one script, inside one function.
-SCRIPTS = ("data", "elements", "selection", "table", "matrix", "evidence", "pictures", "printing", "main")
+SCRIPTS = ("data", "elements", "selection", "table", "matrix", "evidence", "fewer", "pictures", "printing", "main")
 NO_SERIES = "{}: the series over time that rows name are not beside the results file; their statistics are shown"
 # The page puts its own colours in the place of these words.
 THEME = theme(text="page-text", line="page-line", background="page-background")
@@ -52,8 +52,11 @@ class Report:
     trends: Mapping[str, Mapping[str, Any]]
 
 
-def make_report(sources: Sequence[Source]) -> Report:
-    """Everything that the page shows of results files, one at least."""
+def make_report(sources: Sequence[Source], index: Path | None = None) -> Report:
+    """Everything that the page shows of results files, one at least; ``index`` is that of earlier runs.
+
+    Raises UsageError for an index that does not exist.
+    """
     changes = [changed_since(source) for source in sources]
     items, replaced = collect(sources, changes)
     entries = [one.entry for one in items]
@@ -62,7 +65,7 @@ def make_report(sources: Sequence[Source]) -> Report:
     remarks += [NO_SERIES.format(source.name) for source in sources if _recorded(source) and not has_series(source)]
     said = summary(items, sources, changes)
     titles = _titles(sources)
-    trends, more = trends_of(items, sources)
+    trends, more = trends_of(items, sources, index)
     return Report(sources, changes, items, said, embedded(entries, titles), (*remarks, *more), titles, trends)
 
 
@@ -91,11 +94,11 @@ def _parts(report: Report, details: bool) -> Iterator[tuple[str, Any]]:
     yield "data", _data(report, details)
     if report.pictures:
         yield "pictures-data", report.pictures
+    yield "trends", report.trends
     if details:
         for number, block in enumerate(blocks(report.items, report.sources)):
             yield f"block-{number}", block
         yield "logs", logs(report.items, report.sources)
-        yield "trends", report.trends
         yield "deployment-pictures", specifications()
 
 

@@ -9,13 +9,14 @@ from typing import Any
 
 from bench_plugin.domain.compiler_name import CompilerName
 from bench_plugin.domain.texts.messages import normalised
-from bench_plugin.report.interactive.changed import BROKE, WORDS, Changed, said_versions
+from bench_plugin.report.interactive.changed import BROKE, SLOWER, WORDS, Changed, said_versions
 from bench_plugin.report.interactive.funnel import Funnel, funnel, statuses
 from bench_plugin.report.interactive.items import Item
 from bench_plugin.report.interactive.reading import Source
 from bench_plugin.report.parts import first_line, where
 
 MOST_CELLS = 5  # of a group; the table has all of them
+MOST_SLOWER = 12
 WHOLE = ("bench_plugin", "python", "machine")  # begin the names of versions that concern every cell
 USUAL = {("target", "local"), ("precision", "fp32")}
 
@@ -40,14 +41,28 @@ class Group:
 
 
 @dataclass(frozen=True)
+class SlowerCell:
+    """A cell whose time grew: its id and words, the times, and the versions that changed beside them."""
+
+    id: str
+    words: str
+    said: str
+    versions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Summary:
-    """Figures and groups: ``broke`` since the run before; ``failed`` are other failures that no expectation covers."""
+    """Figures and groups: ``broke`` since the run before; ``failed`` are other failures that no expectation covers.
+
+    ``slower`` are the first few of the cells that are slower than in the run before.
+    """
 
     cells: int
     statuses: tuple[tuple[str, int], ...]
     moved: tuple[tuple[str, int], ...]
     gone: int
     broke: tuple[Group, ...]
+    slower: tuple[SlowerCell, ...]
     failed: tuple[Group, ...]
     failures: int
     known: int
@@ -75,6 +90,7 @@ def summary(items: Sequence[Item], sources: Sequence[Source], changes: Sequence[
         moved=tuple((word, moved[word]) for word in WORDS if moved[word]),
         gone=sum(one.gone for one in changes),
         broke=_groups(broke, changes),
+        slower=_slower(items, changes),
         failed=_groups(failed, changes),
         failures=sum(one.entry.failed for one in items),
         known=sum(one.entry.result == "xfailed" for one in items),
@@ -93,6 +109,15 @@ def in_words(cell: Mapping[str, Any]) -> str:
 def when(header: Mapping[str, Any]) -> str:
     """When a run began, for a person."""
     return str(header.get("started", "")).replace("T", " ").replace("Z", " UTC")
+
+
+def _slower(items: Sequence[Item], changes: Sequence[Changed]) -> tuple[SlowerCell, ...]:
+    """The cells that are slower, in the order of the items."""
+    found = [(one, one.moved) for one in items if one.moved and one.moved.word == SLOWER]
+    return tuple(
+        SlowerCell(one.id, in_words(one.entry.cell), "; ".join(moved.said), tuple(_versions(one, changes[one.source])))
+        for one, moved in found[:MOST_SLOWER]
+    )
 
 
 def _groups(items: Sequence[Item], changes: Sequence[Changed]) -> tuple[Group, ...]:

@@ -83,6 +83,7 @@ def records(
             "precision": it.precision, "place": it.place, "mode": it.mode, "setting": it.setting, "source": it.source,
             "frontier": on_frontier, "label": f"{it.place} {it.precision}" if on_frontier else "",
             "artefact": one.artefact, "outputs": AGREE if it.right else WRONG, "status": it.status, "key": it.key,
+            "number": it.number,
         })  # fmt: skip
     return sorted(made, key=lambda record: (str(record["model"]), record["value"], record["accuracy"]))
 

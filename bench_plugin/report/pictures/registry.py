@@ -19,6 +19,7 @@ from bench_plugin.report.pictures.across import (
     sweeps,
     throughput,
 )
+from bench_plugin.report.pictures.fewer import fewer
 from bench_plugin.report.pictures.picture import PictureModule
 from bench_plugin.report.pictures.results import NO_TITLES, Results
 
@@ -31,6 +32,8 @@ PICTURES: tuple[PictureModule, ...] = (
 def embedded(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) -> list[dict[str, Any]]:
     """Every picture that has something to show: ``name``, ``title``, ``question``, ``specification``, ``rows``.
 
+    Beside them it has what fewer.py says of a picture of fewer cells.
+
     ``titles`` are those of the header of a run. All of it is plain data for JSON.
     """
     results = Results(entries, titles)
@@ -39,6 +42,6 @@ def embedded(entries: Sequence[Entry], titles: Mapping[str, Any] = NO_TITLES) ->
         if rows := module.rows(results):
             found.append({
                 "name": module.NAME, "title": module.TITLE, "question": module.QUESTION,
-                "specification": module.specification(), "rows": rows,
+                "specification": module.specification(), "rows": rows, **fewer(module.NAME, results),
             })  # fmt: skip
     return found

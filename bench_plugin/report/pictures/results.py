@@ -27,7 +27,11 @@ class Results:
 
         Where they are of several hosts, the host is a part of the platform: times are compared on like machines only.
         """
-        found = [found for one in self.entries if (found := timed_of(one, self.titles)) is not None]
+        found = [
+            replace(found, number=number)
+            for number, one in enumerate(self.entries)
+            if (found := timed_of(one, self.titles)) is not None
+        ]
         if len({one.entry.host for one in found}) < 2:
             return tuple(found)
         return tuple(replace(one, platform=f"{one.platform} @ {one.entry.host or 'unknown host'}") for one in found)

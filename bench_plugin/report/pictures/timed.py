@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ class Timed:
     ``platform`` is the compiler, and the target where that is not this machine; ``mode`` the operating mode of a board,
     or empty. ``datatype`` is the precision that the tool says it computed in, and ``precision`` that which was asked
     for, with the prepared graph where there is one (``w8a8 qdq``). ``batch``, ``threads`` and ``streams`` are the
-    settings; 0 threads are as many as the tool chooses.
+    settings; 0 threads are as many as the tool chooses. ``number`` is the place of the entry among all entries.
     """
 
     model: str
@@ -40,6 +40,7 @@ class Timed:
     latency: float | None
     system: float | None
     launch_medians: tuple[float, ...]
+    number: int = 0
 
     @property
     def status(self) -> str:
@@ -89,9 +90,9 @@ def ranks(names: Iterable[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(sorted(set(names), key=lambda name: (name.lower(), name)))}
 
 
-def fastest(found: Sequence[Timed]) -> Timed:
-    """The one with the highest throughput, of the right ones where there are any; ``found`` is not empty."""
-    return max(found, key=lambda one: (one.right, one.per_second or 0.0))
+def speed(one: Timed) -> tuple[bool, float]:
+    """What the fastest one has the most of: right ones stand before wrong ones, then throughput decides."""
+    return one.right, one.per_second or 0.0
 
 
 def timed_of(one: Entry, titles: Mapping[str, Any]) -> Timed | None:

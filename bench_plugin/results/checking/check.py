@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,9 +12,9 @@ import msgspec
 
 from bench_plugin.domain.records import explained, key_text
 from bench_plugin.domain.texts.choices import hint, nearest
-from bench_plugin.results.checking.lines import LONGEST, NotARow, decoded, numbered_lines
+from bench_plugin.results.checking.lines import LONGEST, NotARow, NumberedLine, decoded, numbered_lines
 from bench_plugin.results.checking.row_types import KINDS
-from bench_plugin.results.rows import SCHEMA, Row
+from bench_plugin.results.rows import SCHEMA, Row, of_run
 from bench_plugin.results.tables.files import read_parquet
 
 
@@ -49,14 +50,20 @@ class Checked:
         return {"rows": self.rows, "wrong": self.wrong, "findings": [asdict(one) for one in self.findings]}
 
 
-def check(source: Path, *, most: int = 20, longest: int = LONGEST) -> Checked:
+def check(source: Path, *, most: int = 20, longest: int = LONGEST, as_read: bool = False) -> Checked:
     """Check a results file, or a folder of Parquet tables, against the schema of rows. At most ``longest`` bytes of a
     line are read into memory. Raises UsageError for what cannot be read.
+
+    With ``as_read`` the rows are checked as commands read them: lines that are no JSON, which a killed run leaves
+    behind, are passed over, and a row without the id of its run is of the header above it, as of older versions.
     """
     found = Checked()
     headers: set[str] = set()
-    for number, row in _numbered(source, found, most, longest):
-        kind = row.get("kind")
+    run = ""
+    for number, read in _numbered(source, found, most, longest, as_read=as_read):
+        kind = read.get("kind")
+        run = str(read.get("run") or "") if kind == "header" else run
+        row = of_run(read, run) if as_read and not read.get("run") else read
         if isinstance(kind, str):
             found.rows[kind] = found.rows.get(kind, 0) + 1
         for key, message in _wrong(row, headers):
@@ -68,7 +75,9 @@ def check(source: Path, *, most: int = 20, longest: int = LONGEST) -> Checked:
     return found
 
 
-def _numbered(source: Path, found: Checked, most: int, longest: int) -> Iterator[tuple[int, Row]]:
+def _numbered(
+    source: Path, found: Checked, most: int, longest: int, *, as_read: bool
+) -> Iterator[tuple[int, Row]]:  # fmt: skip
     if source.is_dir() or source.suffix == ".parquet":
         yield from enumerate(read_parquet(source if source.is_dir() else source.parent), 1)
         return
@@ -76,7 +85,22 @@ def _numbered(source: Path, found: Checked, most: int, longest: int) -> Iterator
         try:
             yield line.number, decoded(line, longest)
         except NotARow as error:
+            if as_read and not _is_json(line):
+                continue
             found.add(Finding(line.number, "", str(error)), most)
+
+
+def _is_json(line: NumberedLine) -> bool:
+    """Whether the reader of results takes a line, which has another opinion of NaN than JSON has."""
+    if line.data is None:
+        return True
+    try:
+        json.loads(line.data)
+    except ValueError:
+        return False
+    except RecursionError:
+        return True
+    return True
 
 
 def _wrong(row: Row, headers: set[str]) -> Iterator[tuple[str, str]]:

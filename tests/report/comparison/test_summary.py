@@ -28,7 +28,18 @@ def test_regressions_come_first_with_reason_versions_and_command() -> None:
 
 def test_a_slower_cell_stands_with_its_times() -> None:
     text = summary(between(timed(), timed(1.1)), [])
-    assert "slower, 1 ms → 1.1 ms (+9.5% ±" in text
+    assert "slower, 1 ms → 1.1 ms (+9.5% ±" in text and text.startswith("## 1 regression in time\n")
+
+
+def test_changes_come_first_and_then_what_is_slower() -> None:
+    before, after = export(), export(status="ERROR", stage="export", reason="boom")
+    rows = [header(), before, timed()], [header(), after, timed(1.1)]
+    lines = summary(compare(*rows), []).splitlines()
+    assert lines[0] == "## 2 regressions, 1 of them in time"
+    titles = [line for line in lines if line.startswith("###")]
+    assert titles == ["### Regressions (1)", "### Slower (1)", "### Counts"]
+    [item] = [line for line in lines if ": slower, " in line]
+    assert lines.index(item) > lines.index("### Slower (1)") > lines.index("### Regressions (1)")
 
 
 def test_without_an_earlier_run_there_are_the_counts_alone() -> None:

@@ -12,8 +12,11 @@ from tests.report.interactive.scene import (
     BROKEN_KEY,
     HOSTILE,
     HOSTILE_KEY,
+    NOW,
     PROFILE_KEY,
     TIMED_KEY,
+    computed,
+    failure,
     write_runs,
 )
 
@@ -30,6 +33,31 @@ def test_the_opening_says_what_broke_and_why(opened: Open, written: Path) -> Non
     page.click("#summary .groups li a")
     page.wait_for_selector("dialog[open]")
     assert page.url.endswith(f"#cell={BROKEN_KEY}")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_broke_and_why_is_on_the_first_screen_of_a_phone(opened: Open, written: Path, scheme: str) -> None:
+    page = opened(written, width=390, height=844, scheme=scheme).page
+    group = page.locator("#summary .groups li").first
+    for part in (group.locator(".line"), group.locator(".versions"), group.locator("a")):
+        box = part.bounding_box()
+        assert box and box["y"] + box["height"] < 660, "below the head of the page, above the bars of a browser"
+    first, *_ = page.locator("#summary > *").evaluate_all("all => all.map(one => one.textContent.trim())")
+    assert first == "▼ 1 cell broke since the previous run"
+    link = group.locator("a").bounding_box()
+    assert link and link["height"] >= 24, "large enough for a finger"
+
+
+def test_the_rest_of_a_group_is_a_link_to_its_cells(opened: Open, tmp_path: Path) -> None:
+    from tests.report.interactive.conftest import report
+
+    rows = [failure(n, "ERROR", "run", "crash", "it died") if n % 3 == 2 else computed(n) for n in range(30)]
+    before = write_runs(tmp_path / "before", [computed(n) for n in range(30)])
+    page = opened(report(write_runs(tmp_path / "now", rows), "--against", str(before))).page
+    page.click("#summary .groups a:has-text('and 5 more')")
+    page.wait_for_function("document.getElementById('count').textContent === '10 of 30 cells'")
+    shown = page.locator("#rows tr[data-at]").all_inner_texts()
+    assert len(shown) == 10 and all("ERROR" in text and "broke" in text and "tvm" in text for text in shown)
 
 
 def test_the_opening_needs_no_script(browser: object, written: Path) -> None:
@@ -104,6 +132,16 @@ def test_a_cell_over_runs(opened: Open, written: Path) -> None:
     assert page.get_attribute("#evidence p[role=img]", "aria-label") == (
         "The last 2 runs, oldest first: supported, mismatch"
     )
+    said = page.inner_text("#trend-said")
+    assert said == f"mismatch since 2026-11-21, run {NOW}; supported before."
+    assert page.locator("#evidence svg.sparkline").count() == 0, "it was not timed"
+
+
+def test_the_times_of_a_cell_over_runs_are_a_line(opened: Open, written: Path) -> None:
+    page = opened(written, f"#cell={TIMED_KEY}").page
+    assert page.inner_text("#trend-said") == "supported in each of the last 2 runs."
+    label = page.get_attribute("#evidence svg.sparkline", "aria-label")
+    assert label == "Time of the last 2 runs on the same machine or board: from 2 ms to 2 ms"
 
 
 def test_the_error_profile_marks_what_is_wrong_in_words(opened: Open, written: Path) -> None:

@@ -17,12 +17,14 @@ from bench_plugin.report.interactive.evidence import BLOCK
 from bench_plugin.report.interactive.look import CHANGES, STATUSES
 from bench_plugin.report.interactive.packing import pack_bytes, unpack_bytes
 from bench_plugin.report.statuses import ORDER
+from tests.report.comparison.runs import timed
 from tests.report.interactive.scene import (
     BEFORE,
     BROKEN_KEY,
     FIXED_KEY,
     HOSTILE,
     NOW,
+    TIMED_KEY,
     computed,
     failure,
     many,
@@ -82,6 +84,29 @@ def test_json(capsys: pytest.CaptureFixture[str], results: Path) -> None:
         "run": (9, {"ERROR": 1}),
         "compare": (8, {"mismatch": 1}),
     }
+
+
+@pytest.mark.parametrize("broke", [False, True])
+def test_what_is_slower_stands_behind_what_broke(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, broke: bool
+) -> None:
+    before = [timed(), computed(1, key=FIXED_KEY)]
+    fallen = failure(1, "mismatch", "compare", "mismatch", "out0: E 1.0e-02", key=FIXED_KEY)
+    after = [timed(1.1, versions={"onnxruntime": "1.32"}), fallen if broke else before[1]]
+    heads = header(run=BEFORE), header(run=NOW)
+    first = write(tmp_path / "before.jsonl", [heads[0], plan(2, 2)], before)
+    path = write(tmp_path / "now.jsonl", [heads[1], plan(2, 2)], after)
+    found = said(capsys, str(path), "--against", str(first))
+    assert found["moved"] == {"broke": 1, "slower": 1} if broke else {"slower": 1}
+    [one] = found["slower"]
+    assert one["said"].startswith("slower: 1 ms → 1.1 ms (+") and "onnxruntime 1.31 → 1.32" in one["versions"]
+    page = (tmp_path / "report.html").read_text("utf-8")
+    headline = re.search(r'<h2 id="summary-title" class="headline bad">(.*?)</h2>', page)
+    assert (
+        headline and ("1 cell broke" if broke else "No cells broke") in headline[1] and "; 1 is slower" in headline[1]
+    )
+    assert page.index("<h3>What is slower</h3>") > (page.index("<h3>What broke, and why</h3>") if broke else 0)
+    assert f'href="#cell={after[0]["key"]}"' in page
 
 
 def test_pictures_as_svg_files(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
@@ -189,6 +214,40 @@ def test_trends_come_from_the_index_of_runs(results: Path) -> None:
     (results.parent / "history" / "index.duckdb").write_bytes(b"no index")
     assert main(["report", str(results)]) == 0
     assert packed(page, "trends") == {} and "--rebuild makes it again" in page.read_text("utf-8")
+
+
+def test_the_index_may_be_elsewhere_and_older_than_the_run(
+    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("duckdb", reason="comes with the extra history")
+    index, before = tmp_path / "nights.duckdb", results.parent / "history" / f"{BEFORE}.jsonl"
+    assert main(["report", str(results), "--index", str(index)]) == 2
+    assert f"--index: {index} does not exist; `bench history index" in capsys.readouterr().err
+    assert main(["history", "index", str(before), "--index", str(index)]) == 0
+    for more in ([], ["--without-details"]):
+        assert main(["report", str(results), "--index", str(index), *more]) == 0
+        trends = packed(results.parent / "report.html", "trends")
+        broken = trends[BROKEN_KEY]
+        assert broken["run"] == [BEFORE, NOW] and broken["status"] == ["supported", "mismatch"]
+        assert broken["started"] == ["2026-11-20", "2026-11-21"], "the run of the page is the last one of its cells"
+        assert len(trends) == 12, "every cell that an earlier run had"
+        assert trends[TIMED_KEY]["line"] == trends[TIMED_KEY]["time"] == [0.002, 0.002]
+
+
+def test_instructions_over_runs_are_a_line_where_there_is_no_time(results: Path) -> None:
+    pytest.importorskip("duckdb", reason="comes with the extra history")
+    counted = [
+        computed(60, axes={"check": "timing"}, placement={"timing": "emulated"}, run=run,
+                 numbers={"timing": {"instructions": {"median": count}, "compute": {"median": 1.0}}})
+        for run, count in ((BEFORE, 1000), (NOW, 1100))
+    ]  # fmt: skip
+    before = results.parent / "history" / f"{BEFORE}.jsonl"
+    for path, row in ((before, counted[0]), (results, counted[1])):
+        path.write_text(path.read_text("utf-8") + json.dumps(row) + "\n", "utf-8")
+    assert main(["history", "index", "--results", str(results)]) == 0
+    assert main(["report", str(results)]) == 0
+    trend = packed(results.parent / "report.html", "trends")[counted[0]["key"]]
+    assert trend["time"] == [None, None] and trend["instructions"] == trend["line"] == [1000, 1100]
 
 
 def test_details_are_in_blocks(tmp_path: Path) -> None:

@@ -144,4 +144,5 @@ def test_without_the_tool_that_draws_the_message_says_how_to_get_it(monkeypatch:
 
 def test_what_a_page_embeds_is_plain_data() -> None:
     found: list[dict[str, Any]] = json.loads(json.dumps(embedded(ALL, TITLES), allow_nan=False))
-    assert all(list(one) == ["name", "title", "question", "specification", "rows"] for one in found)
+    keys = ["name", "title", "question", "specification", "rows", "others", "one_of", "again"]
+    assert all(list(one) == keys for one in found)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +19,7 @@ import pytest
 import bench_plugin
 from bench_plugin import options
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.results.rows import parse_rows
 from bench_plugin.results.series import troubles
 from tests.project import Finished, Project, make_project
 from tests.session.engines.cluster import Cluster, cluster, left
@@ -125,6 +130,68 @@ def test_a_run_that_stops_early_leaves_no_agents(computers: Cluster, models: Pro
     assert stopped.code == 1 and set(stopped.cells()) == {"crash"}, stopped.text
     agents = [pid for name in WORKERS for pid in computers.below(name)[1:]]
     assert not left(agents, seconds=20), "the run is over, and the cell that computed was ended"
+
+
+@pytest.mark.parametrize("to", ["the whole group", pytest.param("pytest alone", marks=pytest.mark.nightly)])
+def test_ctrl_c_keeps_the_rows_so_far_and_cancels_what_is_not_computed(
+    computers: Cluster, models: Project, to: str
+) -> None:
+    """To the whole group as a terminal sends it; to pytest alone as a supervisor does."""
+    slow = [f"slow{number}" for number in range(len(WORKERS) + 2)]  # more than compute at one time
+    for name in slow:
+        models.model(name, "export:sleep")
+    (models.folder / "reports/results.jsonl").unlink(missing_ok=True)
+    try:
+        running = models.start("-v", "-k", "export", *engine(computers), models=",".join(["good", *slow]))
+        try:
+            await_row(models, running, "good")
+            os.kill(running.pid, signal.SIGINT) if to == "pytest alone" else os.killpg(running.pid, signal.SIGINT)
+            text, _ = running.communicate(timeout=60)
+        finally:
+            running.kill()
+            running.communicate()
+    finally:
+        for name in slow:
+            (models.folder / f"fixtures/models/{name}.toml").unlink()
+    assert running.returncode == pytest.ExitCode.INTERRUPTED, text
+    assert "KeyboardInterrupt" in text and "Traceback" not in text.partition("short test summary")[2], text
+    rows = {row["cell"]["model"]: row["status"] for row in models.rows() if row["kind"] == "cell"}
+    assert rows == {"good": "supported"}, "the rows so far, and none of what was cancelled"
+    assert not left([pid for name in WORKERS for pid in computers.below(name)[1:]], seconds=20), "agents were ended"
+    assert tasks(computers) == 0, "nothing waits on the scheduler"
+    again = models.run("--bench-resume", "-k", "export", *engine(computers), models="good,wrong")
+    assert "1 rows reused" in again.text and set(again.cells()) == {"good", "wrong"}, again.text
+
+
+def await_row(project: Project, running: subprocess.Popen[str], model: str) -> None:
+    """Wait until the row of a model is in the results file."""
+    until = time.monotonic() + 100
+    results = project.folder / "reports/results.jsonl"  # whose last line may be half written at any moment
+    while not results.exists() or not any(
+        row["kind"] == "cell" and row["cell"]["model"] == model for row in parse_rows(results).rows
+    ):
+        if running.poll() is not None or time.monotonic() > until:
+            running.kill()
+            pytest.fail(f"there is no row of {model}: {running.communicate()[0]}")
+        time.sleep(0.1)
+
+
+def tasks(computers: Cluster) -> int:
+    """How many tasks the scheduler has, after it had some seconds to forget those that were cancelled."""
+    code = """
+import sys, time
+from distributed import Client
+with Client(sys.argv[1], timeout="20s") as client:
+    for _ in range(100):
+        found = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+        if not found:
+            break
+        time.sleep(0.2)
+    print(found)
+"""
+    done = subprocess.run([sys.executable, "-c", code, computers.address], text=True, capture_output=True, timeout=90)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
 
 
 def test_a_worker_that_would_compute_something_else_is_refused(

@@ -10,7 +10,7 @@ async function openEvidence(cell) {
   evidenceCell = cell;
   const details = data.details ? await detailsOf(cell) : null;
   const logs = details && details.log ? await logsOf() : {};
-  const trend = details ? await trendOf(cell) : null;
+  const trend = await trendOf(cell);
   if (evidenceCell !== cell) return;      // another one was asked for while this one was unpacked
   const at = shown.indexOf(cell);
   if (at >= 0) active = at;
@@ -62,7 +62,8 @@ function evidenceBody(cell, details, logs, trend) {
   const body = make('div', {class: 'evidence-body'});
   if (!details) {
     body.append(make('p', {class: 'said'}, wordOf('why', cell)),
-      make('p', {class: 'quiet'}, 'This page was written without the details of cells (--without-details).'));
+      make('p', {class: 'quiet'}, 'This page was written without the details of cells (--without-details).'),
+      ...overRuns(trend));
   } else {
     body.append(...whatHappened(cell, details), ...overRuns(trend), ...howToRepeat(cell, details), ...figures(details),
       ...deployment(details), ...took(details), ...texts(details, logs), ...everything(details));
@@ -110,20 +111,41 @@ function relatedVersions(cell) {
     .map(([name, [before, now]]) => `${name} ${before || 'absent'} → ${now || 'absent'}`);
 }
 
-/** The statuses of earlier runs as a line, oldest first, and their figures as a table. */
+/** The statuses of the last runs as a line, oldest first, their times as another one, and all figures as a table. */
 function overRuns(trend) {
   if (!trend) return [];
-  const rows = trend.run.map((run, at) =>
-    [run, trend.started[at], badge('status', trend.status[at]), figure(trend.E[at]), figure(trend.time[at], 's')]).reverse();
+  const counted = trend.instructions.some(count => count !== null);
+  const rows = trend.run.map((run, at) => [run, trend.started[at], badge('status', trend.status[at]), figure(trend.E[at]),
+    figure(trend.time[at], 's'), ...(counted ? [figure(trend.instructions[at])] : [])]).reverse();
   const line = trend.status.map((status, at) => {
     const look = lookOf('status', status);
     return make('span', {class: `badge ${look.tone}`, title: `${trend.started[at]} ${status}`}, make('span', {'aria-hidden': 'true'}, look.symbol));
   });
-  const same = trend.status.every(status => status === trend.status[0]);
+  const newest = trend.status[trend.status.length - 1], since = trend.status.findLastIndex(status => status !== newest) + 1;
+  const said = since ? `${newest} since ${[trend.started[since], trend.run[since]].filter(Boolean).join(', run ')}; ${trend.status[since - 1]} before`
+    : `${newest} in each of the last ${trend.run.length} runs`;
   return [make('h3', {}, 'Over runs'),
     make('p', {role: 'img', 'aria-label': `The last ${trend.run.length} runs, oldest first: ${trend.status.join(', ')}`}, line),
-    closed(`The last ${trend.run.length} runs${same ? `, all ${trend.status[0]}` : ''}`,
-      scrolling('Runs', plainTable(['run', 'day', 'status', 'E', 'time'], rows)))];
+    make('p', {id: 'trend-said'}, `${said}.`),
+    ...(trend.line.length > 1 ? [sparkline(trend.line, trend.time.some(time => time !== null) ? 's' : '')] : []),
+    closed(`The last ${trend.run.length} runs`,
+      scrolling('Runs', plainTable(['run', 'day', 'status', 'E', 'time', ...(counted ? ['instructions'] : [])], rows)))];
+}
+
+/** Times in seconds, or instructions, from the oldest to the newest as a small line from zero. */
+function sparkline(values, unit) {
+  const step = 12, height = 36, width = step * (values.length - 1), most = Math.max(...values) || 1;
+  const points = values.map((value, at) => `${at * step + 2},${(2 + height * (1 - value / most)).toFixed(1)}`).join(' ');
+  const drawing = (name, attributes, ...children) => {
+    const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.append(...children);
+    return element;
+  };
+  const what = unit ? 'Time' : 'Instructions', [first, last] = [values[0], values[values.length - 1]].map(value => figure(value, unit));
+  const said = `${what} of the last ${values.length} runs on the same machine or board: from ${first} to ${last}`;
+  return make('p', {}, drawing('svg', {role: 'img', 'aria-label': said, width: width + 4, height: height + 4, class: 'sparkline'},
+    drawing('polyline', {points, fill: 'none', stroke: 'currentColor', 'stroke-width': 2})), ` ${said}.`);
 }
 
 // -- how to repeat it

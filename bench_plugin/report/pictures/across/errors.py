@@ -34,19 +34,12 @@ LEAST = 1e-6  # of the colours; an error of 0 has that of the least
 
 def rows(results: Results) -> list[Record]:
     """A record per compiler, model, framework, precision, graph and target that was computed: the worst of them."""
-    fields: dict[tuple[str, str, str], list[Entry]] = {}
-    for one in results.entries:
-        if one.cell.get("check") == "equivalence" and one.status in MARKS and one.key:
-            fields.setdefault((text(one.cell, "compiler"), _line(one, results.titles), _column(one)), []).append(one)
-    lines, targets = ranks(line for _, line, _ in fields), ranks(_target(one) for one in results.entries)
-    records = []
-    for (compiler, line, column), group in fields.items():
-        one = min(group, key=lambda one: (severity(one.status), -(_ratio(one) or 0.0)))
-        order = targets[_target(one)] * MANY + precision_order(precision_of(one.cell))
-        records.append(_record(one) | {
-            "compiler": compiler, "line": line, "column": column, "line_order": lines[line], "column_order": order,
-        })  # fmt: skip
-    return sorted(records, key=lambda record: (record["compiler"], record["line_order"], record["column_order"]))
+    return _records(results, others=False)
+
+
+def others(results: Results) -> list[Record]:
+    """The records of the other cells of each field, the worst first."""
+    return _records(results, others=True)
 
 
 def specification() -> Specification:
@@ -60,6 +53,26 @@ def specification() -> Specification:
         columns=3,
         key=LEGEND,
     )
+
+
+def _records(results: Results, *, others: bool) -> list[Record]:
+    """The records of the worst cell of each field, or of all others of it, in the order of the picture."""
+    fields: dict[tuple[str, str, str], list[tuple[int, Entry]]] = {}
+    for at, one in enumerate(results.entries):
+        if one.cell.get("check") == "equivalence" and one.status in MARKS and one.key:
+            field = text(one.cell, "compiler"), _line(one, results.titles), _column(one)
+            fields.setdefault(field, []).append((at, one))
+    lines, targets = ranks(line for _, line, _ in fields), ranks(_target(one) for one in results.entries)
+    records = []
+    for (compiler, line, column), group in fields.items():
+        ranked = sorted(group, key=lambda pair: (severity(pair[1].status), -(_ratio(pair[1]) or 0.0)))
+        for at, one in ranked[1:] if others else ranked[:1]:
+            order = targets[_target(one)] * MANY + precision_order(precision_of(one.cell))
+            records.append(_record(one) | {
+                "compiler": compiler, "line": line, "column": column, "line_order": lines[line], "column_order": order,
+                "number": at,
+            })  # fmt: skip
+    return sorted(records, key=lambda record: (record["compiler"], record["line_order"], record["column_order"]))
 
 
 def _record(one: Entry) -> Record:

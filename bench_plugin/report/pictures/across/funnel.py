@@ -31,6 +31,14 @@ def rows(results: Results) -> list[Record]:
     return [record for check, mine in checks.items() for record in _steps(check, mine)]
 
 
+def others(results: Results) -> list[Record]:
+    """A record per cell: its check, the stage that it did not get through, and its status."""
+    return [
+        {"check": str(one.cell.get("check", "")), "stage": _ended(one), "status": one.status, "number": number}
+        for number, one in enumerate(results.entries)
+    ]
+
+
 def specification() -> Specification:
     """The axis of every check is its own."""
     axis = {"field": "stage", "type": "nominal", "title": None, "sort": {"field": "order", "op": "min"}}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bench_plugin.report.pictures.lines import stacked
 from bench_plugin.report.pictures.picture import Record, Specification
 from bench_plugin.report.pictures.places import MARK, fastest_on_lines
 from bench_plugin.report.pictures.reading import inner, number, text
 from bench_plugin.report.pictures.results import Results
+from bench_plugin.report.pictures.timed import Timed
 
 NAME = "power"
 TITLE = "Power: base, idle and full"
@@ -27,9 +28,29 @@ def rows(results: Results) -> list[Record]:
 
     A part is 0 where its figure lies below that of the part before it.
     """
-    found = [one for one in results.timed if isinstance(one.entry.numbers.get("power"), Mapping)]
+    return _records(fastest_on_lines(_metered(results)))
+
+
+def others(results: Results) -> list[Record]:
+    """The same of the other settings of each line."""
+    return _records(fastest_on_lines(_metered(results), others=True))
+
+
+def specification() -> Specification:
+    """The axis is linear from 0, of each model by itself."""
+    tooltip = [{"field": f"{phase}_w", "format": ".4~g"} for phase in PHASES]
+    tooltip += [{"field": name} for name in ("line", "meter", "place", "setting", "source", "status", "key")]
+    colours = ("#9aa5b1", "#4c78a8", "#f2a65a")
+    return stacked(DESCRIPTION, title="W", parts=PARTS, colours=colours, tooltip=tooltip)
+
+
+def _metered(results: Results) -> list[Timed]:
+    return [one for one in results.timed if isinstance(one.entry.numbers.get("power"), Mapping)]
+
+
+def _records(found: Sequence[tuple[Record, Timed]]) -> list[Record]:
     records: list[Record] = []
-    for record, one in fastest_on_lines(found):
+    for record, one in found:
         for name, meter in one.entry.numbers["power"].items():
             base, idle, full = (number(meter, phase, "mean") for phase in PHASES)
             if base is None or idle is None or full is None or base < 0:
@@ -43,11 +64,3 @@ def rows(results: Results) -> list[Record]:
             for order, value in enumerate((steps[0], steps[1] - steps[0], steps[2] - steps[1])):
                 records.append(shared | {"part": PARTS[order], "part_order": order, "value": value})
     return records
-
-
-def specification() -> Specification:
-    """The axis is linear from 0, of each model by itself."""
-    tooltip = [{"field": f"{phase}_w", "format": ".4~g"} for phase in PHASES]
-    tooltip += [{"field": name} for name in ("line", "meter", "place", "setting", "source", "status", "key")]
-    colours = ("#9aa5b1", "#4c78a8", "#f2a65a")
-    return stacked(DESCRIPTION, title="W", parts=PARTS, colours=colours, tooltip=tooltip)

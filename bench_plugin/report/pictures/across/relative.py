@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from bench_plugin.report.pictures.heatmap import BLUES, heatmap
 from bench_plugin.report.pictures.picture import Record, Specification
 from bench_plugin.report.pictures.places import MARK, best_of_places
 from bench_plugin.report.pictures.reading import digits
 from bench_plugin.report.pictures.results import Results
+from bench_plugin.report.pictures.timed import Timed
 
 NAME = "relative-throughput"
 TITLE = "Throughput relative to the best"
@@ -20,19 +23,13 @@ DESCRIPTION = (
 
 def rows(results: Results) -> list[Record]:
     """A record per field of the heat map of throughput; columns without any right result are left out."""
-    found = best_of_places(results)
-    best: dict[str, float] = {}
-    for record, one in found:
-        if one.right and one.per_second is not None:
-            best[str(record["column"])] = max(one.per_second, best.get(str(record["column"]), 0.0))
-    records: list[Record] = []
-    for record, one in found:
-        most = best.get(str(record["column"]))
-        if most is not None and one.per_second is not None:
-            percent = digits(100 * one.per_second / most)
-            label = f"{percent:.0f}" if percent >= 10 else f"{percent:.1f}"
-            records.append(record | {"value": percent, "label": ("" if one.right else MARK) + label})
-    return records
+    best = best_of_places(results)
+    return _records(best, _of_columns(best))
+
+
+def others(results: Results) -> list[Record]:
+    """The records of the other settings, the fastest first, in percent of the best of all."""
+    return _records(best_of_places(results, others=True), _of_columns(best_of_places(results)))
 
 
 def specification() -> Specification:
@@ -43,3 +40,23 @@ def specification() -> Specification:
         scale={"range": list(BLUES), "domain": [0, 100], "clamp": True},
         legend={"title": "% of the best", "values": [0, 50, 100]},
     )
+
+
+def _of_columns(found: Sequence[tuple[Record, Timed]]) -> dict[str, float]:
+    """The best right result of every column, in inputs per second."""
+    best: dict[str, float] = {}
+    for record, one in found:
+        if one.right and one.per_second is not None:
+            best[str(record["column"])] = max(one.per_second, best.get(str(record["column"]), 0.0))
+    return best
+
+
+def _records(found: Sequence[tuple[Record, Timed]], best: Mapping[str, float]) -> list[Record]:
+    records: list[Record] = []
+    for record, one in found:
+        most = best.get(str(record["column"]))
+        if most is not None and one.per_second is not None:
+            percent = digits(100 * one.per_second / most)
+            label = f"{percent:.0f}" if percent >= 10 else f"{percent:.1f}"
+            records.append(record | {"value": percent, "label": ("" if one.right else MARK) + label})
+    return records

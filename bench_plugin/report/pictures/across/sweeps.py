@@ -102,5 +102,6 @@ def _sweeps(settings: Sequence[Timed]) -> list[Record]:
             "latency_ms": digits((one.latency or 0.0) * 1e3), "per_second": digits(one.per_second or 0.0),
             "platform": one.platform, "precision": one.precision, "mode": one.mode, "setting": one.setting,
             "source": one.source, "outputs": AGREE if one.right else WRONG, "status": one.status, "key": one.key,
+            "number": one.number,
         })  # fmt: skip
     return records
