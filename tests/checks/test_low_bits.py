@@ -23,7 +23,7 @@ def test_operator(bench_cell):
     bench_cell.verify()
 """
 PRECISIONS = '"w8a8": ["qdq", "original"],'
-FEW_BITS = """"w8a8": ["qdq"], "w4": ["weights"], "w4a8": ["qdq"],
+FEW_BITS = """"w8a8": ["qdq"], "w8": ["weights"], "w4": ["weights"], "w4a8": ["qdq"],
         "int4": ["weights", "qdq", "fixed", "kmeans"], "int2": ["weights", "qdq"], "uint4": ["weights", "qdq"],
         "uint2": ["weights"],
 """
@@ -93,6 +93,17 @@ def test_every_graph_of_few_bits_is_judged_against_itself(compiled: Project) -> 
     assert errors["int4 weights"] < errors["int2 weights"]
     book = rows["int4 kmeans"]["artefacts"]["graph"]["weights"]
     assert book["error"] <= book["uniform_error"]
+
+
+def test_weight_only_files_of_8_bits_are_planned_where_they_are_asked_for(compiled: Project) -> None:
+    row = rows_of(models(compiled, "w8"))["w8 weights"]
+    assert row["status"] == "supported", row["reason"]
+    assert row["numbers"]["truth"] == "file with int8 weights in float64"
+    assert row["placement"]["emulated"] == "unknown"
+    assert row["artefacts"]["graph"]["weights"]["bytes"] > 0
+    assert row["numbers"]["approximation"]["sqnr_db"] > 30
+    planned = compiled.run("--compilers=fakec", "--collect-only", "-q", "-k", "test_equivalence").text
+    assert "w8a8-qdq" in planned and "fp32" in planned and "w8-weights" not in planned
 
 
 def test_what_is_held_in_a_wider_carrier_is_marked_and_what_is_not_known_is_said(compiled: Project) -> None:

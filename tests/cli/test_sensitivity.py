@@ -16,6 +16,7 @@ from bench_plugin.cli.main import main
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.adapters.real import written
 
+Array = np.ndarray[Any, Any]
 INPUTS = 40
 PRODUCT = """<ir_version: 8, opset_import: ["": 17]>
 g (float[N, 4] x) => (float[N, 3] y)
@@ -39,6 +40,16 @@ g (float[N, 2, 4, 4] x) => (float[N, 3] y)
   [sum] s = Add(r1, r0)
   [flatten] f = Reshape(s, flat)
   [fc] y = Gemm(f, w2, b2)
+}"""
+
+# An LSTM whose last state goes into a product. The batch is of 1, as exporters write it.
+RECURRENT = """<ir_version: 8, opset_import: ["": 17]>
+g (float[5, 1, 3] x) => (float[1, 2] y)
+<float[1, 8, 3] w = {W}, float[1, 8, 2] r = {R}, float[1, 16] b = {B}, float[2, 2] v = {V}, int64[2] flat = {1, 2}>
+{
+  [lstm] steps, last, cell = LSTM<hidden_size = 2>(x, w, r, b)
+  [flatten] f = Reshape(last, flat)
+  [fc] y = MatMul(f, v)
 }"""
 
 # A compiler that computes integers one too large, and refuses products.
@@ -158,6 +169,55 @@ def test_the_error_of_each_part_is_that_of_numpy(folder: Path) -> None:
         {"name": "fc", "named": True, "operator": "MatMul", "weights": 12, "activations": 4}
     ]  # fmt: skip
     assert [row["bits_saved"] for row in found["findings"] if row["bits"] == 8] in ([288, 96], [96, 288])
+
+
+def lstm(x: Array, w: Array, r: Array, b: Array) -> Array:
+    """The last state [2] of an LSTM with two units after the steps [T, 3], by ONNX's formula, in float64."""
+
+    def squashed(z: Array) -> Array:
+        return 1 / (1 + np.exp(-z))
+
+    state, cell = np.zeros(2), np.zeros(2)
+    for step in x.astype(np.float64):
+        i, o, f, c = np.split(w[0] @ step + r[0] @ state + b[0, :8] + b[0, 8:], 4)
+        cell = squashed(f) * cell + squashed(i) * np.tanh(c)
+        state = squashed(o) * np.tanh(cell)
+    return state
+
+
+def per_gate(weights: Array, bits: int) -> Array:
+    """Weights [1, 8, n] rounded symmetrically, each row of a gate in steps of its own."""
+    step = np.abs(weights).max(axis=(0, 2), keepdims=True) / (2 ** (bits - 1) - 1)
+    return np.rint(weights / step) * step
+
+
+def test_weights_and_activations_of_a_recurrent_layer_are_parts(folder: Path) -> None:
+    x = random(21, INPUTS, 5, 1, 3)
+    shapes = {"W": (1, 8, 3), "R": (1, 8, 2), "B": (1, 16), "V": (2, 2)}
+    text, values = RECURRENT, {}
+    for seed, (name, shape) in enumerate(shapes.items()):
+        said = listed(random(30 + seed, *shape))
+        text = text.replace(f"{{{name}}}", f"{{{said}}}")
+        values[name] = np.array(said.split(", "), dtype=np.float32).astype(np.float64).reshape(shape)
+    written(text, folder / "lstm.onnx")
+    np.savez(folder / "steps.npz", x=x)
+    found = read(folder, "lstm.onnx", "--inputs", "steps.npz", "--bits", "8,4")
+    w, r, b, v = values.values()
+    y = np.array([lstm(one[:, 0], w, r, b) @ v for one in x])
+    unit = np.linalg.norm(y - y.mean(axis=0))
+    assert found["layers"][0] == {
+        "name": "lstm", "named": True, "operator": "LSTM", "weights": 8 * 3 + 8 * 2, "activations": 15
+    }  # fmt: skip
+    assert found["untouched"] == {}
+    for bits in (8, 4):
+        both = [lstm(one[:, 0], per_gate(w, bits), per_gate(r, bits), b) @ v for one in x]
+        error = np.linalg.norm(both - y) / unit
+        assert error_of(found, "lstm", "weights", bits) == pytest.approx(error, rel=1e-3)
+        scale = (x.max() - x.min()) / (2**bits - 1)
+        zero = np.rint(-x.min() / scale)
+        given = (np.clip(np.rint(x / scale) + zero, 0, 2**bits - 1) - zero) * scale
+        error = np.linalg.norm(np.array([lstm(one[:, 0], w, r, b) @ v for one in given]) - y) / unit
+        assert error_of(found, "lstm", "activations", bits) == pytest.approx(error, rel=1e-2)
 
 
 def test_layers_are_ranked_and_assigned_within_the_bound(folder: Path) -> None:
