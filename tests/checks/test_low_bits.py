@@ -103,7 +103,7 @@ def test_weight_only_files_of_8_bits_are_planned_where_they_are_asked_for(compil
     assert row["artefacts"]["graph"]["weights"]["bytes"] > 0
     assert row["numbers"]["approximation"]["sqnr_db"] > 30
     planned = compiled.run("--compilers=fakec", "--collect-only", "-q", "-k", "test_equivalence").text
-    assert "w8a8-qdq" in planned and "fp32" in planned and "w8-weights" not in planned
+    assert "fakec-w8a8-qdq]" in planned and "fakec-w8-weights]" not in planned
 
 
 def test_what_is_held_in_a_wider_carrier_is_marked_and_what_is_not_known_is_said(compiled: Project) -> None:

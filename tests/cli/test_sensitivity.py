@@ -199,9 +199,9 @@ def test_weights_and_activations_of_a_recurrent_layer_are_parts(folder: Path) ->
         said = listed(random(30 + seed, *shape))
         text = text.replace(f"{{{name}}}", f"{{{said}}}")
         values[name] = np.array(said.split(", "), dtype=np.float32).astype(np.float64).reshape(shape)
-    written(text, folder / "lstm.onnx")
+    written(text, folder / "gates.onnx")
     np.savez(folder / "steps.npz", x=x)
-    found = read(folder, "lstm.onnx", "--inputs", "steps.npz", "--bits", "8,4")
+    found = read(folder, "gates.onnx", "--inputs", "steps.npz", "--bits", "8,4")
     w, r, b, v = values.values()
     y = np.array([lstm(one[:, 0], w, r, b) @ v for one in x])
     unit = np.linalg.norm(y - y.mean(axis=0))
@@ -317,7 +317,7 @@ WRONG_FILES = {
     "layers.onnx --inputs rows.npz": (2, "--inputs: rows.npz: array 'x' has the shape [40, 4]"),
     "layers.onnx --max-drop 0.01": (2, "--max-drop: the model has no task here, so it has E only; use --max-error"),
     "layers.onnx --labels rows.npz": (2, "--labels: rows.npz holds several arrays; it must hold one whole number"),
-    "relu.onnx": (3, "no layer can be quantised: there is no Conv, ConvTranspose, Gemm or MatMul in float32"),
+    "relu.onnx": (3, "no layer can be quantised: there is none of Conv, ConvTranspose, Gemm, MatMul, LSTM, GRU, RNN in float32"),
     "text.onnx": (3, "text: there is no ONNX file: "),
 }
 

@@ -105,7 +105,7 @@ EXACT = {
 # (docs/findings/onnxruntime_low_bits_activations.py).
 FEW_BITS = ("session.qdq_matmulnbits_accuracy_level", "mlas.qnbit.force_fp32", "mlas.use_lut_gemm")
 # Files of few bits whose activations are rounded too run without optimisation, which is not what such a file says: it
-# rounds biases in steps that are large then, leaves Relu out, refuses Clip, and makes a node of two bits that it refuses
+# rounds biases in steps that are large then, leaves Relu out, refuses Clip, and makes nodes of two bits that it refuses
 # (docs/findings/onnxruntime_bias_rounded.py, onnxruntime_low_bits_relu.py, _clip.py, _refused.py).
 ROUNDED = ("w4a8", "int4", "uint4", "int2", "uint2")
 SATURATES = "U8S8 saturates here"
