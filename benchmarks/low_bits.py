@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.domain.precision import PRECISIONS
+from bench_plugin.domain.precision import PRECISIONS, Precision
 from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.inventory import low_bit_cases
 from bench_plugin.results.rows import read_rows
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--write", action="store_true", help="put the tables into docs/low-bits.md")
     asked = parser.parse_args(arguments)
     rows = [row for path in asked.results for row in read_rows(path).rows if row["kind"] == "cell"]
-    few = [row for row in rows if PRECISIONS[row["cell"].get("precision", "fp32")].few_bits]
+    few = [row for row in rows if _shown(PRECISIONS[row["cell"].get("precision", "fp32")])]
     if not few:
         print("no row is of few bits", file=sys.stderr)
         return 1
@@ -48,6 +48,10 @@ def main(arguments: Sequence[str]) -> int:
     _, _, after = rest.partition(END)
     PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", "utf-8")
     return 0
+
+
+def _shown(precision: Precision) -> bool:
+    return precision.few_bits or precision.weight_only
 
 
 def page(rows: Sequence[Row]) -> Iterator[str]:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from bench_plugin.cli.main import main
+from bench_plugin.cli.shared.sensitivity import deployed
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.adapters.real import written
 
@@ -273,6 +274,37 @@ def test_a_compiler_beside_the_simulation(folder: Path) -> None:
     assert "bits within E of at most 0; 32: in floating point" in text
 
 
+def test_the_error_on_fewer_inputs_is_in_units_of_these(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = 10
+    monkeypatch.setattr(deployed, "MOST_ELEMENTS", 3 * few)  # of the three results of the product
+    monkeypatch.setenv("BENCH_CACHE", str(folder / "cache"))
+    monkeypatch.chdir(folder)
+    arguments = ["product.onnx", "--inputs", "rows.npz", "--bits", "8", "--compilers", "onnxruntime", "--json"]
+    assert main(["sensitivity", *arguments]) == 0
+    [row] = json.loads(capsys.readouterr().out)["deployed"]
+    assert row["samples"] == few
+    x, w = product()
+    y = x.astype(np.float64) @ w
+    step = np.abs(w).max(axis=0) / 127
+    made = rounded(x) @ (np.rint(w / step) * step)  # the steps are those of all inputs
+    result = rounded(y, np.clip(made, y.min(), y.max()))
+    unit = np.linalg.norm(y[:few] - y[:few].mean(axis=0))
+    error = np.linalg.norm(result[:few] - y[:few]) / unit
+    assert row["simulated"]["error"] == pytest.approx(error, rel=0.05)
+    assert row["deployed"]["error"] == pytest.approx(error, rel=0.1)
+
+
+def rounded(given: Array, values: Array | None = None) -> Array:
+    """``values``, or what is given itself, in 255 steps of the range of what is given, with 0 in it."""
+    low, high = min(given.min(), 0.0), max(given.max(), 0.0)
+    scale = (high - low) / 255
+    zero = np.rint(-low / scale)
+    steps = np.clip(np.rint((given if values is None else values) / scale) + zero, 0, 255)
+    return (steps - zero) * scale
+
+
 def test_a_compiler_that_is_off_or_refuses_is_a_finding(folder: Path) -> None:
     project = folder / "project"
     project.mkdir()
@@ -317,7 +349,10 @@ WRONG_FILES = {
     "layers.onnx --inputs rows.npz": (2, "--inputs: rows.npz: array 'x' has the shape [40, 4]"),
     "layers.onnx --max-drop 0.01": (2, "--max-drop: the model has no task here, so it has E only; use --max-error"),
     "layers.onnx --labels rows.npz": (2, "--labels: rows.npz holds several arrays; it must hold one whole number"),
-    "relu.onnx": (3, "no layer can be quantised: there is none of Conv, ConvTranspose, Gemm, MatMul, LSTM, GRU, RNN in float32"),
+    "relu.onnx": (
+        3,
+        "no layer can be quantised: there is none of Conv, ConvTranspose, Gemm, MatMul, LSTM, GRU, RNN in float32",
+    ),
     "text.onnx": (3, "text: there is no ONNX file: "),
 }
 
