@@ -231,7 +231,7 @@ def _score_row(one: Score) -> dict[str, object]:
 _NONE = Score("", "", "compute", 0, None, None, 0.0, 0.0, 0.0, 0.0, 0)
 
 
-def _plain(found: Grid, pairs: Sequence[Pair], scores: Sequence[Score]) -> object:
+def _plain(found: Grid, pairs: Sequence[Pair], scores: Sequence[Score]) -> dict[str, object]:
     """Everything as plain data. Unsupported pairs have ``inputs_per_s`` null and the reason."""
     plain: dict[str, object] = {
         "predictions": [

@@ -7,6 +7,7 @@ from typing import Any
 
 from bench_plugin.adapters.characterise.compliance_calls import ListCall
 from bench_plugin.adapters.characterise.lists.listing import Lister
+from bench_plugin.agent.adapter import Reply
 
 ADAPTER = {
     "name": "listed_tvm",
@@ -26,7 +27,12 @@ class Adapter(Lister):
     """Lists the operators of the distribution."""
 
     def __init__(self) -> None:
-        super().__init__("apache-tvm", SOURCE, _operators)
+        super().__init__("apache-tvm", SOURCE)
+
+    def list(self, call: ListCall) -> Reply:
+        """``operators.json``, the names of the operators."""
+        call.stage("build")
+        return self.listed(call, _operators())
 
 
 def _operators() -> list[str]:

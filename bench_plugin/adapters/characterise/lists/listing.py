@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from bench_plugin.adapters.characterise.compliance_calls import ListCall
 from bench_plugin.agent.adapter import Reply
@@ -32,15 +32,14 @@ class Adapter:
 
 
 class Lister:
-    """An adapter that lists what ``operators`` gives: names, sorted. It remembers nothing.
+    """What these adapters have in common; it remembers nothing.
 
-    ``source`` says what they were read from, with a place for the version of the ``distribution``.
+    ``source`` says what the operators are read from, with a place for the version of the ``distribution``.
     """
 
-    def __init__(self, distribution: str, source: str, operators: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, distribution: str, source: str) -> None:
         self._distribution = distribution
         self._source = source
-        self._operators = operators
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
@@ -49,10 +48,9 @@ class Lister:
     def reset(self) -> None:
         """Nothing to forget."""
 
-    def list(self, call: ListCall) -> Reply:
+    def listed(self, call: ListCall, operators: Sequence[str]) -> Reply:
         """``operators.json``: the names of the operators, with the domain before those of other domains than ONNX's."""
-        call.stage("build")
         path = call.path("operators.json")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(self._operators(), file)
+            json.dump(operators, file)
         return Reply({"source": self._source % self.versions()[self._distribution]}, files={"operators.json": path})
