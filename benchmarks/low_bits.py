@@ -24,6 +24,7 @@ GRANULARITIES = {"tensor": "per tensor", "channel": "per channel", "block": "in 
 ROUNDED = {"weights": "weights", "both": "both", "a8": "weights, activations uint8"}
 EMULATED = {"yes": " (emulated)", "partly": " (partly emulated)", "no": "", "unknown": " (carrier unknown)"}
 SHOWN = {"unsupported": "–", "supported": "supported"}
+USUAL = "pytorch"  # the framework of models of which the tables do not name one
 LONGEST = 180  # characters of a reason
 
 Row = Mapping[str, Any]
@@ -119,8 +120,9 @@ def _models(rows: Sequence[Row]) -> Iterator[str]:
         ratio = (numbers.get("approximation") or {}).get("sqnr_db")
         weights = ((row.get("artefacts") or {}).get("graph") or {}).get("weights") or {}
         emulated = (row.get("placement") or {}).get("emulated", "")
+        source = "" if cell["framework"] == USUAL else f" ({cell['framework']})"
         yield _line([
-            cell["model"], cell["precision"], cell.get("graph", "by the tool"), cell["compiler"], row["status"],
+            cell["model"] + source, cell["precision"], cell.get("graph", "by the tool"), cell["compiler"], row["status"],
             emulated, "" if ratio is None else f"{ratio:.1f}", str(weights.get("bytes", "")),
             _short(row.get("reason", "")),
         ])  # fmt: skip
