@@ -120,9 +120,9 @@ def _models(rows: Sequence[Row]) -> Iterator[str]:
         ratio = (numbers.get("approximation") or {}).get("sqnr_db")
         weights = ((row.get("artefacts") or {}).get("graph") or {}).get("weights") or {}
         emulated = (row.get("placement") or {}).get("emulated", "")
-        source = "" if cell["framework"] == USUAL else f" ({cell['framework']})"
+        model = cell["model"] if cell["framework"] == USUAL else f"{cell['model']} ({cell['framework']})"
         yield _line([
-            cell["model"] + source, cell["precision"], cell.get("graph", "by the tool"), cell["compiler"], row["status"],
+            model, cell["precision"], cell.get("graph", "by the tool"), cell["compiler"], row["status"],
             emulated, "" if ratio is None else f"{ratio:.1f}", str(weights.get("bytes", "")),
             _short(row.get("reason", "")),
         ])  # fmt: skip
