@@ -202,7 +202,7 @@ def test_weights_and_activations_of_a_recurrent_layer_are_parts(folder: Path) ->
         values[name] = np.array(said.split(", "), dtype=np.float32).astype(np.float64).reshape(shape)
     written(text, folder / "gates.onnx")
     np.savez(folder / "steps.npz", x=x)
-    found = read(folder, "gates.onnx", "--inputs", "steps.npz", "--bits", "8,4")
+    found = read(folder, "gates.onnx", "--inputs", "steps.npz", "--bits", "8,4", "--compilers", "onnxruntime")
     w, r, b, v = values.values()
     y = np.array([lstm(one[:, 0], w, r, b) @ v for one in x])
     unit = np.linalg.norm(y - y.mean(axis=0))
@@ -219,6 +219,10 @@ def test_weights_and_activations_of_a_recurrent_layer_are_parts(folder: Path) ->
         given = (np.clip(np.rint(x / scale) + zero, 0, 2**bits - 1) - zero) * scale
         error = np.linalg.norm(np.array([lstm(one[:, 0], w, r, b) @ v for one in given]) - y) / unit
         assert error_of(found, "lstm", "activations", bits) == pytest.approx(error, rel=1e-2)
+    first, _ = found["deployed"]  # int8 weights of both kinds, compiled
+    assert first["failure"] == "" and first["layers"] == ["lstm"] and first["gaps"]["lstm"]["off"] <= 0.01
+    assert first["gaps"]["lstm"]["elements"] == INPUTS * 5 * 2  # the state after every step
+    assert first["deployed"]["error"] == pytest.approx(first["simulated"]["error"], rel=0.1)
 
 
 def test_layers_are_ranked_and_assigned_within_the_bound(folder: Path) -> None:
