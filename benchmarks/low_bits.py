@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.domain.precision import PRECISIONS
+from bench_plugin.domain.precision import PRECISIONS, Precision
 from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.inventory import low_bit_cases
 from bench_plugin.results.rows import read_rows
@@ -24,6 +24,7 @@ GRANULARITIES = {"tensor": "per tensor", "channel": "per channel", "block": "in 
 ROUNDED = {"weights": "weights", "both": "both", "a8": "weights, activations uint8"}
 EMULATED = {"yes": " (emulated)", "partly": " (partly emulated)", "no": "", "unknown": " (carrier unknown)"}
 SHOWN = {"unsupported": "–", "supported": "supported"}
+USUAL = "pytorch"  # the framework of models of which the tables do not name one
 LONGEST = 180  # characters of a reason
 
 Row = Mapping[str, Any]
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--write", action="store_true", help="put the tables into docs/low-bits.md")
     asked = parser.parse_args(arguments)
     rows = [row for path in asked.results for row in read_rows(path).rows if row["kind"] == "cell"]
-    few = [row for row in rows if PRECISIONS[row["cell"].get("precision", "fp32")].few_bits]
+    few = [row for row in rows if _shown(PRECISIONS[row["cell"].get("precision", "fp32")])]
     if not few:
         print("no row is of few bits", file=sys.stderr)
         return 1
@@ -48,6 +49,10 @@ def main(arguments: Sequence[str]) -> int:
     _, _, after = rest.partition(END)
     PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", "utf-8")
     return 0
+
+
+def _shown(precision: Precision) -> bool:
+    return precision.few_bits or precision.weight_only
 
 
 def page(rows: Sequence[Row]) -> Iterator[str]:
@@ -115,8 +120,9 @@ def _models(rows: Sequence[Row]) -> Iterator[str]:
         ratio = (numbers.get("approximation") or {}).get("sqnr_db")
         weights = ((row.get("artefacts") or {}).get("graph") or {}).get("weights") or {}
         emulated = (row.get("placement") or {}).get("emulated", "")
+        model = cell["model"] if cell["framework"] == USUAL else f"{cell['model']} ({cell['framework']})"
         yield _line([
-            cell["model"], cell["precision"], cell.get("graph", "by the tool"), cell["compiler"], row["status"],
+            model, cell["precision"], cell.get("graph", "by the tool"), cell["compiler"], row["status"],
             emulated, "" if ratio is None else f"{ratio:.1f}", str(weights.get("bytes", "")),
             _short(row.get("reason", "")),
         ])  # fmt: skip

@@ -59,6 +59,11 @@ class Precision:
         return self.weights in FEW_BITS
 
     @property
+    def weight_only(self) -> bool:
+        """Whether weights are integers and activations are not."""
+        return self.integers and self.activations == "float32"
+
+    @property
     def quantised(self) -> bool:
         """Whether weights are integers, so that results are judged in steps of their scales."""
         return self.integers and not self.stored

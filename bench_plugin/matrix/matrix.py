@@ -131,11 +131,11 @@ class Matrix:
         operators = replace(local, frameworks=(), models=(), compilers=(ALL,))
         by_check = {Check.EXPORT: local, Check.IMPORT: local, Check.OPERATOR: operators, Check.PROPERTY: operators}
         pairs = [(check, by_check.get(check, everything)) for check in self.checks]
-        # Precisions of few bits are planned on request; every target would make half a million cells of them.
-        few_bits = tuple(name for name, precision in PRECISIONS.items() if precision.few_bits)
+        # Stored weights are planned on request; every target would make half a million cells of those of few bits.
+        asked = tuple(name for name, precision in PRECISIONS.items() if precision.few_bits or precision.weight_only)
         few = [(check, by_check.get(check, local)) for check in self.checks if check in COMPILED]
-        pairs += [(check, replace(selection, precisions=few_bits)) for check, selection in few]
-        return [cell for check, selection in pairs for cell, _ in self._planned(check, selection)]
+        pairs += [(check, replace(selection, precisions=asked)) for check, selection in few]
+        return list(dict.fromkeys(cell for check, selection in pairs for cell, _ in self._planned(check, selection)))
 
     def profile_cells(self, checks: Sequence[Check]) -> list[Cell]:
         """Every cell of these checks that the profile runs when nothing else is selected."""

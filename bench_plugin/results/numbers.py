@@ -157,7 +157,7 @@ NUMBERS = (
         (TIMING,),
         ALL,
         "with --bench-scenarios: of each `result`, latencies (s) or samples `per_second`, the same of `null` queries, "
-        "and the `note` that this is not an MLPerf result; or `reason` (docs/scenarios.md)",
+        "and the `note` that this is not an MLPerf result; or `symptom` and `reason` (docs/scenarios.md)",
     ),
     Number("series", (TIMING,), ALL, "samples by name: `file`, beside the results file, and number of `samples`"),
     Number("power", (TIMING,), ALL, "of every meter: `base`, `idle`, `full` (W), `energy_per_inference` (J), `absent`"),

@@ -17,7 +17,6 @@ EXACT = {
     "onnxruntime": {
         "session.qdq_matmulnbits_accuracy_level": "0",
         "mlas.qnbit.force_fp32": "1",
-        "session.x64quantprecision": "1",
     },
     "openvino": {
         "INFERENCE_PRECISION_HINT": "f32",
@@ -88,3 +87,28 @@ def test_activations_are_not_rounded_where_only_weights_are_quantised(tmp_path: 
     answer = answered("onnxruntime", model, {"x": x}, [("y", "float32", (1, 16))], tmp_path / "made")
     assert answer.outputs, answer.error
     assert np.abs(np.array(answer.outputs["out0"][2]) - exact).max() < 1e-5 * np.abs(exact).max()
+
+
+# The same without zero points, and with a scale for each channel: session.x64quantprecision would make it unusable.
+WITHOUT_ZERO_POINTS = """
+<ir_version: 10, opset_import: ["": 21]> g (float[1,2] x) => (float[1,2] y)
+<int8[2,2] w = {100, 2, 3, 4}, float[2] s = {1.0, 10.0}> { d = DequantizeLinear<axis = 1>(w, s) y = MatMul(x, d) }
+"""
+
+
+def test_weight_only_files_run_without_the_switch_against_saturation(tmp_path: Path) -> None:
+    model, x = written(WITHOUT_ZERO_POINTS, tmp_path / "model.onnx"), np.ones((1, 2), np.float32)
+    ports = [("y", "float32", (1, 2))]
+    how = {"precision": "w8", "graph": "weights"}
+    answer = answered("onnxruntime", model, {"x": x}, ports, tmp_path / "made", **how)
+    assert answer.outputs["out0"][2] == [[103.0, 60.0]], answer.error
+    assert "session.x64quantprecision" not in answer.compile["switches"]
+    assert answer.compile["placement"]["carriers"] == {"int8": 1} and answer.compile["placement"]["emulated"] == "no"
+
+
+def test_quantised_files_have_the_switch_against_saturation(tmp_path: Path) -> None:
+    model, x = written(MODEL, tmp_path / "model.onnx"), np.ones((2, 3), np.float32)
+    ports = [("y", "float32", (2, 2))]
+    how = {"precision": "w8a8", "graph": "qdq"}
+    answer = answered("onnxruntime", model, {"x": x}, ports, tmp_path / "made", **how)
+    assert answer.compile["switches"]["session.x64quantprecision"] == "1", answer.error

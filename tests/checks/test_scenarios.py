@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +41,25 @@ def test_every_scenario_has_its_figure_and_its_null_cost_beside_it(timed: Projec
     assert ALL in row["repro"]
     page = (timed.folder / "reports/timing.md").read_text()
     assert "Scenarios" in page and "not an MLPerf result" in page and "samples/s" in page
+
+
+# The limit for the start of the runtime, which is a minute, is shortened.
+SHORT = """
+from bench_plugin.checks.performance import scenarios
+
+scenarios.START_SECONDS = 6.0
+"""
+
+
+def test_a_model_that_never_answers_ends_at_the_limit_of_the_scenario(timed: Project) -> None:
+    timed.write("conftest.py", SHORT)
+    began = time.monotonic()
+    row = the_row(run(timed, "--bench-scenarios=single-stream", fault="scenario-hang"))
+    assert time.monotonic() - began < 300, "the model sleeps for 600 s"
+    said = scenarios(row)["single-stream"]
+    assert (said["status"], said["symptom"]) == ("ERROR", "timeout") and said["note"] == "not an MLPerf result"
+    assert "8 s" in said["reason"], said  # 6 s, and ten times the 0.2 s of the scenario
+    assert row["status"] == "supported" and row["numbers"]["timing"]["compute"]["median"] > 0
 
 
 def test_a_cell_of_batches_is_unsupported_in_scenarios_and_its_times_stay(timed: Project) -> None:

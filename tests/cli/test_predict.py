@@ -108,6 +108,51 @@ def test_rows_are_scored(model: Path) -> None:
     assert [bool(row["explained"]) for row in said["pairs"]] == [False, False, True]
 
 
+def test_predictions_are_refined_by_other_models_of_the_rows(model: Path) -> None:
+    for name in ("other", "third"):
+        (model.parent / f"{name}.onnx").write_bytes(model.read_bytes())
+    rows: list[dict[str, Any]] = [{"schema": 1, "kind": "header"}]
+    for name, seconds in (("model", 1e-9), ("other", 5e-9), ("third", 10e-9)):  # 4e8 per second are predicted
+        cell = {"check": "timing", "model": name, "precision": "int8", "target": "coral", "mode": "fast"}
+        rows.append({
+            "schema": 1, "kind": "cell", "key": name, "check": "timing", "cell": cell, "status": "supported",
+            "numbers": {"timing": {"compute": {"median": seconds}}}, "placement": {},
+        })  # fmt: skip
+    (model.parent / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    where = ("--targets", "coral", "--precisions", "int8", "--refine", "rows.jsonl")
+    done = bench(model.parent, "--models", "model.onnx,other.onnx,third.onnx", *where, "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    refined = {row["model"]: row for row in said["refined"] if row["mode"] == "fast"}
+    assert refined["model"]["fitted_on"] == ["other", "third"]
+    assert refined["model"]["factor"] == pytest.approx((0.5 * 0.25) ** 0.5)  # of 2e8 / 4e8 and 1e8 / 4e8
+    assert refined["model"]["refined_inputs_per_s"] == pytest.approx(4e8 * (0.5 * 0.25) ** 0.5)
+    assert all(row["inputs_per_s"] == pytest.approx(4e8) for row in said["predictions"])  # as they are without it
+    (errors,) = said["refinements"]
+    assert errors["error"] == pytest.approx(100 * (0.6 + 1 + 3) / 3) and errors["pairs"] == 3
+    text = bench(model.parent, "--models", "model.onnx,other.onnx,third.onnx", *where).stdout
+    assert "2: other, third" in text and "refined_error_%" in text
+
+
+def test_predictions_are_refined_by_published_measurements(model: Path) -> None:
+    done = bench(
+        model.parent, "--models", "model.onnx", "--targets", "jetson-tx2", "--precisions", "fp16",
+        "--refine", str(ROOT / "docs/published"), "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    refined = {row["mode"]: row for row in said["refined"]}
+    assert set(refined) == {"maxn", "maxp"}, "in maxq no model was measured in fp16"
+    assert refined["maxp"]["fitted_on"] == ["CNV", "MLP", "GoogLeNetv1", "ResNet50"]
+    assert 0 < refined["maxp"]["factor"] < 1
+
+
+@pytest.mark.parametrize("more", [("--results", "rows.jsonl"), ("--published", "docs/published")])
+def test_refining_goes_with_predictions_alone(tmp_path: Path, more: tuple[str, str]) -> None:
+    done = bench(tmp_path, "--refine", "rows.jsonl", *more)
+    assert done.returncode == 2 and "--refine goes with --models" in done.stderr
+
+
 def test_the_page_of_published_predictions_is_what_the_command_writes(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     done = bench(ROOT, "--published", "docs/published", "--page", str(page))

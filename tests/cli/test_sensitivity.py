@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from bench_plugin.cli.main import main
+from bench_plugin.cli.shared.sensitivity import deployed
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.adapters.real import written
 
+Array = np.ndarray[Any, Any]
 INPUTS = 40
 PRODUCT = """<ir_version: 8, opset_import: ["": 17]>
 g (float[N, 4] x) => (float[N, 3] y)
@@ -39,6 +41,16 @@ g (float[N, 2, 4, 4] x) => (float[N, 3] y)
   [sum] s = Add(r1, r0)
   [flatten] f = Reshape(s, flat)
   [fc] y = Gemm(f, w2, b2)
+}"""
+
+# An LSTM whose last state goes into a product. The batch is of 1, as exporters write it.
+RECURRENT = """<ir_version: 8, opset_import: ["": 17]>
+g (float[5, 1, 3] x) => (float[1, 2] y)
+<float[1, 8, 3] w = {W}, float[1, 8, 2] r = {R}, float[1, 16] b = {B}, float[2, 2] v = {V}, int64[2] flat = {1, 2}>
+{
+  [lstm] steps, last, cell = LSTM<hidden_size = 2>(x, w, r, b)
+  [flatten] f = Reshape(last, flat)
+  [fc] y = MatMul(f, v)
 }"""
 
 # A compiler that computes integers one too large, and refuses products.
@@ -160,6 +172,59 @@ def test_the_error_of_each_part_is_that_of_numpy(folder: Path) -> None:
     assert [row["bits_saved"] for row in found["findings"] if row["bits"] == 8] in ([288, 96], [96, 288])
 
 
+def lstm(x: Array, w: Array, r: Array, b: Array) -> Array:
+    """The last state [2] of an LSTM with two units after the steps [T, 3], by ONNX's formula, in float64."""
+
+    def squashed(z: Array) -> Array:
+        return 1 / (1 + np.exp(-z))
+
+    state, cell = np.zeros(2), np.zeros(2)
+    for step in x.astype(np.float64):
+        i, o, f, c = np.split(w[0] @ step + r[0] @ state + b[0, :8] + b[0, 8:], 4)
+        cell = squashed(f) * cell + squashed(i) * np.tanh(c)
+        state = squashed(o) * np.tanh(cell)
+    return state
+
+
+def per_gate(weights: Array, bits: int) -> Array:
+    """Weights [1, 8, n] rounded symmetrically, each row of a gate in steps of its own."""
+    step = np.abs(weights).max(axis=(0, 2), keepdims=True) / (2 ** (bits - 1) - 1)
+    return np.rint(weights / step) * step
+
+
+def test_weights_and_activations_of_a_recurrent_layer_are_parts(folder: Path) -> None:
+    x = random(21, INPUTS, 5, 1, 3)
+    shapes = {"W": (1, 8, 3), "R": (1, 8, 2), "B": (1, 16), "V": (2, 2)}
+    text, values = RECURRENT, {}
+    for seed, (name, shape) in enumerate(shapes.items()):
+        said = listed(random(30 + seed, *shape))
+        text = text.replace(f"{{{name}}}", f"{{{said}}}")
+        values[name] = np.array(said.split(", "), dtype=np.float32).astype(np.float64).reshape(shape)
+    written(text, folder / "gates.onnx")
+    np.savez(folder / "steps.npz", x=x)
+    found = read(folder, "gates.onnx", "--inputs", "steps.npz", "--bits", "8,4", "--compilers", "onnxruntime")
+    w, r, b, v = values.values()
+    y = np.array([lstm(one[:, 0], w, r, b) @ v for one in x])
+    unit = np.linalg.norm(y - y.mean(axis=0))
+    assert found["layers"][0] == {
+        "name": "lstm", "named": True, "operator": "LSTM", "weights": 8 * 3 + 8 * 2, "activations": 15
+    }  # fmt: skip
+    assert found["untouched"] == {}
+    for bits in (8, 4):
+        both = [lstm(one[:, 0], per_gate(w, bits), per_gate(r, bits), b) @ v for one in x]
+        error = np.linalg.norm(both - y) / unit
+        assert error_of(found, "lstm", "weights", bits) == pytest.approx(error, rel=1e-3)
+        scale = (x.max() - x.min()) / (2**bits - 1)
+        zero = np.rint(-x.min() / scale)
+        given = (np.clip(np.rint(x / scale) + zero, 0, 2**bits - 1) - zero) * scale
+        error = np.linalg.norm(np.array([lstm(one[:, 0], w, r, b) @ v for one in given]) - y) / unit
+        assert error_of(found, "lstm", "activations", bits) == pytest.approx(error, rel=1e-2)
+    first, _ = found["deployed"]  # int8 weights of both kinds, compiled
+    assert first["failure"] == "" and first["layers"] == ["lstm"] and first["gaps"]["lstm"]["off"] <= 0.01
+    assert first["gaps"]["lstm"]["elements"] == INPUTS * 5 * 2  # the state after every step
+    assert first["deployed"]["error"] == pytest.approx(first["simulated"]["error"], rel=0.1)
+
+
 def test_layers_are_ranked_and_assigned_within_the_bound(folder: Path) -> None:
     found = read(folder, "layers.onnx", "--inputs", "images.npz", "--max-error", "0.15", "--page", "page.md")
     assert [row["name"] for row in found["layers"]] == ["conv0", "conv1", "fc"]
@@ -213,6 +278,37 @@ def test_a_compiler_beside_the_simulation(folder: Path) -> None:
     assert "bits within E of at most 0; 32: in floating point" in text
 
 
+def test_the_error_on_fewer_inputs_is_in_units_of_these(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = 10
+    monkeypatch.setattr(deployed, "MOST_ELEMENTS", 3 * few)  # of the three results of the product
+    monkeypatch.setenv("BENCH_CACHE", str(folder / "cache"))
+    monkeypatch.chdir(folder)
+    arguments = ["product.onnx", "--inputs", "rows.npz", "--bits", "8", "--compilers", "onnxruntime", "--json"]
+    assert main(["sensitivity", *arguments]) == 0
+    [row] = json.loads(capsys.readouterr().out)["deployed"]
+    assert row["samples"] == few
+    x, w = product()
+    y = x.astype(np.float64) @ w
+    step = np.abs(w).max(axis=0) / 127
+    made = rounded(x) @ (np.rint(w / step) * step)  # the steps are those of all inputs
+    result = rounded(y, np.clip(made, y.min(), y.max()))
+    unit = np.linalg.norm(y[:few] - y[:few].mean(axis=0))
+    error = np.linalg.norm(result[:few] - y[:few]) / unit
+    assert row["simulated"]["error"] == pytest.approx(error, rel=0.05)
+    assert row["deployed"]["error"] == pytest.approx(error, rel=0.1)
+
+
+def rounded(given: Array, values: Array | None = None) -> Array:
+    """``values``, or what is given itself, in 255 steps of the range of what is given, with 0 in it."""
+    low, high = min(given.min(), 0.0), max(given.max(), 0.0)
+    scale = (high - low) / 255
+    zero = np.rint(-low / scale)
+    steps = np.clip(np.rint((given if values is None else values) / scale) + zero, 0, 255)
+    return (steps - zero) * scale
+
+
 def test_a_compiler_that_is_off_or_refuses_is_a_finding(folder: Path) -> None:
     project = folder / "project"
     project.mkdir()
@@ -257,7 +353,10 @@ WRONG_FILES = {
     "layers.onnx --inputs rows.npz": (2, "--inputs: rows.npz: array 'x' has the shape [40, 4]"),
     "layers.onnx --max-drop 0.01": (2, "--max-drop: the model has no task here, so it has E only; use --max-error"),
     "layers.onnx --labels rows.npz": (2, "--labels: rows.npz holds several arrays; it must hold one whole number"),
-    "relu.onnx": (3, "no layer can be quantised: there is no Conv, ConvTranspose, Gemm or MatMul in float32"),
+    "relu.onnx": (
+        3,
+        "no layer can be quantised: there is none of Conv, ConvTranspose, Gemm, MatMul, LSTM, GRU, RNN in float32",
+    ),
     "text.onnx": (3, "text: there is no ONNX file: "),
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.adapters.characterise import sensitivity_graphs
+from bench_plugin.adapters.characterise import sensitivity_graphs, sensitivity_layers
 from bench_plugin.agent import external
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import CALIBRATION, Call
@@ -93,7 +93,7 @@ ADAPTER = {
     "title": "Layers quantised one by one",
     "distribution": "onnxruntime",
     "operations": ["profile", "measure", "quantise"],
-    "uses": ["sensitivity_graphs"],
+    "uses": ["sensitivity_graphs", "sensitivity_layers"],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }
 CALLS = {"profile": ProfileCall, "measure": MeasureCall, "quantise": QuantiseCall}
@@ -131,7 +131,8 @@ class Adapter:
         opened = self._open(call, call.batched, call.threads)
         graph = opened.graph
         if not graph.layers:
-            raise Unsupported("no layer can be quantised: there is no Conv, ConvTranspose, Gemm or MatMul in float32")
+            operators = ", ".join((*sensitivity_layers.PRODUCTS, *sensitivity_layers.RECURRENT))
+            raise Unsupported("no layer can be quantised: there is none of %s in float32" % operators)
         ranges, sizes = _calibrated(graph, call, opened.rows)
         rows = [_described(graph, one, sizes) for one in graph.layers]
         meta: dict[str, object] = {"layers": rows, "untouched": graph.untouched(), "ranges": ranges}
@@ -172,7 +173,7 @@ class Adapter:
         onnx = opened.graph.onnx
         onnx.save(model, path)
         model.graph.output.extend(
-            onnx.helper.make_tensor_value_info(row["real"], sensitivity_graphs.FLOAT, None) for row in rows
+            onnx.helper.make_tensor_value_info(row["real"], sensitivity_layers.FLOAT, None) for row in rows
         )
         few = {name: x[: call.samples] for name, x in call.inputs.items()}
 
@@ -282,11 +283,11 @@ def _calibrated(
 
 
 def _described(
-    graph: sensitivity_graphs.Graph, layer: sensitivity_graphs.Layer, sizes: Mapping[str, int]
+    graph: sensitivity_graphs.Graph, layer: sensitivity_layers.Layer, sizes: Mapping[str, int]
 ) -> dict[str, object]:
     """What the host is told of a layer: elements of its weights and of its activations for one sample."""
     node = graph.model.graph.node[layer.place]
-    weights = graph.weights[node.input[layer.weight]].size if layer.weight != sensitivity_graphs.NO_WEIGHT else 0
+    weights = sum(graph.weights[node.input[place]].size for place, _ in layer.weights)
     activations = sum(sizes[node.input[place]] for place in layer.given)
     return {
         "name": layer.name, "named": layer.named, "operator": layer.operator, "weights": int(weights),

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from bench_plugin.adapters.characterise.sensitivity_layers import (
+    FLOAT,
+    PER_TENSOR,
+    PRODUCTS,
+    RECURRENT,
+    Layer,
+    activation_step,
+    layers_of,
+    weight_steps,
+)
 from bench_plugin.adapters.onnx_tools import onnx_rounding
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
@@ -17,21 +27,17 @@ ADAPTER = {
     "title": "Graphs of which single layers are quantised",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["onnx_rounding"],
+    "uses": ["onnx_rounding", "sensitivity_layers"],
 }
 
-FLOAT, UINT8 = 1, 2  # onnx's numbers of the types
+UINT8 = 2  # onnx's number of the type
 WEIGHTS, ACTIVATIONS = "weights", "activations"
-PER_TENSOR = -1
-NO_WEIGHT = -1
-BIAS = 2  # the place of the bias among the inputs of a convolution and of Gemm
+BIAS = 2  # the place of the bias among the inputs of the operators that have one
+BIASED = ("Conv", "ConvTranspose", "Gemm")
 ROUND_SINCE, AXIS_SINCE = 11, 13  # opsets of Round, and of DequantizeLinear with an axis
-# What follows a layer without leaving the loop of its kernel: the integers behind it are the result of both.
-FOLLOWERS = ("Relu", "Clip")
 # Operators that hold products and that are left in floating point, because no quantiser here has a form for them.
 UNTOUCHED = frozenset(
-    {"LSTM", "GRU", "RNN", "Einsum", "Attention", "DeformConv", "MultiHeadAttention", "If", "Loop", "Scan"}
-    | {"Conv", "ConvTranspose", "Gemm", "MatMul"}
+    {*PRODUCTS, *RECURRENT, "Einsum", "Attention", "DeformConv", "MultiHeadAttention", "If", "Loop", "Scan"}
 )
 
 Ranges = Mapping[str, Sequence[float]]  # the smallest and the largest value of a tensor, by its name
@@ -46,24 +52,6 @@ class Adapter:
 
     def reset(self) -> None:
         """Nothing to forget."""
-
-
-class Layer(NamedTuple):
-    """A convolution or a product of matrices.
-
-    ``place`` is that of its node, ``given`` are the places of its activations among the node's inputs, ``weight`` that
-    of its weights or NO_WEIGHT, ``axis`` that of the output channels among the weights' dimensions or PER_TENSOR.
-    ``result`` is the tensor that is quantised behind it.
-    """
-
-    name: str
-    named: bool
-    operator: str
-    place: int
-    given: tuple[int, ...]
-    weight: int
-    axis: int
-    result: str
 
 
 class Graph:
@@ -118,9 +106,10 @@ def rounded(graph: Graph, assignment: Mapping[tuple[int, str], int], ranges: Ran
         layer = graph.layers[index]
         node = model.graph.node[layer.place]
         if kind == WEIGHTS:
-            name = node.input[layer.weight]
-            integers, scale = weight_steps(graph.weights[name], bits, layer.axis)
-            node.input[layer.weight] = _stored(graph, model, "%s_rounded_%d" % (name, index), integers * scale)
+            for place, axis in layer.weights:
+                name = node.input[place]
+                integers, scale = weight_steps(graph.weights[name], bits, axis)
+                node.input[place] = _stored(graph, model, "%s_rounded_%d_%d" % (name, index, place), integers * scale)
             continue
         if graph.opset < ROUND_SINCE:
             raise Unsupported("activations are rounded by Round, which opset %d does not have" % graph.opset)
@@ -163,8 +152,7 @@ def quantised(graph: Graph, chosen: Sequence[int], ranges: Ranges) -> tuple[Any,
                     _quantising(graph, model, name, name + "_quantised", made[name], ranges)
                 )
             node.input[place] = made.get(name, name)
-        if layer.weight != NO_WEIGHT:
-            before.setdefault(layer.place, []).extend(_integer_weights(graph, model, layer, node, index, scales[0]))
+        before.setdefault(layer.place, []).extend(_integer_weights(graph, model, layer, node, index, scales[0]))
         row, place, nodes = _result(graph, model, layer, ranges)
         rows.append({"layer": index, **row})
         behind.setdefault(place, []).extend(nodes)
@@ -192,30 +180,6 @@ def nudged(graph: Graph, model: Any, results: Sequence[str], steps: float) -> An
             before[place] = [graph.onnx.helper.make_node("Add", [node.input[0], by], [made])]
             node.input[0] = made
     return _with_nodes(moved, before, {})
-
-
-def weight_steps(values: Any, bits: int, axis: int) -> tuple[Any, Any]:
-    """Integers [...] of the same shape and their float32 steps, which can be multiplied with them.
-
-    Symmetric: the largest magnitude, of a channel along ``axis`` or of all for PER_TENSOR, is 2^(bits - 1) - 1 steps.
-    """
-    import numpy as np
-
-    largest = 2 ** (bits - 1) - 1
-    others = tuple(place for place in range(values.ndim) if place != axis) if axis != PER_TENSOR else None
-    peak = np.abs(values).max(axis=others, keepdims=True) if values.size else np.ones([1] * values.ndim)
-    scale = np.where(peak > 0, peak / largest, 1).astype(np.float32)
-    return np.clip(np.rint(values / scale), -largest, largest).astype(np.float32), scale
-
-
-def activation_step(limits: Sequence[float], bits: int) -> tuple[Any, int]:
-    """The float32 step and the zero point of an activation: its range with 0 in it is divided into 2^bits - 1 steps."""
-    import numpy as np
-
-    low, high = min(limits[0], 0.0), max(limits[1], 0.0)
-    levels = 2**bits - 1
-    scale = np.float32((high - low) / levels) if high > low else np.float32(1)
-    return scale, int(min(max(round(-low / float(scale)), 0), levels))
 
 
 def _simplified(onnx: Any, model: Any) -> Any:
@@ -263,42 +227,8 @@ def _layers(graph: Graph) -> list[Layer]:
     model = graph.onnx.shape_inference.infer_shapes(graph.copied()).graph
     types = {value.name: value.type.tensor_type.elem_type for value in (*model.value_info, *model.input, *model.output)}
     types.update({name: FLOAT if x.dtype.name == "float32" else 0 for name, x in graph.weights.items()})
-    users: dict[str, list[Any]] = {}
-    for node in graph.model.graph.node:
-        for name in node.input:
-            users.setdefault(name, []).append(node)
     outputs = {value.name for value in graph.model.graph.output}
-    found = []
-    for place, node in enumerate(graph.model.graph.node):
-        sides = _sides(node, graph.weights)
-        if sides is None or any(types.get(name, FLOAT) != FLOAT for name in node.input if name):
-            continue
-        result = node.output[0]
-        after = users.get(result, [])
-        if result not in outputs and len(after) == 1 and after[0].op_type in FOLLOWERS:
-            result = after[0].output[0]
-        found.append(Layer(node.name or node.output[0], bool(node.name), node.op_type, place, *sides, result))
-    return found
-
-
-def _sides(node: Any, weights: Mapping[str, Any]) -> tuple[tuple[int, ...], int, int] | None:
-    """The places of a layer's activations and of its weights, and their axis of channels; None for what is no layer."""
-    if node.domain not in ("", "ai.onnx") or node.op_type not in ("Conv", "ConvTranspose", "Gemm", "MatMul"):
-        return None
-    computed = tuple(place for place in (0, 1) if node.input[place] not in weights)
-    if not computed:
-        return None
-    if len(computed) > 1:
-        return computed, NO_WEIGHT, PER_TENSOR
-    weight = 1 - computed[0]
-    turned = {one.name: one.i for one in node.attribute}
-    if node.op_type in ("Conv", "ConvTranspose"):
-        return (computed, weight, 0 if node.op_type == "Conv" else 1) if weight == 1 else None
-    if node.op_type == "Gemm":
-        axis = (0 if turned.get("transB") else 1) if weight == 1 else (1 if turned.get("transA") else 0)
-        return computed, weight, axis
-    rank = weights[node.input[weight]].ndim
-    return computed, weight, PER_TENSOR if rank < 2 else rank - 1 if weight == 1 else rank - 2
+    return list(layers_of(graph.model.graph.node, types, graph.weights, outputs))
 
 
 def _stored(graph: Graph, model: Any, name: str, values: Any, dtype: str = "float32") -> str:
@@ -339,31 +269,35 @@ def _quantising(graph: Graph, model: Any, name: str, integers: str, made: str, r
 
 def _integer_weights(graph: Graph, model: Any, layer: Layer, node: Any, index: int, given_scale: Any) -> list[Any]:
     """DequantizeLinear of a layer's weights and, where it has one of its own, of its bias."""
-    make = graph.onnx.helper.make_node
-    name = node.input[layer.weight]
-    integers, scale = weight_steps(graph.weights[name], 8, layer.axis)
-    flat = scale.reshape(-1) if layer.axis != PER_TENSOR else scale.reshape(())
-    base = "%s_layer_%d" % (name, index)
-    stored = [
-        _stored(graph, model, base + "_integers", integers, "int8"), _stored(graph, model, base + "_scale", flat),
-        _stored(graph, model, base + "_zero", 0 * flat, "int8"),
-    ]  # fmt: skip
-    axis = {"axis": layer.axis} if layer.axis != PER_TENSOR else {}
-    nodes = [make("DequantizeLinear", stored, [base], base, **axis)]
-    node.input[layer.weight] = base
-    bias = node.input[BIAS] if layer.operator != "MatMul" and len(node.input) > BIAS else ""
+    nodes: list[Any] = []
+    flat: Any = None
+    for place, axis in layer.weights:
+        name = node.input[place]
+        integers, scale = weight_steps(graph.weights[name], 8, axis)
+        flat = scale.reshape(-1) if axis != PER_TENSOR else scale.reshape(())
+        base = "%s_layer_%d_%d" % (name, index, place)
+        nodes.append(_dequantising(graph, model, base, (integers, flat, "int8"), axis))
+        node.input[place] = base
+    bias = node.input[BIAS] if nodes and layer.operator in BIASED and len(node.input) > BIAS else ""
     values = graph.weights.get(bias)
     if values is None or values.shape != flat.shape:
         return nodes
     steps = (given_scale * flat).astype("float32")
     whole = (values.astype("float64") / steps).round().clip(-(2**31), 2**31 - 1)
     base = "%s_layer_%d" % (bias, index)
-    stored = [
-        _stored(graph, model, base + "_integers", whole, "int32"), _stored(graph, model, base + "_scale", steps),
-        _stored(graph, model, base + "_zero", 0 * flat, "int32"),
-    ]  # fmt: skip
     node.input[BIAS] = base
-    return [*nodes, make("DequantizeLinear", stored, [base], base, axis=0)]
+    return [*nodes, _dequantising(graph, model, base, (whole, steps, "int32"), 0)]
+
+
+def _dequantising(graph: Graph, model: Any, made: str, stored: tuple[Any, Any, str], axis: int) -> Any:
+    """DequantizeLinear to ``made`` of integers [...] that are stored with their scale and their type."""
+    integers, scale, dtype = stored
+    names = [
+        _stored(graph, model, made + "_integers", integers, dtype), _stored(graph, model, made + "_scale", scale),
+        _stored(graph, model, made + "_zero", 0 * scale, dtype),
+    ]  # fmt: skip
+    along = {"axis": axis} if axis != PER_TENSOR else {}
+    return graph.onnx.helper.make_node("DequantizeLinear", names, [made], made, **along)
 
 
 def _result(graph: Graph, model: Any, layer: Layer, ranges: Ranges) -> tuple[dict[str, Any], int, list[Any]]:

@@ -33,6 +33,7 @@ ADAPTER = {
         "w16": ["w16"],
         "w8a8": ["qdq"],
         "w8a8-dyn": ["dynamic"],
+        "w8": ["weights"],
         "w4": ["weights"],
         "w4a8": ["qdq"],
         "int4": ["weights", "qdq", "fixed", "kmeans"],
@@ -77,15 +78,18 @@ TYPED = {
     "float8_e5m2fnuz": (20, 8), "uint4": (21, 4), "int4": (22, 4), "float4_e2m1fn": (23, 4), "float8_e8m0fnu": (24, 8),
     "uint2": (25, 2), "int2": (26, 2),
 }  # fmt: skip
-# The types of weights of few bits, by precision, as a product of matrices holds them: a sign is in its zero point.
+# The types of stored weights, by precision, as a product of matrices holds them: a sign is in its zero point.
 TYPES = {
-    "w4": "int4", "w4a8": "int4", "int4": "int4", "uint4": "int4", "int2": "int2", "uint2": "int2",
+    "w8": "int8", "w4": "int4", "w4a8": "int4", "int4": "int4", "uint4": "int4", "int2": "int2", "uint2": "int2",
 }  # fmt: skip
 STORED = ("weights", "fixed", "kmeans")  # graphs in which only weights are rounded
 LEVELS = {"basic": "ORT_ENABLE_BASIC", "none": "ORT_DISABLE_ALL"}
 NAMES = {number: name for name, (number, _) in TYPED.items()}
 BYTE = 8
 
+# Makes uint8 of int8 weights, whose products with uint8 do not saturate. Of weights without zero points it makes a file
+# that does not run (docs/findings/onnxruntime_x64_zero_point.py).
+UNSIGNED = "session.x64quantprecision"
 # What trades accuracy for speed, as it must be for exact numbers: products with weights of few bits round activations
 # to int8 unasked, and without VNNI products of uint8 and int8 saturate.
 EXACT = {
@@ -93,16 +97,16 @@ EXACT = {
     "mlas.qnbit.force_fp32": "1",
     "mlas.use_lut_gemm": "0",
     "mlas.enable_gemm_fastmath_arm64_bfloat16": "0",
-    "session.x64quantprecision": "1",
+    UNSIGNED: "1",
     "session.set_denormal_as_zero": "0",
     "optimization.enable_gelu_approximation": "0",
 }
 # Those of them that are for weights of few bits. As released, activations are rounded to int8
 # (docs/findings/onnxruntime_low_bits_activations.py).
 FEW_BITS = ("session.qdq_matmulnbits_accuracy_level", "mlas.qnbit.force_fp32", "mlas.use_lut_gemm")
-# Files of few bits whose activations are rounded too run without optimisation. Of two bits, the whole one makes a node
-# that it then refuses (docs/findings/onnxruntime_low_bits_refused.py), of four bits it refuses a Clip in front of
-# QuantizeLinear, and layers of models were up to 0.25 steps off that are right without it.
+# Files of few bits whose activations are rounded too run without optimisation, which is not what such a file says: it
+# rounds biases in steps that are large then, leaves Relu out, refuses Clip, and makes nodes of two bits that it refuses
+# (docs/findings/onnxruntime_bias_rounded.py, onnxruntime_low_bits_relu.py, _clip.py, _refused.py).
 ROUNDED = ("w4a8", "int4", "uint4", "int2", "uint2")
 SATURATES = "U8S8 saturates here"
 
@@ -175,8 +179,7 @@ class Adapter:
                 notes = [SATURATES]  # the switch that avoids it acts on graphs that are optimised
         meta: dict[str, object] = {
             "effective": call.precision, "integer": integer, "portable": True, "dynamic": True, "placement": placement,
-            "switches": {**_read_back(session, call.option("few_bits", "exact")), "optimisation": _optimisation(call),
-                         "vnni": not _saturates()},
+            "switches": {**_read_back(session, call), "optimisation": _optimisation(call), "vnni": not _saturates()},
             "notes": notes,
         }  # fmt: skip
         return Reply(meta, files=files)
@@ -216,8 +219,8 @@ class Adapter:
         """The session of the call's file; it writes its optimised graph to the path ``optimised`` if there is one."""
         path = call.files["model.onnx"]
         providers = list(dict.fromkeys([PROVIDERS[call.backend or "cpu"], PROVIDERS["cpu"]]))
-        optimisation, few_bits = _optimisation(call), call.option("few_bits", "exact")
-        key = (path, os.stat(path).st_mtime_ns, optimisation, few_bits, call.threads, providers, optimised, call.alone)
+        optimisation, exact = _optimisation(call), _exact_switches(call)
+        key = (path, os.stat(path).st_mtime_ns, optimisation, *exact, call.threads, providers, optimised, call.alone)
         if key != self._key:
             self.reset()
             runtime = importlib.import_module("onnxruntime")
@@ -227,9 +230,8 @@ class Adapter:
             chosen.inter_op_num_threads = 1
             spinning = "1" if call.alone else "0"  # else other agents work beside
             chosen.add_session_config_entry("session.intra_op.allow_spinning", spinning)
-            for name, value in EXACT.items():
-                if name not in FEW_BITS or few_bits == "exact":
-                    chosen.add_session_config_entry(name, value)
+            for name, value in exact.items():
+                chosen.add_session_config_entry(name, value)
             if optimised:
                 chosen.optimized_model_filepath = optimised
                 chosen.add_session_config_entry("session.optimized_model_external_initializers_file_name", BESIDE)
@@ -254,12 +256,18 @@ def _exact(provider: str) -> Any:
     return (provider, {"use_tf32": "0"}) if provider == PROVIDERS["cuda"] else provider
 
 
-def _read_back(session: Any, few_bits: str) -> dict[str, object]:
+def _exact_switches(call: CompilerCall) -> dict[str, str]:
+    """Those of EXACT that are set for the file of this call."""
+    left_out = () if call.option("few_bits", "exact") == "exact" else FEW_BITS
+    # Weight-only files have no products of integers, and a user's file may be one.
+    unsigned = call.graph in (QDQ, "dynamic") or (call.graph not in STORED and _saturates())
+    return {name: value for name, value in EXACT.items() if name not in left_out and (name != UNSIGNED or unsigned)}
+
+
+def _read_back(session: Any, call: CompilerCall) -> dict[str, object]:
     """What the session's options say of themselves."""
     chosen = session.get_session_options()
-    return {
-        name: chosen.get_session_config_entry(name) for name in EXACT if name not in FEW_BITS or few_bits == "exact"
-    }
+    return {name: chosen.get_session_config_entry(name) for name in _exact_switches(call)}
 
 
 def _saturates() -> bool:

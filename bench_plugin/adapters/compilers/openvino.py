@@ -32,6 +32,7 @@ ADAPTER = {
         "fp32": ["original"],
         "bf16": ["original"],
         "w8a8": ["qdq", "original"],
+        "w8": ["weights"],
         "w4": ["weights", "original"],
         "w4a8": ["qdq"],
         "int4": ["weights", "qdq"],
@@ -51,6 +52,7 @@ ADAPTER = {
 
 # Asked for in words, since without a hint it takes bf16 wherever the processor has it; int8 needs no hint of its own.
 FEW_BITS = {
+    "w8": "i8",
     "w4": "i4",
     "w4a8": "i4",
     "int4": "i4",

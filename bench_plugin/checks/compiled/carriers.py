@@ -1,4 +1,4 @@
-"""Whether integers of few bits stayed what they are, or were held in a wider type: the carrier.
+"""Whether stored integers stayed what they are, or were held in a wider type: the carrier.
 
 An adapter declares it or reads it back, as ``emulated`` in the placement of its reply: ``no``, ``partly`` or ``yes``.
 """
@@ -12,7 +12,7 @@ FLAGS = {"yes": "emulated", "partly": "partly emulated"}
 
 
 def note(log: CellLog) -> None:
-    """Note in the row of a cell of few bits whether they are emulated, ``unknown`` where its adapter does not say."""
+    """Note in the row of such a cell whether they are emulated, ``unknown`` where its adapter does not say."""
     said = str(log.placement.setdefault(EMULATED, UNKNOWN))
     if said in FLAGS:
         log.flag(FLAGS[said])

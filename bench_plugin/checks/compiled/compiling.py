@@ -253,7 +253,7 @@ class CompiledModels:
         log.placement["threads"] = self.compile_tasks.threads(run.cell)
         for text in said.get("shims", []):
             log.flag(f"shim: {text}")
-        if run.cell.types.few_bits:
+        if run.cell.types.few_bits or run.cell.types.stored:
             carriers.note(log)
         if said.get("integer") == "simulated":
             log.flag("simulated")

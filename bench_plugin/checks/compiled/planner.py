@@ -10,7 +10,7 @@ from bench_plugin.compare.table import TABLE_HASH
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.compiler_name import ALL, DEFAULT, CompilerName
 from bench_plugin.domain.outcome import Status
-from bench_plugin.domain.precision import ORIGINAL, PRECISIONS
+from bench_plugin.domain.precision import ORIGINAL, PRECISIONS, STORED
 from bench_plugin.domain.settings import Selection
 from bench_plugin.inventory.adapters import Adapter
 from bench_plugin.inventory.models import Model
@@ -153,7 +153,7 @@ class CompiledPlanner:
         cell, declared = source
         name = f"{compiler.name}[{backend}]" if backend else compiler.name
         offered = compiler.graphs
-        for precision in selection.precisions or [name for name in offered if not PRECISIONS[name].few_bits]:
+        for precision in selection.precisions or [name for name in offered if not _on_request(name, offered[name])]:
             for target in self._wanted_targets(compiler, model, selection):
                 base = replace(cell, compiler=name, precision=precision, target=target)
                 if precision not in offered:
@@ -175,6 +175,11 @@ class CompiledPlanner:
             return selection.targets
         cross = selection.profile == "full" and "smoke" in model.compiled_profiles
         return [name for name in compiler.targets if name in self._targets] if cross else ("local",)
+
+
+def _on_request(precision: str, graphs: Sequence[str]) -> bool:
+    """Whether a compiler's graphs of a precision are planned only where it is asked for: few bits, and weight-only."""
+    return PRECISIONS[precision].few_bits or STORED.issuperset(graphs)
 
 
 def _exported(check: Check, model: Model, adapter: Adapter, selection: Selection) -> Iterator[Planned]:

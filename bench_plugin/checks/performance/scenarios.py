@@ -59,7 +59,8 @@ class Scenarios:
         done = self._launch(run, _with(task, scenario=name, scenario_seconds=self._seconds), name, board)
         if done.failure is not None:
             status = "unsupported" if done.failure.symptom is Symptom.UNSUPPORTED else "ERROR"
-            return {"note": NOTE, "status": status, "reason": done.failure.message}
+            symptom = str(done.failure.symptom)
+            return {"note": NOTE, "status": status, "symptom": symptom, "reason": done.failure.message}
         said = done.meta[TIME]["timing"]
         row = {"note": NOTE, "status": "measured", **_figures(said), "outputs": _compared(timed.arrays, done.arrays)}
         null = {"scenario": name, "scenario_seconds": self._seconds, "scenario_null": True}

@@ -18,6 +18,7 @@ from bench_plugin.cli.shared.predicting.grid import Empty, Grid, grid_of
 from bench_plugin.cli.shared.predicting.measured_rows import pairs_of, published_pairs
 from bench_plugin.cli.shared.predicting.page import published_page
 from bench_plugin.cli.shared.predicting.pictures import write_pictures
+from bench_plugin.cli.shared.predicting.refined import is_published, plain_refined, print_refined
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.settings import settings_here
 from bench_plugin.inventory.workspace import Workspace
@@ -61,6 +62,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--published", type=Path, metavar="FOLDER",
         help="score predictions of published topologies against the published measurements in this folder",
     )  # fmt: skip
+    parser.add_argument(
+        "--refine", type=Path, metavar="ROWS|FOLDER",
+        help="multiply predictions by the share of theirs that other models reached: in these measured rows, or in a "
+        "folder of published tables",
+    )  # fmt: skip
     parser.add_argument("--page", type=Path, metavar="FILE", help="with --published: write the page of it here")
     parser.add_argument(
         "--pictures", type=Path, metavar="FOLDER", help="write roofline and heat map here, as SVG and Vega-Lite"
@@ -72,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the predictions, or the scores; 3 where nothing could be predicted. Raises UsageError."""
     if args.batch < 1:
         raise UsageError(f"--batch: {args.batch} is not a positive number")
+    if args.refine and (args.results or args.published or not args.models):
+        raise UsageError("--refine goes with --models, and without --results and --published")
     if args.published:
         return _published(args)
     if args.page:
@@ -86,13 +94,17 @@ def run(args: argparse.Namespace) -> int:
     if args.pictures:
         for path in write_pictures(args.pictures, found):
             note(f"wrote {shown(path)}")
-    pairs = _own_pairs(args, found) if args.results else []
+    pairs = _own_pairs(args.results, found) if args.results else []
+    others = _pairs_to_fit(args) if args.refine else []
     if args.json:
-        print_json(_plain(found, pairs, scored(pairs)))
+        more = plain_refined(found.predictions, others) if args.refine else {}
+        print_json({**_plain(found, pairs, scored(pairs)), **more})
     elif args.results:
         _print_scores(pairs)
     else:
         _print(found)
+        if args.refine:
+            print_refined(found.predictions, others)
     return 0 if (pairs if args.results else found.predictions) else 3
 
 
@@ -107,7 +119,7 @@ def _published(args: argparse.Namespace) -> int:
             settings_here(), models=_models(args), targets=(ALL,),
             precisions=_names(args.precisions), batch=1, storage=args.storage, everything=False, measured=True,
         )  # fmt: skip
-        ours = _own_pairs(args, found)
+        ours = _own_pairs(args.results, found)
     if args.page:
         on_chip = published_pairs(settings_here(), args.published, ON_CHIP)
         args.page.parent.mkdir(parents=True, exist_ok=True)
@@ -120,17 +132,34 @@ def _published(args: argparse.Namespace) -> int:
     return 0
 
 
-def _own_pairs(args: argparse.Namespace, found: Grid) -> list[Pair]:
-    """The pairs of the rows of ``--results``."""
+def _own_pairs(results: Path, found: Grid) -> list[Pair]:
+    """The pairs of measured rows with the models and targets of the grid."""
     models = Workspace.load(settings_here()).models
-    return pairs_of(found, read_rows(args.results).rows, {name: one.task for name, one in models.items()})
+    return pairs_of(found, read_rows(results).rows, {name: one.task for name, one in models.items()})
+
+
+def _pairs_to_fit(args: argparse.Namespace) -> list[Pair]:
+    """The pairs that ``--refine`` fits on: every model of the rows or of the published tables that is known."""
+    if is_published(args.refine):
+        return published_pairs(settings_here(), args.refine, args.storage)
+    named = _names(args.models)
+    models = named if ALL in named else list(dict.fromkeys([*_measured_models(args.refine), *named]))
+    found = grid_of(
+        settings_here(), models=models, targets=_names(args.targets), precisions=_names(args.precisions),
+        batch=args.batch, storage=args.storage, everything=args.count == "everything",
+        measured=args.peaks == "measured",
+    )  # fmt: skip
+    return _own_pairs(args.refine, found)
 
 
 def _models(args: argparse.Namespace) -> list[str]:
     """The models that are named, else the registered ones of the timed rows."""
-    if args.models:
-        return _names(args.models)
-    rows = read_rows(args.results).rows
+    return _names(args.models) if args.models else _measured_models(args.results)
+
+
+def _measured_models(results: Path) -> list[str]:
+    """The registered models of the timed rows."""
+    rows = read_rows(results).rows
     timed = (row for row in rows if row.get("kind") == "cell" and (row.get("numbers") or {}).get("timing"))
     found = list(dict.fromkeys(str(row["cell"]["model"]) for row in timed))
     known = Workspace.load(settings_here()).models
@@ -202,7 +231,7 @@ def _score_row(one: Score) -> dict[str, object]:
 _NONE = Score("", "", "compute", 0, None, None, 0.0, 0.0, 0.0, 0.0, 0)
 
 
-def _plain(found: Grid, pairs: Sequence[Pair], scores: Sequence[Score]) -> object:
+def _plain(found: Grid, pairs: Sequence[Pair], scores: Sequence[Score]) -> dict[str, object]:
     """Everything as plain data. Unsupported pairs have ``inputs_per_s`` null and the reason."""
     plain: dict[str, object] = {
         "predictions": [

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import json
 from typing import Any
 
 from bench_plugin.adapters.characterise.compliance_calls import ListCall
+from bench_plugin.adapters.characterise.lists.listing import Lister
 from bench_plugin.agent.adapter import Reply
-from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
     "name": "listed_onnxruntime",
@@ -17,32 +16,24 @@ ADAPTER = {
     "title": "Operators that onnxruntime lists",
     "distribution": "onnxruntime",
     "operations": ["list"],
-    "uses": ["compliance_calls"],
+    "uses": ["compliance_calls", "listing"],
 }
-
 
 CALLS = {"list": ListCall}
 SOURCE = "the list of kernels of onnxruntime %s for processors, and the functions of ONNX, which it expands"
 PROVIDER = "CPUExecutionProvider"
 
 
-class Adapter:
-    """Remembers nothing."""
+class Adapter(Lister):
+    """Lists the operators of the distribution."""
 
-    def versions(self) -> dict[str, str]:
-        """Versions of the distributions that take part."""
-        return versions.installed("onnxruntime")
-
-    def reset(self) -> None:
-        """Nothing to forget."""
+    def __init__(self) -> None:
+        super().__init__("onnxruntime", SOURCE)
 
     def list(self, call: ListCall) -> Reply:
-        """``operators.json``: the names of the operators, with the domain before those of other domains than ONNX's."""
+        """``operators.json``, the names of the operators."""
         call.stage("build")
-        path = call.path("operators.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(_operators(), file)
-        return Reply({"source": SOURCE % self.versions()["onnxruntime"]}, files={"operators.json": path})
+        return self.listed(call, _operators())
 
 
 def _operators() -> list[str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 from typing import Any
 
 from bench_plugin.adapters.characterise.compliance_calls import ListCall
+from bench_plugin.adapters.characterise.lists.listing import Lister
 from bench_plugin.agent.adapter import Reply
-from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
     "name": "listed_tflite",
@@ -18,31 +17,23 @@ ADAPTER = {
     "title": "Operators that onnx2tf lists",
     "distribution": "onnx2tf",
     "operations": ["list"],
-    "uses": ["compliance_calls"],
+    "uses": ["compliance_calls", "listing"],
 }
-
 
 CALLS = {"list": ListCall}
 SOURCE = "the converters of onnx2tf %s"
 
 
-class Adapter:
-    """Remembers nothing."""
+class Adapter(Lister):
+    """Lists the operators of the distribution."""
 
-    def versions(self) -> dict[str, str]:
-        """Versions of the distributions that take part."""
-        return versions.installed("onnx2tf")
-
-    def reset(self) -> None:
-        """Nothing to forget."""
+    def __init__(self) -> None:
+        super().__init__("onnx2tf", SOURCE)
 
     def list(self, call: ListCall) -> Reply:
-        """``operators.json``: the names of the operators, with the domain before those of other domains than ONNX's."""
+        """``operators.json``, the names of the operators."""
         call.stage("build")
-        path = call.path("operators.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(_operators(), file)
-        return Reply({"source": SOURCE % self.versions()["onnx2tf"]}, files={"operators.json": path})
+        return self.listed(call, _operators())
 
 
 def _operators() -> list[str]:
