@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
@@ -15,6 +16,7 @@ ADAPTER = {
     "title": "Weights in float16",
     "distribution": "onnx",
     "operations": [],
+    "uses": ["onnx_names"],
 }
 
 FLOAT = 1
@@ -115,7 +117,8 @@ def _stored(
     onnx: Any, model: Any, weights: _Weights, chosen: Callable[[str], bool], convert: Callable[[Any], Any]
 ) -> Any:
     """The model with the weights' values, those that are chosen as float16 with a Cast behind them."""
-    used = {name for node in model.graph.node for name in node.input} | {value.name for value in model.graph.output}
+    used = {name for node in model.graph.node for name in onnx_names.read_by(node)}
+    used |= {value.name for value in model.graph.output}
     casts, tensors = [], []
     for name, values in weights.values.items():
         if name not in used:
@@ -236,7 +239,8 @@ def _fold(onnx: Any, model: Any, weights: _Weights) -> None:
     """BatchNormalization as a part of the convolution in front of it; elsewhere as a factor and a summand."""
     makers = {name: node for node in model.graph.node for name in node.output}
     uses: dict[str, int] = {}
-    for name in (*(name for node in model.graph.node for name in node.input), *(v.name for v in model.graph.output)):
+    read = (name for node in model.graph.node for name in [*node.input, *(onnx_names.read_by(node) - set(node.input))])
+    for name in (*read, *(value.name for value in model.graph.output)):
         uses[name] = uses.get(name, 0) + 1
     nodes: list[Any] = []
     for node in model.graph.node:
