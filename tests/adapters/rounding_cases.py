@@ -75,6 +75,16 @@ def looped(rng: Any) -> Any:
     return model([h.make_node("Loop", ["count", "true", "x"], ["y"], body=body)], {"x": [2, 4]}, [2, 4], weights)
 
 
+def scaled(rng: Any) -> Any:
+    """A layer with a bias behind it, and vectors that are multiplied and added, one with further dimensions of one."""
+    single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
+    nodes = [
+        h.make_node("MatMul", ["x", "w"], ["p"]), h.make_node("Add", ["p", "b"], ["s"]),
+        h.make_node("Relu", ["s"], ["t"]), h.make_node("Mul", ["t", "g"], ["m"]), h.make_node("Add", ["m", "c"], ["y"]),
+    ]  # fmt: skip
+    return model(nodes, {"x": [2, 4]}, [2, 5], {"w": single(4, 5), "b": single(5), "g": single(1, 5), "c": single(5)})
+
+
 def main(folder: str) -> None:
     for name in ("shared/onnx_names", "onnx_rounding"):
         dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
@@ -84,14 +94,15 @@ def main(folder: str) -> None:
         "lstm": recurrent("LSTM", 4, rng), "gru": recurrent("GRU", 3, rng, linear_before_reset=1), "cut": cut(rng),
         "conv": normalised("Conv", rng), "biased": normalised("Conv", rng, biased=True),
         "transposed": normalised("ConvTranspose", rng), "shared": normalised("Conv", rng, shared=True),
-        "looped": looped(rng),
+        "looped": looped(rng), "scaled": scaled(rng),
     }  # fmt: skip
     found: dict[str, Any] = {}
     for name, graph in graphs.items():
         shape = [dim.dim_value for dim in graph.graph.input[0].type.tensor_type.shape.dim]
         x = rng.standard_normal(shape).astype(np.float32)
         exact = ReferenceEvaluator(graph).run(None, {"x": x})[0]
-        for steps in ("w16", "w16-all", "w16-cut", "w16+summed", "w16+computed", "w16+folded", "w16-all+folded+summed"):
+        for steps in ("w16", "w16-all", "w16-cut", "w16+summed", "w16+computed", "w16+folded", "w16-all+folded+summed",
+                      "w16+layers", "w16-cut+constants"):  # fmt: skip
             changed = rounding.rounded(onnx, copy.deepcopy(graph), steps)
             onnx.checker.check_model(changed)
             y = ReferenceEvaluator(changed).run(None, {"x": x})[0]

@@ -58,6 +58,8 @@ class Adapter:
         if onnx_names.sort_nodes(model.graph):  # the quantiser overlooks what branches and bodies read
             onnx.save(model, path)
         operators = [node.op_type for node in model.graph.node]
+        if call.graph in (QDQ, "dynamic") and not any("Quantize" in kind or "Integer" in kind for kind in operators):
+            raise Unsupported("onnxruntime's quantiser finds nothing in this file that it quantises")
         counted = {name: operators.count(name) for name in sorted(set(operators))}
         meta: dict[str, object] = {"graph": call.graph, "operators": counted, **_calibration(call)}
         if weights is not None:
@@ -158,7 +160,10 @@ def _half(call: PrepareCall, source: str, target: str) -> None:
     onnx = importlib.import_module("onnx")
     convert = importlib.import_module("onnxruntime.transformers.float16").convert_float_to_float16
     model = convert(_loaded(onnx, source), keep_io_types=True)
-    onnx.save(model, target)
+    # The converter declares what it casts to an output as that output is declared, whose symbols may be names of their
+    # own for sizes of the inputs. A tool that reads them as other sizes refuses the file.
+    del model.graph.value_info[:]
+    onnx.save(onnx.shape_inference.infer_shapes(model), target)
 
 
 def _refuse_narrow_scales(model: Any) -> None:
