@@ -102,7 +102,7 @@ def main(folder: str) -> None:
         x = rng.standard_normal(shape).astype(np.float32)
         exact = ReferenceEvaluator(graph).run(None, {"x": x})[0]
         for steps in ("w16", "w16-all", "w16-cut", "w16+summed", "w16+computed", "w16+folded", "w16-all+folded+summed",
-                      "w16+layers", "w16-cut+constants"):  # fmt: skip
+                      "w16+layers", "w16+layers+sums", "w16-cut+constants"):  # fmt: skip
             changed = rounding.rounded(onnx, copy.deepcopy(graph), steps)
             onnx.checker.check_model(changed)
             y = ReferenceEvaluator(changed).run(None, {"x": x})[0]

@@ -30,7 +30,7 @@ def found(tools_python: Path) -> Mapping[str, Any]:
 
 
 def test_every_rounding_keeps_the_function(found: Mapping[str, Any]) -> None:
-    assert len(found) == 9 * 9
+    assert len(found) == 9 * 10
     assert {name: row["off"] for name, row in found.items() if row["off"] > ROUNDED} == {}
 
 
@@ -43,6 +43,7 @@ def test_a_recurrent_bias_is_no_weight_although_it_has_two_dimensions(found: Map
 def test_vectors_with_dimensions_of_one_are_weights_or_not_as_the_tool_has_it(found: Mapping[str, Any]) -> None:
     assert set(found["scaled w16"]["halves"]) == {"w_float16", "g_float16"}
     assert set(found["scaled w16+layers"]["halves"]) == {"w_float16"}
+    assert set(found["scaled w16+layers+sums"]["halves"]) == {"w_float16", "b_float16"}
     assert set(found["scaled w16-cut+constants"]["halves"]) == {"w_float16", "g_float16", "c_float16"}
 
 

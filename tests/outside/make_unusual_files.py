@@ -64,8 +64,8 @@ def branches():
 def half():
     """Layers that compute in float16, of an opset whose DequantizeLinear knows no such scales."""
     nodes = [
-        NODE("Gemm", ["x", "w", "b"], ["h"]), NODE("Flatten", ["h"], ["f"]), NODE("LayerNormalization", ["f", "s"], ["n"]),
-        NODE("Gemm", ["n", "v", "c"], ["y"]),
+        NODE("Gemm", ["x", "w", "b"], ["h"]), NODE("Flatten", ["h"], ["f"]),
+        NODE("LayerNormalization", ["f", "s"], ["n"]), NODE("Gemm", ["n", "v", "c"], ["y"]),
     ]  # fmt: skip
     tensors = weights("float16", w=(8, 16), b=(16,), s=(16,), v=(16, 4), c=(4,))
     save("half", nodes, [PORT("x", HALF, ["n", 8])], [PORT("y", HALF, ["n", 4])], tensors)

@@ -22,7 +22,7 @@ ADAPTER = {
 FLOAT = 1
 # What a graph is called: a base, and what is done before the rounding, as in ``w16-all+folded+summed``.
 BASES = ("w16", "w16-all", "w16-cut")
-STEPS = ("computed", "folded", "summed", "layers", "constants")
+STEPS = ("computed", "folded", "summed", "layers", "sums", "constants")
 BEFORE = frozenset({"computed", "folded", "summed"})  # steps that change the weights themselves
 # Where the recurrent layers have vectors in tensors of two dimensions, whose first is the direction: bias, peepholes.
 VECTORS = {"LSTM": (3, 7), "GRU": (3,), "RNN": (3,)}
@@ -32,9 +32,9 @@ CONSTANT = frozenset(
     {"Add", "Cast", "Concat", "Constant", "ConstantOfShape", "Div", "Expand", "Gather", "Identity", "Mul", "Reshape"}
     | {"Slice", "Split", "Squeeze", "Sub", "Tile", "Transpose", "Unsqueeze"}
 )
-# Operators that read vectors element by element, whatever dimensions of one a file gives them; and those whose bias a
-# sum right behind them is.
-ELEMENTWISE = frozenset({"Add", "Div", "Max", "Min", "Mul", "PRelu", "Pow", "Sub", "Where"})
+# Operators that read constants as they read results: no layers, so that what they read is no weight of one. And layers,
+# whose bias a sum right behind them is.
+ARITHMETIC = frozenset({"Add", "Concat", "Div", "Expand", "Max", "Min", "Mul", "PRelu", "Pow", "Sub", "Where"})
 BIASED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 CHANNELS = {"Conv": 0, "ConvTranspose": 1}  # the axis of the kernel that the outputs' channels lie on
@@ -78,9 +78,9 @@ def rounded(onnx: Any, model: Any, graph: str) -> Any:
     step the weights of recurrent layers that the graph computes from others are computed first; ``computed`` rounds
     their biases too.
 
-    Two steps say which tensors are weights: ``layers`` those of layers alone, and no vector that a file gives further
-    dimensions of one because it is multiplied or added; ``constants`` every vector that is multiplied or added, unless
-    it is a bias right behind a layer.
+    Three steps say which tensors are weights: ``layers`` those of layers alone, and nothing that is only added,
+    multiplied or joined; ``sums`` what is added to a product of matrices as well; ``constants`` every vector that is
+    added or multiplied, unless it is a bias right behind a layer.
     """
     base, *steps = graph.split("+")
     computed = _compute_weights(onnx, model) if BEFORE.intersection(steps) else set()
@@ -92,9 +92,11 @@ def rounded(onnx: Any, model: Any, graph: str) -> Any:
     if "summed" in steps:
         _sum_biases(model, weights)
     if "layers" in steps:
-        weights.vectors.update(_broadcast(model, weights, ()))
+        weights.vectors.update(_plain(model, weights))
+    if "sums" in steps:
+        weights.made.update(_biases(model, weights, frozenset({"MatMul"})))
     if "constants" in steps:
-        weights.made.update(_broadcast(model, weights, _biases(model, weights)))
+        weights.made.update(_plain(model, weights) - _biases(model, weights, BIASED))
     convert = _towards_zero if base == "w16-cut" else _to_nearest
     return _stored(onnx, model, weights, lambda name: _is_rounded(name, weights, base), convert)
 
@@ -126,19 +128,15 @@ def _read(onnx: Any, model: Any) -> _Weights:
     return _Weights(values, vectors, set())
 
 
-def _broadcast(model: Any, weights: _Weights, without: Collection[str]) -> set[str]:
-    """Stored vectors, with further dimensions of one or none, that elementwise operators alone read."""
-    others = {name for node in model.graph.node if node.op_type not in ELEMENTWISE for name in onnx_names.read_by(node)}
-    return {
-        name
-        for name, values in weights.values.items()
-        if values.ndim and sum(size > 1 for size in values.shape) <= 1 and name not in others and name not in without
-    }
+def _plain(model: Any, weights: _Weights) -> set[str]:
+    """Stored tensors of at least one dimension that no layer reads."""
+    others = {name for node in model.graph.node if node.op_type not in ARITHMETIC for name in onnx_names.read_by(node)}
+    return {name for name, values in weights.values.items() if values.ndim and name not in others}
 
 
-def _biases(model: Any, weights: _Weights) -> set[str]:
-    """Stored tensors that are added to what a layer gives."""
-    layers = {name for node in model.graph.node if node.op_type in BIASED for name in node.output}
+def _biases(model: Any, weights: _Weights, kinds: Collection[str]) -> set[str]:
+    """Stored tensors that are added to what a layer of these kinds gives."""
+    layers = {name for node in model.graph.node if node.op_type in kinds for name in node.output}
     sums = [node for node in model.graph.node if node.op_type == "Add" and layers.intersection(node.input)]
     return {name for node in sums for name in node.input if name in weights.values}
 

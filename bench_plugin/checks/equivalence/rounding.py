@@ -10,7 +10,12 @@ RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 BROADCAST = frozenset({"Add", "Div", "Mul", "PRelu", "Pow", "Sub"})  # what reads vectors element by element
 AS_WRITTEN = "as written"
 # Which tensors a tool takes for weights, where a file has vectors that are multiplied or added.
-CHOSEN = (("", ""), ("+layers", "weights of layers alone"), ("+constants", "vectors of the arithmetic as well"))
+CHOSEN = (
+    ("", ""),
+    ("+layers", "weights of layers alone"),
+    ("+layers+sums", "weights of layers, and what is added to products of matrices"),
+    ("+constants", "vectors of the arithmetic as well"),
+)
 
 
 def roundings(base: str, operators: Collection[str]) -> Iterator[tuple[str, str]]:

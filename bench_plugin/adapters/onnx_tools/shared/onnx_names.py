@@ -28,7 +28,7 @@ class Adapter:
 
 
 def read_by(node: Any) -> set[str]:
-    """The names that a node needs of the graph that it stands in: its inputs, and what its subgraphs take from there."""
+    """The names that a node needs of the graph that it stands in: its inputs, and what its subgraphs take of it."""
     names = {name for name in node.input if name}
     for attribute in node.attribute:
         for graph in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):

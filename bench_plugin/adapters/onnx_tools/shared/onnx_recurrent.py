@@ -120,7 +120,7 @@ def _walked(x: Any, lengths: Any, states: tuple[Any, ...], step: Callable[..., A
 def _step(
     kind: str, w: Any, r: Any, bias: Any, peepholes: Any, functions: Sequence[Any], options: dict[str, Any]
 ) -> Callable[..., Any]:
-    """One step of one direction: x [batch, in] and the states [batch, hidden] to the next states, by ONNX's formulas."""
+    """One step of one direction by ONNX's formulas: x [batch, in] and states [batch, hidden] to the next states."""
     import numpy as np
 
     clip = options.get("clip")
