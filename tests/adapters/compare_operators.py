@@ -54,8 +54,9 @@ def cases(rng: np.random.Generator) -> Any:
 
 def main(folder: str) -> int:
     """1 when a result differs; prints how many were compared."""
-    for name in ("onnx_operators", "onnx_float64"):  # as an agent loads them: what is used comes first
-        module = modules.loaded(f"bench_plugin.adapters.onnx_tools.{name}", os.path.join(folder, f"{name}.py"))
+    for name in ("shared/onnx_recurrent", "onnx_operators", "onnx_float64"):  # what is used comes first
+        dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
+        module = modules.loaded(dotted, os.path.join(folder, f"{name}.py"))
     adapter = module.Adapter()
     rng = np.random.default_rng(0)
     count = wrong = 0

@@ -62,22 +62,47 @@ def normalised(operator: str, rng: Any, *, biased: bool = False, shared: bool = 
     return model(nodes, {"x": [1, 3, 8, 8]}, [1, 4, size, size], weights)
 
 
-def main(folder: str) -> None:
-    rounding = modules.loaded(
-        "bench_plugin.adapters.onnx_tools.onnx_rounding", os.path.join(folder, "onnx_tools", "onnx_rounding.py")
+def looped(rng: Any) -> Any:
+    """A weight that only the body of a Loop reads, as torch exports EmbeddingBag."""
+    value = h.make_tensor_value_info
+    body = h.make_graph(
+        [h.make_node("Identity", ["go"], ["still"]), h.make_node("MatMul", ["before", "w"], ["after"])],
+        "body",
+        [value("i", 7, []), value("go", 9, []), value("before", 1, [2, 4])],
+        [value("still", 9, []), value("after", 1, [2, 4])],
     )
+    weights = {"w": rng.standard_normal((4, 4)).astype(np.float32), "count": np.array(3), "true": np.array(True)}
+    return model([h.make_node("Loop", ["count", "true", "x"], ["y"], body=body)], {"x": [2, 4]}, [2, 4], weights)
+
+
+def scaled(rng: Any) -> Any:
+    """A layer with a bias behind it, and vectors that are multiplied and added, one with further dimensions of one."""
+    single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
+    nodes = [
+        h.make_node("MatMul", ["x", "w"], ["p"]), h.make_node("Add", ["p", "b"], ["s"]),
+        h.make_node("Relu", ["s"], ["t"]), h.make_node("Mul", ["t", "g"], ["m"]), h.make_node("Add", ["m", "c"], ["y"]),
+    ]  # fmt: skip
+    return model(nodes, {"x": [2, 4]}, [2, 5], {"w": single(4, 5), "b": single(5), "g": single(1, 5), "c": single(5)})
+
+
+def main(folder: str) -> None:
+    for name in ("shared/onnx_names", "onnx_rounding"):
+        dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
+        rounding = modules.loaded(dotted, os.path.join(folder, "onnx_tools", f"{name}.py"))
     rng = np.random.default_rng(0)
     graphs = {
         "lstm": recurrent("LSTM", 4, rng), "gru": recurrent("GRU", 3, rng, linear_before_reset=1), "cut": cut(rng),
         "conv": normalised("Conv", rng), "biased": normalised("Conv", rng, biased=True),
         "transposed": normalised("ConvTranspose", rng), "shared": normalised("Conv", rng, shared=True),
+        "looped": looped(rng), "scaled": scaled(rng),
     }  # fmt: skip
     found: dict[str, Any] = {}
     for name, graph in graphs.items():
         shape = [dim.dim_value for dim in graph.graph.input[0].type.tensor_type.shape.dim]
         x = rng.standard_normal(shape).astype(np.float32)
         exact = ReferenceEvaluator(graph).run(None, {"x": x})[0]
-        for steps in ("w16", "w16-all", "w16-cut", "w16+summed", "w16+computed", "w16+folded", "w16-all+folded+summed"):
+        for steps in ("w16", "w16-all", "w16-cut", "w16+summed", "w16+computed", "w16+folded", "w16-all+folded+summed",
+                      "w16+layers", "w16+layers+sums", "w16-cut+constants"):  # fmt: skip
             changed = rounding.rounded(onnx, copy.deepcopy(graph), steps)
             onnx.checker.check_model(changed)
             y = ReferenceEvaluator(changed).run(None, {"x": x})[0]

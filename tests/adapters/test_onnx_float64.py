@@ -6,13 +6,16 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from bench_plugin.reach.environments.toolchains import Toolchains
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_operators_agree_with_onnx_runtime() -> None:
-    script = Path(__file__).with_name("compare_operators.py")
+@pytest.mark.parametrize("name", ["compare_operators.py", "compare_recurrent.py"])
+def test_operators_agree_with_onnx_runtime(name: str) -> None:
+    script = Path(__file__).with_name(name)
     command = [str(Toolchains().ensure("onnxruntime")), str(script), str(ROOT / "bench_plugin/adapters/onnx_tools")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)

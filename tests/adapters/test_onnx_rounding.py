@@ -30,7 +30,7 @@ def found(tools_python: Path) -> Mapping[str, Any]:
 
 
 def test_every_rounding_keeps_the_function(found: Mapping[str, Any]) -> None:
-    assert len(found) == 7 * 7
+    assert len(found) == 9 * 10
     assert {name: row["off"] for name, row in found.items() if row["off"] > ROUNDED} == {}
 
 
@@ -38,6 +38,17 @@ def test_a_recurrent_bias_is_no_weight_although_it_has_two_dimensions(found: Map
     for name in ("lstm", "gru"):
         assert set(found[f"{name} w16"]["halves"]) == {"w_float16", "r_float16"}
         assert set(found[f"{name} w16-all"]["halves"]) == {"w_float16", "r_float16", "b_float16"}
+
+
+def test_vectors_with_dimensions_of_one_are_weights_or_not_as_the_tool_has_it(found: Mapping[str, Any]) -> None:
+    assert set(found["scaled w16"]["halves"]) == {"w_float16", "g_float16"}
+    assert set(found["scaled w16+layers"]["halves"]) == {"w_float16"}
+    assert set(found["scaled w16+layers+sums"]["halves"]) == {"w_float16", "b_float16"}
+    assert set(found["scaled w16-cut+constants"]["halves"]) == {"w_float16", "g_float16", "c_float16"}
+
+
+def test_a_weight_that_only_the_body_of_a_loop_reads_is_rounded(found: Mapping[str, Any]) -> None:
+    assert set(found["looped w16"]["halves"]) == {"w_float16"}
 
 
 def test_summed_biases_are_rounded(found: Mapping[str, Any]) -> None:

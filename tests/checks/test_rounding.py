@@ -15,6 +15,7 @@ from bench_plugin.domain.outcome import Unverified
         ({"Conv": 1}, ["w16"]),
         ({"LSTM": 1}, ["w16", "w16+computed", "w16+summed"]),
         ({"Conv": 1, "BatchNormalization": 1}, ["w16", "w16+folded"]),
+        ({"Conv": 1, "Mul": 1}, ["w16", "w16+layers", "w16+layers+sums", "w16+constants"]),
         (
             {"GRU": 1, "BatchNormalization": 1},
             ["w16", "w16+computed", "w16+summed", "w16+folded", "w16+folded+summed"],

@@ -124,7 +124,7 @@ def test_an_importer_that_leaves_out_a_block_is_not_supported(blocks: Project, t
     assert run(blocks, tools_python, VISIBLE, "-k", "import and fakein")["status"] == "mismatch"
 
 
-FLOAT16 = {"export": ("-k", "export"), "equivalence": COMPILED["fp32"]}
+FLOAT16 = {"export": ("-k", "export"), "equivalence": COMPILED["fp32"], "w16": COMPILED["w16"]}
 
 
 @pytest.mark.parametrize("check", FLOAT16)

@@ -9,7 +9,8 @@ from typing import Any
 
 from bench_plugin.adapters.characterise import low_bits, low_bits_graphs, qonnx_files
 from bench_plugin.adapters.onnx_tools import onnx_rounding
-from bench_plugin.agent.adapter import Reply
+from bench_plugin.adapters.onnx_tools.shared import onnx_names
+from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import QDQ, LayersCall, PrepareCall
 from bench_plugin.agent.toolkit import samples, versions
 
@@ -20,11 +21,12 @@ ADAPTER = {
     "title": "ONNX Runtime quantisation",
     "distribution": "onnxruntime",
     "operations": ["prepare", "layers"],
-    "uses": ["onnx_rounding", "low_bits", "low_bits_graphs", "qonnx_files"],
+    "uses": ["onnx_names", "onnx_rounding", "low_bits", "low_bits_graphs", "qonnx_files"],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }
 
 GIVEN = "_given"  # behind the name of an activation's integers, where they are an input
+NARROW, NARROW_SCALES = (10, 16), 19  # float16 and bfloat16; the opset from which scales may be that narrow
 METHODS = {"minmax": "MinMax", "entropy": "Entropy", "percentile": "Percentile"}
 
 
@@ -52,7 +54,12 @@ class Adapter:
         weights = make(call, call.files["model.onnx"], path)
         onnx = importlib.import_module("onnx")
         model = onnx.load(path)
+        _refuse_narrow_scales(model)
+        if onnx_names.sort_nodes(model.graph):  # the quantiser overlooks what branches and bodies read
+            onnx.save(model, path)
         operators = [node.op_type for node in model.graph.node]
+        if call.graph in (QDQ, "dynamic") and not any("Quantize" in kind or "Integer" in kind for kind in operators):
+            raise Unsupported("onnxruntime's quantiser finds nothing in this file that it quantises")
         counted = {name: operators.count(name) for name in sorted(set(operators))}
         meta: dict[str, object] = {"graph": call.graph, "operators": counted, **_calibration(call)}
         if weights is not None:
@@ -149,23 +156,26 @@ def _loaded(onnx: Any, path: str) -> Any:
 
 
 def _half(call: PrepareCall, source: str, target: str) -> None:
-    """Everything computed in float16, with float32 inputs and outputs; nodes in the order of their use."""
+    """Everything computed in float16, with float32 inputs and outputs."""
     onnx = importlib.import_module("onnx")
     convert = importlib.import_module("onnxruntime.transformers.float16").convert_float_to_float16
     model = convert(_loaded(onnx, source), keep_io_types=True)
-    known = {""} | {value.name for value in model.graph.input} | {tensor.name for tensor in model.graph.initializer}
-    waiting, ordered = list(model.graph.node), []
-    while waiting:
-        ready = [node for node in waiting if all(name in known for name in node.input)]
-        if not ready:
-            raise RuntimeError(f"the float16 graph has a cycle at {waiting[0].name!r}")
-        for node in ready:
-            known.update(node.output)
-        ordered += ready
-        waiting = [node for node in waiting if not any(node is one for one in ready)]
-    del model.graph.node[:]
-    model.graph.node.extend(ordered)
-    onnx.save(model, target)
+    # The converter declares what it casts to an output as that output is declared, whose symbols may be names of their
+    # own for sizes of the inputs. A tool that reads them as other sizes refuses the file.
+    del model.graph.value_info[:]
+    onnx.save(onnx.shape_inference.infer_shapes(model), target)
+
+
+def _refuse_narrow_scales(model: Any) -> None:
+    """Raises Unsupported where the quantiser wrote scales of a narrow type that the file's opset does not have."""
+    opset = next((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), 0)
+    types = {tensor.name: tensor.data_type for tensor in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "DequantizeLinear" and types.get(node.input[1]) in NARROW and opset < NARROW_SCALES:
+            raise Unsupported(
+                f"the quantiser gives a file that computes in float16 scales of float16, which DequantizeLinear has "
+                f"from opset {NARROW_SCALES} on; the file has opset {opset}"
+            )
 
 
 def _bound(model: Any, binding: Mapping[str, int]) -> Any:
@@ -262,7 +272,7 @@ def _separated(onnx: Any, model: Any) -> Any:
         exposed.graph.input.append(value)
         if given[name].name != name:
             _narrowed(onnx, exposed.graph, value.name, types[name].type.tensor_type.elem_type)
-    used = {name for node in exposed.graph.node for name in node.input}
+    used = {name for node in exposed.graph.node for name in onnx_names.read_by(node)}
     kept = [value for value in exposed.graph.input if value.name in used]
     del exposed.graph.input[:]
     exposed.graph.input.extend(kept)
@@ -326,7 +336,7 @@ def _alive(model: Any) -> Any:
     kept = []
     for node in reversed(model.graph.node):
         if any(name in needed for name in node.output):
-            needed.update(node.input)
+            needed |= onnx_names.read_by(node)
             kept.append(node)
     del model.graph.node[:]
     model.graph.node.extend(reversed(kept))

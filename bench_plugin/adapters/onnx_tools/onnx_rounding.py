@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
+from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
@@ -15,12 +16,14 @@ ADAPTER = {
     "title": "Weights in float16",
     "distribution": "onnx",
     "operations": [],
+    "uses": ["onnx_names"],
 }
 
 FLOAT = 1
 # What a graph is called: a base, and what is done before the rounding, as in ``w16-all+folded+summed``.
 BASES = ("w16", "w16-all", "w16-cut")
-STEPS = ("computed", "folded", "summed")
+STEPS = ("computed", "folded", "summed", "layers", "sums", "constants")
+BEFORE = frozenset({"computed", "folded", "summed"})  # steps that change the weights themselves
 # Where the recurrent layers have vectors in tensors of two dimensions, whose first is the direction: bias, peepholes.
 VECTORS = {"LSTM": (3, 7), "GRU": (3,), "RNN": (3,)}
 BIAS = 3
@@ -29,6 +32,10 @@ CONSTANT = frozenset(
     {"Add", "Cast", "Concat", "Constant", "ConstantOfShape", "Div", "Expand", "Gather", "Identity", "Mul", "Reshape"}
     | {"Slice", "Split", "Squeeze", "Sub", "Tile", "Transpose", "Unsqueeze"}
 )
+# Operators that read constants as they read results: no layers, so that what they read is no weight of one. And layers,
+# whose bias a sum right behind them is.
+ARITHMETIC = frozenset({"Add", "Concat", "Div", "Expand", "Max", "Min", "Mul", "PRelu", "Pow", "Sub", "Where"})
+BIASED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 CHANNELS = {"Conv": 0, "ConvTranspose": 1}  # the axis of the kernel that the outputs' channels lie on
 
@@ -70,9 +77,13 @@ def rounded(onnx: Any, model: Any, graph: str) -> Any:
     convolution in front of it, ``summed`` adds the two biases of a recurrent layer, which are rounded then. With any
     step the weights of recurrent layers that the graph computes from others are computed first; ``computed`` rounds
     their biases too.
+
+    Three steps say which tensors are weights: ``layers`` those of layers alone, and nothing that is only added,
+    multiplied or joined; ``sums`` what is added to a product of matrices as well; ``constants`` every vector that is
+    added or multiplied, unless it is a bias right behind a layer.
     """
     base, *steps = graph.split("+")
-    computed = _compute_weights(onnx, model) if steps else set()
+    computed = _compute_weights(onnx, model) if BEFORE.intersection(steps) else set()
     weights = _read(onnx, model)
     if "computed" in steps:
         weights.made.update(computed)
@@ -80,6 +91,12 @@ def rounded(onnx: Any, model: Any, graph: str) -> Any:
         _fold(onnx, model, weights)
     if "summed" in steps:
         _sum_biases(model, weights)
+    if "layers" in steps:
+        weights.vectors.update(_plain(model, weights))
+    if "sums" in steps:
+        weights.made.update(_biases(model, weights, frozenset({"MatMul"})))
+    if "constants" in steps:
+        weights.made.update(_plain(model, weights) - _biases(model, weights, BIASED))
     convert = _towards_zero if base == "w16-cut" else _to_nearest
     return _stored(onnx, model, weights, lambda name: _is_rounded(name, weights, base), convert)
 
@@ -111,11 +128,25 @@ def _read(onnx: Any, model: Any) -> _Weights:
     return _Weights(values, vectors, set())
 
 
+def _plain(model: Any, weights: _Weights) -> set[str]:
+    """Stored tensors of at least one dimension that no layer reads."""
+    others = {name for node in model.graph.node if node.op_type not in ARITHMETIC for name in onnx_names.read_by(node)}
+    return {name for name, values in weights.values.items() if values.ndim and name not in others}
+
+
+def _biases(model: Any, weights: _Weights, kinds: Collection[str]) -> set[str]:
+    """Stored tensors that are added to what a layer of these kinds gives."""
+    layers = {name for node in model.graph.node if node.op_type in kinds for name in node.output}
+    sums = [node for node in model.graph.node if node.op_type == "Add" and layers.intersection(node.input)]
+    return {name for node in sums for name in node.input if name in weights.values}
+
+
 def _stored(
     onnx: Any, model: Any, weights: _Weights, chosen: Callable[[str], bool], convert: Callable[[Any], Any]
 ) -> Any:
     """The model with the weights' values, those that are chosen as float16 with a Cast behind them."""
-    used = {name for node in model.graph.node for name in node.input} | {value.name for value in model.graph.output}
+    used = {name for node in model.graph.node for name in onnx_names.read_by(node)}
+    used |= {value.name for value in model.graph.output}
     casts, tensors = [], []
     for name, values in weights.values.items():
         if name not in used:
@@ -236,7 +267,8 @@ def _fold(onnx: Any, model: Any, weights: _Weights) -> None:
     """BatchNormalization as a part of the convolution in front of it; elsewhere as a factor and a summand."""
     makers = {name: node for node in model.graph.node for name in node.output}
     uses: dict[str, int] = {}
-    for name in (*(name for node in model.graph.node for name in node.input), *(v.name for v in model.graph.output)):
+    read = (name for node in model.graph.node for name in [*node.input, *(onnx_names.read_by(node) - set(node.input))])
+    for name in (*read, *(value.name for value in model.graph.output)):
         uses[name] = uses.get(name, 0) + 1
     nodes: list[Any] = []
     for node in model.graph.node:

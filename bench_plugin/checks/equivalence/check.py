@@ -169,7 +169,15 @@ class Equivalence:
         expected = run.judge.file_reference(run.model, evaluated, reference)
         stored = f"{run.cell.types.weights} weights"
         expected = replace(expected, origin=f"file with {stored} in float64")
-        return run.judge.compare(run.model, expected, ran, loose=self._models.compile_tasks.fast_math(run.cell))
+        own = found.file.computes if PRECISIONS[found.file.computes].reduced else "fp32"
+        if own != "fp32":  # a file that computes in a narrow type does so with rounded weights, too
+            emulated = self._emulated(run, found)
+            if emulated.failure:
+                reason = f"{own} could not be emulated: {emulated.failure.message}"
+                return unverified(Unverified.NO_REFERENCE, reason)
+            expected = run.judge.at_precision(expected, emulated, own)
+        loose = self._models.compile_tasks.fast_math(run.cell)
+        return run.judge.compare(run.model, expected, ran, precision=own, loose=loose)
 
     def _infer_precision(self, run: CellRun, found: Compiled, ran: Done, exact: ReferenceOutputs) -> None:
         """Record the precision inferred from the error, where the tool could have replaced the requested one.
@@ -237,9 +245,12 @@ def checker(parts: Parts) -> Checker:
 
 
 def _computed_precision(run: CellRun, found: Compiled) -> str:
-    """The precision of a cell; a file whose own types are narrower than float32 sets that of a cell of float32."""
-    own = found.file.computes
-    return own if run.cell.precision == "fp32" and PRECISIONS[own].reduced else run.cell.precision
+    """The precision of a cell; a file whose own types are narrower than float32 sets that of a cell of float32.
+
+    It sets that of rounded weights, too, whose products are otherwise those of float32.
+    """
+    own, single = found.file.computes, run.cell.precision == "fp32" or run.cell.types.rounds_weights
+    return own if single and PRECISIONS[own].reduced else run.cell.precision
 
 
 def _note_others(run: CellRun, others: Mapping[Cell, Outcome]) -> None:

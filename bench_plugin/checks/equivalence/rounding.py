@@ -7,7 +7,15 @@ from collections.abc import Callable, Collection, Iterator
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 
 RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
+BROADCAST = frozenset({"Add", "Div", "Mul", "PRelu", "Pow", "Sub"})  # what reads vectors element by element
 AS_WRITTEN = "as written"
+# Which tensors a tool takes for weights, where a file has vectors that are multiplied or added.
+CHOSEN = (
+    ("", ""),
+    ("+layers", "weights of layers alone"),
+    ("+layers+sums", "weights of layers, and what is added to products of matrices"),
+    ("+constants", "vectors of the arithmetic as well"),
+)
 
 
 def roundings(base: str, operators: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -17,14 +25,16 @@ def roundings(base: str, operators: Collection[str]) -> Iterator[tuple[str, str]
     """
     summed = bool(RECURRENT.intersection(operators))
     folded = "BatchNormalization" in operators
-    yield base, AS_WRITTEN
+    before = [("", "")]
     if summed:
-        yield f"{base}+computed", "weights computed, biases as well"
-        yield f"{base}+summed", "biases summed"
+        before += [("+computed", "weights computed, biases as well"), ("+summed", "biases summed")]
     if folded:
-        yield f"{base}+folded", "BatchNormalization folded"
+        before.append(("+folded", "BatchNormalization folded"))
     if summed and folded:
-        yield f"{base}+folded+summed", "BatchNormalization folded, biases summed"
+        before.append(("+folded+summed", "BatchNormalization folded, biases summed"))
+    for chosen, said in CHOSEN if BROADCAST.intersection(operators) else CHOSEN[:1]:
+        for steps, words in before:
+            yield f"{base}{steps}{chosen}", ", ".join(one for one in (words, said) if one) or AS_WRITTEN
 
 
 def fitting(candidates: Iterator[tuple[str, str]], compare: Callable[[str], Comparison]) -> tuple[Comparison, str]:

@@ -1,0 +1,1 @@
+"""What several tools for ONNX files take: names that nodes read, and recurrent layers for the reference evaluator."""

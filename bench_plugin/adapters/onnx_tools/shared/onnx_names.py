@@ -1,0 +1,69 @@
+"""Which names a node reads, those in the branches and bodies of If, Loop and Scan among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "onnx_names",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Names in ONNX graphs",
+    "distribution": "onnx",
+    "operations": [],
+}
+
+
+class Adapter:
+    """Remembers nothing; the adapters that use this file take its functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("onnx")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+def read_by(node: Any) -> set[str]:
+    """The names that a node needs of the graph that it stands in: its inputs, and what its subgraphs take of it."""
+    names = {name for name in node.input if name}
+    for attribute in node.attribute:
+        for graph in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
+            names |= _from_outside(graph)
+    return names
+
+
+def _from_outside(graph: Any) -> set[str]:
+    own = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    own |= {name for node in graph.node for name in node.output}
+    needed = {name for node in graph.node for name in read_by(node)} | {value.name for value in graph.output}
+    return needed - own
+
+
+def sort_nodes(graph: Any) -> bool:
+    """Put the nodes into the order of their use, where they are not; whether that changed the graph.
+
+    Raises RuntimeError where no order exists.
+    """
+    known = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    waiting, ordered = list(graph.node), []
+    while waiting:
+        later = []
+        for node in waiting:
+            if read_by(node) <= known:
+                known.update(node.output)
+                ordered.append(node)
+            else:
+                later.append(node)
+        if len(later) == len(waiting):
+            raise RuntimeError(f"the graph has a cycle at {waiting[0].name!r}")
+        waiting = later
+    if all(one is other for one, other in zip(ordered, graph.node)):
+        return False
+    nodes = [type(node).FromString(node.SerializeToString()) for node in ordered]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return True

@@ -1,0 +1,83 @@
+"""ONNX files with sequence lengths, branches and loops, and float16, written to the folder that is given."""
+
+import os
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+RNG = np.random.default_rng(3)
+NODE, PORT, GRAPH = helper.make_node, helper.make_tensor_value_info, helper.make_graph
+FLOAT, HALF, WHOLE, BOOL = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64, TensorProto.BOOL
+
+
+def weights(dtype="float32", **shapes):
+    """Seeded tensors by name; arrays are taken as they are."""
+    made = {k: v if isinstance(v, np.ndarray) else RNG.standard_normal(v).astype(dtype) for k, v in shapes.items()}
+    return [numpy_helper.from_array(values, name) for name, values in made.items()]
+
+
+def save(name, nodes, inputs, outputs, tensors):
+    model = helper.make_model(
+        GRAPH(nodes, name, inputs, outputs, tensors), opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    )
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, f"{name}.onnx")
+
+
+def lengths():
+    """A GRU in both directions over sequences that are shorter than their tensor."""
+    nodes = [
+        NODE("GRU", ["x", "w", "r", "b", "lengths"], ["", "last"], hidden_size=4, direction="bidirectional"),
+        NODE("Transpose", ["last"], ["turned"], perm=[1, 0, 2]), NODE("Flatten", ["turned"], ["flat"]),
+        NODE("Gemm", ["flat", "v", "c"], ["y"]),
+    ]  # fmt: skip
+    tensors = weights(w=(2, 12, 3), r=(2, 12, 4), b=(2, 24), v=(8, 3), c=(3,))
+    inputs = [PORT("x", FLOAT, [9, 2, 3]), PORT("lengths", TensorProto.INT32, [2])]
+    save("lengths", nodes, inputs, [PORT("y", FLOAT, [2, 3])], tensors)
+    given = {"x": RNG.standard_normal((12, 9, 2, 3)).astype("float32")}
+    np.savez("lengths.npz", lengths=RNG.integers(1, 10, (12, 2)).astype("int32"), **given)
+
+
+def branches():
+    """A weight that only a Loop's body reads, and branches that read a result which the node If does not name."""
+    body = GRAPH(
+        [NODE("MatMul", ["before", "w"], ["product"]), NODE("Tanh", ["product"], ["after"]),
+         NODE("Identity", ["go"], ["still"])],
+        "body", [PORT("i", WHOLE, []), PORT("go", BOOL, []), PORT("before", FLOAT, [2, 6])],
+        [PORT("still", BOOL, []), PORT("after", FLOAT, [2, 6])],
+    )  # fmt: skip
+    one, other = (
+        GRAPH([NODE("MatMul", ["mixed", w], [f"{w}y"])], f"with_{w}", [], [PORT(f"{w}y", FLOAT, [2, 4])]) for w in "uv"
+    )
+    nodes = [
+        NODE("Loop", ["three", "true", "x"], ["looped"], body=body), NODE("MatMul", ["looped", "k"], ["mixed"]),
+        NODE("ReduceMean", ["x"], ["mean"], keepdims=0), NODE("Greater", ["mean", "zero"], ["above"]),
+        NODE("If", ["above"], ["y"], then_branch=one, else_branch=other),
+    ]  # fmt: skip
+    constants = {"three": np.array(3), "true": np.array(True), "zero": np.zeros((), "float32")}
+    tensors = weights(w=(6, 6), u=(6, 4), v=(6, 4), k=(6, 6), **constants)
+    save("branches", nodes, [PORT("x", FLOAT, [2, 6])], [PORT("y", FLOAT, [2, 4])], tensors)
+
+
+def half():
+    """Layers that compute in float16, of an opset whose DequantizeLinear knows no such scales."""
+    nodes = [
+        NODE("Gemm", ["x", "w", "b"], ["h"]), NODE("Flatten", ["h"], ["f"]),
+        NODE("LayerNormalization", ["f", "s"], ["n"]), NODE("Gemm", ["n", "v", "c"], ["y"]),
+    ]  # fmt: skip
+    tensors = weights("float16", w=(8, 16), b=(16,), s=(16,), v=(16, 4), c=(4,))
+    save("half", nodes, [PORT("x", HALF, ["n", 8])], [PORT("y", HALF, ["n", 4])], tensors)
+
+
+def bare():
+    """Nothing that a quantiser takes."""
+    nodes = [NODE("Tanh", ["x"], ["t"]), NODE("Sin", ["t"], ["y"])]
+    save("bare", nodes, [PORT("x", FLOAT, ["n", 8])], [PORT("y", FLOAT, ["n", 8])], [])
+
+
+if __name__ == "__main__":
+    os.chdir(sys.argv[1])
+    for make in (lengths, branches, half, bare):
+        make()
