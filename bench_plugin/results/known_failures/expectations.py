@@ -149,8 +149,8 @@ class OperatorRows:
     ) -> list[str]:
         """Sentences on rows whose case does not exist or fails as version skew, or whose versions can never hold.
 
-        ``known`` are the pairs (case, compiler) of the matrix, ``locked`` the versions in each toolchain, ``skewed`` the
-        pairs whose case is outside the opsets and IR versions that the compiler takes.
+        ``known`` are the pairs (case, compiler) of the matrix, ``locked`` the versions in each toolchain, ``skewed``
+        the pairs whose case is outside the opsets and IR versions that the compiler takes.
         """
         cells = set(known)
         found = []
