@@ -295,6 +295,16 @@ def test_stale_rows_match_no_cell_or_no_lock(tmp_path: Path) -> None:
     ]
 
 
+def test_a_row_for_a_case_outside_the_opsets_of_its_compiler_is_stale(tmp_path: Path) -> None:
+    known = loaded(tmp_path, operators__tvm=rows(operator_row("test_abs", "test_neg")))
+    cells = [CASE, {**CASE, "model": "test_neg"}]
+    assert known.stale(cells, {}, {("test_neg", "iree")}) == []
+    assert known.stale(cells, {}, {("test_neg", "tvm"), ("test_gone", "tvm")}) == [
+        "tvm.toml: test_neg is outside the opsets that tvm takes, so that a failure reads version skew "
+        "and no row can match"
+    ]
+
+
 def test_every_stale_row_of_every_compiler_is_named(tmp_path: Path) -> None:
     known = loaded(
         tmp_path, known=rows(f'check = ["export", "import"]\nmodel = "gone"\nwhen = ["onnx<1", "torch<2"]\n{ROW}',

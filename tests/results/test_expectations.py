@@ -157,6 +157,25 @@ def test_check_finds_stale_rows(project: Project) -> None:
     assert "2 stale" in done.stdout
 
 
+def test_check_finds_rows_of_operator_cases_that_can_only_be_version_skew(project: Project) -> None:
+    row = """[[expectation]]
+check = "operator"
+compiler = "tvm"
+stage = "compile"
+symptom = "exception"
+reason = "opset 6, and TVM begins at 7"
+model = ["test_PReLU_2d_multiparam", "test_prelu_example"]
+"""
+    project.write("suites/expectations/operators/tvm.toml", row)
+    done = project.bench("expect", "check")
+    assert done.returncode == 1
+    said = [line for line in done.stdout.splitlines() if line.startswith("tvm.toml")]
+    assert said == [
+        "tvm.toml: test_PReLU_2d_multiparam is outside the opsets that tvm takes, so that a failure reads version skew "
+        "and no row can match"
+    ]
+
+
 def test_check_counts_rows_without_a_signature_and_those_that_nobody_analysed(project: Project) -> None:
     project.model("broken")
     unknown = row(more='signature = "x"').replace("the converter loses the model", "not analysed")

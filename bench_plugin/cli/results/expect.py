@@ -75,7 +75,7 @@ def _check(args: argparse.Namespace, settings: Settings, workspace: Workspace) -
     expectations = Expectations.load(workspace.expectation_folders)
     matrix = Matrix(workspace.models, workspace.catalog, list(workspace.targets), Selection(), planners(workspace))
     cells = [cell.axes() for cell in matrix.complete()]
-    stale = expectations.stale(cells, workspace.locked_versions())
+    stale = expectations.stale(cells, workspace.locked_versions(), _skewed(workspace, cells))
     broad = reviewed(expectations, _cells(args.results)).too_broad if args.results else []
     rows, operators = expectations.rows, expectations.operators.all()
     unsigned = [sum(row.unsigned for row in some) for some in (rows, operators)]
@@ -93,6 +93,20 @@ def _check(args: argparse.Namespace, settings: Settings, workspace: Workspace) -
     print(f"{len(rows)} rows and {len(operators)} of operator cases, {said}")
     print(f"without a signature: {unsigned[0]} and {unsigned[1]}; {NOT_ANALYSED}: {unknown[0]} and {unknown[1]}")
     return code
+
+
+def _skewed(workspace: Workspace, cells: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """The pairs (case, compiler) of operator cells whose case is outside the opsets and IR versions of the compiler."""
+    found = set()
+    for axes in cells:
+        case = workspace.cases().get(axes["model"]) if axes["check"] == Check.OPERATOR else None
+        if case is not None:
+            declared = workspace.catalog.adapters[axes["compiler"]].declaration
+            oldest, newest = declared.get("opsets", [0, 0])
+            newest_ir = declared.get("ir", [0, 0])[1]
+            if 0 < case.opset < oldest or 0 < newest < case.opset or 0 < newest_ir < case.ir:
+                found.add((case.name, str(axes["compiler"])))
+    return found
 
 
 def _cells(results: Path) -> list[Mapping[str, Any]]:

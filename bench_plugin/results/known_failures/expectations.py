@@ -7,7 +7,7 @@ is corrected. A row without a signature, as earlier versions wrote them, covers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -141,10 +141,16 @@ class OperatorRows:
                     cases.setdefault(case, []).append(row)
         return self._by_case[compiler]
 
-    def stale(self, known: Iterable[tuple[str, str]], locked: Mapping[str, Mapping[str, str]]) -> list[str]:
-        """Sentences on rows whose case does not exist or whose versions can never hold.
+    def stale(
+        self,
+        known: Iterable[tuple[str, str]],
+        locked: Mapping[str, Mapping[str, str]],
+        skewed: Container[tuple[str, str]] = (),
+    ) -> list[str]:
+        """Sentences on rows whose case does not exist or fails as version skew, or whose versions can never hold.
 
-        ``known`` are the pairs (case, compiler) of the matrix, ``locked`` the versions in each toolchain.
+        ``known`` are the pairs (case, compiler) of the matrix, ``locked`` the versions in each toolchain, ``skewed``
+        the pairs whose case is outside the opsets and IR versions that the compiler takes.
         """
         cells = set(known)
         found = []
@@ -152,6 +158,12 @@ class OperatorRows:
             rows = self.rows(compiler)
             absent = sorted(case for case in self.of(compiler) if (case, compiler) not in cells)
             found += [f"{self.paths[compiler].name}: there is no case {case}" for case in absent]
+            outside = sorted(case for case in self.of(compiler) if (case, compiler) in skewed)
+            found += [
+                f"{self.paths[compiler].name}: {case} is outside the opsets that {compiler} takes, so that a failure "
+                "reads version skew and no row can match"
+                for case in outside
+            ]
             found += [f"{row.where}: when holds for no committed lock" for row in rows if _never(row, locked)]
         return found
 
@@ -203,10 +215,16 @@ class Expectations:
         names = [str(check) for check in Check]
         return {name: [row for row in self.rows if name in row.selector.get("check", names)] for name in names}
 
-    def stale(self, cells: Sequence[Mapping[str, Any]], locked: Mapping[str, Mapping[str, str]]) -> list[str]:
+    def stale(
+        self,
+        cells: Sequence[Mapping[str, Any]],
+        locked: Mapping[str, Mapping[str, str]],
+        skewed: Container[tuple[str, str]] = (),
+    ) -> list[str]:
         """Sentences on rows that match no cell of the complete matrix or can never hold for the locked versions.
 
-        ``cells`` are the axes of every declared cell, ``locked`` the versions by distribution in each toolchain.
+        ``cells`` are the axes of every declared cell, ``locked`` the versions by distribution in each toolchain,
+        ``skewed`` the pairs (case, compiler) whose failures read version skew.
         """
         found = []
         for row in self.rows:
@@ -216,7 +234,7 @@ class Expectations:
                 wanted = ", ".join(str(requirement) for requirement in row.when)
                 found.append(f"{row.where}: when = {wanted!r} holds for no committed lock")
         known = ((axes["model"], axes["compiler"]) for axes in cells if axes["check"] == Check.OPERATOR)
-        return found + self.operators.stale(known, locked)
+        return found + self.operators.stale(known, locked, skewed)
 
 
 def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
