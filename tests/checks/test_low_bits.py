@@ -23,15 +23,9 @@ def test_operator(bench_cell):
     bench_cell.verify()
 """
 PRECISIONS = '"w8a8": ["qdq", "original"],'
-<<<<<<< HEAD
-FEW_BITS = """"w8a8": ["qdq"], "w4": ["weights"], "w4a8": ["qdq"],
+FEW_BITS = """"w8a8": ["qdq"], "w8": ["weights"], "w4": ["weights"], "w4a8": ["qdq"],
         "int4": ["weights", "qdq", "fixed", "fixed-qdq", "kmeans"], "int2": ["weights", "qdq"],
         "uint4": ["weights", "qdq"], "uint2": ["weights"],
-=======
-FEW_BITS = """"w8a8": ["qdq"], "w8": ["weights"], "w4": ["weights"], "w4a8": ["qdq"],
-        "int4": ["weights", "qdq", "fixed", "kmeans"], "int2": ["weights", "qdq"], "uint4": ["weights", "qdq"],
-        "uint2": ["weights"],
->>>>>>> lowbits
 """
 ROUNDED = """given = call.named(evaluator.input_names)
         if fault == "simulated":  # rounds activations that nothing asked it to round
@@ -101,7 +95,6 @@ def test_every_graph_of_few_bits_is_judged_against_itself(compiled: Project) -> 
     assert book["error"] <= book["uniform_error"]
 
 
-<<<<<<< HEAD
 def test_in_fixed_point_throughout_activations_and_biases_are_rounded_too(compiled: Project) -> None:
     row = rows_of(models(compiled, "int4"))["int4 fixed-qdq"]
     assert row["status"] == "supported", row["reason"]
@@ -111,7 +104,8 @@ def test_in_fixed_point_throughout_activations_and_biases_are_rounded_too(compil
     assert graph["operators"]["DequantizeLinear"] == 3 * layers, "inputs, weights and biases"
     assert graph["calibration"]["method"] == "minmax" and graph["calibration"]["samples"] > 0
     assert row["numbers"]["end_to_end"][0]["within_one_step"] == 1.0
-=======
+
+
 def test_weight_only_files_of_8_bits_are_planned_where_they_are_asked_for(compiled: Project) -> None:
     row = rows_of(models(compiled, "w8"))["w8 weights"]
     assert row["status"] == "supported", row["reason"]
@@ -121,7 +115,6 @@ def test_weight_only_files_of_8_bits_are_planned_where_they_are_asked_for(compil
     assert row["numbers"]["approximation"]["sqnr_db"] > 30
     planned = compiled.run("--compilers=fakec", "--collect-only", "-q", "-k", "test_equivalence").text
     assert "fakec-w8a8-qdq]" in planned and "fakec-w8-weights]" not in planned
->>>>>>> lowbits
 
 
 def test_what_is_held_in_a_wider_carrier_is_marked_and_what_is_not_known_is_said(compiled: Project) -> None:

@@ -36,13 +36,8 @@ ADAPTER = {
             "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
-<<<<<<< HEAD
             "run-twice", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions", "leaves-out",
-            "compile-spin", "compile-pause",
-=======
-            "run-twice", "run-varies", "run-jitters", "run-pause", "run-threads", "leaves-out", "compile-spin",
-            "compile-pause", "scenario-hang",
->>>>>>> lowbits
+            "compile-spin", "compile-pause", "scenario-hang",
         ]
     },
     "on_request": True,
