@@ -1,7 +1,7 @@
 """The operator cases of few bits: products of matrices and convolutions whose weights are integers of 4 or 2 bits.
 
-They are made by ``adapters/characterise/low_bits_cases.py``, which has the same names; a test compares the two. A case
-is asked for by a precision: ``pytest suites/operators --precisions int4``.
+They are made by ``adapters/characterise/few_bits/low_bits_cases.py``, which has the same names; a test compares the
+two. A case is asked for by a precision: ``pytest suites/operators --precisions int4``.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ CASES = {
 def main(adapters: str, folder: str) -> None:
     """Print what became of every case."""
     for name in ("low_bits", "qonnx_files"):
-        path = os.path.join(adapters, "characterise", name + ".py")
-        adapter = modules.loaded(f"bench_plugin.adapters.characterise.{name}", path)
+        path = os.path.join(adapters, "characterise", "few_bits", name + ".py")
+        adapter = modules.loaded(f"bench_plugin.adapters.characterise.few_bits.{name}", path)
     found: dict[str, Any] = {}
     for name, (model, expected) in CASES.items():
         source, target = (os.path.join(folder, f"{name}{end}.onnx") for end in ("", ".qcdq"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_plugin.adapters.characterise.fixed_point_graphs import fraction_of
+from bench_plugin.adapters.characterise.few_bits.fixed_point_graphs import fraction_of
 
 ENDS = st.floats(2.0**-20, 2.0**20)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench_plugin.adapters.characterise import quantisers
+from bench_plugin.adapters.characterise.few_bits import quantisers
 
 DRAWN = np.random.default_rng(3).standard_normal(4000)
 

@@ -21,8 +21,8 @@ from bench_plugin.agent import modules
 from bench_plugin.agent.contract import CollectCall, Place
 folder, out = sys.argv[1:]
 for name in ("low_bits", "low_bits_cases"):
-    path = os.path.join(folder, "characterise", name + ".py")
-    found = modules.loaded("bench_plugin.adapters.characterise." + name, path)
+    path = os.path.join(folder, "characterise", "few_bits", name + ".py")
+    found = modules.loaded("bench_plugin.adapters.characterise.few_bits." + name, path)
 reply = found.Adapter().collect(CollectCall().at(Place(out, {}, {}, lambda stage: None)))
 print(open(reply.files["cases.json"]).read())
 """

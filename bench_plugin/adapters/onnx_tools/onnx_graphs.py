@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench_plugin.adapters.characterise import low_bits, low_bits_graphs, qonnx_files
+from bench_plugin.adapters.characterise.few_bits import low_bits, low_bits_graphs, qonnx_files
 from bench_plugin.adapters.onnx_tools import onnx_rounding
 from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.adapter import Reply, Unsupported

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bench_plugin.adapters.characterise import low_bits, low_bits_graphs
+from bench_plugin.adapters.characterise.few_bits import low_bits, low_bits_graphs
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import PrepareCall
 from bench_plugin.agent.toolkit import samples, versions

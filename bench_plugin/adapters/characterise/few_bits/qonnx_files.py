@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, NamedTuple
 
-from bench_plugin.adapters.characterise import low_bits
+from bench_plugin.adapters.characterise.few_bits import low_bits
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.contract import PrepareCall
 from bench_plugin.agent.toolkit import versions

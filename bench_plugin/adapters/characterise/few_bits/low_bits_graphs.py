@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.adapters.characterise import low_bits, quantisers
+from bench_plugin.adapters.characterise.few_bits import low_bits, quantisers
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.contract import PrepareCall
 from bench_plugin.agent.toolkit import versions

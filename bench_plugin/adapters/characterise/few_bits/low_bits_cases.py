@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from bench_plugin.adapters.characterise import low_bits
+from bench_plugin.adapters.characterise.few_bits import low_bits
 from bench_plugin.agent import packs
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import CollectCall
