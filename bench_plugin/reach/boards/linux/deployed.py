@@ -186,20 +186,22 @@ class DeployedAgents:
 
     def _port(self, running: BoardProcess, place: Workplace, said_before: int) -> int:
         """The port of the agent, which says it in its output, after what the log had before."""
-        until = time.monotonic() + place.start_seconds + self._wait
+        began = time.monotonic()
         while True:
-            if said := LISTENING.search(place.log.read_bytes()[said_before:].decode("utf-8", "replace")):
-                return int(said[1])
+            said = place.log.read_bytes()[said_before:].decode("utf-8", "replace")
+            if listening := LISTENING.search(said):
+                return int(listening[1])
+            held = HELD.findall(said)
             if running.gone:
                 try:
                     running.ended()
                 except LinkLost as error:
                     raise AgentFailure(BOARD_LOST, str(error), log=str(place.log)) from error
-                said = place.log.read_bytes()[said_before:].decode("utf-8", "replace")
-                if held := HELD.search(said):
-                    raise AgentFailure(HARNESS, f"board {self._name}: {held[0]}", log=str(place.log), types=BUSY_TYPE)
-                raise AgentFailure(HARNESS, f"board {self._name}: the agent did not start", log=str(place.log))
-            if time.monotonic() > until:
-                text = f"board {self._name}: the agent did not start within {place.start_seconds:.0f} s"
+                text = held[-1] if held else "the agent did not start"
+                types = BUSY_TYPE if held else ()
+                raise AgentFailure(HARNESS, f"board {self._name}: {text}", log=str(place.log), types=types)
+            seconds = place.start_seconds + (self._wait if held else 0)
+            if time.monotonic() - began > seconds:
+                text = f"board {self._name}: the agent did not start within {seconds:.0f} s"
                 raise AgentFailure(HARNESS, text, log=str(place.log))
             time.sleep(POLL_SECONDS)

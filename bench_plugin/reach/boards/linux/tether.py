@@ -67,14 +67,17 @@ def _locked(path: str) -> int:
 def _taken(path: str, who: str, wait: float) -> int:
     """A descriptor of the file whose lock means that this agent has the board; its text says who has it since when."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    began = time.monotonic()
+    began, told = time.monotonic(), False
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             break
         except BlockingIOError:
-            if time.monotonic() - began >= wait:
-                print(_holder(descriptor, wait), flush=True)
+            late = time.monotonic() - began >= wait
+            if late or not told:
+                print(_holder(descriptor) + (f"; waited for it: {wait:g} s" if late else ""), flush=True)
+                told = True
+            if late:
                 sys.exit(BUSY)
         if select.select([0], [], [], POLL_SECONDS / 5)[0] and not os.read(0, 4096):
             sys.exit(LINK_ENDED)
@@ -83,14 +86,14 @@ def _taken(path: str, who: str, wait: float) -> int:
     return descriptor
 
 
-def _holder(descriptor: int, wait: float) -> str:
+def _holder(descriptor: int) -> str:
     """Who has the board."""
     since, _, who = os.pread(descriptor, 1000, 0).decode("utf-8", "replace").partition(" ")
     try:
         seconds = time.time() - float(since)
     except ValueError:  # it has just begun
         seconds, who = 0.0, "another host"
-    return f"the board is held by {who} since {seconds:.0f} s; waited for it: {wait:g} s"
+    return f"the board is held by {who} since {seconds:.0f} s"
 
 
 def _line() -> bytes:
