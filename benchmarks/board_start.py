@@ -3,8 +3,8 @@
     python benchmarks/board_start.py [--rounds 3] [--board qemu-aarch64-linux]
 
 Runs digits_cnn at fp32 through onnxruntime on the board, and takes the time from the start of pytest to the row with
-the verdict. Nothing comes from the cache of stages: the model is exported and compiled, and the emulator starts anew. The
-first round, which also makes what is missing of toolchains and of the board's runtime, is not counted. The aim is 60 s.
+the verdict. Nothing comes from the cache of stages: the model is exported and compiled, and the emulator starts anew.
+The first round, which also makes what is missing of toolchains and of the runtime, is not counted. The aim is 60 s.
 """
 
 from __future__ import annotations
