@@ -128,7 +128,7 @@ def _connected(endpoint: Endpoint, about: dict[str, str]) -> tuple[Channel, Tran
     except BadToken as error:
         raise AgentFailure("harness", str(error)) from error
     frames = handshake.TUNNELLED if endpoint.tunnelled else handshake.AUTHENTICATED
-    said = {"who": _who(), "frames": frames, **about}
+    said = {"who": own_name(), "frames": frames, **about}
     try:
         connection = socket.create_connection((endpoint.host, endpoint.port), CONNECT_SECONDS)
     except OSError as error:
@@ -149,7 +149,7 @@ def _connected(endpoint: Endpoint, about: dict[str, str]) -> tuple[Channel, Tran
         raise AgentFailure("board-lost", f"{endpoint} ended the connection before it had proven anything") from error
 
 
-def _who() -> str:
+def own_name() -> str:
     """What this host calls itself to those that wait for the board."""
     try:
         user = getpass.getuser()

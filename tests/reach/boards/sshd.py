@@ -57,12 +57,19 @@ class Sshd:
         self.folder.joinpath("known").write_text(f"[127.0.0.1]:{self.port} {public.read_text()}")
 
     def board(
-        self, *, key: str = "user", python: str = sys.executable, ship: bool = False, limits: Mapping[str, int] = {}
+        self,
+        *,
+        key: str = "user",
+        python: str = sys.executable,
+        ship: bool = False,
+        limits: Mapping[str, int] = {},
+        wait: float = 60.0,
     ) -> Board:
         """The description of the board; its Python has what the fake adapter needs."""
         settings = {
             "host": "127.0.0.1", "port": self.port, "user": getpass.getuser(), "key": str(self.folder / key),
-            "python": python, "ship": ship, "limits": limits, "options": [f"UserKnownHostsFile={self.folder}/known"],
+            "python": python, "ship": ship, "limits": limits, "wait": wait,
+            "options": [f"UserKnownHostsFile={self.folder}/known"],
         }  # fmt: skip
         return Board("pi", "aarch64", "ssh", settings, **self._stand_in())
 

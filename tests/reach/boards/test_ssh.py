@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 from bench_plugin.reach.boards.linux import tether
-from bench_plugin.reach.boards.linux.deployed import TETHER
+from bench_plugin.reach.boards.linux.deployed import LOCK, TETHER
 from bench_plugin.reach.processes.leased_agent import AgentFailure
 from tests.reach.boards.sshd import Sshd, sshd
 from tests.reach.processes.conftest import LIMITS, alive, until
@@ -27,7 +28,7 @@ __all__ = ["sshd"]
 
 def shipped(server: Sshd) -> dict[str, int]:
     """The files on the board, with the numbers that tell one that was written again."""
-    return {path.name: path.stat().st_ino for path in server.cache.iterdir()}
+    return {path.name: path.stat().st_ino for path in server.cache.iterdir() if path.name != LOCK}
 
 
 def test_an_adapter_runs_on_the_board(sshd: Sshd, tmp_path: Path) -> None:
@@ -176,12 +177,27 @@ def test_an_agent_that_dies_is_no_lost_board(sshd: Sshd) -> None:
         pool.close()
 
 
+def held(folder: Path) -> list[str]:
+    """The options of a tether that has the board, without waiting for it."""
+    return ["--lock", str(folder / LOCK), "--who", "a test", "--wait", "0"]
+
+
 def test_a_silent_link_ends_the_agent(tmp_path: Path) -> None:
     """As when a cable is pulled: no end of the connection ever comes."""
     agent = tmp_path / "agent.py"
     agent.write_text("import os, sys, time\nprint(os.getpid(), flush=True)\ntime.sleep(60)\n")
     folder = tmp_path / "run"
-    command = [sys.executable, str(TETHER), "--agent", str(agent), "--folder", str(folder), "--silence", "1.5"]
+    command = [
+        sys.executable,
+        str(TETHER),
+        "--agent",
+        str(agent),
+        "--folder",
+        str(folder),
+        "--silence",
+        "1.5",
+        *held(tmp_path),
+    ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -200,7 +216,17 @@ def test_a_link_that_ends_at_once_leaves_no_agent(tmp_path: Path) -> None:
     agent.write_text("import time\ntime.sleep(60)\n")
     for number in range(30):
         folder = tmp_path / f"run{number}"
-        command = [sys.executable, str(TETHER), "--agent", str(agent), "--folder", str(folder), "--silence", "30"]
+        command = [
+            sys.executable,
+            str(TETHER),
+            "--agent",
+            str(agent),
+            "--folder",
+            str(folder),
+            "--silence",
+            "30",
+            *held(tmp_path),
+        ]
         token = b"0" * tether.HEX_DIGITS + b"\n"
         done = subprocess.run(command, input=token, capture_output=True, timeout=30)
         assert done.returncode == 129, done.stderr
@@ -290,7 +316,7 @@ def test_what_an_agent_uses_is_locked_and_counts_as_used(sshd: Sshd) -> None:
     pool = sshd.pool()
     with pool.lease("fake", board="pi") as agent:
         agent.call("fake", "go", {}, limits=LIMITS)
-        assert all(is_locked(path) for path in sshd.cache.iterdir())
+        assert all(is_locked(path) for path in sshd.cache.iterdir()), "the board's own lock too"
     pool.close()
     assert until(lambda: not any(is_locked(path) for path in sshd.cache.iterdir()))
     for path in sshd.cache.iterdir():
@@ -322,3 +348,38 @@ def is_locked(path: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def test_a_second_host_is_told_who_has_the_board_and_may_wait(sshd: Sshd) -> None:
+    first, second, patient = sshd.pool(), sshd.pool(wait=0.5), sshd.pool(wait=60)
+    try:
+        with first.lease("fake", board="pi") as agent:
+            agent.call("fake", "go", {}, limits=LIMITS)
+            with pytest.raises(
+                AgentFailure, match=r"board pi: the board is held by .+@.+ since \d+ s; waited for it: 0.5 s"
+            ):
+                second.lease("fake", board="pi").__enter__()
+        threading.Timer(1.0, first.close).start()
+        with patient.lease("fake", board="pi") as agent:
+            agent.call("fake", "go", {}, limits=LIMITS)
+    finally:
+        for pool in (first, second, patient):
+            pool.close()
+
+
+def test_a_full_disk_of_the_board_is_said_and_leaves_nothing(sshd: Sshd) -> None:
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("mounts a small file system, for which it must be root")
+    sshd.cache.mkdir(parents=True)
+    small = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(sshd.cache)]
+    if subprocess.run(small, capture_output=True, check=False).returncode != 0:
+        pytest.skip("this machine lets nobody mount a file system")
+    try:
+        failure = lost(sshd)
+        assert failure.symptom == "harness"
+        assert "board pi: " in failure.message and "No space left on device" in failure.message
+        assert [path.suffix for path in sshd.cache.iterdir()] == [".py"], (
+            "the tether fits, and half an agent does not stay"
+        )
+    finally:
+        subprocess.run(["umount", str(sshd.cache)], check=True)

@@ -19,13 +19,17 @@ from bench_plugin.reach.boards.linux.limits import BoardLimits
 from bench_plugin.reach.boards.linux.link import BOARD_LOST, HARNESS, Link
 from bench_plugin.reach.boards.linux.shipping import Machine, Runtime, digest, runtime
 from bench_plugin.reach.environments.toolchains import Toolchains
+from bench_plugin.reach.network import own_name
 from bench_plugin.reach.processes.client import Agent
-from bench_plugin.reach.processes.leased_agent import AgentFailure, LeasedAgent, LinkLost
+from bench_plugin.reach.processes.leased_agent import BUSY_TYPE, AgentFailure, LeasedAgent, LinkLost
 from bench_plugin.reach.processes.workplace import Workplace
 from bench_plugin.reach.processes.zipapp import build_agent
 
 TETHER = Path(__file__).with_name("tether.py")
+LOCK = "board.lock"  # in the board's cache
+HELD = re.compile(r"^the board is held by .*", re.MULTILINE)
 LISTENING = re.compile(r"^listening on \S+:(\d+)\r?\n", re.MULTILINE)  # a whole line, which may come in parts
+WAIT_SECONDS = 60.0
 SILENCE_SECONDS = 15.0  # after which the board ends an agent whose link is silent
 POLL_SECONDS = 0.02
 # Prints the folder of the cache, the architecture and Python's version.
@@ -64,10 +68,14 @@ class Sent:
 
 
 class DeployedAgents:
-    """Starts agents on one board. With ``ship`` they get the runtimes of their toolchain, else the board has them."""
+    """Starts agents on one board. With ``ship`` they get the runtimes of their toolchain, else the board has them.
 
-    def __init__(self, name: str, python: str, *, ship: bool, limits: BoardLimits) -> None:
+    Where another host has the board, it is waited for ``wait`` seconds.
+    """
+
+    def __init__(self, name: str, python: str, *, ship: bool, limits: BoardLimits, wait: float = WAIT_SECONDS) -> None:
         self._name = name
+        self._wait = wait
         self._python = python
         self._ship = ship
         self._limits = limits
@@ -83,7 +91,8 @@ class DeployedAgents:
         sent = self._sent(link, probed, place, toolchain)
         folder = f"{probed.cache}/run-{secrets.token_hex(8)}"
         words = [sent.python, "-I", "-u", "-X", "faulthandler", sent.tether, "--agent", sent.agent, "--folder", folder]
-        words += ["--silence", str(SILENCE_SECONDS), "--uses", *sent.uses, "--", *self._limits.options()]
+        words += ["--silence", str(SILENCE_SECONDS), "--uses", *sent.uses, "--lock", f"{probed.cache}/{LOCK}"]
+        words += ["--who", own_name(), "--wait", str(self._wait), "--", *self._limits.options()]
         said_before = place.log.stat().st_size if place.log.exists() else 0
         process = link.start(words, place.log)
         token = secrets.token_bytes(32).hex().encode()
@@ -177,17 +186,22 @@ class DeployedAgents:
 
     def _port(self, running: BoardProcess, place: Workplace, said_before: int) -> int:
         """The port of the agent, which says it in its output, after what the log had before."""
-        until = time.monotonic() + place.start_seconds
+        began = time.monotonic()
         while True:
-            if said := LISTENING.search(place.log.read_bytes()[said_before:].decode("utf-8", "replace")):
-                return int(said[1])
+            said = place.log.read_bytes()[said_before:].decode("utf-8", "replace")
+            if listening := LISTENING.search(said):
+                return int(listening[1])
+            held = HELD.findall(said)
             if running.gone:
                 try:
                     running.ended()
                 except LinkLost as error:
                     raise AgentFailure(BOARD_LOST, str(error), log=str(place.log)) from error
-                raise AgentFailure(HARNESS, f"board {self._name}: the agent did not start", log=str(place.log))
-            if time.monotonic() > until:
-                text = f"board {self._name}: the agent did not start within {place.start_seconds:.0f} s"
+                text = held[-1] if held else "the agent did not start"
+                types = BUSY_TYPE if held else ()
+                raise AgentFailure(HARNESS, f"board {self._name}: {text}", log=str(place.log), types=types)
+            seconds = place.start_seconds + (self._wait if held else 0)
+            if time.monotonic() - began > seconds:
+                text = f"board {self._name}: the agent did not start within {seconds:.0f} s"
                 raise AgentFailure(HARNESS, text, log=str(place.log))
             time.sleep(POLL_SECONDS)

@@ -30,6 +30,7 @@ class Settings(Record, frozen=True):
     python: Annotated[str, about("the board's Python, 3.8 or later")] = "python3"
     ship: Annotated[bool, about("ship the runtimes of toolchains; else the board's python must have them")] = True
     options: Annotated[tuple[str, ...], about("options of ssh's -o, such as 'ProxyJump=bastion'")] = ()
+    wait: Annotated[float, about("how long to wait for it while another host has it, seconds", ge=0, le=86400)] = 60.0
     limits: Annotated[BoardLimits, about("what agents may use of the board")] = BoardLimits()
 
 
@@ -47,7 +48,9 @@ class SshReach:
         self._address = Address(
             settings.host, settings.user, settings.port, key_of(settings.key), settings.options
         )  # fmt: skip
-        self._deployed = DeployedAgents(board.name, settings.python, ship=settings.ship, limits=settings.limits)
+        self._deployed = DeployedAgents(
+            board.name, settings.python, ship=settings.ship, limits=settings.limits, wait=settings.wait
+        )
         self._link: Link | None = None
 
     def missing(self) -> str:

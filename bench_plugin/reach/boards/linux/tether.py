@@ -1,5 +1,7 @@
 """Runs on the board: an agent for as long as its link lives, in a folder that is removed at the end.
 
+One agent at a time has the board: a second one waits for it, and says who holds it.
+
 A script for Python 3.8 or later with the standard library only. Its standard input is the link: first the token, 64 hex
 digits and a line feed, then a byte every second. When it ends, or nothing comes for ``--silence`` seconds, the agent is
 killed with all that it started. It prints the agent's output, and ends as the agent did. Its folder and the files of
@@ -21,14 +23,19 @@ import time
 
 HEX_DIGITS = 64
 POLL_SECONDS = 1.0
+BUSY = 75  # the exit code where another host has the board for too long
+LINK_ENDED = 129
 
 
 def main() -> int:
-    """Run the agent. The exit code is the agent's, 128 and its number for a signal, or 129 where the link ended."""
+    """Run the agent. The exit code is the agent's, 128 and its number for a signal, LINK_ENDED or BUSY."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agent", required=True, help="the zipapp")
     parser.add_argument("--folder", required=True, help="a folder that does not exist yet")
     parser.add_argument("--silence", type=float, required=True, help="seconds")
+    parser.add_argument("--lock", required=True, help="the file whose lock the agent at work holds")
+    parser.add_argument("--who", required=True, help="what others are told who wait for the board")
+    parser.add_argument("--wait", type=float, required=True, help="seconds that others may have the board")
     parser.add_argument("--uses", nargs="*", default=[], help="files and folders that must stay")
     parser.add_argument("options", nargs="*", help="of the agent, behind --")
     options = parser.parse_args()
@@ -39,6 +46,7 @@ def main() -> int:
         token = os.path.join(options.folder, "token")
         with open(token, "wb") as file:
             file.write(_line())
+        held.append(_taken(options.lock, options.who, options.wait))
         child = os.fork()
         if not child:
             _become_agent(options.agent, token, options.folder, options.options)
@@ -54,6 +62,38 @@ def _locked(path: str) -> int:
     descriptor = os.open(path, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_SH)
     return descriptor
+
+
+def _taken(path: str, who: str, wait: float) -> int:
+    """A descriptor of the file whose lock means that this agent has the board; its text says who has it since when."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    began, told = time.monotonic(), False
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            late = time.monotonic() - began >= wait
+            if late or not told:
+                print(_holder(descriptor) + (f"; waited for it: {wait:g} s" if late else ""), flush=True)
+                told = True
+            if late:
+                sys.exit(BUSY)
+        if select.select([0], [], [], POLL_SECONDS / 5)[0] and not os.read(0, 4096):
+            sys.exit(LINK_ENDED)
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, f"{time.time():f} {who}".encode())
+    return descriptor
+
+
+def _holder(descriptor: int) -> str:
+    """Who has the board."""
+    since, _, who = os.pread(descriptor, 1000, 0).decode("utf-8", "replace").partition(" ")
+    try:
+        seconds = time.time() - float(since)
+    except ValueError:  # it has just begun
+        seconds, who = 0.0, "another host"
+    return f"the board is held by {who} since {seconds:.0f} s"
 
 
 def _line() -> bytes:
@@ -101,7 +141,7 @@ def _watched(child: int, silence: float) -> int:
     _kill(child)
     os.kill(child, signal.SIGKILL)  # where the link ended at once, it does not lead its group yet
     os.waitpid(child, 0)
-    return 129
+    return LINK_ENDED
 
 
 def _kill(group: int) -> None:
