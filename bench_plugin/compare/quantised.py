@@ -108,10 +108,9 @@ def compare_stable(
     """The verdict end to end, on the stable inputs: those whose rounding does not depend on the last bit.
 
     ``truth``, each run of ``perturbed`` and ``actual`` hold floating-point [N, ...] and are matched by position. An
-    input is stable when no perturbed run moves any of its outputs by half a step or more. Where none is, a run that is
-    within a step on every input agrees, and any other is ill-conditioned. ``scales`` holds the step of every output,
-    or None for one that is not dequantised: there the fp32 cap times the root mean square of what changes over the
-    inputs takes the place of a step.
+    input is stable when no perturbed run moves any of its outputs by half a step or more. ``scales`` holds the step of
+    every output, or None for one that is not dequantised: there the fp32 cap times the root mean square of what
+    changes over the inputs takes the place of a step.
     """
     if len(actual) < len(truth):
         return Comparison(MISMATCH, f"{len(actual)} outputs where {len(truth)} are needed", {})
@@ -124,13 +123,8 @@ def compare_stable(
         unit = scale if scale is not None else table.row("fp32").cap * scale_of(expected).rms
         stable = _stable(expected, [run[name] for run in perturbed if name in run], unit)
         counts.append(int(stable.sum()))
-        if unit == 0:
+        if not stable.any() or unit == 0:
             continue
-        if not stable.any():
-            whole = steps(found, expected, unit)
-            if whole.within < 1:  # what is right on every input is right, however these were rounded
-                continue
-            stable[:] = True
         one = steps(found[stable], expected[stable], unit)
         rows.append({"name": name, "within_one_step": one.within, "largest_steps": one.largest, "step": unit})
         if one.within < table.quantised_share or not one.largest <= table.quantised_steps:
@@ -141,6 +135,17 @@ def compare_stable(
     if not rows:
         return unverified(Unverified.ILL_CONDITIONED, "no input whose rounding is stable", numbers)
     return Comparison(AGREE, "", numbers)
+
+
+def same_bits(truth: Mapping[str, Array], actual: Mapping[str, Array]) -> bool:
+    """Whether every output of ``actual`` is that of ``truth``, both [N, ...], rounded to its own type; by position.
+
+    It is what a graph in fixed point asks for: its sums are exact, so that one result is right whatever is stable.
+    """
+    return len(actual) >= len(truth) and all(
+        found.shape == expected.shape and np.array_equal(found, expected.astype(found.dtype))
+        for expected, found in zip(truth.values(), actual.values(), strict=False)
+    )
 
 
 def accumulated(plain: Mapping[str, Array], truth: Mapping[str, Array], actual: Mapping[str, Array]) -> float:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers
 from bench_plugin.compare.converted import compare_constants, compare_ranges
-from bench_plugin.compare.quantised import compare_by_approximation, compare_layers
+from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
 from bench_plugin.compare.strength import rated
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
 from bench_plugin.domain.outcome import Failure, Unverified
-from bench_plugin.domain.precision import WEIGHTS
+from bench_plugin.domain.precision import FIXED_QDQ, WEIGHTS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import judge_prequantised, noisy, numbered, signal_to_noise
@@ -45,6 +45,9 @@ def _prequantised(
     one_by_one = run.cell.graph == LAYERED and graph.batch == 1
     apart = layers.of_graph(run, models, graph) if one_by_one else None
     scales = list(graph.meta["output_scales"])
+    if run.cell.graph == FIXED_QDQ and same_bits(numbered(reference.arrays), numbered(ran.arrays)):
+        exact = compare_stable(numbered(reference.arrays), [], numbered(ran.arrays), scales, table=run.judge.table)
+        return replace(exact, numbers={**exact.numbers, "truth": "quantised graph in float64, bit for bit"})
     results = apart.results if apart else None
     comparison = judge_prequantised(plain.outputs, reference, ran, scales, results, run.judge.table)
     if apart and comparison.status == AGREE:
