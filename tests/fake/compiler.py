@@ -36,8 +36,8 @@ ADAPTER = {
             "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
-            "run-twice", "run-varies", "run-jitters", "run-pause", "run-threads", "leaves-out", "compile-spin",
-            "compile-pause",
+            "run-twice", "run-alone", "run-varies", "run-jitters", "run-pause", "run-threads", "leaves-out",
+            "compile-spin", "compile-pause",
         ]
     },
     "on_request": True,
@@ -114,7 +114,7 @@ class Adapter:
         given = call.named(evaluator.input_names)
 
         def run(xs: Any) -> list[Any]:
-            if fault == "run-twice":
+            if fault == "run-twice" or (fault == "run-alone" and call.threads == 1):
                 evaluator.run(None, dict(zip(given, xs, strict=True)))
             return [_changed(fault, y) for y in evaluator.run(None, dict(zip(given, xs, strict=True)))]
 
