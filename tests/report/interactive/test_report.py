@@ -18,6 +18,7 @@ from bench_plugin.report.interactive.look import CHANGES, STATUSES
 from bench_plugin.report.interactive.packing import pack_bytes, unpack_bytes
 from bench_plugin.report.statuses import ORDER
 from tests.report.comparison.runs import timed
+from tests.report.interactive.packed import packed
 from tests.report.interactive.scene import (
     BEFORE,
     BROKEN_KEY,
@@ -42,13 +43,6 @@ pytest.importorskip("vl_convert", reason="comes with the extra report")
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     return write_runs(tmp_path)
-
-
-def packed(page: Path, name: str) -> Any:
-    """What is packed in an element of the page."""
-    found = re.search(rf'<script type="text/plain" id="{name}">([^<]*)</script>', page.read_text("utf-8"))
-    assert found, name
-    return json.loads(unpack_bytes(found[1].encode()))
 
 
 def word(data: Any, column: str, cell: int) -> str:
