@@ -228,6 +228,16 @@ def test_the_index_may_be_elsewhere_and_older_than_the_run(
         assert trends[TIMED_KEY]["line"] == trends[TIMED_KEY]["time"] == [0.002, 0.002]
 
 
+def test_an_index_that_was_asked_for_and_cannot_be_read_is_said(results: Path, tmp_path: Path) -> None:
+    index = tmp_path / "nights.duckdb"
+    index.write_bytes(b"")
+    run = "sys.modules['duckdb'] = None; from bench_plugin.cli.main import main"
+    arguments = ["report", str(results), "--index", str(index)]
+    code = f"import sys; {run}; sys.exit(main({arguments!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 4 and "pip install 'bench-plugin[history]'" in done.stderr, done.stderr
+
+
 def test_instructions_over_runs_are_a_line_where_there_is_no_time(results: Path) -> None:
     pytest.importorskip("duckdb", reason="comes with the extra history")
     counted = [
