@@ -28,7 +28,9 @@ def trends_of(
 
     ``index`` is that of all sources; without one it is that beside each of them. A run that is not in the index is the
     last one of its cells. Where there is no index, or beside the sources none that the extra ``history`` could read,
-    there are no trends, and no remark. Raises UsageError for an ``index`` that does not exist, EnvironmentMissing where nothing could read it.
+    there are no trends, and no remark.
+
+    Raises UsageError for an ``index`` that does not exist, EnvironmentMissing where nothing could read it.
     """
     if index is not None and not index.is_file():
         raise UsageError(f"--index: {index} does not exist; `bench history index --index {index}` makes it")
