@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bench_plugin.checks.performance.against.base import Base, Missing
+from bench_plugin.checks.performance.against.counted import compared
 from bench_plugin.checks.performance.against.sides import environment
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import EnvironmentMissing
@@ -75,6 +76,93 @@ def test_a_slower_head_fails_though_its_status_stays(base: Project) -> None:
     assert "a regression in time: slower than in run " in finished.text and "measured in turn" in finished.text
     compared = base.bench("compare", "base.jsonl", "reports/results.jsonl")
     assert compared.returncode == 1 and "in turn" in compared.stdout and "slower" in compared.stdout
+
+
+@pytest.fixture(scope="module")
+def of_two_threads(base: Project) -> Project:
+    """The project with base-2.jsonl too: the same cell with two threads."""
+    finished = run(base, "--bench-threads=2")
+    assert finished.code == 0 and the_row(finished)["cell"]["threads"] == 2, finished.text
+    shutil.copy(base.folder / "reports/results.jsonl", base.folder / "base-2.jsonl")
+    return base
+
+
+@pytest.mark.nightly
+def test_with_several_threads_a_slower_head_is_found(of_two_threads: Project) -> None:
+    finished = against(of_two_threads, "--bench-threads=2", base="base-2.jsonl", fault="run-twice")
+    said = said_of(finished)
+    assert (finished.code, said["verdict"], said["how"]) == (1, "slower", "side by side"), said
+    assert 0.4 < said["d"] < 1.0 and said["launches"] == 4
+    assert the_row(finished)["placement"]["threads"] == the_row(finished)["cell"]["threads"] == 2
+
+
+@pytest.mark.nightly
+def test_both_sides_get_as_many_threads_as_the_cell(of_two_threads: Project) -> None:
+    """The head would take twice as long with one thread, which is what a runtime gets that is told nothing."""
+    finished = against(of_two_threads, "--bench-threads=2", base="base-2.jsonl", fault="run-alone")
+    assert finished.code == 0 and said_of(finished)["verdict"] in ("same", "too noisy to say"), finished.text
+    other = against(of_two_threads, "--bench-threads=1", base="base-2.jsonl", fault="run-alone")
+    assert said_of(other)["reason"].endswith("has no row of this cell"), "other threads are another cell"
+
+
+COUNTED: dict[str, Any] = {
+    "placement": {"board": {"name": "cortex-m3", "kind": "uart", "machine": "unicorn"}, "timing": "emulated"},
+    "numbers": {"timing": {"instructions": {"median": 24520}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("now", "growth", "verdict"),
+    [
+        (24520, 0.0, "same"),
+        (24521, 0.0, "slower"),
+        (24519, 0.0, "faster"),
+        (24765, 0.01, "same"),
+        (24766, 0.01, "slower"),
+    ],
+)
+def test_instructions_of_an_emulated_board_are_compared_exactly(now: int, growth: float, verdict: str) -> None:
+    said = compared(COUNTED, now, COUNTED["placement"], growth, "R")
+    assert said["verdict"] == verdict
+    assert (said["base"], said["head"]) == ({"instructions": 24520}, {"instructions": now})
+    if (now, verdict) == (24521, "slower"):
+        assert said["text"] == (
+            "more instructions than in run R: 24,520 → 24,521 of one inference (+0.00%), counted on cortex-m3; "
+            "0.0% is allowed"
+        )
+
+
+def test_instructions_of_other_boards_and_of_none_are_not_compared() -> None:
+    other = {**COUNTED["placement"], "board": {**COUNTED["placement"]["board"], "machine": "mps2-an385"}}
+    with pytest.raises(Missing, match="counted on cortex-m3 uart unicorn, this one on cortex-m3 uart mps2-an385"):
+        compared(COUNTED, 24520, other, 0.0, "R")
+    with pytest.raises(Missing, match="the row in run R counted no instructions"):
+        compared({**COUNTED, "numbers": {"timing": {}}}, 24520, COUNTED["placement"], 0.0, "R")
+
+
+@pytest.mark.nightly
+def test_an_emulated_microcontroller_is_measured_against_a_run_by_its_instructions(project: Project) -> None:
+    project.write("test_models.py", TESTS)
+    project.model("net", seconds=60)
+    chosen = ["--compilers=emx", "--targets=cortex-m3", "--precisions=fp32", "--bench-profile=smoke"]
+    first = project.run(*chosen)
+    assert first.code == 0, first.text
+    count = the_row(first)["numbers"]["timing"]["instructions"]["median"]
+    shutil.copy(project.folder / "reports/results.jsonl", project.folder / "base.jsonl")
+    same = project.run(*chosen, "--bench-against=base.jsonl")
+    assert same.code == 0 and (said_of(same)["verdict"], said_of(same)["how"]) == ("same", "counted"), same.text
+
+    def one_less(row: dict[str, Any]) -> None:
+        row["numbers"]["timing"]["instructions"]["median"] -= 1
+
+    worse = project.run(*chosen, f"--bench-against={changed(project, 'changed.jsonl', one_less)}")
+    assert worse.code == 1 and the_row(worse)["status"] == "supported", worse.text
+    assert "a regression in instructions: more instructions than in run" in worse.text
+    assert f"{count - 1:,} → {count:,} of one inference" in worse.text
+    text = (project.folder / "bench.toml").read_text()
+    project.write("bench.toml", f'{text}[[thresholds]]\ntarget = "cortex-m3"\nmax_growth = 0.01\n')
+    allowed = project.run(*chosen, "--bench-against=changed.jsonl")
+    assert allowed.code == 0 and said_of(allowed)["effect"] == 0.01, allowed.text
 
 
 def test_a_slowdown_that_the_marker_allows_is_none(base: Project) -> None:

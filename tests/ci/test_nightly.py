@@ -9,7 +9,7 @@ import pytest
 
 from tests.ci.workflows import install_commands, lacking
 from tests.project import Project
-from tests.report.interactive.test_report import packed
+from tests.report.interactive.packed import packed
 
 SCRIPT = Path(__file__).parents[2] / ".ci/nightly"
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.ci.workflows import GITHUB, GITLAB, Runner, install_commands, lacking, load, scripts
 from tests.project import make_project
+from tests.report.interactive.packed import packed
 
 WORKFLOWS = sorted(GITHUB.glob("*.yml"))
 SHARDS = ("1", "2")
@@ -122,6 +123,9 @@ def test_a_night_is_merged_and_published_and_the_next_one_with_a_regression_ends
     run_shards(runner, night["shard"])
     run_job(runner, night["merge"], ends=1)
     assert "unsupported" in (folder / "step-summary.md").read_text()
+    trends = packed(folder / "site/index.html", "trends").values()
+    assert {len(one["run"]) for one in trends} == {2}, "the index of the nights went from night to night"
+    assert ["supported", "unsupported"] in [one["status"] for one in trends]
     runner.project.model("b")
 
 

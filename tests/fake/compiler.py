@@ -36,8 +36,8 @@ ADAPTER = {
             "none", "compile-exception", "compile-crash", "compile-hang", "compile-megabyte", "compile-orphan",
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
-            "run-twice", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions", "leaves-out",
-            "compile-spin", "compile-pause", "scenario-hang",
+            "run-twice", "run-alone", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions",
+            "leaves-out", "compile-spin", "compile-pause", "scenario-hang",
         ]
     },
     "on_request": True,
@@ -118,7 +118,7 @@ class Adapter:
         def run(xs: Any) -> list[Any]:
             if fault == "scenario-hang" and getattr(call, "scenario", "") and next(calls) == 20:
                 time.sleep(600)  # behind the calls before the test, in one of LoadGen's queries
-            if fault == "run-twice":
+            if fault == "run-twice" or (fault == "run-alone" and call.threads == 1):
                 evaluator.run(None, dict(zip(given, xs, strict=True)))
             return [_changed(fault, y) for y in evaluator.run(None, dict(zip(given, xs, strict=True)))]
 

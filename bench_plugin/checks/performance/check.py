@@ -72,6 +72,8 @@ class Timing:
         if self._against is not None and "compute" in timing:
             limits = self._launcher.limits(run)
             run.log.numbers["against"] = self._against.measured(run, found, taken, limits, effect)
+        elif self._against is not None and (count := (timing.get("instructions") or {}).get("median")):
+            run.log.numbers["against"] = self._against.counted(run, count)
         if "compute" in timing and (driven := self._scenarios.measured(run, found, taken.last, taken.board)):
             run.log.numbers["scenarios"] = driven
         other = self._task_metric(run, found) if "compute" in timing else ""

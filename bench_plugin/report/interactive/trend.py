@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.domain.errors import BenchError, UsageError
+from bench_plugin.domain.errors import BenchError, EnvironmentMissing, UsageError
 from bench_plugin.report.interactive.columns import short
 from bench_plugin.report.interactive.items import Item
 from bench_plugin.report.interactive.reading import Source
@@ -28,7 +28,9 @@ def trends_of(
 
     ``index`` is that of all sources; without one it is that beside each of them. A run that is not in the index is the
     last one of its cells. Where there is no index, or beside the sources none that the extra ``history`` could read,
-    there are no trends, and no remark. Raises UsageError for an ``index`` that does not exist.
+    there are no trends, and no remark.
+
+    Raises UsageError for an ``index`` that does not exist, EnvironmentMissing where nothing could read it.
     """
     if index is not None and not index.is_file():
         raise UsageError(f"--index: {index} does not exist; `bench history index --index {index}` makes it")
@@ -42,6 +44,8 @@ def trends_of(
         try:
             lines = trends(place, list(mine), WAIT)
         except BenchError as error:
+            if isinstance(error, EnvironmentMissing):  # an index that was asked for, and nothing to read it with
+                raise
             remarks.append(str(error))
             continue
         runs = {str(row.get("run")): str(row.get("started") or "") for row in source.rows if row["kind"] == "header"}

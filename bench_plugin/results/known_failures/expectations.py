@@ -252,7 +252,8 @@ def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
     ==============================================  ========
     """
     if outcome.passed and outcome.slower:
-        return Judgement(Result.FAILED, f"a regression in time: {outcome.slower}")
+        counted = outcome.numbers["against"].get("how") == "counted"
+        return Judgement(Result.FAILED, f"a regression in {'instructions' if counted else 'time'}: {outcome.slower}")
     if expectation is None:
         return Judgement(Result.FAILED if outcome.failed else Result.PASSED if outcome.passed else Result.SKIPPED)
     if outcome.passed:

@@ -18,6 +18,7 @@ from bench_plugin.report.interactive.look import CHANGES, STATUSES
 from bench_plugin.report.interactive.packing import pack_bytes, unpack_bytes
 from bench_plugin.report.statuses import ORDER
 from tests.report.comparison.runs import timed
+from tests.report.interactive.packed import packed
 from tests.report.interactive.scene import (
     BEFORE,
     BROKEN_KEY,
@@ -42,13 +43,6 @@ pytest.importorskip("vl_convert", reason="comes with the extra report")
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     return write_runs(tmp_path)
-
-
-def packed(page: Path, name: str) -> Any:
-    """What is packed in an element of the page."""
-    found = re.search(rf'<script type="text/plain" id="{name}">([^<]*)</script>', page.read_text("utf-8"))
-    assert found, name
-    return json.loads(unpack_bytes(found[1].encode()))
 
 
 def word(data: Any, column: str, cell: int) -> str:
@@ -232,6 +226,16 @@ def test_the_index_may_be_elsewhere_and_older_than_the_run(
         assert broken["started"] == ["2026-11-20", "2026-11-21"], "the run of the page is the last one of its cells"
         assert len(trends) == 12, "every cell that an earlier run had"
         assert trends[TIMED_KEY]["line"] == trends[TIMED_KEY]["time"] == [0.002, 0.002]
+
+
+def test_an_index_that_was_asked_for_and_cannot_be_read_is_said(results: Path, tmp_path: Path) -> None:
+    index = tmp_path / "nights.duckdb"
+    index.write_bytes(b"")
+    run = "sys.modules['duckdb'] = None; from bench_plugin.cli.main import main"
+    arguments = ["report", str(results), "--index", str(index)]
+    code = f"import sys; {run}; sys.exit(main({arguments!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 4 and "pip install 'bench-plugin[history]'" in done.stderr, done.stderr
 
 
 def test_instructions_over_runs_are_a_line_where_there_is_no_time(results: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.performance.against import resident, successive
 from bench_plugin.checks.performance.against.base import Base, Missing
+from bench_plugin.checks.performance.against.counted import COUNTED, compared
 from bench_plugin.checks.performance.against.resident import Measured
 from bench_plugin.checks.performance.against.sides import Side, sides
 from bench_plugin.checks.performance.launches import Launches
@@ -54,6 +55,17 @@ class Against:
             return self._without(run, own, f"a launch failed ({error.symptom}): {error.message}")
         return {**own, **_said(result, pair, effect, self._base.name)}
 
+    def counted(self, run: CellRun, instructions: float) -> dict[str, Any]:
+        """The same of a cell on an emulated board, which has no times: its instructions, compared exactly."""
+        growth = self._parts.settings.thresholds.growth(run.cell.axes())
+        own: dict[str, Any] = {"run": self._base.run, "effect": growth, "how": COUNTED}
+        try:
+            row = self._base.row(run.cell)
+            own["key"] = row.get("key", "")
+            return {**own, **compared(row, instructions, run.log.placement, growth, self._base.name)}
+        except Missing as missing:
+            return self._without(run, own, str(missing))
+
     def in_turn(self, run: CellRun, pair: tuple[Side, Side], taken: Launches, effect: float) -> Measured:
         """Measure a base and a head that can be run, with the machine alone.
 
@@ -80,7 +92,7 @@ class Against:
         return sides(run, found, row, self._base.artefact(row), self._models, limits, self._parts.settings.seed)
 
     def _without(self, run: CellRun, own: dict[str, Any], why: str) -> dict[str, Any]:
-        run.log.flag(f"not measured in turn: {why}")
+        run.log.flag(f"not measured against another run: {why}" if "how" in own else f"not measured in turn: {why}")
         if why not in self._noted:
             self._noted.add(why)
             self._parts.pool.note(f"--bench-against: {run.cell.id}: {why}")
