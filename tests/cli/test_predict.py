@@ -131,7 +131,7 @@ def test_predictions_are_refined_by_other_models_of_the_rows(model: Path) -> Non
     (errors,) = said["refinements"]
     assert errors["error"] == pytest.approx(100 * (0.6 + 1 + 3) / 3) and errors["pairs"] == 3
     text = bench(model.parent, "--models", "model.onnx,other.onnx,third.onnx", *where).stdout
-    assert "2: other, third" in text and "refined_error_%" in text
+    assert "2: other, third" in text and "refined error %" in text
 
 
 def test_predictions_are_refined_by_published_measurements(model: Path) -> None:
