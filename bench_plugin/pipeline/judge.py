@@ -11,7 +11,7 @@ import numpy as np
 from bench_plugin.compare.detections import compare_detections
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
-from bench_plugin.compare.precision import effective_by_error, emulated_errors
+from bench_plugin.compare.precision import LIKE, LIKE_WEIGHTS, WEIGHTS, effective_by_error, emulated_errors, likeness
 from bench_plugin.compare.quantised import killed_in_steps, sqnr
 from bench_plugin.compare.strength import Strength, rated, strength, with_faults
 from bench_plugin.compare.table import DEFAULTS, Kind, Table, kind_of, with_overrides
@@ -113,6 +113,12 @@ class Judge:
         count = int(emulated.meta["emulate"]["samples"])
         errors = emulated_errors(expected.outputs, emulations)
         return effective_by_error(expected.outputs, _numbered(done.arrays), errors, count)
+
+    def resembles(self, expected: ReferenceOutputs, emulated: Done, done: Done, precision: str) -> bool:
+        """Whether the errors of a run are alike those of the emulation of ``precision``, not only as large."""
+        runs = stack_names(emulated.arrays, precision)
+        found = likeness(expected.outputs, _numbered(done.arrays), runs)
+        return found >= (LIKE_WEIGHTS if precision in WEIGHTS else LIKE)
 
     def approximation(self, expected: ReferenceOutputs, done: Done) -> dict[str, Any]:
         """How near a run comes to the unrounded model: the largest E and the smallest SQNR (dB) over its outputs."""

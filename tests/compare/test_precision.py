@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from bench_plugin.compare.precision import effective_by_error, emulated_errors
+from bench_plugin.compare.precision import LIKE, effective_by_error, emulated_errors, likeness
 
 TRUTH = {"y": np.random.default_rng(0).standard_normal((8, 5))}
 EMULATED = {kind: {"y": TRUTH["y"] * (1 + error)} for kind, error in {"fp32": 1e-7, "fp16": 1e-3, "bf16": 1e-2}.items()}
@@ -76,3 +76,15 @@ def test_only_the_inputs_that_were_emulated_count() -> None:
     late["y"][4:] += 100
     assert effective_by_error(TRUTH, late, {"fp32": 1e-7}, 4) == "fp32"
     assert effective_by_error(TRUTH, late, {"fp32": 1e-7}, 5) == ""
+
+
+def test_an_error_of_the_same_size_is_alike_only_in_the_same_direction() -> None:
+    rng = np.random.default_rng(1)
+    rounding = rng.standard_normal(TRUTH["y"].shape) * 1e-2
+    other = rng.standard_normal(TRUTH["y"].shape) * 1e-2
+    emulated = {"out0": TRUTH["y"] + rounding}
+    assert likeness(TRUTH, {"out0": TRUTH["y"] + rounding}, emulated) == pytest.approx(1.0)
+    assert abs(likeness(TRUTH, {"out0": TRUTH["y"] + other}, emulated)) < LIKE
+    assert likeness(TRUTH, {"out0": TRUTH["y"] + rounding + other}, emulated) > LIKE
+    assert likeness(TRUTH, {"out0": (TRUTH["y"] + rounding)[:, :2]}, emulated) == 0.0
+    assert likeness(TRUTH, {"out0": TRUTH["y"]}, emulated) == 0.0

@@ -311,13 +311,16 @@ def _effective(precision: str, placement: dict[str, Any], own: set[str] | None) 
     if not kinds:
         return ""
     counts = placement["contractions"]
-    share = sum(counts[kind] for kind, name in kinds.items() if name == precision) / sum(counts.values())
+    # In a file that is compiled as it is, a contraction in one of the file's own types is as requested.
+    wanted = [kind for kind, name in kinds.items() if name == precision or kind.split("x")[0] in (own or ())]
+    share = sum(counts[kind] for kind in wanted) / sum(counts.values())
     placement["requested"] = share
     others = ", ".join(sorted(set(kinds.values())))
     asked = [kind for kind in kinds if own is not None and (kind.split("x")[0] in own or kind.startswith("i"))]
-    if not share and precision != "w8a8" and len(asked) < len(kinds):  # simulated integers are said so, not refused
+    computed = precision in kinds.values()
+    if not computed and precision != "w8a8" and len(asked) < len(kinds):  # simulated integers are said, not refused
         raise Unsupported("asked %s, ran %s" % (precision, others))
-    return precision if share else others
+    return precision if computed else others
 
 
 def _counts(types: Mapping[str, int]) -> dict[str, dict[str, int]]:

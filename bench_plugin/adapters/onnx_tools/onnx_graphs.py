@@ -41,7 +41,10 @@ class Adapter:
         """Nothing to forget."""
 
     def prepare(self, call: PrepareCall) -> Reply:
-        """``model.onnx`` pre-quantised or pre-converted; ``qdq`` is calibrated on the call's calibration inputs."""
+        """``model.onnx`` pre-quantised or pre-converted; ``qdq`` is calibrated on the call's calibration inputs.
+
+        Raises Unsupported for a file that the quantiser makes invalid, or finds nothing in that it quantises.
+        """
         makers: dict[str, Callable[[PrepareCall, str, str], dict[str, object] | None]] = {
             QDQ: _qdq, "dynamic": _dynamic, "fp16": _half,
             **dict.fromkeys(("weights", "fixed", "kmeans"), low_bits_graphs.prepared), "qcdq": qonnx_files.converted,

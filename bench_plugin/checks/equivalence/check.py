@@ -93,7 +93,7 @@ class Equivalence:
                 return varies
         self._infer_precision(run, found, ran, exact)
         if comparison.status == MISMATCH:
-            comparison = replace(comparison, reason=_with_inferred(run, found, comparison.reason))
+            comparison = replace(comparison, reason=self._with_inferred(run, found, ran, exact, comparison.reason))
         if comparison.status != AGREE:
             return run.log.compared(comparison)
         blind = self._mutation_sensitive(run, found, plain, ran, comparison)
@@ -195,6 +195,16 @@ class Equivalence:
             if not emulated.failure:
                 run.log.placement["effective_by_error"] = run.judge.inferred_precision(exact, emulated, ran)
 
+    def _with_inferred(self, run: CellRun, found: Compiled, ran: Done, exact: ReferenceOutputs, reason: str) -> str:
+        """The reason of a mismatch in fp32, with the precision that its error points to by size and by direction."""
+        inferred = run.log.placement.get("effective_by_error", "")
+        asked = _computed_precision(run, found)
+        if PRECISIONS[asked].reduced or inferred in ("", asked):
+            return reason
+        emulated = self._emulated(run, found)
+        alike = not emulated.failure and run.judge.resembles(exact, emulated, ran, inferred)
+        return f"looks like {inferred}: {reason}" if alike else reason
+
     def _emulated(self, run: CellRun, found: Compiled) -> Done:
         """The stage that emulates every precision on the file."""
         return run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, found.original, found.file.check))
@@ -259,14 +269,6 @@ def _note_others(run: CellRun, others: Mapping[Cell, Outcome]) -> None:
         run.log.reusable = run.log.reusable and found.reusable
         if found.status is not Status.SUPPORTED:
             run.log.flag(f"{run.cell.precision} only: {other.precision} is {found.status}")
-
-
-def _with_inferred(run: CellRun, found: Compiled, reason: str) -> str:
-    """The reason of a mismatch in fp32, with the other precision that its error points to."""
-    inferred = run.log.placement.get("effective_by_error", "")
-    asked = _computed_precision(run, found)
-    swapped = not PRECISIONS[asked].reduced and inferred not in ("", asked)
-    return f"looks like {inferred}: {reason}" if swapped else reason
 
 
 def _note_dynamic(run: CellRun, found: Compiled) -> None:

@@ -148,7 +148,8 @@ def _step(
         cell = keep * c + enter * functions[1](limited(new))
         return functions[0](limited(o + po * cell)) * functions[2](cell), cell
 
-    return {"RNN": rnn, "GRU": gru, "LSTM": lstm}[kind]
+    steps: dict[str, Callable[..., Any]] = {"RNN": rnn, "GRU": gru, "LSTM": lstm}
+    return steps[kind]
 
 
 def _functions(kind: str, options: dict[str, Any], directions: int) -> list[list[Callable[[Any], Any]]]:
