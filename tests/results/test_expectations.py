@@ -247,7 +247,7 @@ def test_update_changes_rows_in_folders_that_the_project_names_and_in_no_other(
     project.write("bench.toml", f'expectations = ["{shared}"]\n{text}')
     assert project.run("-k", "export").code == 0
     results = project.folder / "reports/results.jsonl"
-    ours = {"check": "import", "framework": "pytorch", "importer": "onnx2mx"}  # across.toml of this checkout, row 1
+    ours = {"check": "import", "framework": "pytorch", "importer": "onnx2mx"}  # across.toml of this checkout, row 2
     cell = _cells(project)["broken"]
     foreign = cell | {"cell": cell["cell"] | ours, "check": "import", "stage": "import"}
     with results.open("a") as file:
@@ -259,7 +259,7 @@ def test_update_changes_rows_in_folders_that_the_project_names_and_in_no_other(
         assert path.read_text() == before
     finally:
         path.write_text(before)
-    assert "across.toml row 1: belongs to no folder of this project and is left alone" in done.stdout
+    assert "across.toml row 2: belongs to no folder of this project and is left alone" in done.stdout
     assert "signature" in (shared / "known.toml").read_text()
 
 

@@ -1,0 +1,26 @@
+"""What C compilers say of types that they lack is one refusal, whatever line of the message has the type's name."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench_plugin.adapters.compilers.emx import LATE_TYPE
+
+UNKNOWN = """model.c:12:15: error: unknown type name '_BitInt'
+   12 | static inline _BitInt(4) half(void) {
+"""
+BEFORE_CONSTANT = """model.c: In function 'node_1':
+model.c:51:22: error: expected declaration specifiers or '...' before numeric constant
+   51 | static const _BitInt(4) w[2] = {
+      |                      ^
+"""
+OTHER = """model.c:51:22: error: expected ';' before numeric constant
+   51 | int x 4
+model.c:60:1: warning: _BitInt is new
+"""
+
+
+@pytest.mark.parametrize(("said", "type_"), [(UNKNOWN, "_BitInt"), (BEFORE_CONSTANT, "_BitInt"), (OTHER, None)])
+def test_a_type_that_the_c_compiler_lacks_is_found(said: str, type_: str | None) -> None:
+    found = LATE_TYPE.search(said)
+    assert (found and found[1]) == type_
