@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import importlib
 import json
+import math
 import os
 import sys
 import warnings
@@ -24,7 +25,7 @@ from bench_plugin.adapters.compilers.emulation import quant_nodes
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.c import host
 from bench_plugin.agent.c.zig import CompilerFailed
-from bench_plugin.agent.contract import ORIGINAL, CompileCall, RunCall
+from bench_plugin.agent.contract import ORIGINAL, CompileCall, Port, RunCall
 from bench_plugin.agent.toolkit import contractions, programs, samples, versions
 
 ADAPTER = {
@@ -110,6 +111,8 @@ class Adapter:
             "inputs": [_size(one) for one in design.get_input_variables()],
             "outputs": [_size(one) for one in design.get_output_variables()],
         }
+        if len(ports["outputs"]) > 1:  # it lists them in the order of its layers, which the file need not have
+            raise Unsupported("designs with several outputs are not emulated: their order is not that of the file")
         Path(call.path(PORTS)).write_text(json.dumps(ports), encoding="utf-8")
         _packed(folder, call.path(DESIGN))
         types = {one.name: {name: str(of.precision) for name, of in one.types.items()} for one in design.get_layers()}
@@ -143,26 +146,26 @@ class Adapter:
             if [x.size for x in given] != ports["inputs"]:
                 raise ValueError(f"inputs of {[x.size for x in given]} numbers; the design takes {ports['inputs']}")
             made = [np.full(size, np.nan) for size in ports["outputs"]]
-            function(*(x.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for x in (*given, *made)))
-            return [
-                y.reshape([call.binding.get(size, 1) if isinstance(size, str) else size for size in port.shape]).astype(
-                    port.dtype or "float32"
-                )
-                for y, port in zip(made, call.output_ports)
-            ]
+            function(*(ctypes.c_void_p(x.ctypes.data) for x in (*given, *made)))
+            return [y.astype(port.dtype).reshape(_shape(call, port)) for y, port in zip(made, call.output_ports)]
 
         return samples.answered(call, run, list(call.inputs.values()))
 
     def _opened(self, call: RunCall) -> Any:
-        path = call.files[LIBRARY]
+        path, design = call.files[LIBRARY], call.path("design")
         key = (path, os.stat(path).st_mtime_ns)
+        if not os.path.isdir(design):  # every call has a folder of its own
+            with zipfile.ZipFile(call.files[DESIGN]) as archive:
+                archive.extractall(design)
+        os.environ[WEIGHTS] = os.path.join(design, "firmware", "weights")  # read by the library's first inference
         if key != self._key:
             self.reset()
-            with zipfile.ZipFile(call.files[DESIGN]) as design:
-                design.extractall(call.path("design"))
             self._library, self._key = ctypes.CDLL(path), key
-        os.environ[WEIGHTS] = call.path(os.path.join("design", "firmware", "weights"))  # read by the first inference
         return self._library
+
+
+def _shape(call: RunCall, port: Port) -> list[int]:
+    return [call.binding.get(size, 1) if isinstance(size, str) else size for size in port.shape]
 
 
 def _qonnx(call: CompileCall) -> tuple[Any, dict[str, int]]:
@@ -251,4 +254,4 @@ def _packed(folder: Path, made: str) -> None:
 
 def _size(variable: Any) -> int:
     """How many numbers a port of the design has."""
-    return int(importlib.import_module("math").prod(int(one) for one in variable.shape))
+    return math.prod(int(one) for one in variable.shape)
