@@ -130,17 +130,25 @@ def _from_package(package: str, error: BaseException) -> bool:
     return any(name == package or name.startswith(package + ".") for name in modules + below)
 
 
-# What tools write around the cause: places in MLIR, a layer of Keras, and a function of C++ with its signature.
+# What tools write around the cause: places in MLIR, a layer of Keras, code that TensorFlow traced (there may be a layer
+# within), and a function of C++ with its signature.
 MLIR = re.compile(r"^.*?error: loc\(.*\): (?=')")
 LAYER = re.compile(r"^Exception encountered when calling layer .*\(type (\w+)\)\.\s+(\S.*)")
+TRACED = re.compile(
+    r"^in user code:\n(?:.*\n)*? {4}(?!File )[A-Za-z_][\w.]*: "
+    r"(?:Exception encountered when calling layer .*\(type \w+\)\.\s+)?(\S.*)",
+    re.MULTILINE,
+)
 NATIVE = re.compile(r"/\S+:\d+ [^(\n]*\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)(?: const)? ")
 
 
 def told(text: str) -> str:
     """A message with what is wrong in its first line; where a tool wrote more around it, that comes behind it."""
     first, _, _ = text.partition("\n")
-    layer = LAYER.match(text)
-    if layer:
-        return "%s (in a layer of type %s)\n%s" % (layer.group(2), layer.group(1), text)
+    layer, traced = LAYER.match(text), TRACED.search(text)
+    if layer or traced:
+        cause = traced.group(1) if traced else layer.group(2) if layer else first
+        place = " (in a layer of type %s)" % layer.group(1) if layer else ""
+        return "%s%s\n%s" % (cause, place, text)
     useful = NATIVE.sub("", MLIR.sub("", first))
     return text if useful == first else "%s\n%s" % (useful, text)

@@ -22,6 +22,23 @@ LSTM = (
     "activation_func_names.size() == static_cast<size_t>(num_directions_) * 3 was false."
 )
 
+USER_CODE = (
+    "in user code:\n\n"
+    '    File "site-packages/onnx2tf/ops/Loop.py", line 31, in call  *\n'
+    "        maximum_iterations=maximum_iterations,\n\n"
+    "    NotImplementedError: Attempting to build a graph-mode TensorArray: this is not supported.\n\n\n"
+)
+LOOP = (
+    'Exception encountered when calling layer "while__loop" (type While_Loop_CustomLayer).\n\n'
+    f"{USER_CODE}Call arguments received by layer"
+)
+
+WITHIN = USER_CODE.replace(
+    "Attempting to build",
+    'Exception encountered when calling layer "tf.matmul" (type TFOpLambda).\n    \n    '
+    "Dimensions must be equal to build",
+)
+
 
 @pytest.mark.parametrize(
     ("text", "first"),
@@ -36,6 +53,13 @@ LSTM = (
             "[ONNXRuntimeError] : 1 : FAIL : Exception during initialization: "
             "activation_func_names.size() == static_cast<size_t>(num_directions_) * 3 was false.",
         ),
+        (
+            LOOP,
+            "Attempting to build a graph-mode TensorArray: this is not supported. "
+            "(in a layer of type While_Loop_CustomLayer)",
+        ),
+        (USER_CODE, "Attempting to build a graph-mode TensorArray: this is not supported."),
+        (WITHIN, "Dimensions must be equal to build a graph-mode TensorArray: this is not supported."),
         ("list index out of range", "list index out of range"),
         ("", ""),
     ],
