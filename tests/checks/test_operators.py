@@ -284,6 +284,27 @@ def test_known_failures_are_written_and_hold(tmp_path: Path, tools_python: Path)
     assert "progress" in progress.text and "2 failed" in progress.text, progress.text
 
 
+def test_a_failure_that_a_row_written_by_hand_covers_is_left_to_that_row(tmp_path: Path, tools_python: Path) -> None:
+    project = operators_project(tmp_path, tools_python)
+    project.write(
+        "suites/expectations/own.toml",
+        """
+[[expectation]]
+check = "operator"
+compiler = "breaking"
+stage = "compile"
+symptom = "unsupported"
+signature = "there is no Neg here"
+reason = "a row for many cases"
+""",
+    )
+    run(project, "--bench-cases=test_neg,test_exp")
+    made = project.bench("expect", "update")
+    assert "1 cases, 1 added" in made.stdout, made.stdout + made.stderr
+    path = tmp_path / "suites/expectations/operators/breaking.toml"
+    assert [row["model"] for row in tomllib.loads(path.read_text())["expectation"]] == [["test_exp"]]
+
+
 def test_a_corpus_with_other_numbers_is_run_again(tmp_path: Path, tools_python: Path) -> None:
     project = operators_project(tmp_path, tools_python)
     numbers = project.write("numbers.txt", "0.5 1 2 3")

@@ -222,11 +222,16 @@ def _file_to_write(file: Path | None, settings: Settings, workspace: Workspace) 
 def _update_operators(
     workspace: Workspace, expectations: Expectations, folder: Path, rows: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Rewrite the grouped files of the compilers that the run has operator cells of; says what was written."""
+    """Rewrite the grouped files of the compilers that the run has operator cells of; says what was written.
+
+    Failures that a row outside these files covers, as those of few bits, are left to that row.
+    """
     found: dict[str, list[tuple[str, Outcome]]] = {}
     for row in rows:
         if row["check"] == Check.OPERATOR:
-            found.setdefault(row["cell"]["compiler"], []).append((row["cell"]["model"], outcome_of(row)))
+            outcome = outcome_of(row)
+            if not expectations.written_by_hand(row["cell"], outcome):
+                found.setdefault(row["cell"]["compiler"], []).append((row["cell"]["model"], outcome))
     written: list[Mapping[str, Any]] = []
     for compiler, results in found.items():
         distribution = workspace.catalog.compiler(compiler)[0].distribution

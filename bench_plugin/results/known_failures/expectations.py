@@ -201,6 +201,11 @@ class Expectations:
         found = list(self._selecting(axes, outcome))
         return next((row for row in found if row.covers(outcome)), found[0] if found else None)
 
+    def written_by_hand(self, axes: Mapping[str, Any], outcome: Outcome) -> bool:
+        """Whether a row outside the generated files of operator cases covers the outcome of the cell."""
+        found = self.match(axes, outcome)
+        return found is not None and found.covers(outcome) and any(found is row for row in self.rows)
+
     def _selecting(self, axes: Mapping[str, Any], outcome: Outcome) -> Iterator[Expectation]:
         if axes.get("check") == Check.OPERATOR:
             yield from self.operators.selecting(axes, outcome.versions)
