@@ -145,6 +145,16 @@ def test_predictions_are_refined_by_published_measurements(model: Path) -> None:
     assert set(refined) == {"maxn", "maxp"}, "in maxq no model was measured in fp16"
     assert refined["maxp"]["fitted_on"] == ["CNV", "MLP", "GoogLeNetv1", "ResNet50"]
     assert 0 < refined["maxp"]["factor"] < 1
+    assert refined["maxp"]["slope"] > 0 and refined["maxn"]["by_size_inputs_per_s"] is None
+    (errors,) = (
+        one
+        for one in said["refinements"]
+        if one["mode"] == "maxp"
+        and one["basis"] == "compute"
+        and one["datatype"] == "fp16"
+        and one["target"] == "jetson-tx2"
+    )
+    assert errors["sized"] < errors["refined"] < errors["error"], "smaller models are less efficient there"
 
 
 @pytest.mark.parametrize("more", [("--results", "rows.jsonl"), ("--published", "docs/published")])

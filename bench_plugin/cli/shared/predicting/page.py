@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from bench_plugin.characterise.prediction.published import MEASUREMENTS, TOPOLOGIES, source_of
+from bench_plugin.characterise.prediction.refinement import Refined, refinements
 from bench_plugin.characterise.prediction.scores import ABOVE, Pair, Score, best, scored
 from bench_plugin.cli.characterise.needs import amount
+from bench_plugin.cli.shared.predicting.refined import NONE
 
 COMMAND = "bench predict --published docs/published --page docs/published-predictions.md"
 HEAD = """\
@@ -42,6 +44,15 @@ BEST = """\
 
 Of every topology, precision and mode the measured row with the most inputs per second.
 """
+REFINED = """\
+
+## Refined by other models
+
+What factors of other models do (`bench predict --refine`), where at least two models were measured. Each model is
+predicted with the factor of the others: `utilisation` is one factor for all of them, `by size` one for which smaller
+runs are less efficient. The last three columns are mean absolute percentage errors; `-` where a model has fewer than
+three others, or smaller runs of the others are not less efficient.
+"""
 OURS = """\
 
 ## Ours
@@ -67,6 +78,7 @@ def published_page(folder: Path, pairs: Sequence[Pair], on_chip: Sequence[Pair],
     )
     lines = [head, *_scores(scored(pairs)), "", *_above(pairs)]
     lines += [WITH_ALL_ON_CHIP, *_scores(one for one in scored(on_chip) if one.basis == "compute"), BEST, *_best(pairs)]
+    lines += [REFINED, *_refined(refinements(pairs))]
     lines += [OURS, *_scores(scored(ours))] if ours else [NO_OURS.rstrip()]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -89,6 +101,18 @@ def _above(pairs: Iterable[Pair]) -> Iterator[str]:
             counts[pair.prediction.bound] = counts.get(pair.prediction.bound, 0) + 1
     for bound, count in sorted(counts.items()):
         yield f"- Above 1 where the {bound} term binds, in {count} rows: {ABOVE[bound]}."
+
+
+def _refined(factors: Iterable[Refined]) -> Iterator[str]:
+    yield "| platform | datatype | basis | models | rows | as predicted | utilisation | by size |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for one in factors:
+        place = f"{one.target} ({one.mode})" if one.mode else one.target
+        sized = NONE if one.sized is None else f"{one.sized:.1f} %"
+        yield (
+            f"| {place} | {one.datatype} | {one.basis} | {len(one.models)} | {one.pairs} | {one.error:.1f} % | "
+            f"{one.refined:.1f} % | {sized} |"
+        )
 
 
 def _best(pairs: Iterable[Pair]) -> Iterator[str]:

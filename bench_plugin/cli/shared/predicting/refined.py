@@ -1,4 +1,4 @@
-"""Predictions with a utilisation factor of other models (``bench predict --refine``): rows of tables and plain data."""
+"""Predictions with factors of other models (``bench predict --refine``): rows of tables and plain data."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 
 from bench_plugin.characterise.prediction.predict import Prediction
 from bench_plugin.characterise.prediction.published import MEASUREMENTS, TOPOLOGIES
-from bench_plugin.characterise.prediction.refinement import refinements, utilisation
+from bench_plugin.characterise.prediction.refinement import by_size, refinements, utilisation
 from bench_plugin.characterise.prediction.scores import Pair
 from bench_plugin.cli.shared.output import note, print_table
 from bench_plugin.domain.errors import UsageError
 
 Row = dict[str, object]
+NONE = "-"  # there is no factor by size
 
 
 def is_published(path: Path) -> bool:
@@ -42,6 +43,7 @@ def print_refined(predictions: Sequence[Prediction], pairs: Sequence[Pair]) -> N
             "target": one.target, "mode": one.mode, "datatype": one.datatype, "models": len(one.models),
             "pairs": one.pairs, "factor": f"{one.least:.3g} to {one.most:.3g}", "error_%": f"{one.error:.1f}",
             "refined_error_%": f"{one.refined:.1f}",
+            "by_size_error_%": NONE if one.sized is None else f"{one.sized:.1f}",
         }
         for one in refinements(pairs)
         if one.basis == "compute" and (one.target, one.mode, one.datatype) in places
@@ -57,12 +59,14 @@ def refined_rows(predictions: Sequence[Prediction], pairs: Sequence[Pair]) -> li
     """The predictions for which there is a factor, as plain data."""
     rows: list[Row] = []
     for one in predictions:
-        fitted = utilisation(pairs, one)
+        fitted, line = utilisation(pairs, one), by_size(pairs, one)
         if fitted is not None:
             rows.append({
                 "model": one.model, "precision": one.precision, "target": one.target, "mode": one.mode,
                 "datatype": one.datatype, "inputs_per_s": one.inputs_per_s, "factor": fitted.factor,
-                "refined_inputs_per_s": one.inputs_per_s * fitted.factor, "fitted_on": list(fitted.models),
+                "refined_inputs_per_s": one.inputs_per_s * fitted.factor,
+                "by_size_inputs_per_s": one.inputs_per_s * line.factor if line else None,
+                "slope": line.slope if line else None, "fitted_on": list(fitted.models),
             })  # fmt: skip
     return rows
 
@@ -75,8 +79,10 @@ def plain_refined(predictions: Sequence[Prediction], pairs: Sequence[Pair]) -> R
 def _shown(row: Row) -> Row:
     models = row["fitted_on"]
     assert isinstance(models, list)
+    by_size = row["by_size_inputs_per_s"]
     return {
         "model": row["model"], "precision": row["precision"], "target": row["target"], "mode": row["mode"],
         "inputs/s": f"{row['inputs_per_s']:.4g}", "factor": f"{row['factor']:.3g}",
-        "refined": f"{row['refined_inputs_per_s']:.4g}", "fitted_on": f"{len(models)}: {', '.join(models)}",
+        "refined": f"{row['refined_inputs_per_s']:.4g}", "by_size": NONE if by_size is None else f"{by_size:.4g}",
+        "fitted_on": f"{len(models)}: {', '.join(models)}",
     }  # fmt: skip
