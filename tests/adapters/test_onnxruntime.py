@@ -1,4 +1,4 @@
-"""ONNX Runtime: what the machine lacks is no failure of the tool."""
+"""ONNX Runtime: what the machine lacks is no failure of the tool, and a backend that does nothing gets no verdict."""
 
 from __future__ import annotations
 
@@ -38,3 +38,59 @@ def test_a_locale_that_the_machine_lacks_is_not_provided(tmp_path: Path, tools_p
         [str(tools_python), "-c", SCRIPT], cwd=tmp_path, env=environment, text=True, capture_output=True, timeout=120
     )
     assert done.stdout == "NotProvided: this machine has no locale en_US.UTF-8; Debian: package locales\n", done.stderr
+
+
+# A build with CUDA on a machine without it makes a session of the CPU alone; here the session is one of the CPU too.
+ASSIGNED = """
+import onnx, onnxruntime
+from bench_plugin.adapters.compilers import onnxruntime as adapter
+from bench_plugin.agent.adapter import NotProvided, Unsupported
+from onnx import TensorProto, helper
+
+ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xy"]
+nodes = [helper.make_node("Softmax", ["x"], ["h"]), helper.make_node("Tanh", ["h"], ["y"])]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:])
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+options = onnxruntime.SessionOptions()
+options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+class Half:
+    \"\"\"The session, in which the nodes of a kind are another provider's.\"\"\"
+    def __init__(self, *kinds):
+        self.kinds = kinds
+    def get_providers(self):
+        return ["XnnpackExecutionProvider", *session.get_providers()]
+    def get_provider_graph_assignment_info(self):
+        parts = session.get_provider_graph_assignment_info()
+        return [Part(node, self.kinds) for part in parts for node in part.get_nodes()]
+
+class Part:
+    def __init__(self, node, kinds):
+        self.node, self.ep_name = node, "XnnpackExecutionProvider" if node.op_type in kinds else "CPUExecutionProvider"
+    def get_nodes(self):
+        return [self.node]
+
+print(adapter._assigned(session, "CPUExecutionProvider"))
+print(adapter._assigned(Half("Softmax"), "XnnpackExecutionProvider"))
+print(adapter._assigned(Half("Softmax", "Tanh"), "XnnpackExecutionProvider"))
+for one, provider in ((session, "CUDAExecutionProvider"), (Half(), "XnnpackExecutionProvider")):
+    try:
+        adapter._assigned(one, provider)
+    except (NotProvided, Unsupported) as error:
+        print(type(error).__name__ + ":", error)
+"""
+
+
+def test_nodes_that_a_backend_leaves_to_the_cpu_are_counted(tmp_path: Path, tools_python: Path) -> None:
+    done = subprocess.run(
+        [str(tools_python), "-c", ASSIGNED], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
+        capture_output=True, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [
+        "{}",
+        "{'requested': 0.5, 'nodes': 2, 'fallback': ['Tanh x 1']}",
+        "{'requested': 1.0, 'nodes': 2, 'fallback': []}",
+        "NotProvided: CUDAExecutionProvider cannot be used on this machine: onnxruntime left it out of its session",
+        "Unsupported: XnnpackExecutionProvider takes no node of this model",
+    ], done.stderr

@@ -67,8 +67,11 @@ ADAPTER = {
         "int2",
         "uint2",
     ],
+    "distributions": ["onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-qnn"],
     "errors": [{"package": "onnxruntime"}],
 }
+
+BUILDS = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-qnn")  # distributions that bring it
 
 PROVIDERS = {"cpu": "CPUExecutionProvider", "xnnpack": "XnnpackExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
@@ -146,7 +149,8 @@ class Adapter:
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
-        return versions.installed("onnxruntime", "numpy")
+        build = versions.found(*BUILDS) or versions.installed("onnxruntime")
+        return {**build, **versions.installed("numpy")}
 
     def reset(self) -> None:
         """Forget the session."""
@@ -155,8 +159,8 @@ class Adapter:
     def compile(self, call: CompileCall) -> Reply:
         """``model.onnx`` as it is, with the weights that lie beside it, once a session could be made of it.
 
-        Raises VersionSkew for a file that is newer than the runtime, Unsupported for a backend that its build lacks,
-        NotProvided for a locale that the machine lacks.
+        Raises VersionSkew for a file that is newer than the runtime, Unsupported for a backend that its build lacks or
+        that takes no node of the model, NotProvided for a backend or a locale that the machine lacks.
         """
         provider = PROVIDERS[call.backend or "cpu"]
         if provider not in importlib.import_module("onnxruntime").get_available_providers():
@@ -166,7 +170,7 @@ class Adapter:
         optimised = call.path("optimised.onnx") if quantised else ""
         session = self._opened(call, optimised)
         files = external.artefact(call.files["model.onnx"], call.folder)
-        placement: dict[str, object] = {"providers": session.get_providers()}
+        placement: dict[str, object] = {"providers": session.get_providers(), **_assigned(session, provider)}
         integer, notes = "", []
         if quantised:
             operators, carriers = _contents(optimised)
@@ -230,6 +234,8 @@ class Adapter:
             chosen.inter_op_num_threads = 1
             spinning = "1" if call.alone else "0"  # else other agents work beside
             chosen.add_session_config_entry("session.intra_op.allow_spinning", spinning)
+            if providers != [PROVIDERS["cpu"]]:
+                chosen.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
             for name, value in exact.items():
                 chosen.add_session_config_entry(name, value)
             if optimised:
@@ -254,6 +260,25 @@ class Adapter:
 def _exact(provider: str) -> Any:
     """A provider with its options that numbers depend on."""
     return (provider, {"use_tf32": "0"}) if provider == PROVIDERS["cuda"] else provider
+
+
+def _assigned(session: Any, provider: str) -> dict[str, object]:
+    """The nodes of the optimised graph and which of them are not computed by ``provider``; nothing of the CPU's own.
+
+    onnxruntime computes on the CPU what a provider leaves, the whole model where it cannot be loaded, and says so in
+    its log alone. Raises NotProvided where it could not be loaded, Unsupported where it computes no node.
+    """
+    if provider == PROVIDERS["cpu"]:
+        return {}
+    if provider not in session.get_providers():
+        raise NotProvided("%s cannot be used on this machine: onnxruntime left it out of its session" % provider)
+    parts = session.get_provider_graph_assignment_info()
+    nodes = [(part.ep_name, node.op_type) for part in parts for node in part.get_nodes()]
+    left = [kind for name, kind in nodes if name != provider]
+    if nodes and len(left) == len(nodes):
+        raise Unsupported("%s takes no node of this model" % provider)
+    fallback = ["%s x %d" % pair for pair in sorted(Counter(left).items())]
+    return {"requested": 1 - len(left) / len(nodes) if nodes else 1.0, "nodes": len(nodes), "fallback": fallback}
 
 
 def _exact_switches(call: CompilerCall) -> dict[str, str]:
