@@ -35,6 +35,8 @@ class CountChange:
 def changes(pair: Pair, thresholds: Thresholds) -> Iterator[CountChange]:
     """The counts of a cell that grew by more than its threshold, which is 0 as a rule, or shrank."""
     old, new = _counted(pair.base), _counted(pair.head)
+    if old == new:
+        return
     reason = board_differences(pair)
     growth = thresholds.growth(pair.head.cell)
     for measure in (name for name in old if name in new and old[name] != new[name]):

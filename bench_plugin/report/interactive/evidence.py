@@ -16,7 +16,6 @@ from bench_plugin.results.series import folders
 BLOCK = 500  # cells of one block of details, which the page unpacks when one of them is opened
 FEWEST_POINTS, ALL_POINTS = 60, 60_000  # of a series; of each series of all cells together, to bound the page
 DEPLOYED = ("timing", "series", "power", "confusion", "accuracy", "map")  # numbers of a cell whose deployment is shown
-EMPTY: tuple[Any, ...] = ("", [], {})
 IN_TABLE = frozenset({"schema", "kind", "run", "key", "cell", "check", "reusable", "nodeid"})
 
 
@@ -39,9 +38,10 @@ def detail(one: Item, results: Path | None, points: int = MOST) -> dict[str, Any
 
     A series over time keeps at most ``points`` of its values; without ``results`` it has its statistics alone.
     """
-    kept = {key: value for key, value in one.row.items() if key not in IN_TABLE and _says(value)}
+    # What is absent or empty says nothing; 0 and False do.
+    kept = {key: value for key, value in one.row.items() if key not in IN_TABLE and (value or value == 0)}
     numbers = one.entry.numbers
-    kept["numbers"] = {key: value for key, value in numbers.items() if value is not None and _says(value)}
+    kept["numbers"] = {key: value for key, value in numbers.items() if value or value == 0}
     if "series" in kept["numbers"]:
         kept["numbers"]["series"] = {name: _about(series) for name, series in kept["numbers"]["series"].items()}
     if one.moved:
@@ -63,8 +63,3 @@ def logs(items: Sequence[Item], sources: Sequence[Source]) -> dict[str, str]:
     named = {(one.row["log"], one.source) for one in items if one.row.get("log") and one.entry.status != "supported"}
     found = {path: log_tail(path, sources[source].path) for path, source in sorted(named)}
     return {path: text for path, text in found.items() if text}
-
-
-def _says(value: Any) -> bool:
-    """Whether a value is neither absent nor empty; 0 and False say something."""
-    return value is not None and value not in EMPTY

@@ -12,6 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from bench_plugin.report.interactive.aside import made_aside
 from bench_plugin.report.interactive.bundle import vega_bundle
 from bench_plugin.report.interactive.changed import Changed, changed_since
 from bench_plugin.report.interactive.columns import table
@@ -72,8 +73,9 @@ def make_report(sources: Sequence[Source], index: Path | None = None) -> Report:
 def render(report: Report, *, details: bool = True) -> str:
     """The page's text; without ``details`` it has the table and the pictures, and no evidence of a cell."""
     script = _script()
-    plotting, plotting_packed = vega_bundle() if report.pictures or _deployed(report, details) else ("", "")
-    texts = packed_all(_parts(report, details))
+    with made_aside(lambda: packed_all(_evidence(report) if details else ())) as evidence:
+        plotting, plotting_packed = vega_bundle() if report.pictures or _deployed(report, details) else ("", "")
+        texts = {**packed_all(_overview(report, details)), **evidence()}
     texts |= {"plotting": plotting_packed} if plotting_packed else {}
     return _template().render(
         report=report,
@@ -89,17 +91,20 @@ def render(report: Report, *, details: bool = True) -> str:
     )
 
 
-def _parts(report: Report, details: bool) -> Iterator[tuple[str, Any]]:
-    """Everything that is packed into the page, by the id of its element."""
+def _overview(report: Report, details: bool) -> Iterator[tuple[str, Any]]:
+    """What the page unpacks at once, by the id of its element."""
     yield "data", _data(report, details)
     if report.pictures:
         yield "pictures-data", report.pictures
     yield "trends", report.trends
-    if details:
-        for number, block in enumerate(blocks(report.items, report.sources)):
-            yield f"block-{number}", block
-        yield "logs", logs(report.items, report.sources)
-        yield "deployment-pictures", specifications()
+
+
+def _evidence(report: Report) -> Iterator[tuple[str, Any]]:
+    """What the page unpacks when somebody opens a cell, by the id of its element."""
+    for number, block in enumerate(blocks(report.items, report.sources)):
+        yield f"block-{number}", block
+    yield "logs", logs(report.items, report.sources)
+    yield "deployment-pictures", specifications()
 
 
 def _data(report: Report, details: bool) -> dict[str, Any]:

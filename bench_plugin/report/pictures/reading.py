@@ -14,7 +14,9 @@ def inner(value: Any, *path: str) -> Any:
     2.0
     """
     for key in path:
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(
+            value, Mapping
+        ):  # nearly all are, and the second question is slow
             return None
         value = value.get(key)
     return value
@@ -26,7 +28,9 @@ def number(value: Any, *path: str) -> float | None:
     >>> number({"E": float("nan")}, "E"), number({"E": "1"}, "E"), number({"E": 3}, "E")
     (None, None, 3.0)
     """
-    found = inner(value, *path)
+    found = inner(value, *path) if path else value
+    if type(found) is float:
+        return found if math.isfinite(found) else None
     if isinstance(found, bool) or not isinstance(found, int | float):
         return None
     try:
