@@ -137,7 +137,11 @@ class Adapter:
         path = call.files["model.pt2"]
         key = (path, os.stat(path).st_mtime_ns)
         if key != self._key or self._loaded is None:
-            self._loaded = _inductor(call).aoti_load_package(path)
+            inductor = _inductor(call)
+            # Without the trial compilations that ask what g++ can do, which take seconds: nothing is compiled here.
+            # That the processor has the instructions of the artefact is looked up as before.
+            with importlib.import_module("torch._inductor.config").patch({"cpp.vec_isa_ok": True}):
+                self._loaded = inductor.aoti_load_package(path)
             self._key = key
         return self._loaded
 
