@@ -16,7 +16,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ def archive(path: Path, folder: Path) -> Path:
     """
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(path.stat().st_mtime))
     kept = folder / f"{run_of_file(path) or f'{stamp}-000000'}.jsonl"
-    kept.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     os.replace(path, kept)
     _prune(folder)
     with suppress(OSError):  # what could not be removed is tried again when the next run begins
@@ -86,7 +86,7 @@ def find_row(cell: str, results: Path) -> Mapping[str, Any]:
     Raises UsageError when no run has it, or several keys of a run begin with it.
     """
     counts = []
-    for path in _files(results):
+    for path in _files(results) or [results]:  # reading what is not there says so
         cells = [row for row in read_rows(path).rows if row["kind"] == "cell"]
         if found := _matching(cells, cell, path):
             return found[-1]
@@ -101,7 +101,7 @@ def find_run(name: str, results: Path) -> Path:
     """
     if Path(name).is_file():
         return Path(name)
-    runs = {run: path for path in _files(results, must=False) if (run := run_of_file(path) or path.stem)}
+    runs = {run: path for path in _files(results) if (run := run_of_file(path) or path.stem)}
     found = [path for run, path in runs.items() if run == name]
     if not found and len(name) >= SHORTEST:
         found = [path for run, path in runs.items() if run.startswith(name)]
@@ -113,12 +113,9 @@ def find_run(name: str, results: Path) -> Path:
     return found[0]
 
 
-def _files(results: Path, *, must: bool = True) -> Iterator[Path]:
-    """The results file and those of the history, newest first; a missing one is an error only if nothing is there."""
-    earlier = earlier_runs(results)
-    if results.exists() or (must and not earlier):
-        yield results
-    yield from earlier
+def _files(results: Path) -> list[Path]:
+    """The results file, where there is one, and those of the history, newest first."""
+    return [*([results] if results.exists() else []), *earlier_runs(results)]
 
 
 def _matching(cells: Sequence[Mapping[str, Any]], cell: str, path: Path) -> list[Mapping[str, Any]]:
@@ -137,10 +134,11 @@ def _all_files(folder: Path) -> list[Path]:
 
 def _prune(folder: Path) -> None:
     runs = sorted(folder.glob("*.jsonl"), reverse=True)
-    if len(runs) <= KEPT:
+    old = runs[KEPT:]
+    if not old:
         return
     full = next((path for path in runs if _is_full(path)), None)
-    for path in runs[KEPT:]:
+    for path in old:
         if path != full:
             path.unlink()
             shutil.rmtree(folder.parent / f"{BESIDE}{path.stem}", ignore_errors=True)  # its logs and pages, if any
@@ -149,12 +147,11 @@ def _prune(folder: Path) -> None:
 def _is_full(path: Path) -> bool:
     """Whether every cell of the run's profile has a row, which for most files the number of lines shows."""
     lines = path.read_bytes().splitlines()
-    plan = next((line for line in lines[:2] if b'"kind": "plan"' in line), b"")
     try:
-        if len(lines) < json.loads(plan).get("total", 0):
+        total: int = max(json.loads(line).get("total", 0) for line in lines if b'"kind": "plan"' in line)
+        if len(lines) < total:
             return False
         rows = read_rows(path).rows
-    except (ValueError, UsageError):
+    except (ValueError, UsageError):  # no plan either
         return False
-    total = max((row.get("total", 0) for row in rows if row["kind"] == "plan"), default=0)
     return 0 < total <= len({row["key"] for row in rows if row["kind"] == "cell"})

@@ -210,7 +210,7 @@ def parse_rows(path: Path, loads: Callable[[bytes], Any] = json.loads) -> Rows:
 
 
 def finite(value: Any) -> Any:
-    """Plain data for JSON: numbers that are not finite become text, numpy scalars become Python's."""
+    """Plain data for JSON: numbers that are not finite become None, numpy scalars become Python's."""
     if isinstance(value, Mapping):
         return {str(key): finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -239,10 +239,10 @@ def commit(root: Path) -> str:
     """The commit of ``root`` as ``git describe`` prints it; empty where it is not a git checkout."""
     command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return done.stdout.strip()
 
 
 def _kind(row: Mapping[str, Any]) -> Unverified | None:

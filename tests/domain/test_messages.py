@@ -31,6 +31,7 @@ MLIR = (
         "KeyError: 'num_heads' of max_pool_2d",
         "ai.onnx.ml:TreeEnsemble is not a registered function/op",
         "No conversion rule found for operations: BatchNorm2d, LinearAttention-1",
+        "f(x, y) takes no [batch, None]",
         "built for x86_64 with v1.26.4rc1, see https://example.org/issues/12",
     ],
 )
@@ -54,6 +55,7 @@ def test_words_stay_whole(text: str) -> None:
         ("graph test_cumsum_1d: 3 nodes", "graph CASE: # nodes"),
         ("matmul_helper.h:142 Compute left", "matmul_helper.h:# Compute left"),
         ("dtype=(float32, 3) of f(Tensor, 2)", "dtype=(float32, #) of f(Tensor, #)"),
+        ("two  blanks, \ta tab", "two blanks, a tab"),
         ("", "no reason was given"),
     ],
 )  # fmt: skip
@@ -73,6 +75,31 @@ def test_places_of_mlir_go_and_its_error_stays() -> None:
     assert normalised(MLIR.replace("model_4", "model_11").replace("x_9", "x_12")) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('loc("x") of loc("y"): bad', "loc of loc: bad"),
+        ("alloc(x) and my_loc(y) of loc(z): bad", "alloc(x) and my_loc(y) of loc: bad"),
+        ("bad at loc(fused", "bad at loc(fused"),
+    ],
+)
+def test_every_place_of_mlir_goes_and_functions_whose_name_only_ends_so_stay(text: str, expected: str) -> None:
+    assert normalised(text) == expected
+
+
+def test_a_message_of_the_longest_length_stays_whole() -> None:
+    text = "abcd " * 79 + "abcde"
+    assert len(text) == LONGEST == 400
+    assert normalised(text) == text
+
+
+def test_a_message_is_cut_in_its_middle_between_words_without_the_full_stops_there() -> None:
+    beginning = [".bcd", *["abcd"] * 37, "abX."]
+    end = [".Xcd", *["abcd"] * 37, "abc."]
+    found = normalised(" ".join([*beginning, *["word"] * 20, *end]))
+    assert found == ".bcd " + "abcd " * 37 + "abX ... Xcd " + "abcd " * 37 + "abc."
+
+
 def test_a_long_message_keeps_whole_words_of_its_beginning_and_its_end_and_still_matches_itself() -> None:
     found = normalised("first " + "word " * 200 + "no rule for Foo")
     assert len(found) <= LONGEST and found.startswith("first word") and found.endswith("word no rule for Foo")
@@ -86,6 +113,11 @@ def test_names_of_one_model_go() -> None:
     assert normalised("node 3 'r0' at 0x7ffe12 is [2, 3]\nmore", names) == "node # 'NAME' at # is [#]"
     assert normalised("r0_output of x1 and x11", names) == "NAME of NAME and x11"
     assert normalised("KeyError: 'axes' of all axes", names) == "KeyError: 'NAME' of all axes"
+    assert normalised("'x1' is no 'sequence'", names) == "'NAME' is no 'sequence'"
+
+
+def test_a_name_goes_whole_where_another_name_is_its_beginning() -> None:
+    assert normalised("ab1/c of ab1", {"ab1", "ab1/c"}) == "NAME of NAME"
 
 
 @given(st.text(st.sampled_from("ab _0129.,:;'\"/\\-[](){}<>%#x?…\n"), max_size=60))
@@ -103,7 +135,9 @@ def test_a_normalised_message_stays_as_it_is(text: str) -> None:
          "Incompatible shapes: [1,32] vs. [12,32]"),
         ("Exception from src/inference/src/cpp/core.cpp:97:\nUnsupported op", "Unsupported op"),
         ("==> Context:\nBad node spec for node", "==> Context: Bad node spec for node"),
+        ("a:\nb\nc", "a: b"),
         ("a:\nb:\nc:\nd", "a: b: c:"),
+        ("Traceback (most recent call last):\n-----", "Traceback (most recent call last):"),
         ("-----\n=====", "-----"),
         ("only this:", "only this:"),
         (" \n", ""),

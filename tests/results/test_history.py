@@ -6,14 +6,29 @@ import json
 import multiprocessing
 import os
 import re
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.results.history import KEPT, earlier_runs, find_row, find_run, folder_beside, new_run_id, run_of_file
-from bench_plugin.results.rows import read_rows
+from bench_plugin.results.history import (
+    KEPT,
+    archive,
+    earlier_runs,
+    find_row,
+    find_run,
+    folder_beside,
+    folder_of,
+    new_run_id,
+    run_of_file,
+)
+from bench_plugin.results.rows import header_row, read_rows
+from bench_plugin.results.series import keep
 from bench_plugin.results.writer import ResultsWriter
 
 
@@ -43,6 +58,29 @@ def results(tmp_path: Path) -> Path:
 
 def test_a_run_id_is_in_the_order_of_time() -> None:
     assert re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{6}", new_run_id())
+
+
+@pytest.fixture
+def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose clock on the wall is twelve hours ahead of UTC."""
+    monkeypatch.setenv("TZ", "EAST-12")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("far_east")
+def test_the_time_of_a_run_is_utc_wherever_the_machine_stands(tmp_path: Path) -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    row = header_row(
+        run="", root=tmp_path, state={}, command=(), versions={}, seeds={}, titles={}, host={}
+    )  # fmt: skip
+    times = [
+        datetime.strptime(new_run_id()[:15] + "Z", "%Y%m%d-%H%M%S%z"),
+        datetime.strptime(row["started"], "%Y-%m-%dT%H:%M:%S%z"),
+    ]
+    assert before <= min(times) and max(times) <= datetime.now(UTC)
 
 
 def test_a_new_run_moves_the_last_one_to_the_history(results: Path) -> None:
@@ -76,6 +114,70 @@ def test_an_older_full_run_goes_when_a_newer_one_is_kept(results: Path) -> None:
     for number in range(KEPT + 5):
         ran(results, f"run-{number:02}", "all")
     assert len(earlier_runs(results)) == KEPT
+
+
+HEADER = '{"schema": 1, "kind": "header", "run": "run-00"}'
+PLAN = '{"schema": 1, "kind": "plan"}'
+NO_CELLS = '{"schema": 1, "kind": "plan", "total": 0}'
+ONE_CELL = '{"schema": 1, "kind": "plan", "total": 1}'
+TWO_CELLS = '{"schema": 1, "kind": "plan", "total": 2}'
+A, B = json.dumps(cell("a")), json.dumps(cell("b"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "full"),
+    [
+        ([HEADER, ONE_CELL, A], True),
+        ([HEADER, TWO_CELLS, A, B], True),
+        ([HEADER, TWO_CELLS, A, '{"schema": 1, "ki', HEADER, TWO_CELLS, B], True),
+        (['{"schema": 1, "ki', HEADER, ONE_CELL, A], True),
+        ([HEADER, TWO_CELLS, A, A], False),
+        ([HEADER, ONE_CELL, A, HEADER, TWO_CELLS], False),
+        ([HEADER, NO_CELLS], False),
+        ([HEADER, PLAN, A], False),
+        ([HEADER, A], False),
+        ([HEADER, ONE_CELL, '{"schema": 2, "kind": "cell"}'], False),
+    ],
+)
+def test_a_run_is_full_if_every_cell_of_its_last_plan_has_a_row(results: Path, lines: list[str], full: bool) -> None:
+    folder_of(results).mkdir(parents=True)
+    (folder_of(results) / "run-00.jsonl").write_text("\n".join(lines) + "\n")
+    (folder_of(results) / "run-01.jsonl").write_text('{"schema": 1, "ki')
+    for number in range(2, KEPT + 1):
+        ran(results, f"run-{number:02}", "some", total=5)
+        archive(results, folder_of(results))
+    assert len(earlier_runs(results)) == KEPT + 1 - (not full)
+    assert (earlier_runs(results)[-1].stem == "run-00") is full
+
+
+@pytest.mark.parametrize(
+    ("place", "stays"),
+    [
+        ("results.jsonl", True), ("others.jsonl", True), ("history/run-1.jsonl", True), ("run-7/results.jsonl", True),
+        ("elsewhere/results.jsonl", False),
+    ],
+)  # fmt: skip
+def test_a_new_run_leaves_the_series_that_a_results_file_beside_it_names(
+    results: Path, place: str, stays: bool
+) -> None:
+    ran(results, "run-2")
+    kept = keep(results.parent, {"power": np.array([1.0, 2.0])})["power"]["file"]
+    os.utime(results.parent / kept, (0, 0))  # a young one stays in any case
+    naming = results.parent / place
+    naming.parent.mkdir(exist_ok=True)
+    with naming.open("a") as file:
+        file.write(json.dumps({**cell("a"), "numbers": {"series": {"power": {"file": kept}}}}) + "\n")
+    archive(results, folder_of(results))
+    assert (results.parent / kept).exists() is stays
+
+
+def test_a_run_is_archived_though_the_series_cannot_be_looked_through(results: Path) -> None:
+    ran(results, "run-1")
+    kept = keep(results.parent, {"power": np.array([1.0, 2.0])})["power"]["file"]
+    os.utime(results.parent / kept, (0, 0))
+    (results.parent / "others.jsonl").mkdir()
+    assert archive(results, folder_of(results)) == earlier_runs(results)[0]
+    assert (results.parent / kept).exists()
 
 
 def test_a_resumed_run_keeps_its_rows_and_its_id(results: Path) -> None:
@@ -160,3 +262,10 @@ def test_a_run_is_found_by_path_id_or_beginning(results: Path, tmp_path: Path) -
         find_run("202611", results)
     with pytest.raises(UsageError, match="neither a results file nor a run id; .*20261122-2, 20261121-1"):
         find_run("2025", results)
+
+
+def test_four_characters_are_enough_to_find_a_run(results: Path) -> None:
+    ran(results, "20261121-1")
+    assert find_run("2026", results) == results
+    with pytest.raises(UsageError, match="202: neither a results file nor a run id"):
+        find_run("202", results)

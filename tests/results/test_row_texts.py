@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,29 @@ def test_the_row_of_a_run(tmp_path: Path) -> None:
         "seeds": {"weights": 3}, "titles": {"models": {"a": "A"}}, "bench_plugin": __version__,
         "python": platform.python_version(),
     }  # fmt: skip
+
+
+def test_the_licence_and_the_contributor_are_in_the_row_of_a_run_where_they_are_known(tmp_path: Path) -> None:
+    def said(**known: str) -> dict[str, str]:
+        row = header_row(
+            run="", root=tmp_path, state={}, command=(), versions={}, seeds={}, titles={}, host={}, **known
+        )  # fmt: skip
+        return {key: value for key, value in row.items() if key in ("licence", "contributor")}
+
+    assert said() == {}
+    assert said(licence="CC0-1.0") == {"licence": "CC0-1.0"}
+    assert said(licence="CC0-1.0", contributor="us") == {"licence": "CC0-1.0", "contributor": "us"}
+
+
+def test_the_row_of_the_plan_of_a_shard_has_the_shard_and_the_cells_of_all() -> None:
+    def said(**known: dict[str, Any]) -> dict[str, Any]:
+        row = plan_row(count=2, hash="abc", selection={}, total=9, totals={}, **known)
+        return {key: value for key, value in row.items() if key in ("shard", "planned")}
+
+    assert said(shard={"index": 1, "of": 2}, planned={"cells": "…"}) == {
+        "shard": {"index": 1, "of": 2}, "planned": {"cells": "…"},
+    }  # fmt: skip
+    assert said(shard={"index": 1, "of": 2}) == {}
 
 
 def test_the_rows_of_the_plan_and_of_a_cell_that_was_decided_before() -> None:
@@ -141,3 +166,51 @@ def test_where_runs_lie_and_how_they_are_called(tmp_path: Path) -> None:
 def test_the_machine_in_short_leaves_out_what_is_not_known() -> None:
     assert machine(STATE) == {"cpu": "x", "cpus": 2, "memory_gb": 3.0}
     assert machine({}) == {}
+
+
+def test_the_machine_in_short_has_what_stays_the_same_of_it() -> None:
+    state = {
+        "architecture": "x86_64", "system": "Linux", "kernel": "6.1", "cpu": "x", "libc": "glibc 2.36",
+        "cores": [0, 1, 2], "memory_bytes": 16_700_000_000, "governor": "performance",
+    }  # fmt: skip
+    assert machine(state) == {
+        "architecture": "x86_64", "system": "Linux", "kernel": "6.1", "cpu": "x", "libc": "glibc 2.36", "cpus": 3,
+        "memory_gb": 15.6,
+    }  # fmt: skip
+
+
+def git(root: Path, *command: str) -> str:
+    nobody = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    for role in ("AUTHOR", "COMMITTER"):
+        nobody |= {f"GIT_{role}_NAME": "nobody", f"GIT_{role}_EMAIL": "nobody@example.org"}
+    done = subprocess.run(
+        ["git", "-C", str(root), *command], capture_output=True, text=True, check=True, env=os.environ | nobody
+    )
+    return done.stdout.strip()
+
+
+def test_the_commit_is_called_as_git_describes_it(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "file").write_text("one")
+    git(tmp_path, "add", "file")
+    git(tmp_path, "commit", "-q", "-m", "one")
+    short = git(tmp_path, "rev-parse", "HEAD")[:12]
+    assert commit(tmp_path) == short
+    row = header_row(run="", root=tmp_path, state={}, command=(), versions={}, seeds={}, titles={}, host={})
+    assert row["commit"] == short
+    (tmp_path / "file").write_text("two")
+    assert commit(tmp_path) == f"{short}-dirty"
+    git(tmp_path, "tag", "-a", "v1", "-m", "v1")
+    assert commit(tmp_path) == "v1-dirty"
+
+
+def test_there_is_no_commit_without_a_checkout_and_without_a_git_that_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert commit(tmp_path) == ""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert commit(tmp_path) == "", "git is not installed"
+    (tmp_path / "git").write_text("#!/bin/sh\necho half an answer\nexit 3\n")
+    (tmp_path / "git").chmod(0o755)
+    assert commit(tmp_path) == "", "git has failed"

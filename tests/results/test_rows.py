@@ -12,7 +12,7 @@ import pytest
 
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
-from bench_plugin.results.rows import KINDS, SCHEMA, cell_row, finite, outcome_of, parse_rows, read_rows
+from bench_plugin.results.rows import KINDS, SCHEMA, cell_row, finite, of_run, outcome_of, parse_rows, read_rows
 
 AXES = {"check": "export", "model": "a", "framework": "fake"}
 
@@ -125,9 +125,32 @@ def test_a_row_of_an_older_version_is_not_reusable() -> None:
     row = cell_row(AXES, outcome, key="k", nodeid="n", expected=None, repro=[], result="passed", settings={}, host="h")
     assert outcome_of(row).reusable
     del row["reusable"]
-    assert not outcome_of(row).reusable
+    assert outcome_of(row).reusable is False
 
 
 def test_numbers_that_are_not_finite_are_null() -> None:
     given = {"a": math.nan, "b": [math.inf, (1.5,)], 3: np.float32(2.0), "c": np.int64(4)}
     assert finite(given) == {"a": None, "b": [None, [1.5]], "3": 2.0, "c": 4}
+    assert json.dumps(finite(given)) == '{"a": null, "b": [null, [1.5]], "3": 2.0, "c": 4}'
+
+
+def test_the_lines_are_read_by_the_function_that_is_given(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.jsonl", {"schema": 1, "kind": "cell", "peak": 1.5})
+
+    def loads(line: bytes) -> Any:
+        return json.loads(line, parse_float=str)
+
+    assert read_rows(path, loads).rows == ({"schema": 1, "kind": "cell", "peak": "1.5"},)
+
+
+@pytest.mark.parametrize(
+    ("row", "run", "expected"),
+    [
+        ({"schema": 1, "kind": "cell", "x": 1}, "run-1", '{"schema": 1, "kind": "cell", "run": "run-1", "x": 1}'),
+        ({"x": 1, "kind": "cell", "schema": 1}, "run-1", '{"schema": 1, "kind": "cell", "run": "run-1", "x": 1}'),
+        ({"kind": "cell", "run": "run-0"}, "run-1", '{"kind": "cell", "run": "run-1"}'),
+        ({"key": "k", "run": "run-0"}, "", '{"key": "k", "run": "run-0"}'),
+    ],
+)  # fmt: skip
+def test_a_row_has_the_id_of_its_run_behind_its_kind(row: dict[str, Any], run: str, expected: str) -> None:
+    assert json.dumps(of_run(row, run)) == expected

@@ -53,6 +53,7 @@ TOKEN = re.compile(
 )
 # Lists of what is left of numbers and of lists of numbers.
 NESTED = re.compile(r"([\[({])\s*(?:[\[({]#[\])}]|#)(?:\s*[,;]\s*(?:[\[({]#[\])}]|#))*\s*,?\s*([\])}])")
+LOCATION = re.compile(r"(?<!\w)loc\(")
 
 
 def useful_line(text: str) -> str:
@@ -64,7 +65,7 @@ def useful_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     useful = [line for line in lines if not IDLE.match(line)] or lines[:1]
     place = 0
-    while place < HEADINGS and useful[place:] and useful[place].endswith(":") and len(useful) > place + 1:
+    while place < HEADINGS and useful[place:] and useful[place].endswith(":"):
         place += 1
     return " ".join(useful[: place + 1])
 
@@ -131,7 +132,7 @@ def _unnamed(line: str, names: Collection[str]) -> str:
         return f"{found[1]}NAME{found[1]}" if found[2] in known else found[0]
 
     line = re.sub(r"(['\"`])([^'\"`\n]*)\1", quoted, line)
-    counted = sorted((name for name in known if re.search(r"\d", name)), key=len, reverse=True)
+    counted = sorted((name for name in known if re.search(r"\d", name)), reverse=True)  # ab1/c before ab1
     if not counted:
         return line
     return re.sub(rf"(?<![\w./])(?:{'|'.join(map(re.escape, counted))})(?:_\w+)?(?!\w)", "NAME", line)
@@ -140,14 +141,11 @@ def _unnamed(line: str, names: Collection[str]) -> str:
 def _without_locations(line: str) -> str:
     """The line without the contents of MLIR's ``loc(...)``, which name places of one model."""
     start = 0
-    while (at := line.find("loc(", start)) >= 0:
-        start = at + 1
-        if at and (line[at - 1].isalnum() or line[at - 1] == "_"):
-            continue
-        depth = 0
-        for end in range(at + 3, len(line)):
+    while found := LOCATION.search(line, start):
+        start, depth = found.end(), 1
+        for end in range(start, len(line)):
             depth += {"(": 1, ")": -1}.get(line[end], 0)
             if depth == 0:
-                line = line[: at + 3] + line[end + 1 :]
+                line = line[: start - 1] + line[end + 1 :]
                 break
     return line
