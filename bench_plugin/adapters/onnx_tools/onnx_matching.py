@@ -104,23 +104,57 @@ def _candidates(onnx: Any, graph: Any) -> Iterator[Candidate]:
             known[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t).astype("float64")
     for name, values in known.items():
         yield Candidate(name, values)
-    makers = {name: node for node in graph.node for name in node.output}
     for node in graph.node:
-        maker = makers.get(node.input[0]) if node.op_type == "BatchNormalization" else None
-        if (
-            maker is None
-            or maker.op_type != "Conv"
-            or not all(name in known for name in [*node.input[1:], maker.input[1]])
-        ):
-            continue
+        if node.op_type == "Conv" and node.input[1] in known:
+            yield from _scaled(graph, node, known)
+
+
+def _scaled(graph: Any, convolution: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
+    """Weights and bias of a convolution with what is done to each channel behind it multiplied in, step by step.
+
+    That is BatchNormalization, or the products and sums with constants that exporters write in its place.
+    """
+    numpy = importlib.import_module("numpy")
+    weights = known[convolution.input[1]]
+    ones, zeros = numpy.ones(len(weights)), numpy.zeros(len(weights))
+    factor, bias = ones, known.get("".join(convolution.input[2:3]), zeros)
+    for node in _behind(graph, convolution.output[0]):
+        step = _per_channel(node, known, weights)
+        if step is None:
+            return
+        name, scale, shift = step
+        factor, bias = factor * (ones * scale), bias * scale + (zeros + shift)
+        along = factor.reshape([-1] + [1] * (weights.ndim - 1))
+        yield Candidate(convolution.input[1], weights * along, along)
+        yield Candidate(name, bias, factor)
+
+
+def _behind(graph: Any, name: str) -> Iterator[Any]:
+    """The chain of nodes behind a value, in which each value is read by the next one alone."""
+    while len(users := [node for node in graph.node if name in node.input]) == 1:
+        yield users[0]
+        name = users[0].output[0]
+
+
+def _per_channel(node: Any, known: Mapping[str, Any], weights: Any) -> tuple[str, Any, Any] | None:
+    """(name of a constant, factor, summand) of a node that scales or shifts channels; None of others.
+
+    ``weights`` [channels, ...] are those of the convolution. Factor and summand are [channels], or one for all.
+    """
+    if node.op_type == "BatchNormalization" and all(name in known for name in node.input[1:]):
         epsilon = next((one.f for one in node.attribute if one.name == "epsilon"), 1e-5)
         scale, shift, mean, variance = (known[name] for name in node.input[1:5])
         factor = scale / (variance + epsilon) ** 0.5
-        weights = known[maker.input[1]]
-        along = factor.reshape([-1] + [1] * (weights.ndim - 1))
-        yield Candidate(maker.input[1], weights * along, along)
-        bias = known.get(maker.input[2], 0 * mean) if len(maker.input) > 2 else 0 * mean
-        yield Candidate(node.input[2], (bias - mean) * factor + shift, factor)
+        return node.input[2], factor, shift - mean * factor
+    constants = [name for name in node.input if name in known]
+    if node.op_type not in ("Mul", "Add") or len(constants) != 1:
+        return None
+    values = known[constants[0]]
+    axis = weights.ndim - 1  # of the channels, counted from the last dimension
+    if values.size != 1 and not (values.size == len(weights) == values.shape[-axis:][0] and values.ndim >= axis):
+        return None
+    vector = values.reshape(-1)
+    return (constants[0], vector, 0.0) if node.op_type == "Mul" else (constants[0], 1.0, vector)
 
 
 def _biases(graph: Any, weight: str) -> set[str]:
@@ -133,6 +167,10 @@ def _biases(graph: Any, weight: str) -> set[str]:
         for user in graph.node:
             if user.op_type in ("Add", "BatchNormalization") and node.output[0] in user.input:
                 found.update(user.input)
+        for user in _behind(graph, node.output[0]):
+            if user.op_type not in ("Mul", "Add", "BatchNormalization"):
+                break
+            found.update(user.input)
     return found
 
 

@@ -1,0 +1,106 @@
+"""Constants that were read back are found in the file with what the file does to each channel multiplied in."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs.fences import ROOT
+
+# In the toolchain's own interpreter: a convolution as exporters write it, and the weights as a converter writes them.
+SCRIPT = """
+import json, sys
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import TensorProto, helper, numpy_helper
+
+behind, off, dropped = json.loads(sys.argv[1])
+draw = np.random.default_rng(5)
+weights, bias = draw.normal(size=(4, 3, 3, 3)).astype("float32"), draw.normal(size=4).astype("float32")
+scale, shift = draw.uniform(0.5, 2, 4).astype("float32"), draw.normal(size=4).astype("float32")
+mean, variance = draw.normal(size=4).astype("float32"), draw.uniform(0.5, 2, 4).astype("float32")
+constants = {"w": weights, "b": bias}
+nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"])]
+factor, summand = np.ones(4), bias.astype("float64")
+last = "c"
+for number, kind in enumerate(behind):
+    name = f"{kind}{number}"
+    if kind == "BatchNormalization":
+        constants |= {f"{name}-s": scale, f"{name}-t": shift, f"{name}-m": mean, f"{name}-v": variance}
+        names = [f"{name}-s", f"{name}-t", f"{name}-m", f"{name}-v"]
+        f = scale / np.sqrt(variance.astype("float64") + 1e-5)
+        factor, summand = factor * f, (summand - mean) * f + shift
+    elif kind in ("Mul", "Add"):
+        constants[f"{name}-k"] = (scale if kind == "Mul" else shift).reshape(1, 4, 1, 1)
+        names = [f"{name}-k"]
+        factor, summand = (factor * scale, summand * scale) if kind == "Mul" else (factor, summand + shift)
+    else:
+        names = []
+    nodes.append(helper.make_node(kind, [last, *names], [name]))
+    last = name
+shapes = {"x": [1, 3, 8, 8], last: None}
+ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+given = [numpy_helper.from_array(values, name) for name, values in constants.items()]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+
+step = 0.01
+written = (weights * factor.reshape(4, 1, 1, 1)).transpose(0, 2, 3, 1)  # channels last
+found = {"w8": written + off * step, "b8": np.zeros(4) if dropped else summand}
+arrays = {}
+for name, values in found.items():
+    arrays[f"fix:const:{name}"] = from_numpy(np.ascontiguousarray(values))
+    arrays[f"fix:step:{name}"] = from_numpy(np.array([step]))
+call = MatchCall(names=tuple(found), weights={"b8": "w8"})
+reply = Adapter().match(call.at(Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+rebuilt = {one.name: numpy_helper.to_array(one) for one in onnx.load(reply.files["rebuilt.onnx"]).graph.initializer}
+print(json.dumps([reply.meta["matches"], float(abs(rebuilt["w"] - weights).max())]))
+"""
+CHAINS = [
+    ["BatchNormalization", "Relu"],
+    ["Mul", "Add", "Relu"],
+    ["Add", "Mul"],
+    ["Mul", "BatchNormalization"],
+]
+
+
+def matched(tools_python: Path, folder: Path, behind: list[str], off: float = 0.0, dropped: bool = False) -> Any:
+    """The rows of weight and bias, and how far the rebuilt weights are from the file's."""
+    done = subprocess.run(
+        [str(tools_python), "-c", SCRIPT, json.dumps([behind, off, dropped])], cwd=folder, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("behind", CHAINS, ids=" ".join)
+def test_what_scales_and_shifts_channels_is_multiplied_in(
+    tools_python: Path, tmp_path: Path, behind: list[str]
+) -> None:
+    (weight, bias), off = matched(tools_python, tmp_path, behind)
+    assert weight["tensor"] == "w" and weight["folded"] and weight["steps"] < 1e-3
+    assert bias["folded"] and bias["steps"] < 1e-3
+    assert off < 1e-6, "the rebuilt file has the weights before anything was multiplied in"
+
+
+def test_a_weight_that_is_off_is_off_by_so_many_steps(tools_python: Path, tmp_path: Path) -> None:
+    (weight, _), _ = matched(tools_python, tmp_path, ["Mul", "Add"], off=1.5)
+    assert weight["tensor"] == "w" and weight["steps"] == pytest.approx(1.5, abs=0.01)
+
+
+def test_what_stands_behind_an_activation_is_not_multiplied_in(tools_python: Path, tmp_path: Path) -> None:
+    (weight, bias), _ = matched(tools_python, tmp_path, ["Relu", "Mul"])
+    assert not weight["folded"] and not bias["folded"]
+
+
+def test_a_bias_that_was_dropped_is_compared_with_the_one_of_the_file(tools_python: Path, tmp_path: Path) -> None:
+    (_, bias), _ = matched(tools_python, tmp_path, ["Mul", "Add"], dropped=True)
+    assert bias["tensor"] and bias["steps"] > 1
