@@ -254,6 +254,7 @@ def test_mutants_end_to_end_are_judged_in_steps() -> None:
     truth = {"e": np.zeros((2, 0)), "n": np.full((2, 2), np.nan), "c": np.ones((2, 2)), "a": REAL, "b": REAL}
     scales = [1.0, 1.0, None, 0.5, None]
     assert killed_in_steps(truth, truth, scales) == {"killed": False, "ratio": 0.0}
+    assert killed_in_steps(truth, truth | {"more": REAL}, scales) == {"killed": False, "ratio": 0.0}
     one = killed_in_steps(truth, truth | {"a": REAL + 0.5}, scales)
     assert one == {"killed": False, "ratio": pytest.approx(1 / 3)}
     two = killed_in_steps(truth, truth | {"a": REAL + 1.0, "b": REAL + 1e-3}, scales)
@@ -298,6 +299,9 @@ def test_by_approximation_what_is_said() -> None:
 
 def test_the_ratio_of_signal_to_noise_in_narrow_types() -> None:
     assert sqnr(np.float16([300.0]), np.float16([200.0])) == pytest.approx(20 * np.log10(2))
+    beyond = np.array([300.0], np.float16)  # its square is Inf in float16
+    assert sqnr(np.array([200.0], np.float16), beyond) == pytest.approx(20 * np.log10(3))
+    assert sqnr(np.array([18], np.uint8), np.array([20], np.uint8)) == pytest.approx(20)
     assert sqnr(np.uint8([3]), np.uint8([4])) == pytest.approx(20 * np.log10(4))
     assert sqnr(np.array([1.0]), np.array([0.0])) is None
     assert sqnr(np.array([0.5]), np.array([1.0])) == pytest.approx(6.0206, rel=1e-4)
