@@ -60,7 +60,7 @@ def compare_layers(
     for name, expected in unrounded.items():
         if name not in actual or actual[name].shape != expected.shape:
             found = list(actual[name].shape) if name in actual else "nothing"
-            return Comparison(MISMATCH, f"layer {name}: {found} instead of {list(expected.shape)}", {})
+            return Comparison(MISMATCH, f"layer {name}: {found} instead of {list(expected.shape)}")
         if not expected.size:
             continue
         if actual[name].dtype.kind in KINDS:
@@ -113,11 +113,11 @@ def compare_stable(
     changes over the inputs takes the place of a step.
     """
     if len(actual) < len(truth):
-        return Comparison(MISMATCH, f"{len(actual)} outputs where {len(truth)} are needed", {})
+        return Comparison(MISMATCH, f"{len(actual)} outputs where {len(truth)} are needed")
     rows, reasons, counts = [], [], []
     for (name, expected), found, scale in zip(truth.items(), actual.values(), scales, strict=False):
         if found.shape != expected.shape:
-            return Comparison(MISMATCH, f"{name}: shape {list(found.shape)}, expected {list(expected.shape)}", {})
+            return Comparison(MISMATCH, f"{name}: shape {list(found.shape)}, expected {list(expected.shape)}")
         if not expected.size or not np.isfinite(expected).all():
             continue
         unit = scale if scale is not None else table.row("fp32").cap * scale_of(expected).rms
@@ -213,18 +213,14 @@ def compare_by_approximation(
     noise. Outputs are matched by position. The output that falls shortest decides.
     """
     if not own or len(actual) < len(own):
-        return unverified(
-            Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation", {}
-        )
+        return unverified(Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation")
     short = [
         (ours - theirs, name, ours, theirs)
         for (name, ours), theirs in zip(own.items(), actual.values(), strict=False)
         if ours is not None and theirs is not None
     ]
     if not short:
-        return unverified(
-            Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation", {}
-        )
+        return unverified(Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation")
     worst, name, ours, theirs = max(short)
     numbers = {"own_sqnr_db": ours, "short_of_own_db": worst}
     if worst <= table.approximation_db:

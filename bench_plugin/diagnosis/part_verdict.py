@@ -11,14 +11,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bench_plugin.compare.measures import distance, scale_of
+from bench_plugin.compare.measures import scale_of
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
-from bench_plugin.compare.operators.bounds import COMPOSITE_ULPS, SPREADS, Truth
+from bench_plugin.compare.operators.bounds import Truth, limits
 from bench_plugin.compare.operators.rules import Rule
 from bench_plugin.compare.operators.strict import strict
-from bench_plugin.compare.operators.values import FORMATS, SINGLE, Tensor, ulp
+from bench_plugin.compare.operators.values import FORMATS, SINGLE, Tensor
 from bench_plugin.compare.table import DEFAULTS
-from bench_plugin.compare.verdict import AGREE, MISMATCH, compare
+from bench_plugin.compare.verdict import MISMATCH, compare
 from bench_plugin.diagnosis.parts import Part, Ran
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.precision import PRECISIONS
@@ -29,6 +29,7 @@ NOISE_RUNS = 2
 MOST_STEPS = 1.25  # of a quantised output: one step for a tie, and what a dequantisation in float32 adds
 MOST_LEVELS = 256  # of an output of eight bits
 ON_THE_GRID = 1e-3  # share of a step by which a value may lie beside its level
+COMPOSITE = Rule("composite")
 
 
 class References(Protocol):
@@ -97,7 +98,7 @@ def _verdicts(
         if step is not None:
             found.append(_in_steps(name, want, actual[name], step))
         elif few:
-            found.append(_single(name, want, actual[name], others))
+            found.append(_single(name, want, actual[name], others, PRECISIONS[precision].reduced))
         else:
             noise = Noise(0.0, 0.0, 1) if runs is None else measure_noise(want, others)
             found.append(_several(name, want, actual[name], noise, precision, trials.loose))
@@ -111,7 +112,7 @@ def step_of(values: Array) -> float | None:
     """
     if values.dtype.kind in "iu":
         return 1.0 if values.dtype.itemsize == 1 else None
-    if values.dtype.kind != "f" or not values.size or not np.isfinite(values).all():
+    if values.dtype.kind != "f" or not np.isfinite(values).all():
         return None
     levels = np.unique(values.astype(np.float64))
     if not 2 < len(levels) <= MOST_LEVELS:
@@ -122,7 +123,7 @@ def step_of(values: Array) -> float | None:
 
 
 def _in_steps(name: str, want: Array, have: Array, step: float) -> OutputVerdict:
-    wrong, reason, worst = _kind(want, have), "", float("inf")
+    wrong, reason, worst = _kind(want, have), "", np.inf
     if wrong == "values":  # they may differ
         worst = float(np.abs(have.astype(np.float64) - want).max(initial=0.0)) / step
         wrong = "values" if not worst <= MOST_STEPS else ""
@@ -134,34 +135,43 @@ def _in_steps(name: str, want: Array, have: Array, step: float) -> OutputVerdict
 def _several(name: str, want: Array, have: Array, noise: Noise, precision: str, loose: bool) -> OutputVerdict:
     found = compare({name: want}, {name: have}, {name: noise}, precision=precision, loose=loose)
     limit = tolerance(noise, DEFAULTS.row(precision, loose=loose))
-    scale = scale_of(want.astype(np.float64)) if want.dtype.kind == "f" else None
+    unit = scale_of(want).rms if _real(want) else 0.0
+    unit = unit if np.isfinite(unit) else 0.0
     numbers: Mapping[str, Any] = found.numbers
-    reach, rms = 0.0, 0.0
-    if scale is not None and np.isfinite(scale.norm):
-        reach = limit.M * scale.rms
-        rms = limit.E * scale.norm / np.sqrt(max(want.size, 1))
     wrong = _kind(want, have) if found.status == MISMATCH else ""
     ratio = float(numbers.get("needed", 0.0 if found.status != MISMATCH else np.inf))
-    reason = found.reason.partition(": ")[2] if found.status != AGREE else ""
-    return OutputVerdict(name, wrong, reason, numbers.get("E"), ratio, float(reach), float(rms))
+    reason = found.reason.removeprefix(f"{name}: ")
+    return OutputVerdict(name, wrong, reason, numbers.get("E"), ratio, limit.M * unit, limit.E * unit)
 
 
-def _single(name: str, want: Array, have: Array, others: Sequence[Array]) -> OutputVerdict:
-    """The verdict on a single sample, which cannot be centred over inputs: by the rule of composite operators."""
+def _single(name: str, want: Array, have: Array, others: Sequence[Array], emulated: bool) -> OutputVerdict:
+    """The verdict on a single sample, which cannot be centred over inputs: by the rule of composite operators.
+
+    ``others`` are right by construction: ``emulated`` with the roundings of a narrower format, else with float32's.
+    """
     kind = have.dtype.name if have.dtype.name in FORMATS else "float32"
-    spread = max((float(np.abs(other - want).max(initial=0.0)) for other in others), default=0.0) if _real(want) else 0
-    expected = Tensor(have.dtype.name if _real(want) and have.dtype.kind == "f" else want.dtype.name, want)
-    said = strict(
-        [expected], [Tensor(have.dtype.name, have)], [Truth(want, None, spread)],
-        Rule("composite") if _real(want) else Rule("exact"),
-    )  # fmt: skip
-    peak = float(ulp(np.abs(want[np.isfinite(want)]).max(initial=0.0), FORMATS[kind])) if _real(want) else 0.0
-    # A float64 output is judged by the rounding of float64, but the spread is that of float32.
-    own = spread * (FORMATS[kind].unit / SINGLE if kind == "float64" else 1.0)
-    reach = SPREADS * own + COMPOSITE_ULPS * peak
-    error = distance(have, want, scale_of(want)).max_abs if _real(want) and have.shape == want.shape else None
+    spread = max((_farthest(other, want) for other in others if _real(want)), default=0.0)
+    if emulated:  # the rule takes a spread of float32 and scales it to the format of the output
+        spread *= SINGLE / FORMATS[kind].unit
+    truth = Truth(spread=spread)
+    expected = Tensor(have.dtype.name if _real(want) and _real(have) else want.dtype.name, want)
+    said = strict([expected], [Tensor(have.dtype.name, have)], [truth], COMPOSITE)
+    ratio = said.ratio or (0.0 if said.passed else np.inf)
+    reach, error = 0.0, None
+    if _real(want):
+        finite = want[np.isfinite(want)]
+        limit, low = limits(kind, finite, finite, truth, COMPOSITE, False)
+        reach = float((limit if low is None else low).max(initial=0.0))
+        error = _farthest(have, want) if have.shape == want.shape else None
+    if said.by_bound and error is not None:  # narrow formats have two limits, and the wider one is permitted
+        ratio = error / reach
     wrong = "" if said.passed else _kind(want, have)
-    return OutputVerdict(name, wrong, said.reason, error, said.ratio or (0.0 if said.passed else np.inf), reach, reach)
+    return OutputVerdict(name, wrong, said.reason, error, ratio, reach, reach)
+
+
+def _farthest(have: Array, want: Array) -> float:
+    """The largest error of an element whose truth is finite."""
+    return float(np.abs(have - want)[np.isfinite(want)].max(initial=0.0))
 
 
 def _kind(want: Array, have: Array) -> str:

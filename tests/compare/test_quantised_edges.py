@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bench_plugin.compare.quantised import (
+    accumulated,
     compare_by_approximation,
     compare_layers,
     compare_stable,
@@ -67,6 +68,12 @@ def test_the_reasons_of_wrong_layers() -> None:
     assert compare_layers({"f": REAL}, {"f": REAL + 1e-3}, dynamic=["f"]).reason == (
         "layer f: E 5.00e-04 > 2e-04 in float"
     )
+
+
+def test_a_layer_without_elements_hides_no_other() -> None:
+    layers = {"e": np.zeros((2, 0)), "a": INTEGERS + 0.7}
+    found = compare_layers(layers, {"e": np.zeros((2, 0), np.uint8), "a": INTEGERS})
+    assert (found.status, found.numbers["layers"], found.numbers["layers_wrong"]) == (MISMATCH, 1, 1)
 
 
 def test_a_step_that_is_no_number_is_the_worst() -> None:
@@ -130,6 +137,16 @@ def test_end_to_end_the_row_and_the_reasons() -> None:
     assert (shape.status, shape.reason, shape.numbers) == (MISMATCH, "a: shape [1, 2], expected [2, 2]", {})
 
 
+def test_end_to_end_a_run_that_is_right_may_have_more_outputs() -> None:
+    found = compare_stable({"a": REAL}, [], {"out0": REAL, "out1": REAL + 9}, [0.5])
+    assert (found.status, found.reason) == (AGREE, "")
+
+
+def test_end_to_end_outputs_without_a_finite_reference_prove_nothing() -> None:
+    found = compare_stable({"a": REAL * np.nan}, [], {"out0": REAL}, [0.5])
+    assert (found.status, found.numbers) == (UNVERIFIED, {"stable_inputs": 0, "end_to_end": []})
+
+
 def test_end_to_end_an_element_exactly_at_the_limits_is_right() -> None:
     truth = np.zeros((1, 100))
     three = truth.copy()
@@ -145,9 +162,43 @@ def test_end_to_end_an_element_exactly_at_the_limits_is_right() -> None:
 def test_the_same_bits_are_those_of_the_reference_in_the_type_of_the_run() -> None:
     truth = {"a": np.array([[1 / 3, 2.0]])}
     run = truth["a"].astype(np.float32)
-    assert same_bits(truth, {"out0": run, "out1": run})
+    assert same_bits(truth, {"out0": run}) and same_bits(truth, {"out0": run, "out1": run})
     assert not same_bits(truth, {"out0": np.nextafter(run, np.float32(9))})
     assert not same_bits(truth, {"out0": run[0]}) and not same_bits(truth, {})
+
+
+ZERO, FIVE, TEN = np.zeros((1, 2)), np.array([[3.0, 4.0]]), np.array([[6.0, 8.0]])  # their norms are 0, 5 and 10
+COUNTS = np.array([[1, 2]])
+NARROW = np.array([[6e4]], np.float16)
+
+
+@pytest.mark.parametrize(
+    ("plain", "truth", "actual", "ratio"),
+    [
+        ([FIVE], [ZERO], [TEN], 2.0),
+        ([TEN], [ZERO], [FIVE], 0.5),
+        ([FIVE], [FIVE], [FIVE], 0.0),
+        ([FIVE], [FIVE], [TEN], np.inf),  # only the run differs
+        ([TEN], [FIVE], [FIVE], 0.0),
+        ([FIVE, TEN], [ZERO, ZERO], [TEN, FIVE], 2.0),  # the output where the ratio is largest counts
+        ([TEN, FIVE], [ZERO, ZERO], [FIVE, TEN], 2.0),
+        ([FIVE], [ZERO], [TEN, FIVE], 2.0),  # a run may have more outputs than the graph
+        ([FIVE, FIVE], [ZERO, ZERO], [TEN], np.inf),
+        ([FIVE], [ZERO, ZERO], [TEN, TEN], np.inf),
+        ([FIVE], [ZERO], [TEN[0]], np.inf),
+        ([FIVE[0]], [ZERO], [TEN], np.inf),
+        ([FIVE], [ZERO], [TEN * np.nan], np.inf),
+        ([FIVE], [ZERO], [TEN * np.inf], np.inf),
+        ([COUNTS, FIVE], [COUNTS, ZERO], [COUNTS[:, :1], TEN], 2.0),  # integers do not count
+        ([FIVE, FIVE], [ZERO * np.nan, ZERO], [FIVE, TEN], 2.0),  # nor does a reference that is not finite
+        ([NARROW], [-NARROW], [NARROW], 1.0),  # their distance is Inf in float16
+    ],
+)
+def test_how_far_a_run_is_from_its_graph_over_what_the_quantisation_changes(
+    plain: list[Array], truth: list[Array], actual: list[Array], ratio: float
+) -> None:
+    named = ({f"out{place}": one for place, one in enumerate(values)} for values in (plain, truth, actual))
+    assert accumulated(*named) == pytest.approx(ratio)
 
 
 def test_an_output_that_is_not_dequantised_has_the_cap_for_a_step() -> None:
@@ -203,6 +254,7 @@ def test_mutants_end_to_end_are_judged_in_steps() -> None:
     truth = {"e": np.zeros((2, 0)), "n": np.full((2, 2), np.nan), "c": np.ones((2, 2)), "a": REAL, "b": REAL}
     scales = [1.0, 1.0, None, 0.5, None]
     assert killed_in_steps(truth, truth, scales) == {"killed": False, "ratio": 0.0}
+    assert killed_in_steps(truth, truth | {"more": REAL}, scales) == {"killed": False, "ratio": 0.0}
     one = killed_in_steps(truth, truth | {"a": REAL + 0.5}, scales)
     assert one == {"killed": False, "ratio": pytest.approx(1 / 3)}
     two = killed_in_steps(truth, truth | {"a": REAL + 1.0, "b": REAL + 1e-3}, scales)
@@ -247,6 +299,9 @@ def test_by_approximation_what_is_said() -> None:
 
 def test_the_ratio_of_signal_to_noise_in_narrow_types() -> None:
     assert sqnr(np.float16([300.0]), np.float16([200.0])) == pytest.approx(20 * np.log10(2))
+    beyond = np.array([300.0], np.float16)  # its square is Inf in float16
+    assert sqnr(np.array([200.0], np.float16), beyond) == pytest.approx(20 * np.log10(3))
+    assert sqnr(np.array([18], np.uint8), np.array([20], np.uint8)) == pytest.approx(20)
     assert sqnr(np.uint8([3]), np.uint8([4])) == pytest.approx(20 * np.log10(4))
     assert sqnr(np.array([1.0]), np.array([0.0])) is None
     assert sqnr(np.array([0.5]), np.array([1.0])) == pytest.approx(6.0206, rel=1e-4)
