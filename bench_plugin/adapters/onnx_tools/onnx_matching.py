@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -183,7 +183,7 @@ def _nearest(values: Any, candidates: list[Candidate]) -> Found | None:
         own = float(numpy.linalg.norm(candidate.values))
         if candidate.values.size != values.size or abs(own - norm) > SPREAD * max(own, norm):
             continue
-        for order in itertools.permutations(range(candidate.values.ndim)):
+        for order in _orders(candidate.values.shape):
             if norm == own == 0:
                 return candidate, order
             placed = _placed(candidate.values, order, values.shape)
@@ -191,6 +191,12 @@ def _nearest(values: Any, candidates: list[Candidate]) -> Found | None:
             if alike > most:
                 best, most = (candidate, order), alike
     return best
+
+
+def _orders(shape: Sequence[int]) -> Iterable[tuple[int, ...]]:
+    """The orders of the axes of an array that lay it out differently: an axis of one element may stand anywhere."""
+    orders = itertools.permutations(range(len(shape)))
+    return {tuple(axis for axis in order if shape[axis] > 1): order for order in orders}.values()
 
 
 def _placed(values: Any, order: tuple[int, ...], shape: tuple[int, ...]) -> Any:
