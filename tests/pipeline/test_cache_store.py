@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import resource
 import time
 from pathlib import Path
 
@@ -165,6 +166,19 @@ def test_a_damaged_entry_takes_its_older_versions_with_it(tmp_path: Path) -> Non
     assert Cache(tmp_path).get(key_of("a")) is None
 
 
+def test_a_damaged_entry_that_cannot_be_retired_is_not_used(tmp_path: Path) -> None:
+    put(Cache(tmp_path), "a")
+    version = version_of(Cache(tmp_path), "a")
+    (version / "record.json").write_bytes(b"null")
+    (version.parent / "000000-00000000").touch()  # a file in the place of an older version
+    said: list[str] = []
+    assert Cache(tmp_path, note=said.append).get(key_of("a")) is None
+    assert said == [
+        f"cache: {key_of('a')[:12]}: record.json is not what was stored; the entry is dropped",
+        f"cache: {tmp_path}: Not a directory; the run goes on without storing",
+    ]
+
+
 def test_usage_drops_what_is_damaged_and_says_it(tmp_path: Path) -> None:
     for name in "abc":
         put(Cache(tmp_path), name, stage="compile" if name == "c" else "export")
@@ -238,8 +252,10 @@ def test_nothing_is_dropped_while_leases_cannot_be_read(by_age: Cache) -> None:
     cache = Cache(by_age.folder, note=said.append)
     assert cache.prune(limit_bytes=0) == (0, 0)
     assert said == [f"cache: {cache.folder}: Is a directory; nothing is dropped"]
+    assert cache.get(key_of("a")) is not None
+    cache.close()
     (by_age.folder / "leases/folder").rmdir()
-    assert names(cache) == set("abcd")
+    assert len(said) == 1 and names(cache) == set("abcd")
 
 
 def test_the_bytes_of_an_older_release_are_counted(by_age: Cache) -> None:
@@ -268,6 +284,34 @@ def test_a_run_that_only_reads_removes_what_ended_runs_have_left(by_age: Cache) 
     assert names(by_age) == set("abcde"), "a run that stored nothing drops nothing"
     other.close()
     assert list(by_age.folder.glob("making/*")) == []
+
+
+def test_what_is_no_folder_keeps_nothing_else_from_going(by_age: Cache) -> None:
+    for number in range(20):
+        (by_age.folder / f"making/{number}-00000000").touch()
+    (by_age.folder / "making/left").mkdir()
+    by_age.prune(limit_bytes=10**9)
+    assert not (by_age.folder / "making/left").exists()
+
+
+def test_a_run_whose_lease_cannot_be_written_reads_without_storing(tmp_path: Path) -> None:
+    """Its disk is full, so other runs do not learn what it reads; it does not remove that itself."""
+    for name in "ab":
+        put(Cache(tmp_path), name)
+    said: list[str] = []
+    run = Cache(tmp_path, note=said.append)
+    kept = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (7, kept[1]))
+        found = run.get(key_of("a"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+    assert found is not None and found.arrays["x"][0] == 1
+    (lease,) = living(tmp_path / "leases")
+    line = f"{tmp_path / 'leases' / lease} could not be written; the run goes on without storing"
+    assert said == [f"cache: {tmp_path}: {line}"]
+    assert run.prune(limit_bytes=0)[0] == 1
+    assert names(run) == {"a"}
 
 
 def test_a_run_without_a_lease_removes_nothing_when_it_is_closed(by_age: Cache) -> None:

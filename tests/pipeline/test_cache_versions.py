@@ -77,7 +77,8 @@ def test_a_scan_finds_every_version_and_what_has_none(tmp_path: Path) -> None:
     file_of(entries / "cd/cdef" / FIRST / "record.json", 8)
     file_of(entries / "cd/empty/trash", 8)
     file_of(entries / "stray", 8)
-    for number, path in enumerate(sorted(entries.glob("*/*/*-*"))):
+    file_of(entries / "cd/file" / SECOND, 8)
+    for number, path in enumerate(sorted(entries.glob("*/[ac]*/*-*"))):
         os.utime(path, (1000.0, 2000.0 + number))
     found, older = versions.scan(tmp_path)
     assert sorted(found, key=lambda one: one.path) == [
