@@ -179,15 +179,18 @@ def test_a_damaged_entry_that_cannot_be_retired_is_not_used(tmp_path: Path) -> N
     ]
 
 
-def test_usage_drops_what_is_damaged_and_says_it(tmp_path: Path) -> None:
-    for name in "abc":
-        put(Cache(tmp_path), name, stage="compile" if name == "c" else "export")
-    size = {name: size_of(version_of(Cache(tmp_path), name)) for name in "abc"}
-    (version_of(Cache(tmp_path), "b") / "0.npy").unlink()
+@pytest.mark.parametrize("damaged", "abc")
+def test_usage_drops_what_is_damaged_and_says_it(tmp_path: Path, damaged: str) -> None:
+    stages = {"a": "export", "b": "import", "c": "compile"}
+    for name, stage in stages.items():
+        put(Cache(tmp_path), name, stage=stage)
+    size = {stage: (size_of(version_of(Cache(tmp_path), name)), 1) for name, stage in stages.items()}
+    (version_of(Cache(tmp_path), damaged) / "0.npy").unlink()
     said: list[str] = []
     usage = Cache(tmp_path, note=said.append).usage()
-    assert usage == Usage(tmp_path, size["a"] + size["c"], 2, {"export": (size["a"], 1), "compile": (size["c"], 1)})
-    assert said == [f"cache: {key_of('b')[:12]}: 0.npy is missing; the entry is dropped"]
+    del size[stages[damaged]]
+    assert usage == Usage(tmp_path, sum(one for one, _ in size.values()), 2, size)
+    assert said == [f"cache: {key_of(damaged)[:12]}: 0.npy is missing; the entry is dropped"]
     assert Cache(tmp_path / "none").usage() == Usage(tmp_path / "none", 0, 0, {})
 
 
