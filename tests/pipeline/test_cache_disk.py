@@ -14,6 +14,7 @@ import pytest
 
 from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.pipeline.cache import Cache
+from bench_plugin.pipeline.cache.leases import living
 from tests.pipeline.stored import at, key_of, names, put, start, version_of
 from tests.project import Finished, Project
 
@@ -103,11 +104,13 @@ def test_a_damaged_entry_of_a_read_only_folder_is_not_used(tmp_path: Path) -> No
     with disk(place, "size=1m"):
         put(Cache(place), "a")
         (version_of(Cache(place), "a") / "record.json").write_text("null")
+        (place / "leases/1-00000000").touch()  # of a run that was killed
         mount("-o", "remount,ro", str(place))
         said: list[str] = []
         run = Cache(place, note=said.append)
         assert run.get(key_of("a")) is None
         run.close()
+        assert living(place / "leases") == {}
     dropped = f"cache: {key_of('a')[:12]}: record.json is not what was stored; the entry is dropped"
     assert said == [f"cache: {place}: Read-only file system; {ENDS}", dropped]
 

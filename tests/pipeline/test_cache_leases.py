@@ -61,6 +61,14 @@ def test_the_lease_of_an_ended_run_is_removed(tmp_path: Path) -> None:
     lease.release()
 
 
+def test_a_lease_that_goes_while_it_is_read_hides_no_other(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / f"{number}-00000000").symlink_to(tmp_path / "gone")
+    lease = Lease(tmp_path)
+    assert living(tmp_path) == {lease.name: frozenset()}
+    lease.release()
+
+
 def test_a_lease_ends_with_its_object(tmp_path: Path) -> None:
     lease = Lease(tmp_path)
     lease.add("a/1")

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import resource
+import shutil
 import time
 from pathlib import Path
 
@@ -115,6 +116,8 @@ def test_a_stage_that_is_made_again_replaces_what_nobody_reads(tmp_path: Path) -
     assert [one.name[:7] for one in versions_of(tmp_path, "a")] == ["000001-", "000002-"], "the first is read"
     found = reader.get(key_of("a"))
     assert found is not None and found.arrays["x"][0] == 2, "the newest counts for everybody"
+    (held,) = [held for held in living(tmp_path / "leases").values() if len(held) == 2]
+    assert held == {f"{key_of('a')}/{one.name}" for one in versions_of(tmp_path, "a")}, "the reader has both"
     reader.close()
     put(writer, "a", 3)
     assert [one.name[:7] for one in versions_of(tmp_path, "a")] == ["000002-", "000003-"], "its own may be in use"
@@ -358,6 +361,22 @@ def test_entries_are_not_used_while_a_stopped_process_locks_them(tmp_path: Path)
     assert said == [f"cache: {tmp_path}: a stopped process locks it; its entries are not used"]
     assert run.get(key_of("a")) is not None and run.get(key_of("b")) is not None
     assert len(said) == 1
+
+
+def test_an_entry_that_this_run_has_used_is_given_again_whoever_locks_the_cache(tmp_path: Path) -> None:
+    for name in "ab":
+        put(Cache(tmp_path), name)
+    said: list[str] = []
+    run = Cache(tmp_path, note=said.append)
+    guard = Guard(tmp_path / "locks/guard")
+    with guard.held(exclusive=False) as shared:
+        assert shared and run.get(key_of("a")) is not None, "others choose at the same time"
+        put(run, "c")
+    with guard.held(exclusive=True) as alone:
+        assert alone and run.get(key_of("a")) is not None and run.get(key_of("c")) is not None
+        shutil.rmtree(version_of(run, "a"))
+        assert run.get(key_of("a")) is None
+    assert said == []
 
 
 def test_the_recipe_of_an_ended_entry_is_free_for_a_new_one(by_age: Cache) -> None:

@@ -75,7 +75,7 @@ def test_a_scan_finds_every_version_and_what_has_none(tmp_path: Path) -> None:
     file_of(entries / "ab/old/record.json", 7)
     file_of(entries / "cd/cdef/record.json", 7)
     file_of(entries / "cd/cdef" / FIRST / "record.json", 8)
-    file_of(entries / "cd/empty/trash", 8)
+    file_of(entries / "cd/empty/trash/file", 8)
     file_of(entries / "stray", 8)
     file_of(entries / "cd/file" / SECOND, 8)
     for number, path in enumerate(sorted(entries.glob("*/[ac]*/*-*"))):

@@ -76,8 +76,10 @@ def test_a_run_says_for_whom_it_waits_and_goes_on(
 ) -> None:
     lines: list[str] = []
     cache = Cache(tmp_path, note=lines.append, patience=patience)
-    with held_by(tmp_path, os.getpid(), "pytest a.py"), cache.lock(KEY, what):
-        pass
+    with held_by(tmp_path, os.getpid(), "pytest a.py"):
+        with cache.lock(KEY, what), opened_lock(lock_of(tmp_path)) as file:
+            assert not taken(file)
+        assert json.loads(lock_of(tmp_path).read_text()) == [os.getpid(), "pytest a.py"], "the other one still holds it"
     names = {"what": what or f"recipe {KEY[:12]}", "who": f"process {os.getpid()} (pytest a.py)"}
     assert timeless(lines) == ["cache: " + one.format(**names, itself="this run makes it itself") for one in said]
 
@@ -133,7 +135,7 @@ def test_a_lock_that_becomes_free_is_taken(tmp_path: Path) -> None:
     thread.start()
     assert held.wait(LONG)
     threading.Timer(0.1, done.set).start()
-    with Cache(tmp_path, note=lines.append, patience=Patience(say=LONG, stopped=0.0)).lock(KEY):
+    with Cache(tmp_path, note=lines.append, patience=Patience(say=LONG, stopped=0.0, ending=0.0)).lock(KEY):
         thread.join()
         assert json.loads(lock_of(tmp_path).read_text())[0] == os.getpid()
     assert lines == []
