@@ -14,7 +14,8 @@ import pytest
 
 from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.pipeline.cache import Cache
-from tests.pipeline.stored import at, key_of, names, put, start
+from bench_plugin.pipeline.cache.leases import living
+from tests.pipeline.stored import at, key_of, names, put, start, version_of
 from tests.project import Finished, Project
 
 MOUNTS = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="mounting a disk needs root")
@@ -95,6 +96,23 @@ def test_the_folder_is_read_only(tmp_path: Path) -> None:
         assert cache.prune(limit_bytes=0) == (0, 0)
         cache.close()
     assert said == [f"cache: {place}: Read-only file system; {ENDS}"]
+
+
+@MOUNTS
+def test_a_damaged_entry_of_a_read_only_folder_is_not_used(tmp_path: Path) -> None:
+    place = tmp_path / "disk"
+    with disk(place, "size=1m"):
+        put(Cache(place), "a")
+        (version_of(Cache(place), "a") / "record.json").write_text("null")
+        (place / "leases/1-00000000").touch()  # of a run that was killed
+        mount("-o", "remount,ro", str(place))
+        said: list[str] = []
+        run = Cache(place, note=said.append)
+        assert run.get(key_of("a")) is None
+        run.close()
+        assert living(place / "leases") == {}
+    dropped = f"cache: {key_of('a')[:12]}: record.json is not what was stored; the entry is dropped"
+    assert said == [f"cache: {place}: Read-only file system; {ENDS}", dropped]
 
 
 @pytest.mark.parametrize("files", ["arrays={'x': np.zeros(10_000_000)}", "arrays={}, files={'x': folder / 'large'}"])

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from bench_plugin.domain.outcome import Failure, Stage, Symptom
+from bench_plugin.domain.outcome import Cause, Failure, Stage, Symptom
 
 if TYPE_CHECKING:
     import numpy as np
@@ -186,5 +186,8 @@ def _suffix(name: str) -> str:
 def _failure(row: Mapping[str, Any] | None) -> Failure | None:
     if row is None:
         return None
-    plain = {**row, "stage": Stage(row["stage"]), "symptom": Symptom(row["symptom"]), "types": tuple(row["types"])}
+    plain = {
+        **row, "stage": Stage(row["stage"]), "symptom": Symptom(row["symptom"]), "types": tuple(row["types"]),
+        "cause": Cause(row["cause"]),
+    }  # fmt: skip
     return Failure(**plain)
