@@ -61,6 +61,13 @@ def test_the_lease_of_an_ended_run_is_removed(tmp_path: Path) -> None:
     lease.release()
 
 
+def test_a_lease_whose_file_a_user_has_removed_ends_all_the_same(tmp_path: Path) -> None:
+    lease = Lease(tmp_path)
+    (tmp_path / lease.name).unlink()
+    lease.release()
+    assert living(tmp_path) == {}
+
+
 def test_a_lease_that_goes_while_it_is_read_hides_no_other(tmp_path: Path) -> None:
     for number in range(20):
         (tmp_path / f"{number}-00000000").symlink_to(tmp_path / "gone")
@@ -146,11 +153,10 @@ def test_the_file_of_a_lock_is_made_once_for_all_users_and_keeps_its_text(tmp_pa
     """Other users of a folder that is shared lock it too, where their umask lets them."""
     old = os.umask(0)
     try:
-        with opened_lock(tmp_path / "a/b/lock") as file:
-            file.write(b"holder")
-            assert (tmp_path / "a/b/lock").read_bytes() == b"holder", "those who wait read it at once"
-        with opened_lock(tmp_path / "a/b/other"):
-            pass
+        for name in ("lock", "other"):  # the first makes the folder
+            with opened_lock(tmp_path / "a/b" / name) as file:
+                file.write(b"holder")
+                assert (tmp_path / "a/b" / name).read_bytes() == b"holder", "those who wait read it at once"
     finally:
         os.umask(old)
     assert [path.stat().st_mode & 0o777 for path in (tmp_path / "a/b").iterdir()] == [0o666, 0o666]

@@ -47,15 +47,16 @@ def test_what_a_run_leaves_on_disk(tmp_path: Path) -> None:
     assert sorted(path.name for path in version.iterdir()) == ["0.npy", "record.json"]
     assert list(living(cache.folder / "leases").values()) == [frozenset({f"{key_of('a')}/{version.name}"})]
     cache.close()
-    assert sorted(path.name for path in cache.folder.iterdir()) == [
-        ".gitignore", "CACHEDIR.TAG", "entries", "leases", "locks", "making",
-    ]  # fmt: skip
+    there = [".gitignore", "CACHEDIR.TAG", "entries", "leases", "locks", "making"]
+    assert sorted(path.name for path in cache.folder.iterdir()) == there
     assert [*cache.folder.glob("leases/*"), *cache.folder.glob("making/*")] == []
     assert (cache.folder / ".gitignore").read_text() == "*\n"
     assert (cache.folder / "CACHEDIR.TAG").read_text() == (
         "Signature: 8a477f597d28d172789f06886806bc55\n# Results of stages; see `bench cache info`.\n"
     )
     assert [path.name for path in (cache.folder / "locks").iterdir()] == ["guard"]
+    assert Cache(cache.folder).prune(limit_bytes=0)[0] == 1
+    assert sorted(path.name for path in cache.folder.iterdir()) == there
 
 
 def test_what_a_user_wrote_beside_the_entries_stays(tmp_path: Path) -> None:
@@ -180,6 +181,27 @@ def test_a_damaged_entry_that_cannot_be_retired_is_not_used(tmp_path: Path) -> N
         f"cache: {key_of('a')[:12]}: record.json is not what was stored; the entry is dropped",
         f"cache: {tmp_path}: Not a directory; the run goes on without storing",
     ]
+
+
+def test_a_file_in_the_place_of_an_older_version_hinders_no_storing(tmp_path: Path) -> None:
+    place = tmp_path / "entries" / key_of("a")[:2] / key_of("a")
+    place.mkdir(parents=True)
+    (place / "000000-00000000").touch()
+    said: list[str] = []
+    put(Cache(tmp_path, note=said.append), "a")
+    assert said == [] and versions_of(tmp_path, "a") == [version_of(Cache(tmp_path), "a")]
+    assert Cache(tmp_path, note=said.append).get(key_of("a")) is not None and said == []
+
+
+def test_what_cannot_be_removed_is_said_and_stays(tmp_path: Path) -> None:
+    put(writer := Cache(tmp_path), "a")
+    writer.close()
+    shutil.rmtree(tmp_path / "making")
+    (tmp_path / "making").touch()
+    said: list[str] = []
+    assert Cache(tmp_path, note=said.append).prune(limit_bytes=0) == (0, 0)
+    assert said == [f"cache: {tmp_path}: File exists; the run goes on without storing"]
+    assert names(writer) == {"a"}
 
 
 @pytest.mark.parametrize("damaged", "abc")
@@ -358,6 +380,9 @@ def test_entries_are_not_used_while_a_stopped_process_locks_them(tmp_path: Path)
         assert [run.get(key_of("a")) for _ in range(5)] == [None] * 5
         given = put(run, "b", 2)
         assert given.arrays["x"][0] == 2
+        assert run.prune(limit_bytes=0) == (0, 0), "nor is any removed"
+    with Guard(tmp_path / "locks/guard").held(exclusive=False):
+        assert run.prune(limit_bytes=0) == (0, 0), "another run chooses what it reads"
     assert said == [f"cache: {tmp_path}: a stopped process locks it; its entries are not used"]
     assert run.get(key_of("a")) is not None and run.get(key_of("b")) is not None
     assert len(said) == 1
