@@ -207,3 +207,13 @@ def test_agreement_is_counted_over_every_row_of_every_axis() -> None:
     assert top_agreement(actual.astype(np.float32), truth.astype(np.float32), 0.01) == (0.75, 0.0)
     two = np.array([[0.0, 1.0]])
     assert top_agreement(two, two, 0.1) == (1.0, 0.0)
+
+
+def test_whole_numbers_of_one_byte_do_not_overflow_where_a_margin_is_measured() -> None:
+    truth = np.array([[-100, 100], [0, 1]], dtype=np.int8)
+    assert top_agreement(truth, truth, 2.0) == (1.0, 0.5)
+
+
+def test_the_classes_are_on_the_last_axis_however_short_the_others_are() -> None:
+    truth = np.array([[[0.0, 1.0, 0.5]], [[3.0, 1.0, 0.0]]])  # [2, 1, 3]
+    assert top_agreement(truth, truth, 0.1) == (1.0, 0.0)

@@ -88,3 +88,40 @@ def test_an_error_of_the_same_size_is_alike_only_in_the_same_direction() -> None
     assert likeness(TRUTH, {"out0": TRUTH["y"] + rounding + other}, emulated) > LIKE
     assert likeness(TRUTH, {"out0": (TRUTH["y"] + rounding)[:, :2]}, emulated) == 0.0
     assert likeness(TRUTH, {"out0": TRUTH["y"]}, emulated) == 0.0
+
+
+SQUARES = {"y": np.array([[2.0, -2.0], [-2.0, 2.0]])}  # of norm 4, so an error of 0.5 in one number is an E of 0.125
+
+
+@pytest.mark.parametrize(
+    ("errors", "name"),
+    [
+        pytest.param({"bf16": 0.03125}, "bf16", id="exactly four times the coarsest is still a rounding"),
+        pytest.param({"bf16": 0.03124}, "", id="more than four times the coarsest is none"),
+        pytest.param({"fp16": 0.125, "fp32": 0.125}, "fp32", id="exactly as wrong as fp32 wherever that is listed"),
+        pytest.param({"w16": 0.125, "fp32": 0.25}, "fp32", id="less wrong than fp32 though another is nearer"),
+        pytest.param({"w16": 0.125, "fp32": 0.0625}, "w16", id="more wrong than fp32"),
+    ],
+)
+def test_the_bounds_of_what_is_inferred(errors: dict[str, float], name: str) -> None:
+    assert effective_by_error(SQUARES, {"y": np.array([[2.5, -2.0], [-2.0, 2.0]])}, errors, 2) == name
+
+
+def test_likeness_is_that_of_the_output_that_is_most_wrong() -> None:
+    error, across = np.array([[0.5, 0.0], [0.0, 0.0]]), np.array([[0.0, 0.5], [0.0, 0.0]])
+    (y,) = SQUARES.values()
+    truth = {"a": y, "b": y}
+    emulated = {"out0": y + error, "out1": y + error}
+    assert likeness(truth, {"out0": y + error, "out1": y + 2 * across}, emulated) == pytest.approx(0.0)
+    assert likeness(truth, {"out0": y + across, "out1": y + 2 * error}, emulated) == pytest.approx(1.0)
+    assert likeness(truth, {"out0": y + 2 * error, "out1": y + across}, emulated) == pytest.approx(1.0)
+
+
+def test_likeness_uses_what_can_be_compared_and_passes_over_the_rest() -> None:
+    error = np.array([[0.5, 0.0], [0.0, 0.0]])
+    (y,) = SQUARES.values()
+    whole = np.array([[1], [2]])
+    assert likeness({"n": whole, "y": y}, {"n": whole, "y": y + error}, {"n": whole, "y": y + error}) == 1.0
+    assert likeness({"a": y, "b": y}, {"a": y + error}, {"a": y + error, "b": y}) == 1.0, "an output is missing"
+    longer = {"y": np.concatenate([y, y])}
+    assert likeness(longer, {"y": np.concatenate([y + error, y])}, {"y": y + error}) == 1.0, "of the first two inputs"
