@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -27,11 +29,13 @@ def test_tails_are_ratios_to_the_median_by_nearest_rank() -> None:
 
 def test_a_99th_percentile_needs_a_thousand_samples() -> None:
     assert tails(np.full(999, 2.0)) == {"max_p50": 1.0}
+    assert tails(np.array([0.001, 0.002, 0.004])) == {"max_p50": 2.0}, "seconds of a fast model"
     assert tails(np.zeros(0)) == tails(np.zeros(5)) == {}
 
 
 def test_spread_over_launches_is_a_share_of_their_mean() -> None:
     assert over_launches([9.0, 10.0, 11.0]) == pytest.approx({"sd": 0.1, "range": 0.2})
+    assert over_launches([9.0, 11.0]) == pytest.approx({"sd": 0.02**0.5, "range": 0.2}), "two are enough"
     assert over_launches([9.0]) == over_launches([]) == over_launches([0.0, 0.0]) == {}
 
 
@@ -46,3 +50,21 @@ def test_bits_are_compared_sample_by_sample_at_another_position_of_the_batch() -
     assert over_positions(values, shorter, 3) == {}, "other rows"
     assert over_positions({"out0": np.zeros((5, 2))}, {"out0": np.zeros((5, 2))}, 3) == {}, "not a row for each sample"
     assert over_positions({}, {}, 3) == {}
+
+
+@pytest.mark.parametrize(
+    ("outputs", "batch"),
+    [
+        pytest.param({"sum": np.float32(3.0)}, 1, id="a scalar"),
+        pytest.param({"out": np.zeros((1, 2)), "sum": np.float32(3.0)}, 1, id="a scalar beside rows"),
+        pytest.param({"out": np.zeros((6, 2)), "other": np.zeros((3, 2))}, 3, id="outputs with other numbers of rows"),
+        pytest.param({"out": np.zeros((0, 2))}, 3, id="no rows"),
+    ],
+)
+def test_outputs_without_a_row_for_each_sample_say_nothing_of_positions(outputs: dict[str, Any], batch: int) -> None:
+    assert over_positions(outputs, outputs, batch) == {}
+
+
+def test_launches_that_came_in_single_precision_are_reckoned_with_in_double() -> None:
+    single: Any = np.random.default_rng(1).normal(1.0, 0.1, 20).astype(np.float32)
+    assert over_launches(single) == over_launches(single.astype(np.float64))

@@ -22,7 +22,7 @@ METER = {"unit": "W", "source": "power1_input", "place": "VDD_IN", "hz": 100.0}
 
 def launch(began: float, series: dict[str, Any], said: dict[str, Any] | None = None) -> Launch:
     """A launch whose series are (about, times, values) by name."""
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name, (_, times, values) in series.items():
         arrays |= {f"series:{name}": np.asarray(values, float), f"series:{name}.time": np.asarray(times, float)}
     about = {name: one[0] for name, one in series.items()}
@@ -54,6 +54,21 @@ def test_a_series_without_a_value_has_no_array() -> None:
     found = recorded([launch(0.0, {"t": ({"unit": "degC"}, [], [])})])
     assert found.arrays == {} and found.about == {"t": {"unit": "degC", "samples": 0}}
     assert summary(np.zeros(0)) == {"samples": 0}
+    assert summary(np.array([1.0])) == {"samples": 1, "mean": 1.0, "median": 1.0, "min": 1.0, "max": 1.0}
+    assert summary(np.array([1.0, 3.0]))["sd"] == pytest.approx(2**0.5)
+
+
+def test_launches_that_do_not_say_when_they_began_are_at_time_0() -> None:
+    known, arrays = launch(0.0, {"t": ({"unit": "degC"}, [0.0, 1.0], [40, 41])})
+    unknown = {key: value for key, value in known.items() if key != "began"}
+    assert recorded([(unknown, arrays)]).arrays["t.time"].tolist() == [0.0, 1.0]
+    later = launch(5.0, {"t": ({"unit": "degC"}, [0.5], [42])})
+    assert recorded([(unknown, arrays), later]).arrays["t.time"].tolist() == [0.0, 1.0, 5.5]
+
+
+def test_a_machine_of_which_launches_say_nothing_has_no_key() -> None:
+    assert recorded([({"series": {}}, {}), ({"series": {}}, {})]).numbers["machine"] == {}
+    assert recorded([launch(0.0, {})]).numbers["machine"] == {"cpu": "x"}, "and it did not throttle"
 
 
 def test_launches_that_recorded_nothing_are_left_out() -> None:
@@ -107,3 +122,47 @@ def test_the_cost_of_sampling_is_the_largest_of_a_launch() -> None:
     costs = [{"hz": 20.0, "late": 1, "share": 0.01}, {"hz": 20.0, "late": 0, "share": 0.02}]
     found = recorded([launch(0.0, {}, {"sampler": cost}) for cost in costs]).numbers["sampler"]
     assert found == {"hz": 20.0, "late": 1, "share": 0.02}
+
+
+def test_power_of_which_every_figure_is_known_has_none_that_is_absent() -> None:
+    phases = [{"name": "base", "begin": 0.0, "end": 10.0}, *PHASES]
+    meter = {**METER, "accuracy": "1 %"}
+    board = launch(0.0, {"power.board": (meter, TIMES, np.full(len(TIMES), 6.0))}, {"phases": phases})
+    found = recorded([board]).numbers["power"]["power.board"]
+    assert set(found) == {"place", "hz", "accuracy", "base", "idle", "full", "energy_per_inference"}
+    assert found["accuracy"] == "1 %" and found["base"]["mean"] == 6.0
+
+
+def without(*keys: str) -> list[dict[str, Any]]:
+    """The phases, that of inferences without some of what it says."""
+    return [PHASES[0], {key: value for key, value in PHASES[1].items() if key not in keys}]
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"phases": without("inferences")}, "the inferences of the window were not counted"),
+        ({"phases": without("busy")}, "inferences fill 0% of the window; an energy of one needs 95%"),
+        ({"phases": PHASES[:1]}, "it was not taken"),
+    ],
+)
+def test_an_energy_that_is_absent_says_why(said: dict[str, Any], why: str) -> None:
+    board = launch(0.0, {"power.board": (METER, TIMES, np.full(len(TIMES), 6.0))}, said)
+    found = recorded([board]).numbers["power"]["power.board"]
+    assert "energy_per_inference" not in found and found["absent"]["energy_per_inference"] == why
+
+
+def test_power_of_a_launch_without_phases_was_not_taken() -> None:
+    said, arrays = launch(0.0, {"power.board": (METER, TIMES, np.full(len(TIMES), 6.0))})
+    board = {key: value for key, value in said.items() if key != "phases"}
+    assert recorded([(board, arrays)]).numbers["power"]["power.board"]["absent"] == dict.fromkeys(
+        ("base", "idle", "full", "energy_per_inference"), "it was not taken"
+    )
+
+
+def test_a_meter_that_gave_no_reading_has_no_figure() -> None:
+    said, _ = launch(0.0, {"power.board": (METER, TIMES, np.zeros(len(TIMES)))})
+    absent = recorded([(said, {})]).numbers["power"]["power.board"]["absent"]
+    assert absent == {"base": "it was not taken"} | dict.fromkeys(
+        ("idle", "full", "energy_per_inference"), "the meter gave no reading"
+    )

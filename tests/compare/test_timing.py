@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 from bench_plugin.compare.times.timing import (
     OVER_LAUNCHES,
     WITHIN_RUN,
+    Interval,
     autocorrelation,
     drift,
     enough,
@@ -45,6 +49,53 @@ def test_blocks_of_neighbours_widen_the_interval_of_samples_that_hang_together()
     apart = rng.normal(1.0, 0.1, 1000)
     together = np.repeat(rng.normal(1.0, 0.1, 100), 10)
     assert within_run(together).half_width > 1.7 * within_run(apart).half_width
+
+
+def test_an_interval_in_a_row_has_its_seconds_its_width_as_a_share_and_what_was_replicated() -> None:
+    assert Interval(4.0, 3.0, 5.0, OVER_LAUNCHES).plain() == {
+        "centre": 4.0, "low": 3.0, "high": 5.0, "half_width": 0.25, "kind": "over launches", "confidence": 0.95,
+    }  # fmt: skip
+
+
+def test_a_thousand_samples_are_drawn_in_blocks_of_ten_neighbours() -> None:
+    tens, hundreds = within_run(np.arange(1000.0) % 10), within_run(np.arange(1000.0) % 100)
+    assert tens.low == tens.centre == tens.high == 4.5, "every block has each value once"
+    assert hundreds.low < 45 and hundreds.high > 54, "every block has a tenth of the values"
+
+
+@pytest.mark.parametrize(
+    ("samples", "low", "high"),
+    [
+        # Blocks are (1, 2), (2, 3) and (3, 4): a ninth of the draws has the first one twice, another the last one.
+        pytest.param([1, 2, 3, 4], 1.5, 3.5, id="the last sample is no neighbour of the first"),
+        # 4 % of the draws have a median below 2, and 1.9 % of those of 33 samples: only the former is within 95 %.
+        pytest.param([1, 1, 2, 2, 2, 2, 2, 2], 1.0, 2.0, id="what comes more often than one time in forty is in it"),
+        pytest.param([1] * 8 + [2] * 25, 2.0, 2.0, id="what comes less often is not"),
+    ],
+)
+def test_the_interval_within_a_run_has_all_but_a_fortieth_of_the_medians_on_each_side(
+    samples: list[float], low: float, high: float
+) -> None:
+    found = within_run(np.array(samples, dtype=float))
+    assert (found.low, found.high, found.centre) == (low, high, float(np.median(samples)))
+
+
+def test_the_same_samples_have_the_same_interval_unless_another_seed_is_asked_for() -> None:
+    samples = np.random.default_rng(4).normal(1.0, 0.1, 200)
+    assert within_run(samples) == within_run(samples, seed=0) != within_run(samples, seed=1)
+
+
+def test_intervals_of_too_little_say_what_is_missing() -> None:
+    with pytest.raises(ValueError, match=r"^1 launches; a t interval needs at least 2$"):
+        over_launches([1.0])
+    with pytest.raises(ValueError, match=r"^no samples$"):
+        within_run(np.zeros(0))
+
+
+@pytest.mark.parametrize("statistic", [over_launches, within_run, spread, drift, autocorrelation])
+def test_samples_that_came_in_single_precision_are_reckoned_with_in_double(statistic: Callable[[Any], Any]) -> None:
+    single = np.random.default_rng(8).lognormal(0.0, 1.0, 20).astype(np.float32)
+    assert statistic(single) == statistic(single.astype(np.float64))
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
@@ -94,6 +145,7 @@ def test_an_interval_within_a_run_lies_between_its_samples_and_comes_again(value
 def test_drift_is_the_change_over_the_run_and_no_outlier_is_one() -> None:
     assert drift([1.0, 1.1, 1.2, 1.3, 1.4]) == pytest.approx(0.4 / 1.2)
     assert drift([1.0, 1.0, 9.0, 1.0, 1.0, 1.0]) == 0.0
+    assert drift([1.0, 2.0, 2.0, 10.0]) == pytest.approx(3.0), "slopes of 0, 0.5, 1, 3, 4 and 8 over three blocks"
     assert drift([1.0, 2.0]) is None
 
 
@@ -106,6 +158,8 @@ def test_drift_turns_with_the_order(values: list[float]) -> None:
 def test_autocorrelation_tells_what_alternates_from_what_hangs_together() -> None:
     assert autocorrelation(np.array([1.0, 2.0] * 50)) == pytest.approx(-0.99)
     assert autocorrelation(np.repeat([1.0, 2.0], 50)) == pytest.approx(0.97, abs=0.01)
+    assert autocorrelation(np.array([1.0, 1.0, 4.0])) == pytest.approx(-1 / 6), "three samples are enough"
+    assert autocorrelation(np.array([1e-3, 2e-3] * 50)) == pytest.approx(-0.99), "milliseconds as well as seconds"
     assert autocorrelation(np.ones(50)) is None and autocorrelation(np.ones(2)) is None
 
 
@@ -124,12 +178,15 @@ def test_launches_end_when_the_interval_is_narrow_and_not_before_there_are_five(
     assert not enough([1.0] * 4, least=5, wanted=0.02)
     assert enough([1.0] * 5, least=5, wanted=0.02)
     assert not enough([1.0, 1.1, 1.0, 1.1, 1.0], least=5, wanted=0.02)
+    assert enough([1.0] * 2, least=2, wanted=0.02), "two have an interval"
+    assert enough([1.0] * 5, least=5, wanted=0.0), "exactly as narrow as is wanted"
     assert not enough([], least=0, wanted=0.02) and not enough([1.0], least=0, wanted=0.02)
 
 
 def test_quantiles_of_t_fall_towards_the_normal_one() -> None:
     values = [student_t(freedom) for freedom in range(1, 200)]
     assert values == sorted(values, reverse=True) and values[0] == 12.706
+    assert student_t(30) == 2.042 and student_t(40) == pytest.approx(2.021, abs=3e-3)
     assert student_t(10**6) == pytest.approx(1.96, abs=1e-3)
     with pytest.raises(ValueError, match="degrees of freedom"):
         student_t(0)
