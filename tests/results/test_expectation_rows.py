@@ -240,6 +240,28 @@ def operator_row(*cases: str, reason: str = "known", more: str = "") -> str:
     return OPERATORS.format(reason=reason, model=list(cases)) + more
 
 
+@pytest.mark.parametrize(("how", "what"), [("in turn", "time"), ("counted", "instructions")])
+@pytest.mark.parametrize("known", [False, True])
+def test_a_cell_that_got_slower_than_its_base_fails_whatever_is_known_of_it(
+    tmp_path: Path, how: str, what: str, known: bool
+) -> None:
+    numbers = {"against": {"verdict": "slower", "how": how, "text": "12 % more"}}
+    outcome = Outcome(Status.SUPPORTED, numbers=numbers)
+    found = matched(tmp_path, f'check = "export"\nmodel = "a"\n{ROW}', EXPORT) if known else None
+    judged = judge(outcome, found)
+    assert (judged.result, judged.reason) == (Result.FAILED, f"a regression in {what}: 12 % more")
+
+
+def test_a_row_by_hand_covers_a_case_that_the_generated_files_need_not_name(tmp_path: Path) -> None:
+    by_hand = 'check = "operator"\ncompiler = "tvm"\nmodel = "test_abs"\nstage = "run"\nsymptom = "exception"\n'
+    known = loaded(tmp_path, known=rows(f'{by_hand}signature = "E: it died"\nreason = "known"\n'))
+    failed = Outcome(Status.ERROR, Stage.RUN, Symptom.EXCEPTION, reason="E: it died")
+    assert known.written_by_hand(CASE, failed)
+    assert not known.written_by_hand(CASE, replace(failed, stage=Stage.COMPILE)), "it is not what the row names"
+    assert not known.written_by_hand({**CASE, "model": "test_exp"}, failed), "no row names that case"
+    assert not known.written_by_hand({**CASE, "compiler": "iree"}, failed), "no row names that compiler"
+
+
 def test_rows_of_operators_are_found_by_compiler_case_and_version(tmp_path: Path) -> None:
     text = rows(
         operator_row("test_abs", reason="old", more='when = "onnx<1"\n'),
