@@ -74,9 +74,12 @@ class Part:
 print(adapter._assigned(session, "CPUExecutionProvider"))
 print(adapter._assigned(Half("Softmax"), "XnnpackExecutionProvider"))
 print(adapter._assigned(Half("Softmax", "Tanh"), "XnnpackExecutionProvider"))
-for one, provider in ((session, "CUDAExecutionProvider"), (Half(), "XnnpackExecutionProvider")):
+adapter._computes(session, "CPUExecutionProvider")
+for ask, one, provider in (
+    (adapter._computes, session, "CUDAExecutionProvider"), (adapter._assigned, Half(), "XnnpackExecutionProvider")
+):
     try:
-        adapter._assigned(one, provider)
+        ask(one, provider)
     except (NotProvided, Unsupported) as error:
         print(type(error).__name__ + ":", error)
 """
@@ -94,3 +97,37 @@ def test_nodes_that_a_backend_leaves_to_the_cpu_are_counted(tmp_path: Path, tool
         "NotProvided: CUDAExecutionProvider cannot be used on this machine: onnxruntime left it out of its session",
         "Unsupported: XnnpackExecutionProvider takes no node of this model",
     ], done.stderr
+
+
+# What was compiled elsewhere runs on a machine that lacks the backend: a board, for example.
+RUN = """
+import numpy, onnx
+from bench_plugin.adapters.compilers.onnxruntime import Adapter
+from bench_plugin.agent.adapter import NotProvided
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import Place, Port, RunCall
+from onnx import TensorProto, helper
+
+ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xy"]
+graph = helper.make_graph([helper.make_node("Tanh", ["x"], ["y"])], "g", ports[:1], ports[1:])
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+call = RunCall(
+    batched=False, precision="fp32", graph="original", input_ports=(Port("x", "float32", (2,)),),
+    output_ports=(Port("y"),), binding={}, backend="cuda",
+)
+given = {"in:x": from_numpy(numpy.zeros(2, "float32"))}
+try:
+    Adapter().run(call.at(Place(".", {"model.onnx": "model.onnx"}, given, lambda stage: None)))
+except NotProvided as error:
+    print("NotProvided:", error)
+"""
+
+
+def test_an_artefact_is_not_run_by_another_backend_in_silence(tmp_path: Path, tools_python: Path) -> None:
+    done = subprocess.run(
+        [str(tools_python), "-c", RUN], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
+        capture_output=True, timeout=120,
+    )  # fmt: skip
+    assert done.stdout == (
+        "NotProvided: CUDAExecutionProvider cannot be used on this machine: onnxruntime left it out of its session\n"
+    ), done.stderr

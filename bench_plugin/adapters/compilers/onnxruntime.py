@@ -189,7 +189,7 @@ class Adapter:
         return Reply(meta, files=files)
 
     def run(self, call: RunCall) -> Reply:
-        """Outputs out0, out1 ... of ``model.onnx``."""
+        """Outputs out0, out1 ... of ``model.onnx``. Raises NotProvided for a backend that this machine lacks."""
         session = self._opened(call)
         call.stage("run")
         given = call.named([row.name for row in session.get_inputs()])
@@ -253,6 +253,7 @@ class Adapter:
                 if locale:
                     raise NotProvided("this machine has no locale %s; Debian: package locales" % locale[1]) from error
                 raise
+            _computes(self._session, providers[0])
             self._key = key
         return self._session
 
@@ -262,16 +263,19 @@ def _exact(provider: str) -> Any:
     return (provider, {"use_tf32": "0"}) if provider == PROVIDERS["cuda"] else provider
 
 
+def _computes(session: Any, provider: str) -> None:
+    """Raises NotProvided where the provider could not be loaded: onnxruntime then takes the CPU, and only logs it."""
+    if provider not in session.get_providers():
+        raise NotProvided("%s cannot be used on this machine: onnxruntime left it out of its session" % provider)
+
+
 def _assigned(session: Any, provider: str) -> dict[str, object]:
     """The nodes of the optimised graph and which of them are not computed by ``provider``; nothing of the CPU's own.
 
-    onnxruntime computes on the CPU what a provider leaves, the whole model where it cannot be loaded, and says so in
-    its log alone. Raises NotProvided where it could not be loaded, Unsupported where it computes no node.
+    onnxruntime computes on the CPU what a provider leaves. Raises Unsupported where it computes no node.
     """
     if provider == PROVIDERS["cpu"]:
         return {}
-    if provider not in session.get_providers():
-        raise NotProvided("%s cannot be used on this machine: onnxruntime left it out of its session" % provider)
     parts = session.get_provider_graph_assignment_info()
     nodes = [(part.ep_name, node.op_type) for part in parts for node in part.get_nodes()]
     left = [kind for name, kind in nodes if name != provider]
