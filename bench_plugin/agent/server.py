@@ -65,12 +65,18 @@ class Loaded:
         return self._instance
 
     def import_ahead(self) -> None:
-        """Import the modules that the declaration names under ``imports``, before the first call needs them."""
-        for name in self.declaration.get("imports", ()):
-            try:
+        """Import the modules that the declaration names under ``imports``, before the first call needs them.
+
+        The adapter is made first: it may set variables that the modules read.
+        """
+        names = self.declaration.get("imports", ())
+        try:
+            if names:
+                self.instance  # noqa: B018
+            for name in names:
                 importlib.import_module(name)
-            except Exception:  # the call that imports it reports the error, with its stage
-                return
+        except Exception:  # the call that needs them reports the error, with its stage
+            return
 
     def reset(self) -> None:
         """Let the adapter drop the objects that it keeps between calls, if it was ever called."""

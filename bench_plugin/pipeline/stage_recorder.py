@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 from bench_plugin.domain.cell import Cell
 from bench_plugin.pipeline.admission import Admission
@@ -48,6 +49,13 @@ class StageRecorder:
         """
         self.at(cell, name)
         return self._stages.apart(task, make, only=only)
+
+    def apart_ahead(
+        self, cell: Cell, name: str, task: Task, roles: Sequence[str]
+    ) -> AbstractContextManager[Callable[[], None]]:
+        """What starts fresh agents for the next :meth:`apart` of a cell side by side, one for each role of the task."""
+        self.at(cell, name)
+        return self._stages.apart_ahead(task, roles)
 
     def at(self, cell: Cell, name: str) -> None:
         """Note what the cell does now, where that is no stage."""

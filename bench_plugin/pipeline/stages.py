@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,6 +177,25 @@ class Stages:
                     agent.close()
         except AgentFailure as error:
             return not_started(error, task.stage)
+
+    @contextmanager
+    def apart_ahead(self, task: Task, roles: Sequence[str]) -> Iterator[Callable[[], None]]:
+        """What starts the agents of the next stages :meth:`apart` side by side, one for each role; called once here.
+
+        Most of a start is the import of a tool, which keeps one processor busy. What was started and not used ends.
+        On a board nothing is started ahead.
+        """
+        toolchain = task.toolchain or self._catalog[task.adapter].toolchain
+
+        def start() -> None:
+            if not task.board:
+                self._pool.prepare_all(toolchain, roles=roles, adapter=task.adapter)
+
+        try:
+            start()
+            yield start
+        finally:
+            self._pool.end_prepared(toolchain, roles=roles)
 
     def _once(self, name: str, make: Callable[[], Done]) -> Done:
         """The result of this name; the first thread that asks for it makes it, the others wait."""

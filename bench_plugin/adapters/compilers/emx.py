@@ -31,6 +31,7 @@ ADAPTER = {
     "title": "emx-onnx-cgen",
     "distribution": "emx-onnx-cgen",
     "operations": ["compile", "run"],
+    "imports": ["numpy"],
     "operators": True,
     "takes": ["onnx"],
     "precisions": {"fp32": ["original"], "fp16": ["fp16"], "w8a8": ["qdq"]},

@@ -23,6 +23,7 @@ ADAPTER = {
     "distribution": "executorch",
     "distributions": ["torch", "torchao"],
     "operations": ["compile", "run"],
+    "imports": ["torch"],
     "takes": ["pytorch"],
     "precisions": {"fp32": ["original"], "w8a8": ["original"]},
     "artefact": True,

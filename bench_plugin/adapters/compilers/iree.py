@@ -23,6 +23,7 @@ ADAPTER = {
     "distribution": "iree-base-compiler",
     "distributions": ["iree-base-runtime"],
     "operations": ["compile", "run"],
+    "imports": ["iree.runtime"],
     "operators": True,
     "takes": ["onnx"],
     "precisions": {"fp32": ["original"], "fp16": ["fp16"], "w8a8": ["qdq"]},

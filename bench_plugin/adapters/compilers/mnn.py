@@ -23,6 +23,7 @@ ADAPTER = {
     "title": "MNN",
     "distribution": "mnn",
     "operations": ["compile", "run", "rebuild"],
+    "imports": ["MNN.nn"],
     "uses": ["mnn_weights"],
     "operators": True,
     "takes": ["onnx"],

@@ -22,6 +22,7 @@ ADAPTER = {
     "title": "The framework itself",
     "distribution": "torch",
     "operations": ["compile", "run"],
+    "imports": ["torch"],
     "takes": ["pytorch", "tensorflow", "mxnet"],
     "precisions": {"fp32": ["original"], "bf16": ["original"]},
     "artefact": False,

@@ -24,6 +24,7 @@ ADAPTER = {
     "distribution": "ncnn",
     "distributions": ["pnnx"],
     "operations": ["compile", "run"],
+    "imports": ["ncnn"],
     "operators": True,
     "takes": ["onnx"],
     "precisions": {

@@ -24,6 +24,7 @@ ADAPTER = {
     "distribution": "openvino",
     "distributions": ["nncf"],
     "operations": ["compile", "run", "rebuild"],
+    "imports": ["openvino"],
     "uses": ["openvino_layers"],
     "operators": True,
     "takes": ["onnx"],

@@ -23,6 +23,7 @@ ADAPTER = {
     "title": "tract",
     "distribution": "tract",
     "operations": ["compile", "run", "profile"],
+    "imports": ["tract"],
     "operators": True,
     "takes": ["onnx"],
     "precisions": {"fp32": ["original"], "fp16": ["fp16"], "w16": ["w16"], "w8a8": ["qdq"], "w8a8-dyn": ["dynamic"]},

@@ -21,6 +21,7 @@ ADAPTER = {
     "title": "Apache TVM",
     "distribution": "apache-tvm",
     "operations": ["compile", "run"],
+    "imports": ["tvm", "tvm.relax"],
     "operators": True,
     "takes": ["onnx"],
     "precisions": {"fp32": ["original"], "fp16": ["fp16"], "w8a8": ["qdq"]},

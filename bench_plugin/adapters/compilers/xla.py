@@ -27,6 +27,7 @@ ADAPTER = {
     "distribution": "tensorflow-cpu",
     "distributions": ["keras"],
     "operations": ["compile", "run"],
+    "imports": ["tensorflow"],
     "takes": ["tensorflow"],
     "precisions": {"fp32": ["original"], "bf16": ["original"]},
     "artefact": False,
@@ -56,6 +57,7 @@ class Adapter:
     """Keeps the function that was compiled last, and the framework's adapter, which keeps the model."""
 
     def __init__(self) -> None:
+        os.environ.update(tensorflow.SWITCHES)
         before = os.environ.get("XLA_FLAGS", "")
         os.environ["XLA_FLAGS"] = before if FLAGS in before else f"{before} {FLAGS}".strip()
         self._framework: Any = None

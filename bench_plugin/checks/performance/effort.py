@@ -27,7 +27,7 @@ class Effort:
     block_samples: int = 30
     seconds: float = 1.2
     warmup_seconds: float = 1.0
-    cell_seconds: float = 12.0
+    cell_seconds: float = 10.0
     last_seconds: float = 40.0
     system_calls: int = 30
     deployed_calls: int = 200

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 RUN = "run"
 COMPUTE = "series:compute"
 BRIEF = {"blocks": 1, "block_seconds": 0.0, "block_samples": 1, "seconds": 0.01, "warmup_seconds": 0.0}
+ROLES = (
+    TIME,
+    f"{TIME}, beside",
+)  # of launches in turn: each pair of agents is started side by side, then timed in turn
 MORE = 4  # times the planned seconds that a launch may take before its limit ends it
 
 
@@ -103,21 +107,28 @@ class Launcher:
     def taken(self, run: CellRun, found: Compiled) -> Launches:
         """The launches of a compiled model. Raises EnvironmentMissing when its toolchain cannot be installed."""
         task = self.timed_task(run, found)
-        self._parts.recorder.at(run.cell, "waiting for the machine")
         boards = [self._models.workspace.boards[name] for name in self._models.workspace.boards_of(run.cell.target)]
-        if boards and all(reach.board.emulated for reach in boards):  # which are counted, not timed
-            return self._all(run, task, None)
-        with self._parts.admission.alone():
-            return self._all(run, task, quiet(self._effort.quiet_seconds))
+        with self._parts.recorder.apart_ahead(run.cell, "start", task, ROLES) as start:
+            if boards and all(reach.board.emulated for reach in boards):  # which are counted, not timed
+                return self._all(run, task, None, start)
+            self._parts.recorder.at(run.cell, "waiting for the machine")
+            with self._parts.admission.alone():
+                return self._all(run, task, quiet(self._effort.quiet_seconds), start)
 
-    def _all(self, run: CellRun, task: Task, load: Load | None) -> Launches:
-        """Launches until they are enough; a failed one is the last, and so is one of a device that takes no times."""
+    def _all(self, run: CellRun, task: Task, load: Load | None, start: Callable[[], None]) -> Launches:
+        """Launches until they are enough; a failed one is the last, and so is one of a device that takes no times.
+
+        ``start`` starts the next pair of agents; the first one was started already.
+        """
         effort = self._effort
         launches: list[Launch] = []
         caps: list[str] = []
         began = time.monotonic()
         while True:
             board = launches[0].board if launches else ""
+            if launches and len(launches) % len(ROLES) == 0:
+                start()
+            task = replace(task, role=ROLES[len(launches) % len(ROLES)])
             one = self._launch(run, task, f"{TIME}, launch {len(launches) + 1}", board, requests=run.cell.streams == 1)
             launches.append(one)
             run.log.credit(TIME, launches[-1].done)
@@ -131,6 +142,7 @@ class Launcher:
                 caps.append(cap)
                 break
         last = launches[-1]
+        task = replace(task, role=ROLES[len(launches) % len(ROLES)])  # whose agent may be started already
         return Launches(
             launches, load, tuple(caps), self._power(run, task, last), self._one_thread(run, task, last),
             self._moved(run, task, last),

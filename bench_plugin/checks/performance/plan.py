@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from bench_plugin.checks.compiled.planner import CompiledPlanner
+from bench_plugin.checks.compiled.planner import DEFAULT_SOURCE, CompiledPlanner
 from bench_plugin.checks.performance.sweep import swept
 from bench_plugin.domain.cell import Check
 from bench_plugin.domain.compiler_name import DEFAULT
@@ -23,6 +23,8 @@ USUAL = "fp32"
 class TimingPlanner(CompiledPlanner):
     """Compiled models, timed. Small profiles take quick models in fp32 and every compiler whose toolchain is made.
 
+    Where neither compilers nor frameworks were named, a compiler gets a model from one framework.
+
     No profile sweeps by itself: each combination costs as much as a cell, so they are asked for by their options.
     """
 
@@ -37,7 +39,8 @@ class TimingPlanner(CompiledPlanner):
         if selection.profile in SMALL and not selection.precisions:
             selection = replace(selection, precisions=(USUAL,))
         chosen_by_us = self._small(selection)
-        for cell, declared in super().cells(check, selection):
+        planned = super().cells(check, selection)
+        for cell, declared in _one_framework(planned) if chosen_by_us and not selection.frameworks else planned:
             missing = self._not_ready(cell.compiler, cell.framework) if chosen_by_us and declared is None else ""
             one = cell, Declared(cell, Status.NOT_PROVIDED, missing) if missing else declared
             yield from swept(one, selection, self._workspace)
@@ -65,6 +68,19 @@ class TimingPlanner(CompiledPlanner):
         if compiler == DEFAULT or self._workspace.toolchains.ready(toolchain):
             return ""
         return f"toolchain {toolchain} is not made; bench env sync {toolchain}, or --compilers {compiler}, adds it"
+
+
+def _one_framework(planned: Iterable[Planned]) -> Iterator[Planned]:
+    """The cells without those of further frameworks: a model and a compiler have the usual one, else the first."""
+    cells = list(planned)
+    found: dict[tuple[str, str], str] = {}
+    for cell, declared in cells:
+        pair = cell.model, cell.compiler
+        if declared is None and (pair not in found or cell.framework == DEFAULT_SOURCE):
+            found[pair] = cell.framework
+    for cell, declared in cells:
+        if declared is not None or cell.framework == found[cell.model, cell.compiler]:
+            yield cell, declared
 
 
 def planner(workspace: Workspace) -> Planner:

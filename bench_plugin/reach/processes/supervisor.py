@@ -179,16 +179,49 @@ class AgentPool:
         with self._lock:
             place = self._places.setdefault((toolchain, role), _Place())
         if place.lock.acquire(blocking=False):
-            threading.Thread(
-                target=self._prepared, args=(toolchain, place, adapter), name="bench-prepare", daemon=True
-            ).start()
+            self._preparing(toolchain, place, adapter, alone=False)
 
-    def _prepared(self, toolchain: str, place: _Place, adapter: str) -> None:
+    def prepare_all(self, toolchain: str, *, roles: Sequence[str], adapter: str) -> None:
+        """Start an agent for each of these roles, side by side, and wait until they imported what the adapter declares.
+
+        They work alone on this machine, one after the other. If one cannot be started, its lease raises the error.
+        """
+        with self._lock:
+            places = [self._places.setdefault((toolchain, role), _Place()) for role in roles]
+        threads = [
+            self._preparing(toolchain, place, adapter, alone=True)
+            for place in places if place.lock.acquire(blocking=False)
+        ]  # fmt: skip
+        for thread in threads:
+            thread.join()
+
+    def end_prepared(self, toolchain: str, *, roles: Sequence[str]) -> None:
+        """End the agents of these roles that were prepared and not leased."""
+        with self._lock:
+            places = [self._places.get((toolchain, role)) for role in roles]
+        for place in places:
+            if place is not None and place.lock.acquire(blocking=False):
+                if place.agent is not None:
+                    place.agent.close()
+                    place.agent = None
+                place.lock.release()
+
+    def _preparing(self, toolchain: str, place: _Place, adapter: str, *, alone: bool) -> threading.Thread:
+        """The started thread that starts the agent of a place, whose lock the caller took."""
+        thread = threading.Thread(
+            target=self._prepared, args=(toolchain, place, adapter, alone), name="bench-prepare", daemon=True
+        )
+        thread.start()
+        return thread
+
+    def _prepared(self, toolchain: str, place: _Place, adapter: str, alone: bool) -> None:
         """Start the agent of a place; the caller holds its lock, which is released here."""
         try:
             if place.agent is None:
-                place.agent = self._start(toolchain)
+                place.agent = self._start(toolchain, alone=alone)
                 place.agent.load(adapter, LOADING)
+                if alone:  # an agent answers when its imports are done, and nothing may compute beside a timed one
+                    place.agent.versions(adapter, LOADING)
                 if self._closed:
                     place.agent.close()
         except BenchError:  # the lease tries again
