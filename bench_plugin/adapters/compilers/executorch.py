@@ -23,7 +23,7 @@ ADAPTER = {
     "distribution": "executorch",
     "distributions": ["torch", "torchao"],
     "operations": ["compile", "run"],
-    "imports": ["torch"],
+    "imports": ["torch", "executorch.extension.pybindings.portable_lib"],
     "takes": ["pytorch"],
     "precisions": {"fp32": ["original"], "w8a8": ["original"]},
     "artefact": True,

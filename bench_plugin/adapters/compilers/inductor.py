@@ -21,7 +21,7 @@ ADAPTER = {
     "title": "TorchInductor",
     "distribution": "torch",
     "operations": ["compile", "run"],
-    "imports": ["torch"],
+    "imports": ["torch", "torch._inductor"],
     "takes": ["pytorch"],
     "precisions": {"fp32": ["original"], "bf16": ["original"]},
     "artefact": True,

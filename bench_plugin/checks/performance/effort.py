@@ -32,7 +32,7 @@ class Effort:
     system_calls: int = 30
     deployed_calls: int = 200
     handshakes: int = 0
-    system_seconds: float = 0.4
+    system_seconds: float = 0.25
     quiet_seconds: float = 2.0
     power_seconds: float = 10.5
 

@@ -56,6 +56,58 @@ def test_a_prepared_agent_imports_what_the_adapter_names(pool: AgentPool) -> Non
         assert agent.call("fake", "go", {}, limits=LIMITS).meta["remembered"] is True
 
 
+def slow_to_import(pool: AgentPool, marks: Path) -> None:
+    """The fake adapter, whose making takes half a second and leaves a file, before its declared module is imported."""
+    made = (
+        f'open(os.path.join({str(marks)!r}, "made-%d" % os.getpid()), "w").close(); '
+        'time.sleep(0.5); os.environ["MADE_FIRST"] = "1"'
+    )
+    marks.joinpath("seen_by_import.py").write_text(
+        "import os, pathlib\n"
+        "pathlib.Path(__file__).with_name(f'imported-{os.getpid()}').write_text(os.environ.get('MADE_FIRST', 'late'))\n"
+    )
+    text = FAKE.read_text().replace('"operations": ["go"],', '"operations": ["go"], "imports": ["seen_by_import"],')
+    text = text.replace("    def __init__(self) -> None:", f"    def __init__(self) -> None:\n        {made}", 1)
+    text = text.replace("import sys\n", f"import sys\nsys.path.insert(0, {str(marks)!r})\n", 1)
+    pool._adapters = lambda name: [Source(name, text.encode())]
+
+
+def test_agents_of_several_roles_are_ready_when_they_were_prepared(pool: AgentPool, tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    slow_to_import(pool, marks)
+    pool.prepare_all("fake", roles=("one", "two"), adapter="fake")
+    imported = sorted(marks.glob("imported-*"))
+    assert len(imported) == 2 and len(list(marks.glob("made-*"))) == 2, "nothing is imported any more afterwards"
+    assert {one.read_text() for one in imported} == {"1"}, "the adapter was made before, with its variables"
+    for role in ("one", "two"):
+        with pool.lease("fake", role=role, fresh=True, alone=True) as agent:
+            assert agent.calls == 0
+            assert f"imported-{agent.call('fake', 'go', {}, limits=LIMITS).meta['pid']}" in {x.name for x in imported}
+    assert started(tmp_path) == 2
+
+
+def test_what_was_prepared_and_not_leased_is_ended(pool: AgentPool, tmp_path: Path) -> None:
+    pool.prepare_all("fake", roles=("one", "two"), adapter="fake")
+    with pool.lease("fake", role="one", fresh=True, alone=True) as agent:
+        pid = agent.call("fake", "go", {}, limits=LIMITS).meta["pid"]
+        other = pool._places["fake", "two"].agent
+        pool.end_prepared("fake", roles=("one", "two", "never"))
+        assert alive(pid) and other is not None and other.lost
+    assert pool._places["fake", "two"].agent is None
+
+
+def test_the_lease_says_what_hindered_agents_that_were_prepared_together(tmp_path: Path) -> None:
+    def missing(name: str) -> Path:
+        raise EnvironmentMissing(f"no {name}")
+
+    pool = AgentPool(missing, tmp_path / "logs", lambda name: [], tmp_path / "scratch")
+    pool.prepare_all("fake", roles=("one", "two"), adapter="fake")
+    with pytest.raises(EnvironmentMissing, match="no fake"), pool.lease("fake", role="two"):
+        pass
+    pool.close()
+
+
 def test_closing_ends_what_is_being_prepared(pool: AgentPool) -> None:
     pool.prepare("fake", role="run", adapter="fake")
     pool.close()
