@@ -9,6 +9,8 @@ from typing import Any
 from bench_plugin.domain.compiler_name import CompilerName
 from bench_plugin.report.statuses import FAILED, PROGRESS, SLOWER, severity
 
+Place = frozenset[tuple[str, Any]]  # the axes of a cell with their values
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -123,6 +125,11 @@ def absent(status: str, cell: Mapping[str, Any]) -> Entry:
     return entry({"kind": "cell", "status": status, "cell": cell})
 
 
+def place_of(cell: Mapping[str, Any]) -> Place:
+    """What says which cell it is, from run to run, in whatever order its axes are written."""
+    return frozenset(cell.items())
+
+
 def worst_entry(entries: Iterable[Entry]) -> Entry:
     """The worst of several that share a place; those that were computed come before those that were only declared."""
     return min(entries, key=lambda one: (not one.key, severity(one.shown)))
@@ -140,10 +147,10 @@ def heading(name: str, titles: Mapping[str, Mapping[str, Any]]) -> str:
 
 def latest(rows: Iterable[Mapping[str, Any]], checks: Sequence[str]) -> list[Mapping[str, Any]]:
     """The rows of these checks; a later row of the same cell replaces an earlier one."""
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[Place, Mapping[str, Any]] = {}
     for row in rows:
         if row["kind"] in ("declared", "cell") and row["cell"]["check"] in checks:
-            found[str(sorted(row["cell"].items()))] = row
+            found[place_of(row["cell"])] = row
     return list(found.values())
 
 
@@ -158,7 +165,7 @@ def header_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def partial(rows: Sequence[Mapping[str, Any]]) -> str:
     """How many of the profile's cells are in the rows, when it is not all of them."""
-    done = len({str(sorted(row["cell"].items())) for row in rows if row["kind"] == "cell"})
+    done = len({place_of(row["cell"]) for row in rows if row["kind"] == "cell"})
     total = _planned([row for row in rows if row["kind"] == "plan"], done)
     return f"partial: {done} of {total} cells" if done < total else ""
 

@@ -15,7 +15,7 @@ from bench_plugin.domain.thresholds import FASTER, NOT_COMPARABLE, SLOWER, TOO_N
 from bench_plugin.report.comparison import counts, errors, times
 from bench_plugin.report.comparison.direction import OTHER, PROGRESS, REGRESSION, direction
 from bench_plugin.report.comparison.paired import Pair, pairs, versions_of
-from bench_plugin.report.entries import Entry, header_of
+from bench_plugin.report.entries import Entry, header_of, place_of
 from bench_plugin.results.rows import Row
 
 DIRECTIONS = (REGRESSION, OTHER, PROGRESS)  # in the order in which they are shown
@@ -131,14 +131,16 @@ def compare(
     limits = thresholds or Thresholds()
     headers = header_of(base), header_of(head)
     both, removed, added = pairs(base, head)
-    statuses = list(_status_changes(both))
-    steady = [pair for pair in both if not direction(pair.base, pair.head)]  # another status has other numbers anyway
+    differing = [pair for pair in both if pair.differs]
+    statuses = list(_status_changes(differing))
+    steady = [one for one in differing if not direction(one.base, one.head)]  # another status has other numbers anyway
     numbers = [change for pair in steady for change in errors.changes(pair, factor)]
-    timings = [one for pair in both if timed and (one := times.change(pair, limits, headers)) is not None]
-    counted = [change for pair in both for change in counts.changes(pair, limits)]
+    both_timed = [pair for pair in both if timed and pair.timed]
+    timings = [one for pair in both_timed if (one := times.change(pair, limits, headers)) is not None]
+    counted = [change for pair in differing for change in counts.changes(pair, limits)]
     timings.sort(key=lambda one: (times.ORDER.index(one.verdict), -abs(one.d or 0.0)))
     moved = [one for one in timings if one.verdict in (SLOWER, FASTER)]
-    changed = {str(sorted(one.cell.items())) for part in (statuses, numbers, moved, counted) for one in part}
+    changed = {place_of(one.cell) for part in (statuses, numbers, moved, counted) for one in part}
     return Comparison(
         *headers, _ordered(statuses), _ordered(numbers), tuple(timings), _ordered(counted),
         tuple(map(_listed, added)), tuple(map(_listed, removed)), versions_of(*headers),

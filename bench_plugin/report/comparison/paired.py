@@ -4,22 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from bench_plugin.report.entries import Entry, entry
+from bench_plugin.report.entries import Entry, Place, entry, place_of
 from bench_plugin.results.rows import Row
 
 KINDS = ("declared", "cell")
+# What a change of a cell follows from, beside times: its status, its numbers, its instructions and bytes.
+DECIDING = (
+    "status", "stage", "symptom", "result", "expected", "key", "numbers", "placement", "artefacts",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One cell in both runs: its rows, and these as entries."""
+    """One cell in both runs: its rows, and these as entries, which are made when they are asked for."""
 
-    base: Entry
-    head: Entry
     base_row: Row
     head_row: Row
+
+    @cached_property
+    def base(self) -> Entry:
+        """The cell in the run before."""
+        return entry(self.base_row)
+
+    @cached_property
+    def head(self) -> Entry:
+        """The cell in the run after it."""
+        return entry(self.head_row)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the rows differ in something that a change could follow from; times are apart."""
+        return any(self.base_row.get(name) != self.head_row.get(name) for name in DECIDING)
+
+    @property
+    def timed(self) -> bool:
+        """Whether the cell was timed in both runs."""
+        return all((row.get("numbers") or {}).get("timing") for row in (self.base_row, self.head_row))
 
     @property
     def versions(self) -> dict[str, tuple[str, str]]:
@@ -30,7 +53,7 @@ class Pair:
 def pairs(base: Sequence[Row], head: Sequence[Row]) -> tuple[list[Pair], list[Entry], list[Entry]]:
     """(cells of both, cells of ``base`` alone, cells of ``head`` alone); a later row of a cell replaces an earlier."""
     old, new = _rows(base), _rows(head)
-    both = [Pair(entry(old[place]), entry(row), old[place], row) for place, row in new.items() if place in old]
+    both = [Pair(old[place], row) for place, row in new.items() if place in old]
     gone = [entry(row) for place, row in old.items() if place not in new]
     added = [entry(row) for place, row in new.items() if place not in old]
     return both, gone, added
@@ -47,8 +70,8 @@ def differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple
     return {name: (str(old.get(name, "")), str(new.get(name, ""))) for name in names if old.get(name) != new.get(name)}
 
 
-def _rows(rows: Sequence[Row]) -> dict[str, Row]:
-    return {str(sorted(row["cell"].items())): row for row in rows if row["kind"] in KINDS}
+def _rows(rows: Sequence[Row]) -> dict[Place, Row]:
+    return {place_of(row["cell"]): row for row in rows if row["kind"] in KINDS}
 
 
 def _flat(header: Mapping[str, Any]) -> dict[str, str]:

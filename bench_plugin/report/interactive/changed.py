@@ -10,6 +10,7 @@ from bench_plugin.domain.thresholds import FASTER
 from bench_plugin.domain.thresholds import SLOWER as SLOWER_TIME
 from bench_plugin.report.comparison.changes import Comparison, compare
 from bench_plugin.report.comparison.direction import OTHER, PROGRESS, REGRESSION
+from bench_plugin.report.entries import Place, place_of
 from bench_plugin.report.figures import duration
 from bench_plugin.report.interactive.reading import Source
 
@@ -50,7 +51,7 @@ class Changed:
     ``versions`` maps "toolchain distribution" to (before, now). ``previous`` is the header of the run before.
     """
 
-    movements: Mapping[str, Movement] = field(default_factory=dict)
+    movements: Mapping[Place, Movement] = field(default_factory=dict)
     gone: int = 0
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     previous: Mapping[str, Any] | None = None
@@ -62,9 +63,9 @@ def changed_since(source: Source) -> Changed:
     if source.previous is None:
         return Changed(why_not=source.why_not)
     found = compare(source.previous.rows, source.rows)
-    movements: dict[str, Movement] = {}
+    movements: dict[Place, Movement] = {}
     for cell, movement in _movements(found):
-        place = str(sorted(cell.items()))
+        place = place_of(cell)
         movements[place] = _joined(movements.get(place), movement)
     return Changed(movements, len(found.removed), found.versions, source.previous.header)
 

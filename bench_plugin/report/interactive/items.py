@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench_plugin.report.entries import Entry, entry
+from bench_plugin.report.entries import Entry, Place, entry, place_of
 from bench_plugin.report.interactive.changed import BROKE, Changed, Movement
 from bench_plugin.report.interactive.reading import Source
 from bench_plugin.report.statuses import severity
@@ -31,14 +31,14 @@ def collect(sources: Sequence[Source], changes: Sequence[Changed]) -> tuple[list
 
     A later row of the same cell on the same host replaces an earlier one: rows of resumed runs, and of several files.
     """
-    found: dict[str, Item] = {}
+    found: dict[tuple[str, Place], Item] = {}
     count = 0
     for number, (source, changed) in enumerate(zip(sources, changes, strict=True)):
         host = str((source.header.get("host") or {}).get("digest", ""))
         for row in _cells(source):
             place = place_of(row["cell"])
-            one = Item(row.get("key") or _id_of(place), entry(row), row, number, changed.movements.get(place))
-            found[f"{row.get('host') or host} {place}"] = one
+            one = Item(row.get("key") or _id_of(row["cell"]), entry(row), row, number, changed.movements.get(place))
+            found[row.get("host") or host, place] = one
             count += 1
     return sorted(found.values(), key=_urgency), count - len(found)
 
@@ -49,14 +49,9 @@ def _urgency(one: Item) -> tuple[bool, bool, int]:
     return not broke, not one.entry.failed, severity(one.entry.shown)
 
 
-def place_of(cell: Mapping[str, Any]) -> str:
-    """What says which cell it is, from run to run."""
-    return str(sorted(cell.items()))
-
-
 def _cells(source: Source) -> Iterator[Mapping[str, Any]]:
     return (row for row in source.rows if row["kind"] in ("declared", "cell"))
 
 
-def _id_of(place: str) -> str:
-    return hashlib.sha256(place.encode(errors="backslashreplace")).hexdigest()[:KEY_LENGTH]
+def _id_of(cell: Mapping[str, Any]) -> str:
+    return hashlib.sha256(str(sorted(cell.items())).encode(errors="backslashreplace")).hexdigest()[:KEY_LENGTH]

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ REPLACED = "{} rows were replaced by later rows of the same cell on the same mac
 
 @dataclass(frozen=True)
 class Report:
-    """What a page is made of: the sources, their cells, what the opening says, and the pictures as plain data.
+    """What a page is made of: the sources, their cells, and what the opening says.
 
     ``titles`` are those of the headers, by kind and name; ``trends`` are earlier runs of cells by their ids.
     """
@@ -47,10 +48,14 @@ class Report:
     changes: Sequence[Changed]
     items: Sequence[Item]
     summary: Summary
-    pictures: Sequence[Mapping[str, Any]]
     remarks: tuple[str, ...]
     titles: Mapping[str, Any]
     trends: Mapping[str, Mapping[str, Any]]
+
+    @cached_property
+    def pictures(self) -> Sequence[Mapping[str, Any]]:
+        """The pictures across deployments, as plain data."""
+        return embedded([one.entry for one in self.items], self.titles)
 
 
 def make_report(sources: Sequence[Source], index: Path | None = None) -> Report:
@@ -60,14 +65,13 @@ def make_report(sources: Sequence[Source], index: Path | None = None) -> Report:
     """
     changes = [changed_since(source) for source in sources]
     items, replaced = collect(sources, changes)
-    entries = [one.entry for one in items]
     remarks = [note for source in sources for note in source.notes]
     remarks += [REPLACED.format(replaced)] if replaced else []
     remarks += [NO_SERIES.format(source.name) for source in sources if _recorded(source) and not has_series(source)]
     said = summary(items, sources, changes)
     titles = _titles(sources)
     trends, more = trends_of(items, sources, index)
-    return Report(sources, changes, items, said, embedded(entries, titles), (*remarks, *more), titles, trends)
+    return Report(sources, changes, items, said, (*remarks, *more), titles, trends)
 
 
 def render(report: Report, *, details: bool = True) -> str:
