@@ -88,6 +88,8 @@ def _once(pool: AgentPool, board: Board, task: BoardTask, *, fresh: bool) -> Don
                 done = task.perform(agent, limits)
             finally:
                 mode.leave(agent)
+                if board.emulated and task.programs:  # firmware that waits for its line keeps a processor of ours busy
+                    agent.close()
             place = place_of(board, agent.hello)
             done = replace(done, meta={**done.meta, PLACE: place}, failure=_named(done.failure, board, task))
     except AgentFailure as error:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
+from bench_plugin.agent.adapter import InvalidModel, NotProvided, Reply, Unsupported
 from bench_plugin.agent.contract import QDQ, CompileCall, RunCall, Target, processors
 from bench_plugin.agent.toolkit import contractions, programs, samples, versions
 
@@ -54,6 +54,7 @@ EXACT = dict.fromkeys(
     ["fast-math", *(f"fast-math-{name}" for name in ("nnan", "ninf", "nsz", "arcp", "contract", "reassoc"))], False
 )
 PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
+START = "crti.o"  # what a C library begins every shared library with
 
 
 class Adapter:
@@ -79,7 +80,7 @@ class Adapter:
         there, Unsupported where nothing is computed in the precision that was asked for.
         """
         target, pipeline = call.target, call.option("pipeline", "default")
-        linker = programs.executable(target.gcc or "gcc", target.package or "gcc")
+        linker = _linker(target)
         onnx = importlib.import_module("onnx")
         tvm = _tvm()
         frontend = importlib.import_module("tvm.relax.frontend.onnx")
@@ -155,6 +156,15 @@ def _named(call: RunCall, path: str) -> str:
     named = call.path("model.so")
     shutil.copyfile(path, named)  # TVM follows links
     return named
+
+
+def _linker(target: Target) -> str:
+    """The compiler of the target, which links libraries. Raises NotProvided where it or its C library is missing."""
+    package = target.package or "gcc"
+    linker = programs.executable(target.gcc or "gcc", package)
+    if programs.run([linker, f"-print-file-name={START}"]).text.strip() == START:  # as it is, where it is not found
+        raise NotProvided(f"{linker} links nothing: the C library of the target has no {START} here; install {package}")
+    return linker
 
 
 def _tvm() -> Any:
