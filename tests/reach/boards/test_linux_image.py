@@ -95,6 +95,8 @@ def test_the_image_has_what_the_board_needs_and_nothing_else(programs: Path, tmp
     system = unpacked(made.system)
     assert system["modules/virtio_net.ko"][1] == b"net"
     assert system["modules/virtio_blk.ko"][1] == b"block", "the board's insmod does not inflate"
+    assert system["modules/order"][1] == b"/modules/virtio_net.ko\n/modules/virtio_blk.ko\n"
+    assert b"< /modules/order" in system["sbin/setup"][1]
     assert system["usr/bin/python3"] == (stat.S_IFLNK | 0o777, b"python3.11")
     assert system["sbin/insmod"] == (stat.S_IFLNK | 0o777, b"/bin/busybox")
     assert system["root/.ssh/authorized_keys"] == (stat.S_IFREG | 0o600, made.folder.joinpath("key.pub").read_bytes())

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,6 +116,15 @@ def test_a_board_that_does_not_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "was not ready" in found.message
     assert "Kernel panic" in found.detail
     assert until(lambda: not alive(int(tmp_path.joinpath("pid").read_text()))), "the emulator ends with the run"
+
+
+def test_a_board_without_a_network_says_so_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = f"insmod: ERROR: could not insert module virtio.ko\\n{image.FAILED}"
+    began = time.monotonic()
+    found = failure(tmp_path, monkeypatch, f"printf '{said}\\n' > console.log; exec sleep 60")
+    assert found.symptom == "board-lost" and time.monotonic() - began < qemu_system.BOOT_SECONDS / 2
+    assert "started without a network" in found.message
+    assert "could not insert module" in found.detail
 
 
 @pytest.fixture(scope="module")

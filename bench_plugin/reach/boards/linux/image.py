@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import lzma
 import os
 import re
 import shutil
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.paths import cache_root
-from bench_plugin.reach.boards.linux import initramfs
+from bench_plugin.reach.boards.linux import initramfs, kernel_modules
 from bench_plugin.reach.boards.linux.initramfs import Entry
 from bench_plugin.reach.environments.uv import run_uv
 
@@ -31,9 +30,7 @@ PACKAGES = (
 # The tools that make the image, by the Debian package that has them.
 TOOLS = {"mmdebstrap": "mmdebstrap", "ssh-keygen": "openssh-client"}
 SECONDS = 1800.0  # for Debian's packages from a slow mirror
-MODULES = (  # each after those that it needs
-    "virtio", "virtio_ring", "virtio_mmio", "virtio-rng", "failover", "net_failover", "virtio_net", "virtio_blk",
-)  # fmt: skip
+MODULES = ("virtio_mmio", "virtio-rng", "virtio_net", "virtio_blk")  # and those that they need
 APPLETS = (
     "cat", "chmod", "cp", "cut", "df", "dmesg", "echo", "find", "free", "grep", "head", "hostname", "id", "ifconfig",
     "init", "insmod", "kill", "ln", "ls", "mkdir", "mount", "mv", "nproc", "poweroff", "ps", "rm", "rmdir", "sed",
@@ -46,13 +43,11 @@ LEFT_OUT = re.compile(
     r"|(usr/)?lib/[^/]*/(libdb-|libkrb5|libsystemd|libapt|libgnutls|perl)"
 )
 GIVE = "give --mirror 'deb http://deb.debian.org/debian trixie main'"
-READY = "bench: the board is ready"
+READY, FAILED = "bench: the board is ready", "bench: the board has no network"  # what it says on its console
 SETUP = f"""#!/bin/sh
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
 mkdir -p /dev/pts /dev/shm; mount -t devpts pts /dev/pts; mount -t tmpfs shm /dev/shm
-for module in {" ".join(MODULES)}; do
-    [ ! -e /modules/$module.ko ] || insmod /modules/$module.ko
-done
+while read -r module; do insmod "$module"; done < /{kernel_modules.ORDER}
 mkdir -p /root/.cache/bench_plugin
 for disk in /dev/vd?; do
     [ -b $disk ] || continue
@@ -66,7 +61,7 @@ ifconfig eth0 10.0.2.15 netmask 255.255.255.0 up
 cat /proc/sys/kernel/random/uuid | sed s/-//g > /etc/machine-id
 dropbearconvert openssh dropbear /etc/ssh/host_key /run/host_key 2> /dev/null
 dropbear -r /run/host_key -p 22 -s -W 4194304 -P /run/dropbear.pid
-echo "{READY}" > /dev/console
+if [ -e /sys/class/net/eth0 ]; then echo "{READY}"; else echo "{FAILED}"; fi > /dev/console
 """
 FILES = {
     "etc/group": "root:x:0:\n",
@@ -213,17 +208,17 @@ def _make_keys(folder: Path) -> None:
 def _write(folder: Path, packages: Path, scratch: Path) -> None:
     """The kernel, and the file system from the unpacked packages and our own files."""
     kept: list[Entry] = []
+    modules: list[Entry] = []
     for entry in initramfs.read_tar(packages):
-        name = entry.path.rpartition("/")[2]
         if entry.path.startswith("boot/vmlinuz-"):
             folder.joinpath("vmlinuz").write_bytes(entry.data)
-        elif "lib/modules/" in entry.path and name.removesuffix(".xz").removesuffix(".ko") in MODULES:
-            data = lzma.decompress(entry.data) if name.endswith(".xz") else entry.data  # compressed since Debian 13
-            kept.append(Entry(f"modules/{name.removesuffix('.xz')}", stat.S_IFREG | 0o644, data))
+        elif kernel_modules.is_module(entry.path):
+            modules.append(entry)
         elif not LEFT_OUT.match(entry.path):
             kept.append(entry)
     if not folder.joinpath("vmlinuz").exists():
         raise EnvironmentMissing("the packages have no kernel: boot/vmlinuz-* is missing")
+    kept += kernel_modules.with_needed(modules, MODULES)
     system: dict[str, Entry] = {}
     for entry in [*_own(folder, kept), *kept, *_compiled(kept, scratch)]:
         system.setdefault(entry.path, entry)
@@ -244,7 +239,7 @@ def _python(kept: Iterable[Entry]) -> str:
 def _own(folder: Path, kept: Sequence[Entry]) -> Iterator[Entry]:
     """The files of the board that no package has."""
     there = {entry.path for entry in kept}
-    for name in ("proc", "sys", "dev", "run", "modules"):
+    for name in ("proc", "sys", "dev", "run"):
         yield initramfs.folder(name)
     yield initramfs.folder("tmp", 0o1777)
     yield initramfs.folder("root", 0o700)

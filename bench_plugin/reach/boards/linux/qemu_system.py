@@ -151,11 +151,17 @@ class QemuSystemReach:
                 raise AgentFailure(
                     BOARD_LOST, f"board {self.board.name}: the emulator ended: {said[-600:]}", log=str(log)
                 )
+            shown = console.read_text("utf-8", "replace") if console.exists() else ""
+            if image.FAILED in shown:
+                raise self._not_ready("started without a network; its console says why", shown, console)
             if time.monotonic() > until:
-                detail = console.read_text("utf-8", "replace")[-4000:] if console.exists() else ""
-                text = f"board {self.board.name} was not ready {BOOT_SECONDS:.0f} s after its start"
-                raise AgentFailure(BOARD_LOST, text, detail=f"{text}\n{detail}", log=str(console))
+                raise self._not_ready(f"was not ready {BOOT_SECONDS:.0f} s after its start", shown, console)
         return True
+
+    def _not_ready(self, why: str, shown: str, console: Path) -> AgentFailure:
+        """The board lost at its start; ``shown`` is what stands on its console."""
+        text = f"board {self.board.name} {why}"
+        return AgentFailure(BOARD_LOST, text, detail=f"{text}\n{shown[-4000:]}", log=str(console))
 
 
 def _free_port() -> int:
