@@ -20,11 +20,11 @@ from bench_plugin.agent import modules
 from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.contract import EvaluateCall, Place
 
-OPSETS = {"BatchNormalization": 13}
+OPSET = 19  # of an operator that names none, as "Softmax 11" does
 
 
 def cases(rng: np.random.Generator) -> Any:
-    """Operator, attributes, shape of x, shape of the weight (or None), further inputs."""
+    """Operator, with its opset where that is not ``OPSET``, attributes, shapes of x and weight (or None), inputs."""
     for stride, dilation, pads in itertools.product((1, 2), (1, 2), ([0, 0, 0, 0], [1, 0, 2, 1])):
         common = {"strides": [stride, 1], "dilations": [1, dilation], "pads": pads}
         yield "Conv", common, (2, 4, 9, 10), (6, 4, 3, 2), {}
@@ -47,14 +47,23 @@ def cases(rng: np.random.Generator) -> Any:
             scales = np.array([1, 1, scale, 2], dtype="float32")
             yield "Resize", {**attributes, "nearest_mode": rounding}, (1, 2, 6, 5), None, {"scales": scales}
     norm = {name: rng.random(3).astype("float32") + 0.5 for name in ("scale", "shift", "mean", "variance")}
-    yield "BatchNormalization", {"momentum": 0.8, "epsilon": 1e-3}, (2, 3, 4, 5), None, norm
+    yield "BatchNormalization 13", {"momentum": 0.8, "epsilon": 1e-3}, (2, 3, 4, 5), None, norm
     sizes = np.array([1, 2, 7, 9], dtype="int64")
     yield "Resize", {"mode": "linear"}, (1, 2, 6, 5), None, {"sizes": sizes}
+    for operator, opset in itertools.product(("Softmax", "LogSoftmax", "Hardmax"), (9, 11, 12, 13)):
+        for axis in (None, 0, 1, 2, 3, -1, -3)[: 5 if opset < 11 else 7]:  # negative ones since opset 11
+            yield f"{operator} {opset}", {} if axis is None else {"axis": axis}, (2, 3, 4, 5), None, {}
+        yield f"{operator} {opset}", {}, (3, 7), None, {}
+    regions = {"rois": np.array([[0.3, 0.2, 3.1, 3.4], [1, 0, 4, 2.7]], "float32"), "images": np.array([0, 1])}
+    for opset in (10, 15, 16):
+        align: dict[str, Any] = {"output_height": 2, "output_width": 3, "sampling_ratio": 2, "spatial_scale": 0.9}
+        yield f"RoiAlign {opset}", align, (2, 3, 4, 5), None, regions
 
 
 def main(folder: str) -> int:
     """1 when a result differs; prints how many were compared."""
-    for name in ("shared/onnx_recurrent", "onnx_operators", "onnx_float64"):  # what is used comes first
+    first = ("shared/onnx_older", "shared/onnx_recurrent", "onnx_operators")  # what is used comes first
+    for name in (*first, "onnx_float64"):
         dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
         module = modules.loaded(dotted, os.path.join(folder, f"{name}.py"))
     adapter = module.Adapter()
@@ -76,7 +85,8 @@ def main(folder: str) -> int:
     return 1 if wrong else 0
 
 
-def _model(operator: str, attributes: Any, shape: Any, kernel: Any, extra: Any, rng: Any) -> Any:
+def _model(named: str, attributes: Any, shape: Any, kernel: Any, extra: Any, rng: Any) -> Any:
+    operator, _, opset = named.partition(" ")
     weights = []
     names = ["x"]
     if kernel is not None:
@@ -84,7 +94,7 @@ def _model(operator: str, attributes: Any, shape: Any, kernel: Any, extra: Any, 
         names += ["w", "b"]
     if operator == "Resize":
         names += ["", "scales"] if "scales" in extra else ["", "", "sizes"]
-    if operator == "BatchNormalization":
+    else:
         names += list(extra)
     tensors = [numpy_helper.from_array(value.astype("float32"), name) for name, value in weights]
     tensors += [numpy_helper.from_array(value, name) for name, value in extra.items()]
@@ -95,7 +105,7 @@ def _model(operator: str, attributes: Any, shape: Any, kernel: Any, extra: Any, 
         [helper.make_tensor_value_info("y", 1, [None] * len(shape))],
         tensors,
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSETS.get(operator, 19))], ir_version=9)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", int(opset or OPSET))], ir_version=9)
 
 
 if __name__ == "__main__":

@@ -85,6 +85,18 @@ def scaled(rng: Any) -> Any:
     return model(nodes, {"x": [2, 4]}, [2, 5], {"w": single(4, 5), "b": single(5), "g": single(1, 5), "c": single(5)})
 
 
+def multiplied(operator: str, rng: Any, factors: tuple[int, ...]) -> Any:
+    """A convolution, a product and a sum, as tf2onnx writes BatchNormalization."""
+    single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
+    channels, size = ((4, 3), 6) if operator == "Conv" else ((3, 4), 10)
+    weights = {"w": single(*channels, 3, 3), "g": single(*factors), "c": single(1, 4, 1, 1)}
+    nodes = [
+        h.make_node(operator, ["x", "w"], ["conv"]), h.make_node("Mul", ["g", "conv"], ["times"]),
+        h.make_node("Add", ["times", "c"], ["y"]),
+    ]  # fmt: skip
+    return model(nodes, {"x": [1, 3, 8, 8]}, [1, 4, size, size], weights)
+
+
 def main(folder: str) -> None:
     for name in ("shared/onnx_names", "onnx_rounding"):
         dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
@@ -94,7 +106,8 @@ def main(folder: str) -> None:
         "lstm": recurrent("LSTM", 4, rng), "gru": recurrent("GRU", 3, rng, linear_before_reset=1), "cut": cut(rng),
         "conv": normalised("Conv", rng), "biased": normalised("Conv", rng, biased=True),
         "transposed": normalised("ConvTranspose", rng), "shared": normalised("Conv", rng, shared=True),
-        "looped": looped(rng), "scaled": scaled(rng),
+        "looped": looped(rng), "scaled": scaled(rng), "multiplied": multiplied("Conv", rng, (1, 4, 1, 1)),
+        "spread": multiplied("ConvTranspose", rng, (4, 1, 1)), "rows": multiplied("Conv", rng, (1, 1, 6, 1)),
     }  # fmt: skip
     found: dict[str, Any] = {}
     for name, graph in graphs.items():
@@ -102,7 +115,7 @@ def main(folder: str) -> None:
         x = rng.standard_normal(shape).astype(np.float32)
         exact = ReferenceEvaluator(graph).run(None, {"x": x})[0]
         for steps in ("w16", "w16-all", "w16-cut", "w16+summed", "w16+computed", "w16+folded", "w16-all+folded+summed",
-                      "w16+layers", "w16+layers+sums", "w16-cut+constants"):  # fmt: skip
+                      "w16+layers", "w16+layers+sums", "w16-cut+constants", "w16-all+scaled"):  # fmt: skip
             changed = rounding.rounded(onnx, copy.deepcopy(graph), steps)
             onnx.checker.check_model(changed)
             y = ReferenceEvaluator(changed).run(None, {"x": x})[0]

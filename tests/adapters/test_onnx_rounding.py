@@ -30,7 +30,7 @@ def found(tools_python: Path) -> Mapping[str, Any]:
 
 
 def test_every_rounding_keeps_the_function(found: Mapping[str, Any]) -> None:
-    assert len(found) == 9 * 10
+    assert len(found) == 12 * 11
     assert {name: row["off"] for name, row in found.items() if row["off"] > ROUNDED} == {}
 
 
@@ -70,6 +70,21 @@ def test_batch_normalization_goes_into_the_convolution_before_it_is_rounded(
     assert "BatchNormalization" not in row["operators"] and "Mul" not in row["operators"]
     assert set(row["halves"]) == {"w_float16"}
     assert LEAST < row["off"] != found[f"{name} w16"]["off"]
+
+
+@pytest.mark.parametrize("name", ["multiplied", "spread"])
+def test_a_product_goes_into_the_convolution_before_it_is_rounded(found: Mapping[str, Any], name: str) -> None:
+    row = found[f"{name} w16-all+scaled"]
+    assert row["operators"] == ["Cast", "Cast", row["operators"][2], "Add"]
+    assert set(row["halves"]) == {"w_float16", "c_float16"}
+    assert LEAST < row["off"] != found[f"{name} w16-all"]["off"]
+
+
+@pytest.mark.parametrize("name", ["rows", "shared", "scaled"])
+def test_what_is_no_factor_of_a_convolution_s_channels_stays(found: Mapping[str, Any], name: str) -> None:
+    assert found[f"{name} w16-all+scaled"]["operators"].count("Mul") == found[f"{name} w16-all"]["operators"].count(
+        "Mul"
+    )
 
 
 def test_what_cannot_be_folded_is_a_factor_and_a_summand(found: Mapping[str, Any]) -> None:

@@ -15,7 +15,15 @@ from bench_plugin.domain.outcome import Unverified
         ({"Conv": 1}, ["w16"]),
         ({"LSTM": 1}, ["w16", "w16+computed", "w16+summed"]),
         ({"Conv": 1, "BatchNormalization": 1}, ["w16", "w16+folded"]),
-        ({"Conv": 1, "Mul": 1}, ["w16", "w16+layers", "w16+layers+sums", "w16+constants"]),
+        ({"MatMul": 1, "Mul": 1}, ["w16", "w16+layers", "w16+layers+sums", "w16+constants"]),
+        (
+            {"Conv": 1, "Mul": 1},
+            [
+                f"w16{step}{chosen}"
+                for chosen in ("", "+layers", "+layers+sums", "+constants")
+                for step in ("", "+scaled")
+            ],
+        ),
         (
             {"GRU": 1, "BatchNormalization": 1},
             ["w16", "w16+computed", "w16+summed", "w16+folded", "w16+folded+summed"],

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from bench_plugin.adapters.onnx_tools.shared.onnx_older import older_operators
 from bench_plugin.adapters.onnx_tools.shared.onnx_recurrent import recurrent_operators
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
@@ -18,7 +19,7 @@ ADAPTER = {
     "title": "Operators of the ONNX reference in float64",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["onnx_recurrent"],
+    "uses": ["onnx_older", "onnx_recurrent"],
 }
 
 
@@ -184,7 +185,8 @@ def _corrected(base: Any) -> list[Any]:
             places[along] = np.where(indices < 0, indices + data.shape[along], indices)
             return (data[tuple(places)],)
 
-    return [LRN, GlobalMaxPool, LpNormalization, Mean, Softsign, Flatten, GatherElements, *recurrent_operators(base)]
+    own = [LRN, GlobalMaxPool, LpNormalization, Mean, Softsign, Flatten, GatherElements]
+    return [*own, *older_operators(base), *recurrent_operators(base)]
 
 
 def _quantised(base: Any) -> list[Any]:

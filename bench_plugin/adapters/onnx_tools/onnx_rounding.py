@@ -22,8 +22,8 @@ ADAPTER = {
 FLOAT = 1
 # What a graph is called: a base, and what is done before the rounding, as in ``w16-all+folded+summed``.
 BASES = ("w16", "w16-all", "w16-cut")
-STEPS = ("computed", "folded", "summed", "layers", "sums", "constants")
-BEFORE = frozenset({"computed", "folded", "summed"})  # steps that change the weights themselves
+STEPS = ("computed", "folded", "scaled", "summed", "layers", "sums", "constants")
+BEFORE = frozenset({"computed", "folded", "scaled", "summed"})  # steps that change the weights themselves
 # Where the recurrent layers have vectors in tensors of two dimensions, whose first is the direction: bias, peepholes.
 VECTORS = {"LSTM": (3, 7), "GRU": (3,), "RNN": (3,)}
 BIAS = 3
@@ -74,9 +74,9 @@ def rounded(onnx: Any, model: Any, graph: str) -> Any:
 
     ``w16`` rounds weights of two dimensions and more to the nearest, ``w16-all`` biases and other vectors too (single
     numbers stay), ``w16-cut`` rounds weights towards zero. Steps before: ``folded`` puts BatchNormalization into the
-    convolution in front of it, ``summed`` adds the two biases of a recurrent layer, which are rounded then. With any
-    step the weights of recurrent layers that the graph computes from others are computed first; ``computed`` rounds
-    their biases too.
+    convolution in front of it, ``scaled`` does so with a product with one number per channel, ``summed`` adds the two
+    biases of a recurrent layer, which are rounded then. With any step the weights of recurrent layers that the graph
+    computes from others are computed first; ``computed`` rounds their biases too.
 
     Three steps say which tensors are weights: ``layers`` those of layers alone, and nothing that is only added,
     multiplied or joined; ``sums`` what is added to a product of matrices as well; ``constants`` every vector that is
@@ -89,6 +89,8 @@ def rounded(onnx: Any, model: Any, graph: str) -> Any:
         weights.made.update(computed)
     if "folded" in steps:
         _fold(onnx, model, weights)
+    if "scaled" in steps:
+        _scale(model, weights)
     if "summed" in steps:
         _sum_biases(model, weights)
     if "layers" in steps:
@@ -266,10 +268,7 @@ def _sum_biases(model: Any, weights: _Weights) -> None:
 def _fold(onnx: Any, model: Any, weights: _Weights) -> None:
     """BatchNormalization as a part of the convolution in front of it; elsewhere as a factor and a summand."""
     makers = {name: node for node in model.graph.node for name in node.output}
-    uses: dict[str, int] = {}
-    read = (name for node in model.graph.node for name in [*node.input, *(onnx_names.read_by(node) - set(node.input))])
-    for name in (*read, *(value.name for value in model.graph.output)):
-        uses[name] = uses.get(name, 0) + 1
+    uses = _uses(model)
     nodes: list[Any] = []
     for node in model.graph.node:
         if node.op_type != "BatchNormalization" or any(name not in weights.values for name in node.input[1:]):
@@ -285,6 +284,42 @@ def _fold(onnx: Any, model: Any, weights: _Weights) -> None:
             nodes.extend(_apart(onnx, model, node, slope, shift, weights))
     del model.graph.node[:]
     model.graph.node.extend(nodes)
+
+
+def _scale(model: Any, weights: _Weights) -> None:
+    """A product with one number per channel, or with one number, as a part of the convolution in front of it."""
+    import numpy as np
+
+    makers = {name: node for node in model.graph.node for name in node.output}
+    uses = _uses(model)
+    nodes: list[Any] = []
+    for node in model.graph.node:
+        products = [name for name in node.input if name in makers] if node.op_type == "Mul" else []
+        factors = [weights.values[name] for name in node.input if name in weights.values]
+        maker = makers[products[0]] if len(products) == 1 and len(factors) == 1 else None
+        if maker is None or uses[products[0]] != 1 or not _takes(maker, weights, uses):
+            nodes.append(node)
+            continue
+        rank = weights.values[maker.input[1]].ndim
+        grown = factors[0].reshape(*[1] * (rank - factors[0].ndim), *factors[0].shape)
+        if grown.ndim != rank or grown.size != grown.shape[1]:
+            nodes.append(node)
+            continue
+        channels = weights.values[maker.input[1]].shape[CHANNELS[maker.op_type]]
+        _into(maker, np.broadcast_to(grown.reshape(-1), (channels,)), None, weights)
+        maker.output[0] = node.output[0]
+        makers[node.output[0]] = maker
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+
+
+def _uses(model: Any) -> dict[str, int]:
+    """How often each tensor is read, as an output of the graph too."""
+    uses: dict[str, int] = {}
+    read = (name for node in model.graph.node for name in [*node.input, *(onnx_names.read_by(node) - set(node.input))])
+    for name in (*read, *(value.name for value in model.graph.output)):
+        uses[name] = uses.get(name, 0) + 1
+    return uses
 
 
 def _line(node: Any, weights: _Weights) -> tuple[Any, Any]:
@@ -308,7 +343,9 @@ def _into(maker: Any, slope: Any, shift: Any, weights: _Weights) -> None:
     along = [-1 if place == axis else 1 for place in range(kernel.ndim)]
     weights.values[maker.input[1]] = kernel * slope.reshape(along)
     if len(maker.input) > 2 and maker.input[2]:
-        weights.values[maker.input[2]] = weights.values[maker.input[2]] * slope + shift
+        weights.values[maker.input[2]] = weights.values[maker.input[2]] * slope + (0 if shift is None else shift)
+        return
+    if shift is None:
         return
     name = maker.input[1] + "_folded_bias"
     weights.values[name] = shift

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 
 RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
+CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 BROADCAST = frozenset({"Add", "Div", "Mul", "PRelu", "Pow", "Sub"})  # what reads vectors element by element
 AS_WRITTEN = "as written"
 # Which tensors a tool takes for weights, where a file has vectors that are multiplied or added.
@@ -25,11 +26,14 @@ def roundings(base: str, operators: Collection[str]) -> Iterator[tuple[str, str]
     """
     summed = bool(RECURRENT.intersection(operators))
     folded = "BatchNormalization" in operators
+    scaled = "Mul" in operators and not CONVOLUTIONS.isdisjoint(operators)
     before = [("", "")]
     if summed:
         before += [("+computed", "weights computed, biases as well"), ("+summed", "biases summed")]
     if folded:
         before.append(("+folded", "BatchNormalization folded"))
+    if scaled:
+        before.append(("+scaled", "products behind convolutions folded"))
     if summed and folded:
         before.append(("+folded+summed", "BatchNormalization folded, biases summed"))
     for chosen, said in CHOSEN if BROADCAST.intersection(operators) else CHOSEN[:1]:
