@@ -43,7 +43,12 @@ def cases() -> Iterator[tuple[str, dict[str, Any], bool]]:
 
 def main(folder: str) -> int:
     """1 when a result differs; prints how many were compared."""
-    for name in ("shared/onnx_recurrent", "onnx_operators", "onnx_float64"):  # what is used comes first
+    for name in (
+        "shared/onnx_recurrent",
+        "shared/onnx_settings",
+        "onnx_operators",
+        "onnx_float64",
+    ):  # what is used comes first
         dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
         module = modules.loaded(dotted, os.path.join(folder, f"{name}.py"))
     adapter = module.Adapter()
