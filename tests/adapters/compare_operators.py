@@ -62,7 +62,6 @@ def cases(rng: np.random.Generator) -> Any:
             yield "Resize", {**attributes, "nearest_mode": rounding}, (1, 2, 6, 5), None, {"scales": scales}
     for scale, size in (
         (0.6, 10),
-        (0.7, 30),
         (0.36, 50),
         (1.6, 20),
         (2.2, 12),

@@ -422,7 +422,13 @@ def _resize_plan(
             scale = out / size
         else:
             scale = float(scales[axis])
-            out = int(np.float32(scale) * np.float32(size))  # as shape inference has it: 30 * 0.7 is 21
+            out = int(scale * size)
+            if out != int(
+                np.float32(scale) * np.float32(size)
+            ):  # most tools multiply so, onnx's shape inference does not
+                raise Unsupported(
+                    f"Resize of {size} by {scale:.9g} ends at a whole number by the rounding of float32 alone"
+                )
         if out != size or scale != 1.0:
             # Which element is nearest is decided in float32, whose scales are: 6 / 0.6 is 10, and not just below.
             exact = np.float64 if mode == "linear" else np.float32
