@@ -114,6 +114,19 @@ def beside():
     )
 
 
+def quantised():
+    """A layer whose input, weights and output are rounded already."""
+    nodes = [
+        NODE("QuantizeLinear", ["x", "s", "z"], ["a"]), NODE("DequantizeLinear", ["a", "s", "z"], ["b"]),
+        NODE("DequantizeLinear", ["w", "u", "o"], ["v"], axis=1), NODE("MatMul", ["b", "v"], ["h"]),
+        NODE("QuantizeLinear", ["h", "t", "z"], ["c"]), NODE("DequantizeLinear", ["c", "t", "z"], ["y"]),
+    ]  # fmt: skip
+    steps = {"s": np.array(0.03, "float32"), "t": np.array(0.2, "float32"), "z": np.array(128, "uint8")}
+    steps |= {"u": RNG.uniform(0.01, 0.03, 4).astype("float32"), "o": np.zeros(4, "int8")}
+    tensors = weights(w=RNG.integers(-127, 128, (8, 4)).astype("int8"), **steps)
+    save("quantised", nodes, [PORT("x", FLOAT, [2, 8])], [PORT("y", FLOAT, [2, 4])], tensors)
+
+
 def bare():
     """Nothing that a quantiser takes."""
     nodes = [NODE("Tanh", ["x"], ["t"]), NODE("Sin", ["t"], ["y"])]
@@ -122,5 +135,5 @@ def bare():
 
 if __name__ == "__main__":
     os.chdir(sys.argv[1])
-    for make in (lengths, branches, half, masked, planes, upsampled, beside, bare):
+    for make in (lengths, branches, half, masked, planes, upsampled, beside, quantised, bare):
         make()

@@ -12,7 +12,7 @@ import pytest
 from tests.project import FRAMEWORK, make_project
 
 COMPILER = Path(__file__).parents[1] / "fake" / "compiler.py"
-FILES = ("lengths", "branches", "half", "bare", "masked", "planes", "upsampled", "beside")
+FILES = ("lengths", "branches", "half", "bare", "masked", "planes", "upsampled", "beside", "quantised")
 TESTS = """
 import pytest
 
@@ -24,7 +24,7 @@ def test_export(bench_cell):
 def test_computed(bench_cell):
     bench_cell.verify()
 
-ROUNDED = ["branches", "half", "bare", "masked", "planes", "beside"]
+ROUNDED = ["branches", "half", "bare", "masked", "planes", "beside", "quantised"]
 
 @pytest.mark.bench(check="equivalence", models=ROUNDED, precisions=["w16", "w8a8"])
 def test_rounded(bench_cell):
@@ -82,6 +82,12 @@ def test_what_meets_an_infinite_mask_stays_in_floating_point(rows: Mapping[tuple
 def test_weights_beside_a_file_are_quantised(rows: Mapping[tuple[str, str, str], Any], graph: str) -> None:
     row = rows["beside", "equivalence", graph]
     assert row["status"] == "supported", row["reason"]
+
+
+def test_a_file_that_is_quantised_is_not_quantised_again(rows: Mapping[tuple[str, str, str], Any]) -> None:
+    row = rows["quantised", "equivalence", "qdq"]
+    assert row["status"] == "supported", row["reason"]
+    assert row["artefacts"]["graph"]["operators"] == {"DequantizeLinear": 3, "MatMul": 1, "QuantizeLinear": 2}
 
 
 def test_a_failure_within_the_quantiser_says_whose_it_is(rows: Mapping[tuple[str, str, str], Any]) -> None:

@@ -108,7 +108,15 @@ def _calibration(call: PrepareCall) -> dict[str, object]:
 
 
 def _qdq(call: PrepareCall, source: str, target: str) -> None:
-    """Static quantisation: int8 weights per channel, uint8 activations, as QuantizeLinear and DequantizeLinear."""
+    """Static quantisation: int8 weights per channel, uint8 activations, as QuantizeLinear and DequantizeLinear.
+
+    A file that is quantised already is what was asked for: rounding it a second time would make another one.
+    """
+    onnx = importlib.import_module("onnx")
+    whole = _loaded(onnx, source)
+    if any(node.op_type == "QuantizeLinear" for node in whole.graph.node):
+        onnx.save(whole, target)
+        return
     quantization = importlib.import_module("onnxruntime.quantization")
     prepared = low_bits_graphs.preprocessed(call, source)
     given = call.calibration
@@ -134,7 +142,6 @@ def _qdq(call: PrepareCall, source: str, target: str) -> None:
         )
 
     quantise([])
-    onnx = importlib.import_module("onnx")
     if endless := _endless(onnx, onnx.load(target).graph):  # such as a mask of -inf, which no scale can hold
         quantise(_nodes_at(onnx, prepared, endless))
 
@@ -199,8 +206,8 @@ def _refuse_narrow_scales(model: Any) -> None:
     for node in model.graph.node:
         if node.op_type == "DequantizeLinear" and types.get(node.input[1]) in NARROW and opset < NARROW_SCALES:
             raise Unsupported(
-                f"the quantiser gives a file that computes in float16 scales of float16, which DequantizeLinear has "
-                f"from opset {NARROW_SCALES} on; the file has opset {opset}"
+                f"a file that computes in float16 gets scales of float16, which DequantizeLinear has from opset "
+                f"{NARROW_SCALES} on; the file has opset {opset}"
             )
 
 
