@@ -127,6 +127,22 @@ def quantised():
     save("quantised", nodes, [PORT("x", FLOAT, [2, 8])], [PORT("y", FLOAT, [2, 4])], tensors)
 
 
+def turns():
+    """A Loop that gives a matrix at every turn."""
+    body = GRAPH(
+        [NODE("MatMul", ["before", "w"], ["product"]), NODE("Tanh", ["product"], ["after"]),
+         NODE("Mul", ["after", "x"], ["given"]), NODE("Identity", ["go"], ["still"])],
+        "body", [PORT("i", WHOLE, []), PORT("go", BOOL, []), PORT("before", FLOAT, [2, 6])],
+        [PORT("still", BOOL, []), PORT("after", FLOAT, [2, 6]), PORT("given", FLOAT, [2, 6])],
+    )  # fmt: skip
+    nodes = [
+        NODE("Loop", ["three", "true", "x"], ["last", "all"], body=body), NODE("MatMul", ["all", "k"], ["mixed"]),
+        NODE("Transpose", ["mixed"], ["y"], perm=[1, 0, 2]),
+    ]  # fmt: skip
+    tensors = weights(w=(6, 6), k=(6, 4), three=np.array(3), true=np.array(True))
+    save("turns", nodes, [PORT("x", FLOAT, [2, 6])], [PORT("y", FLOAT, [2, 3, 4])], tensors)
+
+
 def bare():
     """Nothing that a quantiser takes."""
     nodes = [NODE("Tanh", ["x"], ["t"]), NODE("Sin", ["t"], ["y"])]
@@ -135,5 +151,5 @@ def bare():
 
 if __name__ == "__main__":
     os.chdir(sys.argv[1])
-    for make in (lengths, branches, half, masked, planes, upsampled, beside, quantised, bare):
+    for make in (lengths, branches, half, masked, planes, upsampled, beside, quantised, turns, bare):
         make()

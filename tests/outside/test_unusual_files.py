@@ -12,11 +12,11 @@ import pytest
 from tests.project import FRAMEWORK, make_project
 
 COMPILER = Path(__file__).parents[1] / "fake" / "compiler.py"
-FILES = ("lengths", "branches", "half", "bare", "masked", "planes", "upsampled", "beside", "quantised")
+FILES = ("lengths", "branches", "half", "bare", "masked", "planes", "upsampled", "beside", "quantised", "turns")
 TESTS = """
 import pytest
 
-@pytest.mark.bench(check="export", models=["lengths", "upsampled"])
+@pytest.mark.bench(check="export", models=["lengths", "upsampled", "turns"])
 def test_export(bench_cell):
     bench_cell.verify()
 
@@ -41,7 +41,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory, tools_python: Path) -> Mappin
     script = Path(__file__).with_name("make_unusual_files.py")
     subprocess.run([str(tools_python), str(script), str(project.folder)], check=True)
     given = [f"--bench-onnx={name}.onnx" for name in FILES]
-    own = "not export and not computed and (w16 and not own or qdq) or lengths or upsampled"
+    own = "not export and not computed and (w16 and not own or qdq) or lengths or upsampled or turns"
     finished = project.run("--compilers=fakec", *given, "--bench-inputs=lengths.npz", "-k", own)
     found = {}
     for row in (row for row in finished.rows if row["kind"] == "cell"):
@@ -96,6 +96,7 @@ def test_a_failure_within_the_quantiser_says_whose_it_is(rows: Mapping[tuple[str
     assert row["reason"].startswith("no qdq graph: ONNX Runtime's own tool failed: ")
 
 
-def test_groups_of_a_transposed_convolution_have_a_reference(rows: Mapping[tuple[str, str, str], Any]) -> None:
-    row = rows["upsampled", "export", ""]
+@pytest.mark.parametrize("model", ["upsampled", "turns"])
+def test_groups_and_what_turns_give_have_a_reference(rows: Mapping[tuple[str, str, str], Any], model: str) -> None:
+    row = rows[model, "export", ""]
     assert row["status"] == "supported", row["reason"]
