@@ -10,7 +10,8 @@ import numpy as np
 
 from bench_plugin.compare.quantised import accumulated, compare_layers, compare_stable, killed_in_layer, sqnr
 from bench_plugin.compare.table import Table
-from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
+from bench_plugin.domain.outcome import Unverified
 from bench_plugin.pipeline.judge import ORIGINAL
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.inputs import stack_names
@@ -68,6 +69,12 @@ def judge_prequantised(
         return replace(apart, numbers=numbers)
     if whole.status == MISMATCH and (apart.status != AGREE or layers.exact):
         return replace(whole, numbers=numbers)
+    if added > table.quantised_sum and _without_bound(plain, numbered(truth.arrays), numbered(ran.arrays)):
+        reason = (
+            "every layer is right, and nothing bounds what their single steps add up to, because the file was "
+            f"quantised before: {whole.reason}"
+        )
+        return unverified(Unverified.ILL_CONDITIONED, reason, numbers)
     if added > table.quantised_sum:
         reason = (
             f"every layer is right, but the whole is {added:.3g} times as far from its quantised graph as that is "
@@ -76,6 +83,13 @@ def judge_prequantised(
         return Comparison(MISMATCH, reason, numbers)
     why = "single steps add up" if whole.status == MISMATCH else "end to end"
     return replace(apart, numbers=numbers, notes=(f"{why}: {whole.reason}",))
+
+
+def _without_bound(plain: Mapping[str, Array], rounded: Mapping[str, Array], actual: Mapping[str, Array]) -> bool:
+    """Whether the unrounded model is the quantised graph itself, and the run differs from it in finite values alone."""
+    shapes = [values.shape for values in rounded.values()]
+    finite = shapes == [values.shape for values in actual.values() if np.isfinite(values).all()]
+    return finite and len(plain) == len(rounded) and all(map(np.array_equal, plain.values(), rounded.values()))
 
 
 def mutants_of_layers(layers: LayerResults, mutated: Done, table: Table) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from bench_plugin.agent import modules
 from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.contract import EvaluateCall, Place
 
-OPSET = 19  # of an operator that names none, as "Softmax 11" does
+OPSETS = {"BatchNormalization": 13, "GridSample": 16, "Upsample": 9}
 
 
 def cases(rng: np.random.Generator) -> Any:
@@ -40,30 +40,69 @@ def cases(rng: np.random.Generator) -> Any:
         yield "MaxPool", {"auto_pad": auto, "strides": [2, 2], "kernel_shape": [3, 3]}, (1, 3, 8, 7), None, {}
     yield "Conv", {"pads": [1, 1]}, (2, 3, 11), (4, 3, 3), {}
     yield "Conv", {}, (1, 2, 5, 5, 5), (3, 2, 2, 2, 2), {}
+    for stride, dilation, group in itertools.product(
+        (1, 2), (1, 2), (1, 2, 4)
+    ):  # groups of one and of several channels
+        common = {"strides": [stride, 3], "dilations": [1, dilation], "group": group}
+        for more in ({}, {"pads": [1, 0, 2, 1]}, {"pads": [1, 1, 1, 1], "output_padding": [stride - 1, 2]}):
+            for width in (1, 3):
+                yield "ConvTranspose", {**common, **more}, (2, 4, 5, 6), (4, width, 3, 2), {}
+    for auto in ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"):
+        yield "ConvTranspose", {"auto_pad": auto, "strides": [3, 2], "group": 2}, (1, 4, 4, 5), (4, 2, 4, 3), {}
+        if auto != "VALID":
+            shaped = {"auto_pad": auto, "strides": [3, 2], "output_shape": [10, 8]}
+            yield "ConvTranspose", shaped, (1, 3, 4, 5), (3, 2, 4, 3), {}
+    yield "ConvTranspose", {"strides": [2], "pads": [1, 1], "group": 2}, (2, 4, 7), (4, 3, 4), {}
+    yield "ConvTranspose", {"strides": [2, 1, 2], "group": 3}, (1, 3, 3, 4, 3), (3, 2, 2, 3, 2), {}
     modes = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
     for mode, transformation, scale in itertools.product(("linear", "nearest"), modes, (0.75, 2.0, 1.7)):
         attributes = {"mode": mode, "coordinate_transformation_mode": transformation}
         for rounding in ("round_prefer_floor", "floor") if mode == "nearest" else ("round_prefer_floor",):
             scales = np.array([1, 1, scale, 2], dtype="float32")
             yield "Resize", {**attributes, "nearest_mode": rounding}, (1, 2, 6, 5), None, {"scales": scales}
+    for scale, size in (
+        (0.6, 10),
+        (0.36, 50),
+        (1.6, 20),
+        (2.2, 12),
+    ):  # positions on the edge of two elements
+        for transformation, rounding in itertools.product(
+            ("asymmetric", "half_pixel"), ("floor", "round_prefer_floor")
+        ):
+            named = {"coordinate_transformation_mode": transformation, "nearest_mode": rounding}
+            yield "Resize", named, (1, 1, size, 2), None, {"scales": np.array([1, 1, scale, 1], dtype="float32")}
+    for mode in ("constant", "reflect", "edge"):
+        yield "Pad", {"mode": mode}, (1, 2, 5, 6), None, {"pads": np.array([0, 0, -1, 2, 0, 0, 2, -1], dtype="int64")}
+    yield "Pad", {"pads": [0, 0, -1, 2, 0, 0, 2, -1], "value": 2.0, "opset": 10}, (1, 2, 5, 6), None, {}
+    grid = rng.uniform(-1.3, 1.3, (2, 3, 4, 2)).astype("float32")
+    for padding, corners in itertools.product(("zeros", "border", "reflection"), (0, 1)):
+        yield "GridSample", {"padding_mode": padding, "align_corners": corners}, (2, 2, 6, 5), None, {"grid": grid}
+    for mode, scale in itertools.product(("nearest", "linear"), (2.0, 1.5)):
+        yield "Upsample", {"mode": mode}, (1, 2, 6, 4), None, {"scales": np.array([1, 1, 2, scale], dtype="float32")}
+    yield "GlobalLpPool", {"p": 3}, (2, 3, 4, 5), None, {}
+    yield "MeanVarianceNormalization", {"axes": [0, 2]}, (2, 3, 4), None, {}
     norm = {name: rng.random(3).astype("float32") + 0.5 for name in ("scale", "shift", "mean", "variance")}
-    yield "BatchNormalization 13", {"momentum": 0.8, "epsilon": 1e-3}, (2, 3, 4, 5), None, norm
+    yield "BatchNormalization", {"momentum": 0.8, "epsilon": 1e-3}, (2, 3, 4, 5), None, norm
     sizes = np.array([1, 2, 7, 9], dtype="int64")
     yield "Resize", {"mode": "linear"}, (1, 2, 6, 5), None, {"sizes": sizes}
     for operator, opset in itertools.product(("Softmax", "LogSoftmax", "Hardmax"), (9, 11, 12, 13)):
         for axis in (None, 0, 1, 2, 3, -1, -3)[: 5 if opset < 11 else 7]:  # negative ones since opset 11
-            yield f"{operator} {opset}", {} if axis is None else {"axis": axis}, (2, 3, 4, 5), None, {}
-        yield f"{operator} {opset}", {}, (3, 7), None, {}
+            yield operator, {"opset": opset, **({} if axis is None else {"axis": axis})}, (2, 3, 4, 5), None, {}
+        yield operator, {"opset": opset}, (3, 7), None, {}
     regions = {"rois": np.array([[0.3, 0.2, 3.1, 3.4], [1, 0, 4, 2.7]], "float32"), "images": np.array([0, 1])}
     for opset in (10, 15, 16):
         align: dict[str, Any] = {"output_height": 2, "output_width": 3, "sampling_ratio": 2, "spatial_scale": 0.9}
-        yield f"RoiAlign {opset}", align, (2, 3, 4, 5), None, regions
+        yield "RoiAlign", {**align, "opset": opset}, (2, 3, 4, 5), None, regions
 
 
 def main(folder: str) -> int:
     """1 when a result differs; prints how many were compared."""
-    first = ("shared/onnx_older", "shared/onnx_recurrent", "onnx_operators")  # what is used comes first
-    for name in (*first, "onnx_float64"):
+    for name in (
+        "shared/onnx_recurrent",
+        "shared/onnx_settings",
+        "onnx_operators",
+        "onnx_float64",
+    ):  # what is used comes first
         dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
         module = modules.loaded(dotted, os.path.join(folder, f"{name}.py"))
     adapter = module.Adapter()
@@ -85,12 +124,14 @@ def main(folder: str) -> int:
     return 1 if wrong else 0
 
 
-def _model(named: str, attributes: Any, shape: Any, kernel: Any, extra: Any, rng: Any) -> Any:
-    operator, _, opset = named.partition(" ")
+def _model(operator: str, attributes: Any, shape: Any, kernel: Any, extra: Any, rng: Any) -> Any:
     weights = []
     names = ["x"]
+    attributes = dict(attributes)
+    opset = attributes.pop("opset", OPSETS.get(operator, 19))
     if kernel is not None:
-        weights = [("w", rng.standard_normal(kernel)), ("b", rng.standard_normal(kernel[0]))]
+        outputs = kernel[1] * attributes.get("group", 1) if operator == "ConvTranspose" else kernel[0]
+        weights = [("w", rng.standard_normal(kernel)), ("b", rng.standard_normal(outputs))]
         names += ["w", "b"]
     if operator == "Resize":
         names += ["", "scales"] if "scales" in extra else ["", "", "sizes"]
@@ -105,7 +146,7 @@ def _model(named: str, attributes: Any, shape: Any, kernel: Any, extra: Any, rng
         [helper.make_tensor_value_info("y", 1, [None] * len(shape))],
         tensors,
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", int(opset or OPSET))], ir_version=9)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
 
 
 if __name__ == "__main__":

@@ -44,8 +44,8 @@ def cases() -> Iterator[tuple[str, dict[str, Any], bool]]:
 def main(folder: str) -> int:
     """1 when a result differs; prints how many were compared."""
     for name in (
-        "shared/onnx_older",
         "shared/onnx_recurrent",
+        "shared/onnx_settings",
         "onnx_operators",
         "onnx_float64",
     ):  # what is used comes first

@@ -65,6 +65,19 @@ def written_norm(epsilon):
     return graph(nodes, {"e": np.array([epsilon], "float32")}, [single("x", 8)], [single("y", 8)])
 
 
+def sizes():
+    nodes = [
+        h.make_node("Shape", ["x"], ["s"]), h.make_node("Gather", ["s", "one"], ["k"]),
+        h.make_node("Mul", ["k", "one"], ["m"]), h.make_node("Add", ["k", "m"], ["twice"], name="of sizes"),
+        h.make_node("Concat", ["rest", "twice"], ["target"], axis=0), h.make_node("Concat", ["x", "x"], ["w"], axis=1),
+        h.make_node("Reshape", ["w", "target"], ["r"]), h.make_node("Gemm", ["r", "v", "b"], ["p"]),
+        h.make_node("Tanh", ["p"], ["t"]), h.make_node("Gemm", ["t", "u"], ["f"]),
+        h.make_node("Add", ["p", "f"], ["y"], name="of values"),
+    ]
+    weights = {"one": np.array([1]), "rest": np.array([-1]), "v": weight(16, 3), "b": weight(3), "u": weight(3, 3)}
+    return graph(nodes, weights, [single("x", 8)], [single("y", 3)])
+
+
 def lstm():
     nodes = [h.make_node("Reshape", ["x", "shape"], ["q"]),
              h.make_node("LSTM", ["q", "W", "R"], ["Y"], hidden_size=4), h.make_node("Reshape", ["Y", "flat"], ["y"])]
@@ -91,6 +104,7 @@ cases = {
     "residual": (residual(), 8), "faint": (residual(0.5, 1e-3), 8), "hidden": (residual(1e-9, 1e-9), 8),
     "dead": (residual(0.0, 0.0), 8), "ties": (ties([[1, 1, 0], [0, 0, 0]]), 2), "no ties": (ties([[1, 2], [3, 4]]), 2),
     "written": (written_norm(1e-5), 8), "large epsilon": (written_norm(1e-2), 8), "lstm": (lstm(), 8),
+    "sizes": (sizes(), 8),
 }
 print(json.dumps({name: report(*case) for name, case in cases.items()}))
 """
@@ -104,7 +118,7 @@ def found(python: Path) -> dict[str, Any]:
     return result
 
 
-CASES = ("residual", "faint", "hidden", "dead", "ties", "no ties", "written", "large epsilon", "lstm")
+CASES = ("residual", "faint", "hidden", "dead", "ties", "no ties", "written", "large epsilon", "lstm", "sizes")
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -128,6 +142,11 @@ def test_a_block_that_float32_cannot_see_still_changes_the_function(tools_python
 def test_a_block_that_adds_nothing_at_all_is_unchanged(tools_python: Path) -> None:
     dead = found(tools_python)["dead"]["mutants"]["residual branch zeroed"]
     assert "effect" not in dead and dead["site"]
+
+
+def test_a_sum_of_sizes_without_which_nothing_runs_is_no_block(tools_python: Path) -> None:
+    row = found(tools_python)["sizes"]["mutants"]["residual branch zeroed"]
+    assert row["site"] == "Add of values" and row["effect"] > 0.05
 
 
 def test_epsilons_of_norms_are_found_as_nodes_and_as_constants(tools_python: Path) -> None:

@@ -112,3 +112,25 @@ def test_quantised_files_have_the_switch_against_saturation(tmp_path: Path) -> N
     how = {"precision": "w8a8", "graph": "qdq"}
     answer = answered("onnxruntime", model, {"x": x}, ports, tmp_path / "made", **how)
     assert answer.compile["switches"]["session.x64quantprecision"] == "1", answer.error
+
+
+# Two layers of one weight that is far from zero: session.x64quantprecision makes a second one of it for each
+# layer by one name, no session comes about.
+SHARED = """
+<ir_version: 8, opset_import: ["": 13]> g (float[1,2] x) => (float[1,2] y)
+<float s = {0.5}, uint8 z = {128}, int8[2,2] w = {1, 2, 3, -120}, float ws = {0.01}, int8 wz = {0}> {
+    v = DequantizeLinear(w, ws, wz)
+    a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) c = MatMul(b, v)
+    d = QuantizeLinear(c, s, z) e = DequantizeLinear(d, s, z) f = MatMul(e, v)
+    h = QuantizeLinear(f, s, z) y = DequantizeLinear(h, s, z)
+}
+"""
+
+
+def test_a_weight_of_two_layers_runs_without_the_switch_that_fails_on_it(tmp_path: Path) -> None:
+    model, x = written(SHARED, tmp_path / "model.onnx"), np.full((1, 2), 10, np.float32)
+    how = {"precision": "w8a8", "graph": "qdq"}
+    answer = answered("onnxruntime", model, {"x": x}, [("y", "float32", (1, 2))], tmp_path / "made", **how)
+    assert answer.outputs["out0"][2] == [[-0.5, 14.5]], answer.error
+    assert "session.x64quantprecision" not in answer.compile["switches"]
+    assert answer.compile["switches"]["session.set_denormal_as_zero"] == "0"

@@ -12,10 +12,11 @@ import pytest
 from tests.project import FRAMEWORK, make_project
 
 COMPILER = Path(__file__).parents[1] / "fake" / "compiler.py"
+FILES = ("lengths", "branches", "half", "bare", "masked", "planes", "upsampled", "beside", "quantised", "turns")
 TESTS = """
 import pytest
 
-@pytest.mark.bench(check="export", models=["lengths"])
+@pytest.mark.bench(check="export", models=["lengths", "upsampled", "turns"])
 def test_export(bench_cell):
     bench_cell.verify()
 
@@ -23,7 +24,9 @@ def test_export(bench_cell):
 def test_computed(bench_cell):
     bench_cell.verify()
 
-@pytest.mark.bench(check="equivalence", models=["branches", "half", "bare"], precisions=["w16", "w8a8"])
+ROUNDED = ["branches", "half", "bare", "masked", "planes", "beside", "quantised"]
+
+@pytest.mark.bench(check="equivalence", models=ROUNDED, precisions=["w16", "w8a8"])
 def test_rounded(bench_cell):
     bench_cell.verify()
 """
@@ -37,8 +40,8 @@ def rows(tmp_path_factory: pytest.TempPathFactory, tools_python: Path) -> Mappin
     project.write("test_models.py", TESTS)
     script = Path(__file__).with_name("make_unusual_files.py")
     subprocess.run([str(tools_python), str(script), str(project.folder)], check=True)
-    given = [f"--bench-onnx={name}.onnx" for name in ("lengths", "branches", "half", "bare")]
-    own = "not export and not computed and (w16 and not own or qdq) or lengths"
+    given = [f"--bench-onnx={name}.onnx" for name in FILES]
+    own = "not export and not computed and (w16 and not own or qdq) or lengths or upsampled or turns"
     finished = project.run("--compilers=fakec", *given, "--bench-inputs=lengths.npz", "-k", own)
     found = {}
     for row in (row for row in finished.rows if row["kind"] == "cell"):
@@ -66,3 +69,34 @@ def test_a_file_that_cannot_be_quantised_is_no_error_of_a_compiler(rows: Mapping
     row = rows["bare", "equivalence", "qdq"]
     assert (row["status"], row["unverified"]) == ("unverified", "blocked")
     assert "finds nothing in this file that it quantises" in row["reason"]
+
+
+def test_what_meets_an_infinite_mask_stays_in_floating_point(rows: Mapping[tuple[str, str, str], Any]) -> None:
+    row = rows["masked", "equivalence", "qdq"]
+    assert row["status"] == "supported", row["reason"]
+    assert row["artefacts"]["graph"]["operators"]["QuantizeLinear"] > 1
+    assert row["numbers"]["approximation"]["sqnr_db"] > 25
+
+
+@pytest.mark.parametrize("graph", ["w16", "qdq"])
+def test_weights_beside_a_file_are_quantised(rows: Mapping[tuple[str, str, str], Any], graph: str) -> None:
+    row = rows["beside", "equivalence", graph]
+    assert row["status"] == "supported", row["reason"]
+
+
+def test_a_file_that_is_quantised_is_not_quantised_again(rows: Mapping[tuple[str, str, str], Any]) -> None:
+    row = rows["quantised", "equivalence", "qdq"]
+    assert row["status"] == "supported", row["reason"]
+    assert row["artefacts"]["graph"]["operators"] == {"DequantizeLinear": 3, "MatMul": 1, "QuantizeLinear": 2}
+
+
+def test_a_failure_within_the_quantiser_says_whose_it_is(rows: Mapping[tuple[str, str, str], Any]) -> None:
+    row = rows["planes", "equivalence", "qdq"]
+    assert (row["status"], row["unverified"]) == ("unverified", "blocked")
+    assert row["reason"].startswith("no qdq graph: ONNX Runtime's own tool failed: ")
+
+
+@pytest.mark.parametrize("model", ["upsampled", "turns"])
+def test_groups_and_what_turns_give_have_a_reference(rows: Mapping[tuple[str, str, str], Any], model: str) -> None:
+    row = rows[model, "export", ""]
+    assert row["status"] == "supported", row["reason"]

@@ -168,6 +168,16 @@ def test_steps_add_up_to_twice_what_the_quantisation_changes_and_no_further(rati
         assert wider.status == AGREE
 
 
+def test_nothing_bounds_the_single_steps_of_a_file_that_was_quantised_before() -> None:
+    found = judge_prequantised({"y": GRAPH}, done(out0=GRAPH), done(out0=moved(0.02, 1.5)), [SCALE], RIGHT, DEFAULTS)
+    assert (found.status, found.kind) == (UNVERIFIED, Unverified.ILL_CONDITIONED)
+    assert found.reason.endswith("because the file was quantised before: out0: 2.0% off by more than a step, up to 1.5")
+    broken = done(out0=np.full((10, 100), np.nan))
+    assert judge_prequantised({"y": GRAPH}, done(out0=GRAPH), broken, [SCALE], RIGHT, DEFAULTS).status == MISMATCH
+    same = judge_prequantised({"y": GRAPH}, done(out0=GRAPH), done(out0=GRAPH), [SCALE], RIGHT, DEFAULTS)
+    assert same.status == AGREE
+
+
 @pytest.mark.parametrize("broken", [np.zeros((10, 99)), np.full((10, 100), np.nan), np.full((10, 100), np.inf)])
 def test_a_broken_whole_is_never_excused_by_right_layers(broken: Array) -> None:
     found = judged(broken)

@@ -9,7 +9,7 @@ import os
 import platform
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -146,6 +146,7 @@ class Adapter:
     def __init__(self) -> None:
         self._key: Any = None
         self._session: Any = None
+        self._exact: list[str] = []
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
@@ -169,6 +170,7 @@ class Adapter:
         quantised = call.graph in (QDQ, "dynamic", *STORED)
         optimised = call.path("optimised.onnx") if quantised else ""
         session = self._opened(call, optimised)
+        switches = _read_back(session, self._exact)
         files = external.artefact(call.files["model.onnx"], call.folder)
         placement: dict[str, object] = {"providers": session.get_providers(), **_assigned(session, provider)}
         integer, notes = "", []
@@ -179,11 +181,12 @@ class Adapter:
             if call.precision in TYPES:
                 placement.update(contractions.carried(carriers, TYPES[call.precision], in_float=call.graph == QDQ))
             integer = "" if call.graph in STORED else contractions.integer(counts)
-            if integer and counts["integer"] and _saturates() and call.option("optimisation", "all") == "none":
-                notes = [SATURATES]  # the switch that avoids it acts on graphs that are optimised
+            acts = call.option("optimisation", "all") != "none"  # the switch acts on graphs that are optimised
+            if integer and counts["integer"] and _saturates() and not (acts and UNSIGNED in switches):
+                notes = [SATURATES]
         meta: dict[str, object] = {
             "effective": call.precision, "integer": integer, "portable": True, "dynamic": True, "placement": placement,
-            "switches": {**_read_back(session, call), "optimisation": _optimisation(call), "vnni": not _saturates()},
+            "switches": {**switches, "optimisation": _optimisation(call), "vnni": not _saturates()},
             "notes": notes,
         }  # fmt: skip
         return Reply(meta, files=files)
@@ -227,35 +230,45 @@ class Adapter:
         key = (path, os.stat(path).st_mtime_ns, optimisation, *exact, call.threads, providers, optimised, call.alone)
         if key != self._key:
             self.reset()
-            runtime = importlib.import_module("onnxruntime")
-            chosen = runtime.SessionOptions()
-            chosen.log_severity_level = 3
-            chosen.intra_op_num_threads = call.threads
-            chosen.inter_op_num_threads = 1
-            spinning = "1" if call.alone else "0"  # else other agents work beside
-            chosen.add_session_config_entry("session.intra_op.allow_spinning", spinning)
-            if providers != [PROVIDERS["cpu"]]:
-                chosen.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-            for name, value in exact.items():
-                chosen.add_session_config_entry(name, value)
-            if optimised:
-                chosen.optimized_model_filepath = optimised
-                chosen.add_session_config_entry("session.optimized_model_external_initializers_file_name", BESIDE)
-            if optimisation != "all":
-                chosen.graph_optimization_level = getattr(runtime.GraphOptimizationLevel, LEVELS[optimisation])
             whole = external.placed(call.files, call.folder)
             try:
-                self._session = runtime.InferenceSession(whole, chosen, providers=[_exact(name) for name in providers])
+                self._session = self._made(call, whole, optimised, providers, exact)
             except Exception as error:
                 if SKEW.search(str(error)):
                     raise VersionSkew(str(error)) from error
                 locale = LOCALE.search(str(error))
                 if locale:
                     raise NotProvided("this machine has no locale %s; Debian: package locales" % locale[1]) from error
-                raise
+                if UNSIGNED not in exact:
+                    raise
+                # The switch is ours, and it makes two weights of one that several layers share.
+                others = {name: value for name, value in exact.items() if name != UNSIGNED}
+                self._session = self._made(call, whole, optimised, providers, others)
             _computes(self._session, providers[0])
             self._key = key
         return self._session
+
+    def _made(self, call: CompilerCall, path: str, optimised: str, providers: Sequence[str], exact: Any) -> Any:
+        """A session of the file with the switches ``exact``, which are remembered."""
+        runtime = importlib.import_module("onnxruntime")
+        chosen = runtime.SessionOptions()
+        chosen.log_severity_level = 3
+        chosen.intra_op_num_threads = call.threads
+        chosen.inter_op_num_threads = 1
+        spinning = "1" if call.alone else "0"  # else other agents work beside
+        chosen.add_session_config_entry("session.intra_op.allow_spinning", spinning)
+        if providers != [PROVIDERS["cpu"]]:
+            chosen.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+        for name, value in exact.items():
+            chosen.add_session_config_entry(name, value)
+        if optimised:
+            chosen.optimized_model_filepath = optimised
+            chosen.add_session_config_entry("session.optimized_model_external_initializers_file_name", BESIDE)
+        optimisation = _optimisation(call)
+        if optimisation != "all":
+            chosen.graph_optimization_level = getattr(runtime.GraphOptimizationLevel, LEVELS[optimisation])
+        self._exact = list(exact)
+        return runtime.InferenceSession(path, chosen, providers=[_exact(name) for name in providers])
 
 
 def _exact(provider: str) -> Any:
@@ -293,10 +306,10 @@ def _exact_switches(call: CompilerCall) -> dict[str, str]:
     return {name: value for name, value in EXACT.items() if name not in left_out and (name != UNSIGNED or unsigned)}
 
 
-def _read_back(session: Any, call: CompilerCall) -> dict[str, object]:
+def _read_back(session: Any, names: Iterable[str]) -> dict[str, object]:
     """What the session's options say of themselves."""
     chosen = session.get_session_options()
-    return {name: chosen.get_session_config_entry(name) for name in _exact_switches(call)}
+    return {name: chosen.get_session_config_entry(name) for name in names}
 
 
 def _saturates() -> bool:

@@ -27,6 +27,7 @@ ADAPTER = {
 
 GIVEN = "_given"  # behind the name of an activation's integers, where they are an input
 NARROW, NARROW_SCALES = (10, 16), 19  # float16 and bfloat16; the opset from which scales may be that narrow
+SCALE = "_scale"  # behind a tensor's name, in the quantiser's graphs
 METHODS = {"minmax": "MinMax", "entropy": "Entropy", "percentile": "Percentile"}
 
 
@@ -58,6 +59,8 @@ class Adapter:
         onnx = importlib.import_module("onnx")
         model = onnx.load(path)
         _refuse_narrow_scales(model)
+        if call.graph in (QDQ, "dynamic") and (endless := sorted(_endless(onnx, model.graph))):
+            raise Unsupported(f"onnxruntime's quantiser finds no finite range of values for {', '.join(endless[:3])}")
         if onnx_names.sort_nodes(model.graph):  # the quantiser overlooks what branches and bodies read
             onnx.save(model, path)
         operators = [node.op_type for node in model.graph.node]
@@ -105,11 +108,17 @@ def _calibration(call: PrepareCall) -> dict[str, object]:
 
 
 def _qdq(call: PrepareCall, source: str, target: str) -> None:
-    """Static quantisation: int8 weights per channel, uint8 activations, as QuantizeLinear and DequantizeLinear."""
+    """Static quantisation: int8 weights per channel, uint8 activations, as QuantizeLinear and DequantizeLinear.
+
+    A file that is quantised already is what was asked for: rounding it a second time would make another one.
+    """
+    onnx = importlib.import_module("onnx")
+    whole = _loaded(onnx, source)
+    if any(node.op_type == "QuantizeLinear" for node in whole.graph.node):
+        onnx.save(whole, target)
+        return
     quantization = importlib.import_module("onnxruntime.quantization")
-    shape_inference = importlib.import_module("onnxruntime.quantization.shape_inference")
-    prepared = call.path("prepared.onnx")
-    shape_inference.quant_pre_process(source, prepared, skip_symbolic_shape=True)
+    prepared = low_bits_graphs.preprocessed(call, source)
     given = call.calibration
 
     class Reader(quantization.CalibrationDataReader):  # type: ignore[misc, name-defined]
@@ -119,24 +128,45 @@ def _qdq(call: PrepareCall, source: str, target: str) -> None:
         def get_next(self) -> Any:
             return next(self._left, None)
 
-    quantization.quantize_static(
-        prepared,
-        target,
-        Reader(),
-        quant_format=quantization.QuantFormat.QDQ,
-        per_channel=True,
-        activation_type=quantization.QuantType.QUInt8,
-        weight_type=quantization.QuantType.QInt8,
-        calibrate_method=getattr(quantization.CalibrationMethod, METHODS[call.calibration_method]),
-    )
+    def quantise(left_alone: list[str]) -> None:
+        quantization.quantize_static(
+            prepared,
+            target,
+            Reader(),
+            quant_format=quantization.QuantFormat.QDQ,
+            per_channel=True,
+            activation_type=quantization.QuantType.QUInt8,
+            weight_type=quantization.QuantType.QInt8,
+            nodes_to_exclude=left_alone,
+            calibrate_method=getattr(quantization.CalibrationMethod, METHODS[call.calibration_method]),
+        )
+
+    quantise([])
+    if endless := _endless(onnx, onnx.load(target).graph):  # such as a mask of -inf, which no scale can hold
+        quantise(_nodes_at(onnx, prepared, endless))
+
+
+def _endless(onnx: Any, graph: Any) -> set[str]:
+    """The tensors whose range the quantiser found to be no finite number: their scales are inf or NaN."""
+    import numpy as np
+
+    scales = (tensor for tensor in graph.initializer if tensor.name.endswith(SCALE))
+    return {one.name.removesuffix(SCALE) for one in scales if not np.isfinite(onnx.numpy_helper.to_array(one)).all()}
+
+
+def _nodes_at(onnx: Any, path: str, tensors: set[str]) -> list[str]:
+    """The names of the nodes of the file that read or make one of the tensors; nodes without a name get one in it."""
+    model = onnx.load(path)
+    for index, node in enumerate(model.graph.node):
+        node.name = node.name or f"unnamed_{index}"
+    onnx.save(model, path)
+    return [node.name for node in model.graph.node if not tensors.isdisjoint([*node.input, *node.output])]
 
 
 def _dynamic(call: PrepareCall, source: str, target: str) -> None:
     """Dynamic quantisation: int8 weights, activations scaled by their values at run time."""
     quantization = importlib.import_module("onnxruntime.quantization")
-    shape_inference = importlib.import_module("onnxruntime.quantization.shape_inference")
-    prepared = call.path("prepared.onnx")
-    shape_inference.quant_pre_process(source, prepared, skip_symbolic_shape=True)
+    prepared = low_bits_graphs.preprocessed(call, source)
     quantization.quantize_dynamic(
         prepared, target, weight_type=quantization.QuantType.QInt8, per_channel=False, reduce_range=False
     )
@@ -176,8 +206,8 @@ def _refuse_narrow_scales(model: Any) -> None:
     for node in model.graph.node:
         if node.op_type == "DequantizeLinear" and types.get(node.input[1]) in NARROW and opset < NARROW_SCALES:
             raise Unsupported(
-                f"the quantiser gives a file that computes in float16 scales of float16, which DequantizeLinear has "
-                f"from opset {NARROW_SCALES} on; the file has opset {opset}"
+                f"a file that computes in float16 gets scales of float16, which DequantizeLinear has from opset "
+                f"{NARROW_SCALES} on; the file has opset {opset}"
             )
 
 

@@ -79,11 +79,11 @@ def _mutant(
 
     One whose outputs are those of the file bit by bit changes nothing if that is so in float64 too.
     """
-    sites: list[str] = []
+    sites: dict[int, str] = {}
     tried: list[tuple[float, int, Outputs]] = []
-    for site, results in _tries(graph, name, given, batched):
-        sites.append(site)
-        tried.append((_effect(results, original), len(tried), results))
+    for turn, site, results in _tries(graph, name, given, batched):
+        sites[turn] = site
+        tried.append((_effect(results, original), turn, results))
         if name not in FAINTEST and not _equal(results, original):
             break
     if not tried:
@@ -92,20 +92,24 @@ def _mutant(
     for effect, turn, results in order:
         if effect > 0 or not _equal(results, original) or _differs_in_float64(graph, name, turn, given, batched):
             return sites[turn], results
-    return sites[0], None
+    return next(iter(sites.values())), None
 
 
-def _tries(graph: onnx_mutations.Graph, name: str, given: Outputs, batched: bool) -> Iterator[tuple[str, Outputs]]:
-    """Site and outputs of a mutant in each of the places that are tried."""
+def _tries(graph: onnx_mutations.Graph, name: str, given: Outputs, batched: bool) -> Iterator[tuple[int, str, Outputs]]:
+    """Turn, site and outputs of a mutant in each of the places that are tried and give a graph that runs."""
     for turn in range(TURNS.get(name, 1)):
         applied = onnx_mutations.MUTANTS[name](graph, turn)
         if applied is None:
             return
         site, undo = applied
         try:
-            yield site, _run(graph, given, batched)
+            results = _run(graph, given, batched)
+        except Exception as error:  # the tool's own: what the mistake changed does not fit together, as a size may not
+            print(f"{name} at {site} gives no graph that runs: {error}")
+            continue
         finally:
             undo()
+        yield turn, site, results
 
 
 def _effect(results: Outputs, original: Outputs) -> float:

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools.shared.onnx_older import older_operators
+from bench_plugin.adapters.onnx_tools.shared import onnx_settings
 from bench_plugin.adapters.onnx_tools.shared.onnx_recurrent import recurrent_operators
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
@@ -19,7 +19,7 @@ ADAPTER = {
     "title": "Operators of the ONNX reference in float64",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["onnx_older", "onnx_recurrent"],
+    "uses": ["onnx_recurrent", "onnx_settings"],
 }
 
 
@@ -90,6 +90,19 @@ def fast_operators(onnx: Any) -> list[Any]:
                 x = _along(x, matrix, axis)
             return (x,)
 
+    class Upsample(base):  # type: ignore[misc, valid-type]
+        """The evaluator's own knows the nearest element of whole scales alone, given as an input."""
+
+        op_domain = ""
+
+        def _run(self, x: Any, scales: Any = None, **options: Any) -> tuple[Any]:
+            factors = options["scales"] if scales is None else scales
+            mode = "nearest" if (options.get("mode") or "nearest") == "nearest" else "linear"
+            named = {"mode": mode, "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+            for axis, matrix in _resize_plan(x.shape, factors, None, named) or []:
+                x = _along(x, matrix, axis)
+            return (x,)
+
     class BatchNormalization(base):  # type: ignore[misc, valid-type]
         """The evaluator takes a momentum, which opset 9 to 13 write into inference graphs too, for training."""
 
@@ -102,7 +115,7 @@ def fast_operators(onnx: Any) -> list[Any]:
             along = (-1, *[1] * (x.ndim - 2))
             return (x * slope.reshape(along) + (shift - mean * slope).reshape(along),)
 
-    return [BatchNormalization, Conv, MaxPool, AveragePool, Resize, *_quantised(base), *_corrected(base)]
+    return [BatchNormalization, Conv, MaxPool, AveragePool, Resize, Upsample, *_quantised(base), *_corrected(base)]
 
 
 def exact_operators(onnx: Any) -> list[Any]:
@@ -185,8 +198,20 @@ def _corrected(base: Any) -> list[Any]:
             places[along] = np.where(indices < 0, indices + data.shape[along], indices)
             return (data[tuple(places)],)
 
-    own = [LRN, GlobalMaxPool, LpNormalization, Mean, Softsign, Flatten, GatherElements]
-    return [*own, *older_operators(base), *recurrent_operators(base)]
+    class ConvTranspose(base):  # type: ignore[misc]
+        """The evaluator's own is right for one group alone: of more it takes the biases of the first, and fails
+        where they have several channels each. It leaves out the padding that output_shape stands for.
+        """
+
+        op_domain = ""
+
+        def _run(self, x: Any, w: Any, b: Any = None, **options: Any) -> tuple[Any]:
+            y = _transposed(x, w, options)
+            y = y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
+            return (y.astype(x.dtype),)
+
+    own = [LRN, GlobalMaxPool, LpNormalization, Mean, Softsign, Flatten, GatherElements, ConvTranspose]
+    return [*own, *onnx_settings.operators(base), *recurrent_operators(base)]
 
 
 def _quantised(base: Any) -> list[Any]:
@@ -321,10 +346,65 @@ def _convolved(padded: Any, w: Any, window: _Window, group: int) -> Any:
     return result.reshape(count, outputs, *window.out)
 
 
+def _transposed(x: Any, w: Any, options: dict[str, Any]) -> Any:
+    """ConvTranspose without its bias: x [N, C, ...], w [C, M / group, ...] to [N, M, ...], one product per kernel
+    position.
+    """
+    import numpy as np
+
+    size, kernel, rank = x.shape[2:], w.shape[2:], x.ndim - 2
+    strides = [int(s) for s in options.get("strides") or [1] * rank]
+    dilations = [int(d) for d in options.get("dilations") or [1] * rank]
+    further = [int(o) for o in options.get("output_padding") or [0] * rank]
+    spans = [(n - 1) * s + 1 for n, s in zip(size, strides)]
+    whole = [span + (k - 1) * d + o for span, k, d, o in zip(spans, kernel, dilations, further)]
+    group, count = int(options.get("group") or 1), x.shape[0]
+    outputs, area = w.shape[1], int(np.prod(size))
+    columns = x.reshape(count, group, -1, area)
+    weights = w.reshape(group, -1, outputs, int(np.prod(kernel)))
+    result = np.zeros((count, group * outputs, *whole), dtype=x.dtype)
+    for index, position in enumerate(itertools.product(*(range(k) for k in kernel))):
+        part = np.matmul(np.swapaxes(weights[..., index], 1, 2), columns).reshape(count, group * outputs, *size)
+        starts = [p * d for p, d in zip(position, dilations)]
+        places = [slice(a, a + span, s) for a, span, s in zip(starts, spans, strides)]
+        result[(slice(None), slice(None), *places)] += part
+    crops = _cropped(size, whole, strides, options)
+    result = np.pad(
+        result, [(0, 0), (0, 0), *((max(-a, 0), max(-b, 0)) for a, b in crops)]
+    )  # beyond the kernel's reach
+    kept = [slice(max(a, 0), n - max(b, 0)) for (a, b), n in zip(crops, result.shape[2:])]
+    return result[(slice(None), slice(None), *kept)]
+
+
+def _cropped(
+    size: Sequence[int], whole: Sequence[int], strides: Sequence[int], options: dict[str, Any]
+) -> list[tuple[int, int]]:
+    """What ConvTranspose leaves out of ``whole`` at both ends of each axis: its pads, or what its output_shape or
+    auto_pad makes of them.
+    """
+    auto = options.get("auto_pad") or "NOTSET"
+    auto = auto.decode() if isinstance(auto, bytes) else auto
+    wanted = options.get("output_shape")
+    if wanted is None and auto in ("SAME_UPPER", "SAME_LOWER"):
+        wanted = [n * s for n, s in zip(size, strides)]
+    if wanted is None:
+        pads = [int(p) for p in options.get("pads") or []] if auto == "NOTSET" else []
+        pads = pads or [0] * (2 * len(size))
+        return list(zip(pads[: len(size)], pads[len(size) :]))
+    crops = []
+    for full, out in zip(whole, list(wanted)[-len(size) :]):  # old files name batch and channels too
+        total = full - int(out)
+        less, more = total // 2, total - total // 2
+        crops.append((0, total) if total < 0 else (less, more) if auto == "SAME_UPPER" else (more, less))
+    return crops
+
+
 def _resize_plan(
     shape: Sequence[int], scales: Any, sizes: Any, options: dict[str, Any]
 ) -> list[tuple[int, Any]] | None:
     """One interpolation matrix per axis that changes; None for what only the evaluator's own implementation knows."""
+    import numpy as np
+
     mode = options.get("mode") or "nearest"
     transformation = options.get("coordinate_transformation_mode") or "half_pixel"
     known = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
@@ -343,25 +423,33 @@ def _resize_plan(
         else:
             scale = float(scales[axis])
             out = int(scale * size)
+            if out != int(
+                np.float32(scale) * np.float32(size)
+            ):  # most tools multiply so, onnx's shape inference does not
+                raise Unsupported(
+                    f"Resize of {size} by {scale:.9g} ends at a whole number by the rounding of float32 alone"
+                )
         if out != size or scale != 1.0:
-            positions = _positions(size, out, scale, transformation)
+            # Which element is nearest is decided in float32, whose scales are: 6 / 0.6 is 10, and not just below.
+            exact = np.float64 if mode == "linear" else np.float32
+            positions = _positions(size, out, exact(scale), transformation, exact)
             rounding = str(options.get("nearest_mode") or "round_prefer_floor")
             plan.append((axis, _matrix(positions, size, None if mode == "linear" else rounding)))
     return plan
 
 
-def _positions(size: int, out: int, scale: float, transformation: str) -> Any:
-    """Where each output element lies in the input, by the formulas of ONNX Resize."""
+def _positions(size: int, out: int, scale: Any, transformation: str, exact: Any) -> Any:
+    """Where each output element lies in the input, by the formulas of ONNX Resize in numbers of the type ``exact``."""
     import numpy as np
 
-    index = np.arange(out, dtype=np.float64)
+    index, half = np.arange(out, dtype=exact), exact(0.5)
     if transformation == "align_corners":
         return index * (size - 1) / (out - 1) if out > 1 else index * 0
     if transformation == "asymmetric":
         return index / scale
     if transformation == "pytorch_half_pixel" and out == 1:
         return index * 0
-    return (index + 0.5) / scale - 0.5
+    return (index + half) / scale - half
 
 
 def _matrix(positions: Any, size: int, rounding: str | None) -> Any:
@@ -371,6 +459,7 @@ def _matrix(positions: Any, size: int, rounding: str | None) -> Any:
     matrix = np.zeros((len(positions), size))
     rows = np.arange(len(positions))
     if rounding is not None:
+        positions = positions.astype(np.float64)
         half = {"round_prefer_floor": np.ceil(positions - 0.5), "round_prefer_ceil": np.floor(positions + 0.5)}
         chosen = {**half, "floor": np.floor(positions), "ceil": np.ceil(positions)}[rounding]
         matrix[rows, np.clip(chosen, 0, size - 1).astype(int)] = 1

@@ -22,6 +22,7 @@ ADAPTER = {
 }
 
 WHOLE = 1e-3  # how far a zero point may be from a whole number, in steps
+MOVES = ("Reshape", "Squeeze", "Unsqueeze", "Transpose")
 CALIBRATED = ("Convolution", "GroupConvolution", "MatMul", "Add", "Relu", "Clamp")
 
 
@@ -169,9 +170,8 @@ class Reader:
         number = self._number(node.output(0))
         source = node.input_value(0)
         layer = self._makers.get((source.get_node().get_name(), source.get_index()), "FakeQuantize")
-        self.layers.made_integers(
-            self.real(source), number, layer, scale, zero, (0, levels - 1), calibrated=layer in CALIBRATED
-        )
+        calibrated = layer in CALIBRATED and not _joined(node.output(0))
+        self.layers.made_integers(self.real(source), number, layer, scale, zero, (0, levels - 1), calibrated=calibrated)
         self._real[node.get_name(), 0] = self.layers.on_grid(f"t{number}", number, scale, zero)
         return True
 
@@ -183,6 +183,13 @@ class Reader:
         if layer is None or source.get_element_type().get_type_name() != "f32":
             return
         self.layers.made_floats(self.real(source), self._number(source), layer)
+
+
+def _joined(port: Any) -> bool:
+    """Whether a tensor is joined with others, of which NNCF gives all one range."""
+    targets = [one.get_node() for one in port.get_target_inputs()]
+    moved = [node for node in targets if node.get_type_name() in MOVES]
+    return any(node.get_type_name() == "Concat" for node in targets) or any(_joined(node.output(0)) for node in moved)
 
 
 def constant(value: Any) -> Any:

@@ -14,7 +14,7 @@ from bench_plugin.checks.compiled.needed import note_needs
 from bench_plugin.checks.compiled.runnable import Artefact, not_runnable
 from bench_plugin.checks.protocol import Parts, Request
 from bench_plugin.domain.cell import Cell
-from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
+from bench_plugin.domain.outcome import Cause, Failure, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.domain.precision import precision_of
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.board_stages import PLACE, PROGRAM
@@ -126,7 +126,7 @@ class CompiledModels:
         task = graph_tasks.prepared(run.tasks, run.model, subject, calibration, graph, method, types)
         done = run.obtain("graph", task)
         if done.failure:
-            return done.failure
+            return _of_the_tools(done.failure)
         said = done.meta["prepare"]
         if run.cell.graph:
             described = {key: said.get(key) for key in ("operators", "calibration", "weights")}
@@ -319,6 +319,13 @@ def _not_installed(described: Mapping[str, Any]) -> str:
 def keeps_symbols(compiled: Done) -> bool:
     """Whether the artefact accepts sizes of symbolic dimensions other than those that it was compiled with."""
     return compiled.meta["compile"].get("dynamic") in (True, "preserved")
+
+
+def _of_the_tools(failure: Failure) -> Failure:
+    """The failure to make a graph, which says whose it is where it is an exception from within ONNX Runtime's tools."""
+    if failure.symptom is not Symptom.EXCEPTION or failure.cause is not Cause.TOOL:
+        return failure
+    return replace(failure, message=f"ONNX Runtime's own tool failed: {failure.message}")
 
 
 def _without_file(run: CellRun, failure: Failure) -> Outcome:

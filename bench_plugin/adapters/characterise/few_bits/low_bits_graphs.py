@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits, quantisers
+from bench_plugin.agent import external
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.contract import PrepareCall
 from bench_plugin.agent.toolkit import versions
@@ -57,9 +58,7 @@ def prepared(call: PrepareCall, source: str, target: str) -> dict[str, object]:
     without such layers, and for a calibration method other than minmax.
     """
     onnx = importlib.import_module("onnx")
-    shape_inference = importlib.import_module("onnxruntime.quantization.shape_inference")
-    plain = call.path("prepared.onnx")
-    shape_inference.quant_pre_process(source, plain, skip_symbolic_shape=True)
+    plain = preprocessed(call, source)
     opset = max(low_bits.OPSETS[kind] for kind in {call.weights, call.activations} if kind in low_bits.OPSETS)
     model = low_bits.at_opset(onnx, onnx.load(plain), opset)
     weights = _Weights(onnx, call)
@@ -72,6 +71,22 @@ def prepared(call: PrepareCall, source: str, target: str) -> dict[str, object]:
         low_bits.with_activations(onnx, model, layers, ranges, call.activations)
     onnx.save(model, target)
     return weights.described()
+
+
+def preprocessed(call: PrepareCall, source: str) -> str:
+    """The path of the model with folded normalisation and inferred shapes, as ONNX Runtime's quantisers want it.
+
+    Weights that lie beside the file are taken into it before: the preparation would look for them in its own folder.
+    """
+    onnx = importlib.import_module("onnx")
+    shape_inference = importlib.import_module("onnxruntime.quantization.shape_inference")
+    if external.locations(source):
+        whole = call.path("whole.onnx")
+        onnx.save(onnx.load(source), whole)
+        source = whole
+    path = call.path("prepared.onnx")
+    shape_inference.quant_pre_process(source, path, skip_symbolic_shape=True)
+    return path
 
 
 class _Weights:
