@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
@@ -63,6 +63,7 @@ def test_the_unit_of_the_outputs_changes_no_verdict(seed: int, factor: float, er
     actual = off_by(truth, error)
     one, other = judged(truth, actual), judged(truth * factor, actual * factor)
     assert one.numbers["E"] == pytest.approx(other.numbers["E"], rel=1e-6)
+    assume(abs(one.numbers["needed"] - 1) > 1e-6)  # on the tolerance itself the last digit of the factor decides
     assert one.status == other.status
 
 
