@@ -369,9 +369,8 @@ def _transposed(x: Any, w: Any, options: dict[str, Any]) -> Any:
         places = [slice(a, a + span, s) for a, span, s in zip(starts, spans, strides)]
         result[(slice(None), slice(None), *places)] += part
     crops = _cropped(size, whole, strides, options)
-    result = np.pad(
-        result, [(0, 0), (0, 0), *((max(-a, 0), max(-b, 0)) for a, b in crops)]
-    )  # beyond the kernel's reach
+    beyond = [(max(-a, 0), max(-b, 0)) for a, b in crops]  # what no position of the kernel reaches
+    result = np.pad(result, [(0, 0), (0, 0), *beyond])
     kept = [slice(max(a, 0), n - max(b, 0)) for (a, b), n in zip(crops, result.shape[2:])]
     return result[(slice(None), slice(None), *kept)]
 
@@ -423,9 +422,8 @@ def _resize_plan(
         else:
             scale = float(scales[axis])
             out = int(scale * size)
-            if out != int(
-                np.float32(scale) * np.float32(size)
-            ):  # most tools multiply so, onnx's shape inference does not
+            # Most tools multiply in float32, onnx's shape inference does not.
+            if out != int(np.float32(scale) * np.float32(size)):
                 raise Unsupported(
                     f"Resize of {size} by {scale:.9g} ends at a whole number by the rounding of float32 alone"
                 )

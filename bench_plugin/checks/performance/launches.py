@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 RUN = "run"
 COMPUTE = "series:compute"
 BRIEF = {"blocks": 1, "block_seconds": 0.0, "block_samples": 1, "seconds": 0.01, "warmup_seconds": 0.0}
-ROLES = (
-    TIME,
-    f"{TIME}, beside",
-)  # of launches in turn: each pair of agents is started side by side, then timed in turn
+# The roles of launches, by turns: the agents of a pair are started side by side, and timed one after the other.
+ROLES = (TIME, f"{TIME}, beside")
 MORE = 4  # times the planned seconds that a launch may take before its limit ends it
 
 
