@@ -149,6 +149,26 @@ def test_compilers_are_those_that_are_ready_and_another_says_how_to_add_it(timed
     assert "bf16" not in collected  # small profiles take fp32
 
 
+def test_the_processes_of_a_pair_start_before_the_first_is_timed(timed: Project) -> None:
+    marks = timed.folder / "marks"
+    marks.mkdir()
+    note = f'open("{marks}/%s-%d" % ("WHAT", os.getpid()), "a").write("%d\\n" % time.monotonic_ns())'
+    text = (FAKE / "compiler.py").read_text().replace('"operations"', '"imports": ["json"], "operations"', 1)
+    text = text.replace(
+        "        self._runs = 0\n", f"        self._runs = 0\n        {note.replace('WHAT', 'made')}\n", 1
+    )
+    head, run_of, body = text.partition("    def run(self, call: RunCall)")
+    end = body.index('"""\n', body.index('"""') + 3) + 4
+    timed.write("noting.py", f"{head}{run_of}{body[:end]}        {note.replace('WHAT', 'ran')}\n{body[end:]}")
+    adapters = f'adapters = ["{FAKE / "framework.py"}", "noting.py"]\n'
+    timed.write("bench.toml", f'{adapters}toolchains = ["toolchains"]\n')
+    assert the_row(run(timed))["status"] == "supported"
+    ran = sorted((int(path.read_text().split()[0]), path.name.partition("-")[2]) for path in marks.glob("ran-*"))
+    made = [int((marks / f"made-{pid}").read_text()) for _, pid in ran]
+    assert len(ran) >= 2 and made[1] < ran[0][0], "the second process is ready before the first one computes"
+    assert all(begun > ran[1][0] for begun in made[2:]), "and no further one starts while they compute"
+
+
 def test_a_compiler_that_was_named_is_taken_though_it_is_not_ready(timed: Project) -> None:
     collected = with_own_compilers(timed).run("--bench-profile=smoke", "--compilers=absentc", "--collect-only", "-q")
     assert "absentc]" in collected.text and "fakec]" not in collected.text
