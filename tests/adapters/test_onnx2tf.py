@@ -76,6 +76,13 @@ def test_weights_beside_the_file_are_handed_over_with_it(external: Path, tmp_pat
     assert answer.outputs["out0"][2] == [[6.0, 9.0], [6.0, 9.0]], answer.error
 
 
+def test_weights_that_are_too_small_to_be_quantised_are_said(external: Path, tmp_path: Path) -> None:
+    x = np.ones((2, 3), np.float32)
+    answer = answered("tflite", external, {"x": x}, [("y", "float32", (2, 2))], tmp_path / "tflite", precision="w8")
+    assert "asked w8, ran fp32: the converter quantises weights of 1024 elements or more" in answer.error
+    assert "the largest here has 6" in answer.error
+
+
 def test_the_importer_gets_the_weights_beside_the_file_too(external: Path, tmp_path: Path) -> None:
     toolchains = Toolchains()
     if not toolchains.folder("tensorflow").is_dir():

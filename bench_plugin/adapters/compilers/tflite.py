@@ -82,6 +82,7 @@ CONTRACTIONS = frozenset(
     }
     | {"UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM", "LSTM", "RNN", "UNIDIRECTIONAL_SEQUENCE_RNN"}
 )
+FEWEST_QUANTISED = 1024  # elements of a weight that TensorFlow's converter makes int8 of where activations are floats
 CONVERTS = ("QUANTIZE", "DEQUANTIZE")
 LOOKS_UP = ("GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")  # rows of a constant in int8 are no activations in int8
 
@@ -128,7 +129,7 @@ class Adapter:
             file.write(content)
         found = _read_back(content)
         if found["precision"] != precision:
-            raise Unsupported(f"asked {precision}, ran {found['precision']}")
+            raise Unsupported(f"asked {precision}, ran {found['precision']}{_why(precision, found['largest'])}")
         notes.append("bytes of constants by type: " + ", ".join(f"{k} {v}" for k, v in found["constants"].items()))
         if precision == "w16":
             notes.append("biases are float16 too")
@@ -376,13 +377,15 @@ def _in_order(keys: Sequence[str], names: Sequence[str]) -> dict[str, str]:
 
 
 def _read_back(content: bytes) -> dict[str, Any]:
-    """Of a flatbuffer: the precision that its tensors are of, bytes of constants by type, nodes, nodes in float."""
+    """Of a flatbuffer: the precision that its tensors are of, bytes of constants by type, elements of the largest
+    float constant, nodes, nodes in float.
+    """
     schema = importlib.import_module("ai_edge_litert.schema_py_generated")
     types = {value: name for name, value in vars(schema.TensorType).items() if isinstance(value, int)}
     codes = {value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)}
     model = schema.Model.GetRootAs(content, 0)
     constants: Counter[str] = Counter()
-    nodes, in_float, in_integers = 0, [], False
+    nodes, largest, in_float, in_integers = 0, 0, [], False
     rows: list[tuple[str, bool]] = []
     for part in (model.Subgraphs(index) for index in range(model.SubgraphsLength())):
         tensors = [part.Tensors(index) for index in range(part.TensorsLength())]
@@ -391,6 +394,7 @@ def _read_back(content: bytes) -> dict[str, Any]:
         for kind, tensor in zip(kinds, tensors):
             size = model.Buffers(tensor.Buffer()).DataLength()
             constants.update({kind: size} if size else {})
+            largest = max(largest, size // 4) if kind == "FLOAT32" else largest
         for node in (part.Operators(index) for index in range(part.OperatorsLength())):
             code = model.OperatorCodes(node.OpcodeIndex())
             name = codes[max(code.BuiltinCode(), code.DeprecatedBuiltinCode())]
@@ -405,8 +409,17 @@ def _read_back(content: bytes) -> dict[str, Any]:
     precision = "w8a8" if in_integers else "w8" if "INT8" in constants else "fp32"
     if precision == "fp32" and "FLOAT16" in constants:
         precision = "w16"
-    return {"precision": precision, "constants": dict(constants), "nodes": nodes, "float": _counted(in_float),
-            "contractions": contractions.counted(rows)}  # fmt: skip
+    return {"precision": precision, "constants": dict(constants), "largest": largest, "nodes": nodes,
+            "float": _counted(in_float), "contractions": contractions.counted(rows)}  # fmt: skip
+
+
+def _why(precision: str, largest: int) -> str:
+    """Why weights stay in float32 at w8, where their size says it; ``largest`` is a number of elements."""
+    if precision != "w8" or largest >= FEWEST_QUANTISED:
+        return ""
+    return (
+        f": the converter quantises weights of {FEWEST_QUANTISED} elements or more, and the largest here has {largest}"
+    )
 
 
 def _counted(names: Iterable[str]) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools.shared import onnx_settings
+from bench_plugin.adapters.onnx_tools.shared import onnx_settings, onnx_windows
 from bench_plugin.adapters.onnx_tools.shared.onnx_recurrent import recurrent_operators
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
@@ -19,8 +19,10 @@ ADAPTER = {
     "title": "Operators of the ONNX reference in float64",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["onnx_recurrent", "onnx_settings"],
+    "uses": ["onnx_recurrent", "onnx_settings", "onnx_windows"],
 }
+
+MODES_NAMED = 11  # the opset from which Resize names its transformation of coordinates
 
 
 class Adapter:
@@ -39,53 +41,16 @@ def fast_operators(onnx: Any) -> list[Any]:
     base = importlib.import_module("onnx.reference.op_run").OpRun
     slow_resize = importlib.import_module("onnx.reference.ops.op_resize").Resize
 
-    class Conv(base):  # type: ignore[misc, valid-type]
-        op_domain = ""
-
-        def _run(self, x: Any, w: Any, b: Any = None, **options: Any) -> tuple[Any]:
-            window = _Window(x.shape[2:], w.shape[2:], options)
-            y = _convolved(window.padded(x, 0.0), w, window, int(options.get("group") or 1))
-            return (y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2)),)
-
-    class MaxPool(base):  # type: ignore[misc, valid-type]
-        op_domain = ""
-
-        def _run(self, x: Any, **options: Any) -> tuple[Any]:
-            import numpy as np
-
-            if len(self.onnx_node.output) > 1:
-                raise Unsupported("MaxPool with indices has no float64 reference here")
-            window = _Window(x.shape[2:], options["kernel_shape"], options)
-            padded = window.padded(x, -np.inf)
-            result = None
-            for part in window.slices(padded):
-                result = part.copy() if result is None else np.maximum(result, part, out=result)
-            return (result,)
-
-    class AveragePool(base):  # type: ignore[misc, valid-type]
-        op_domain = ""
-
-        def _run(self, x: Any, **options: Any) -> tuple[Any]:
-            import numpy as np
-
-            window = _Window(x.shape[2:], options["kernel_shape"], options)
-            total = sum(window.slices(window.padded(x, 0.0)))
-            # What lies beyond the declared padding (ceil_mode) never counts.
-            ones = np.ones((1, 1, *x.shape[2:]))
-            if options.get("count_include_pad"):
-                ones = np.pad(ones, [(0, 0), (0, 0), *window.pads], constant_values=1.0)
-                counted = sum(window.slices(window.extended(ones, 0.0)))
-            else:
-                counted = sum(window.slices(window.padded(ones, 0.0)))
-            return (total / counted,)
-
     class Resize(slow_resize):  # type: ignore[misc, valid-type]
         op_domain = ""
 
-        def _run(self, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None, **options: Any) -> Any:
+        def _run(self, x: Any, *given: Any, **options: Any) -> Any:
+            if self.run_params["opsets"][self.onnx_node.domain] < MODES_NAMED:
+                return (_upsampled(x, given[0], options),)
+            _, scales, sizes = (*given, None, None, None)[:3]
             plan = _resize_plan(x.shape, scales, sizes, options)
             if plan is None:
-                return super()._run(x, roi, scales, sizes, **options)
+                return super()._run(x, *given, **options)
             for axis, matrix in plan:
                 x = _along(x, matrix, axis)
             return (x,)
@@ -96,12 +61,7 @@ def fast_operators(onnx: Any) -> list[Any]:
         op_domain = ""
 
         def _run(self, x: Any, scales: Any = None, **options: Any) -> tuple[Any]:
-            factors = options["scales"] if scales is None else scales
-            mode = "nearest" if (options.get("mode") or "nearest") == "nearest" else "linear"
-            named = {"mode": mode, "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-            for axis, matrix in _resize_plan(x.shape, factors, None, named) or []:
-                x = _along(x, matrix, axis)
-            return (x,)
+            return (_upsampled(x, options["scales"] if scales is None else scales, options),)
 
     class BatchNormalization(base):  # type: ignore[misc, valid-type]
         """The evaluator takes a momentum, which opset 9 to 13 write into inference graphs too, for training."""
@@ -115,7 +75,8 @@ def fast_operators(onnx: Any) -> list[Any]:
             along = (-1, *[1] * (x.ndim - 2))
             return (x * slope.reshape(along) + (shift - mean * slope).reshape(along),)
 
-    return [BatchNormalization, Conv, MaxPool, AveragePool, Resize, Upsample, *_quantised(base), *_corrected(base)]
+    own = [BatchNormalization, Resize, Upsample]
+    return [*own, *onnx_windows.operators(base), *_quantised(base), *_corrected(base)]
 
 
 def exact_operators(onnx: Any) -> list[Any]:
@@ -269,83 +230,6 @@ def _quantised(base: Any) -> list[Any]:
     return [QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear]
 
 
-class _Window:
-    """Geometry of a convolution or pooling over ``size``: strides, dilations and padding as the operator defines
-    them.
-    """
-
-    def __init__(self, size: Sequence[int], kernel: Sequence[int], options: dict[str, Any]) -> None:
-        rank = len(size)
-        self.kernel = [int(k) for k in kernel]
-        self.strides = [int(s) for s in options.get("strides") or [1] * rank]
-        self.dilations = [int(d) for d in options.get("dilations") or [1] * rank]
-        reach = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations)]
-        auto = options.get("auto_pad") or "NOTSET"
-        auto = auto.decode() if isinstance(auto, bytes) else auto
-        if auto in ("SAME_UPPER", "SAME_LOWER"):
-            self.out = [-(-n // s) for n, s in zip(size, self.strides)]
-            need = [max((o - 1) * s + r - n, 0) for o, s, r, n in zip(self.out, self.strides, reach, size)]
-            halves = [(n // 2, n - n // 2) for n in need]
-            self.pads = halves if auto == "SAME_UPPER" else [(b, a) for a, b in halves]
-        else:
-            flat = [int(p) for p in options.get("pads") or [0] * (2 * rank)] if auto == "NOTSET" else [0] * (2 * rank)
-            self.pads = list(zip(flat[:rank], flat[rank:]))
-            free = [n + a + b - r for n, (a, b), r in zip(size, self.pads, reach)]
-            self.out = [f // s + 1 for f, s in zip(free, self.strides)]
-            if options.get("ceil_mode"):
-                self.out = [-(-f // s) + 1 for f, s in zip(free, self.strides)]
-                # A window that would start in the padding behind the input is left out.
-                self.out = [
-                    o - 1 if (o - 1) * s >= n + a else o
-                    for o, s, n, (a, _) in zip(self.out, self.strides, size, self.pads)
-                ]
-        spans = [(o - 1) * s + r for o, s, r in zip(self.out, self.strides, reach)]
-        self.beyond = [max(span - n - a - b, 0) for span, n, (a, b) in zip(spans, size, self.pads)]
-
-    def padded(self, x: Any, value: float) -> Any:
-        """x [N, C, ...] with its padding, and with what ceil_mode reaches beyond it."""
-        import numpy as np
-
-        pads = [(a, b + more) for (a, b), more in zip(self.pads, self.beyond)]
-        return np.pad(x, [(0, 0), (0, 0), *pads], constant_values=value) if any(map(sum, pads)) else x
-
-    def extended(self, x: Any, value: float) -> Any:
-        """x, padded already, with what ceil_mode reaches beyond it."""
-        import numpy as np
-
-        return np.pad(x, [(0, 0), (0, 0), *((0, more) for more in self.beyond)], constant_values=value)
-
-    def slices(self, padded: Any) -> Iterator[Any]:
-        """For each position in the kernel, the elements [N, C, *out] that it meets, in row-major order."""
-        for position in itertools.product(*(range(k) for k in self.kernel)):
-            yield padded[(slice(None), slice(None), *self._spans(position))]
-
-    def _spans(self, position: Sequence[int]) -> list[slice]:
-        starts = [p * d for p, d in zip(position, self.dilations)]
-        return [slice(a, a + (o - 1) * s + 1, s) for a, o, s in zip(starts, self.out, self.strides)]
-
-
-def _convolved(padded: Any, w: Any, window: _Window, group: int) -> Any:
-    """padded [N, C, ...], w [M, C / group, ...] to [N, M, *out]: one product per kernel position."""
-    import numpy as np
-
-    count, outputs = padded.shape[0], w.shape[0]
-    per_group = w.shape[1]
-    area = int(np.prod(window.out))
-    positions = w.reshape(outputs, per_group, -1)
-    if per_group == 1 and outputs == group:
-        total = np.zeros((count, outputs, *window.out))
-        for index, part in enumerate(window.slices(padded)):
-            total += part * positions[:, 0, index].reshape(1, -1, *[1] * len(window.out))
-        return total
-    grouped = positions.reshape(group, outputs // group, per_group, -1)
-    result = np.zeros((count, group, outputs // group, area))
-    for index, part in enumerate(window.slices(padded)):
-        columns = part.reshape(count, group, per_group, area)
-        result += np.matmul(np.ascontiguousarray(grouped[:, :, :, index]), columns)
-    return result.reshape(count, outputs, *window.out)
-
-
 def _transposed(x: Any, w: Any, options: dict[str, Any]) -> Any:
     """ConvTranspose without its bias: x [N, C, ...], w [C, M / group, ...] to [N, M, ...], one product per kernel
     position.
@@ -396,6 +280,17 @@ def _cropped(
         less, more = total // 2, total - total // 2
         crops.append((0, total) if total < 0 else (less, more) if auto == "SAME_UPPER" else (more, less))
     return crops
+
+
+def _upsampled(x: Any, scales: Any, options: dict[str, Any]) -> Any:
+    """Upsample of x, and Resize of opset 10, which takes factors below 1, too."""
+    mode = "nearest" if (options.get("mode") or "nearest") == "nearest" else "linear"
+    if mode == "nearest" and any(float(scale) < 1 for scale in scales):
+        raise Unsupported("Resize 10 to fewer elements: ONNX does not say which one is nearest before opset 11")
+    named = {"mode": mode, "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    for axis, matrix in _resize_plan(x.shape, scales, None, named) or []:
+        x = _along(x, matrix, axis)
+    return x
 
 
 def _resize_plan(

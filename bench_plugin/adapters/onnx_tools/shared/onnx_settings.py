@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
@@ -20,7 +21,7 @@ ADAPTER = {
 PER_AXIS = 13  # the opset from which Softmax, LogSoftmax and Hardmax are those of one axis
 PADS_AS_INPUT = 11
 SHIFTED = 16  # the opset from which RoiAlign shifts its coordinates by half a pixel, unless it says otherwise
-FORMER_MODES = {"bilinear": "linear"}  # GridSample's before opset 20; its bicubic has no reference
+FORMER_MODES = {"bilinear": "linear", "bicubic": "cubic"}  # GridSample's before opset 20
 
 
 class Adapter:
@@ -95,8 +96,12 @@ def operators(base: Any) -> list[Any]:
 
         op_domain = ""
 
-        def _run(self, x: Any, grid: Any, mode: Any = None, **options: Any) -> Any:
-            return super()._run(x, grid, mode=FORMER_MODES.get(mode, mode), **options)
+        def _run(self, x: Any, grid: Any, mode: Any = None, padding_mode: Any = None, **options: Any) -> Any:
+            mode = FORMER_MODES.get(mode, mode)
+            if mode == "cubic" and padding_mode == "border" and np.any(np.abs(grid) > 1):
+                # Tools replace each of the 16 elements that lies outside, the evaluator moves the point to the border.
+                raise Unsupported("cubic GridSample beyond a border of its input, which ONNX's text leaves open")
+            return super()._run(x, grid, mode=mode, padding_mode=padding_mode, **options)
 
     class RoiAlign(roi_align):  # type: ignore[misc, valid-type]
         """The evaluator's own shifts coordinates at every opset."""
@@ -131,7 +136,9 @@ def operators(base: Any) -> list[Any]:
 
         op_domain = ""
 
-        def _run(self, most: Any, go: Any, *carried: Any, context: Any = None, **options: Any) -> tuple[Any, ...]:
+        def _run(
+            self, most: Any = None, go: Any = None, *carried: Any, context: Any = None, **options: Any
+        ) -> tuple[Any, ...]:
             options.pop("body", None)
             names, made = self.body.input_names, self.body.output_names
             values = {**dict.fromkeys(names), **(context or {}), **dict(zip(names[2:], carried))}
