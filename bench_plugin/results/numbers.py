@@ -116,7 +116,7 @@ NUMBERS = (
         "whether a second compilation and run gave the same bits; of a sample, of all cells in profile `full`",
     ),
     Number("artefact_same_twice", ("equivalence",), ALL, "of outputs that differ: whether the artefacts are the same"),
-    Number("rule", (OPERATOR,), "fp32", "the operator's rule, in words"),
+    Number("rule", (OPERATOR,), "fp32", "the rule that was used, of the output furthest off: 2.5 ULP"),
     Number("strict", (OPERATOR,), "fp32", "`pass` or `fail` by that rule"),
     Number("stock", (OPERATOR,), "fp32", "`pass` or `fail` by the tolerance of ONNX's own runner"),
     Number("converted", (OPERATOR,), "fp32", "of a case that is too new: what its form at an older opset gave"),

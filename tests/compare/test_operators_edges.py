@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.compare.operators.bounds import Truth, limits
+from bench_plugin.compare.operators.bounds import Truth, bound_text, limits
 from bench_plugin.compare.operators.rules import EXACT, MOVEMENT, RANDOM, SUMS, ULPS, Rule, rule_of
 from bench_plugin.compare.operators.stock import stock
 from bench_plugin.compare.operators.strict import Verdict, strict
@@ -119,6 +119,32 @@ def test_the_words_and_needs_of_rules() -> None:
     assert rule_of(["Exp"], 1, 1) == Rule("ulp", 4.0, 0.0) and Rule("sum", 0.0, 0.0) == SUM
 
 
+@pytest.mark.parametrize(
+    ("dtype", "rule", "terms", "loose", "text"),
+    [
+        ("float32", EXP, 1, False, "4 ULP"),
+        ("float32", Rule("ulp", 1.0, 2.5), 1, False, "1 ULP"),
+        ("float32", Rule("ulp", 1.0, 2.5), 1, True, "2.5 ULP"),
+        ("float32", EXP, 1, True, "4 ULP"),
+        ("float64", SUM, 64, False, "16 u S"),
+        ("float32", SUM, 6480, True, "161 u S"),
+        ("float16", SUM, 6480, False, "1 ULP + 161 u S of float32"),
+        ("bfloat16", EXP, 1, False, "1 ULP + 16 u S of float32"),
+        ("float16", SPREAD, 1, False, "16 spread + 4 ULP"),
+    ],
+)
+def test_the_bound_that_was_used_is_named(dtype: str, rule: Rule, terms: int, loose: bool, text: str) -> None:
+    assert bound_text(dtype, Truth(terms=terms), rule, loose) == text
+
+
+def test_the_bound_is_that_of_the_output_furthest_off() -> None:
+    want = [tensor([1.0]), tensor([1.0])]
+    truths = [Truth(terms=6480), Truth()]
+    for off, bound in ((8 * U, "16 u S"), (0.0, "161 u S")):
+        found = strict(want, [tensor([1.0 + 2 * U]), tensor([1.0 + off])], truths, SUM)
+        assert found.bound == bound
+
+
 def test_every_operator_has_one_rule() -> None:
     groups = (MOVEMENT, EXACT, SUMS, frozenset(ULPS), RANDOM)
     assert sum(map(len, groups)) == len(frozenset.union(*groups))
@@ -138,7 +164,7 @@ def test_rules_of_several_nodes() -> None:
 
 def test_what_agrees_says_nothing() -> None:
     for rule in (EXP, SUM, SPREAD):
-        assert judged(rule, [1.0, 2.0], [1.0, 2.0]) == Verdict(True, "", 0.0)
+        assert judged(rule, [1.0, 2.0], [1.0, 2.0]) == Verdict(True, "", 0.0, bound=rule.text)
     for rule in (MOVE, SAME, Rule("random")):
         assert judged(rule, [1.0, 2.0], [1.0, 2.0]) == Verdict(True)
     assert strict([], [], [], EXP) == Verdict(True)
@@ -213,7 +239,7 @@ def test_what_is_out_of_a_bound_is_said_with_its_place_and_distance() -> None:
 
 
 def test_exactly_at_the_bound_agrees() -> None:
-    assert judged(EXP, [1.0], [1.0 + 8 * U]) == Verdict(True, "", 1.0)
+    assert judged(EXP, [1.0], [1.0 + 8 * U]) == Verdict(True, "", 1.0, bound="4 ULP")
     assert not judged(EXP, [1.0], [1.0 + 10 * U]).passed
     assert judged(EXP, [1.0, 1.0], [1.0 + 2 * U, 1.0 - 8 * U]).ratio == 1.0
     low = judged(
@@ -230,7 +256,7 @@ def test_exactly_at_the_bound_agrees() -> None:
 def test_what_the_format_cannot_hold() -> None:
     # Computed as 1e39, and stored as Inf by the test: Inf of the same sign is right and nothing else.
     truth = Truth(np.array([1e39, 1.0]))
-    assert judged(EXP, [np.inf, 1.0], [np.inf, 1.0], truth) == Verdict(True, "", 0.0)
+    assert judged(EXP, [np.inf, 1.0], [np.inf, 1.0], truth) == Verdict(True, "", 0.0, bound="4 ULP")
     for wrong in (-np.inf, 3e38, 0.0):
         assert "Inf in other places" in judged(EXP, [np.inf, 1.0], [wrong, 1.0], truth).reason
     # The test stores a finite number instead: nothing is said of the element but a note.
@@ -248,7 +274,7 @@ def test_what_the_format_cannot_hold() -> None:
 def test_flushing_is_a_note_and_only_below_the_smallest_normal_number() -> None:
     tiny = np.array([1e-40, 1.0])
     flushed = judged(EXP, tiny, [0.0, 1.0], Truth(tiny))
-    assert flushed == Verdict(True, "", 0.0, ("ftz",))
+    assert flushed == Verdict(True, "", 0.0, ("ftz",), bound="4 ULP")
     assert judged(EXP, tiny, [-0.0, 1.0 + 9e-6], Truth(tiny)).notes == ("ftz",)
     normal = np.array([2.0**-126, 1.0])
     assert not judged(EXP, normal, [0.0, 1.0], Truth(normal)).passed
@@ -271,7 +297,7 @@ def test_verdicts_on_several_outputs_are_joined() -> None:
     have = [tensor([1.0 + 4 * U]), tensor([0.0]), tensor([1], "int8"), tensor([1.0 + 2 * U])]
     truths = [Truth(), Truth(np.array([1e-40]))]
     found = strict(want, have, truths, EXP)
-    assert found == Verdict(True, "", 0.5, ("ftz", "dtype-changed: int64 to int8"))
+    assert found == Verdict(True, "", 0.5, ("ftz", "dtype-changed: int64 to int8"), bound="4 ULP")
     twice = strict(want[1:2] * 2, have[1:2] * 2, [truths[1]] * 2, EXP)
     assert twice.notes == ("ftz",)
     wrong = strict([*want, tensor([1.0])], [*have, tensor([3.0])], truths, EXP)

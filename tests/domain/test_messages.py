@@ -52,6 +52,8 @@ def test_words_stay_whole(text: str) -> None:
         ("cannot open '/tmp/my dir/x.onnx' or ~/y.onnx or C:\\t\\z.dll", "cannot open 'PATH' or PATH or PATH"),
         ("made tmpab12_x9z for 0128c042 and 550e8400-e29b-41d4-a716-446655440000", "made PATH for # and #"),
         ("op [functional_1/dense_1/Gelu/Erfc: Erfc]", "op [functional_#/dense_#/Gelu/Erfc: Erfc]"),
+        ("'{{node tf.reverse/ReverseV2}}' of 'tf.reverse'", "'{{node tf.reverse/ReverseV2}}' of 'tf.reverse'"),
+        ("'{{node tf.math.add_12/Add}}' of 'tf.math.add_12'", "'{{node tf.math.add/Add}}' of 'tf.math.add'"),
         ("graph test_cumsum_1d: 3 nodes", "graph CASE: # nodes"),
         ("matmul_helper.h:142 Compute left", "matmul_helper.h:# Compute left"),
         ("dtype=(float32, 3) of f(Tensor, 2)", "dtype=(float32, #) of f(Tensor, #)"),

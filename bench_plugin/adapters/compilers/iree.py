@@ -54,6 +54,9 @@ CONTRACTION = re.compile(r"^(?:\w*_)?(?:conv|matmul|matvec|vecmat|matmul_like|ba
 NAMES = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64", "i8": "w8a8"}
 FLOATS = {1: "f32", 10: "f16", 11: "f64", 16: "bf16"}  # by the number of ONNX's element type
 TYPES = re.compile(r"_((?:[a-z]+\d+x)*[a-z]+\d+)$")
+LOOPS = re.compile(r"_((?:D|\d+)(?:x(?:D|\d+))*)_[a-z]")  # the sizes of the loops of a dispatch, in its name
+POOLS = ("MaxPool", "AveragePool", "LpPool")
+Sizes = tuple[int, ...]
 # What a number can depend on, read back. A level above O0 may set more, which the compiler does not tell.
 SWITCHES = (
     "iree-opt-level", "iree-input-demote-f64-to-f32", "iree-input-demote-f32-to-f16",
@@ -120,7 +123,7 @@ class Adapter:
             flags.append("--iree-input-demote-f64-to-f32=false")  # it would change the type of inputs and outputs too
         path = call.path("model.vmfb")
         switches = _compiled(tool, _imported(inferred), flags, path)
-        placement = _placement(path)
+        placement = _placement(path, _pools(inferred.graph))
         counts = _counts(placement["contractions"])
         meta: dict[str, object] = {
             "effective": _effective(call.precision, placement, floats if call.graph == ORIGINAL else None),
@@ -281,16 +284,43 @@ def _target_flags(target: Target) -> list[str]:
     return flags
 
 
-def _placement(path: str) -> dict[str, Any]:
-    """What the artefact computes in: types of its contractions (convolutions, products of matrices) by how many."""
+def _placement(path: str, pools: Mapping[Sizes, int]) -> dict[str, Any]:
+    """What the artefact computes in: types of its contractions (convolutions, products of matrices) by how many.
+
+    IREE names a pooling after its window, as a convolution: those of ``pools`` are left out.
+    """
     with open(path, "rb") as file:
         found = {int(number): name.decode() for number, name in DISPATCH.findall(file.read())}
     types: dict[str, int] = {}
+    left = dict(pools)
     for name in found.values():
         kind = TYPES.search(name)
-        if kind and CONTRACTION.match(name):
-            types[kind.group(1)] = types.get(kind.group(1), 0) + 1
+        if not kind or not CONTRACTION.match(name):
+            continue
+        sizes = LOOPS.search(name)
+        window = _sizes(sizes.group(1).split("x")) if sizes else ()
+        if left.get(window) and "x" not in kind.group(1):  # one type alone: nothing is multiplied into another one
+            left[window] -= 1
+            continue
+        types[kind.group(1)] = types.get(kind.group(1), 0) + 1
     return {"dispatches": len(found), "contractions": types}
+
+
+def _pools(graph: Any) -> dict[Sizes, int]:
+    """How many poolings of a graph have loops of these sizes: an element of the output and one of the window."""
+    shapes = {value.name: value.type.tensor_type.shape.dim for value in [*graph.value_info, *graph.output]}
+    found: dict[Sizes, int] = {}
+    for node in (node for node in graph.node if node.op_type in POOLS):
+        kernel = next((one.ints for one in node.attribute if one.name == "kernel_shape"), ())
+        loops = [dim.dim_value or "D" for dim in shapes.get(node.output[0], ())]
+        sizes = _sizes([*map(str, loops), *map(str, kernel)])
+        found[sizes] = found.get(sizes, 0) + 1
+    return found
+
+
+def _sizes(loops: Sequence[str]) -> Sizes:
+    """The sizes of loops in any order; those of one turn are not in a dispatch's name, and symbols are D there."""
+    return tuple(sorted(int(size) for size in loops if size.isdigit() and size != "1"))
 
 
 def _floats(graph: Any) -> set[str]:

@@ -40,6 +40,16 @@ def sum_units(terms: int) -> float:
     return max(SUM_UNITS, ROOT_UNITS * math.sqrt(terms))
 
 
+def bound_text(dtype: str, truth: Truth, rule: Rule, loose: bool) -> str:
+    """The tolerance that :func:`limits` gives, in a few characters: ``2.5 ULP``, ``161 u S``."""
+    if rule.kind not in ("ulp", "sum"):
+        return rule.text
+    sums = f"{sum_units(truth.terms):.3g} u S"
+    if dtype in NARROW:
+        return f"1 ULP + {sums} of float32"
+    return sums if rule.kind == "sum" else f"{_ulps(rule, loose):g} ULP"
+
+
 def limits(dtype: str, true: Array, sums: Array, truth: Truth, rule: Rule, loose: bool) -> tuple[Array, Array | None]:
     """The tolerance of every element, and the wider one for sums that are accumulated in a narrow format itself.
 
@@ -61,4 +71,8 @@ def limits(dtype: str, true: Array, sums: Array, truth: Truth, rule: Rule, loose
         return unit + units * SINGLE * sums, unit + units * form.unit * sums if rule.kind == "sum" else None
     if rule.kind == "sum":
         return np.maximum(units * form.unit * sums, 2.0**form.lowest * form.unit), None
-    return (rule.loose if loose and rule.loose else rule.ulps) * unit, None
+    return _ulps(rule, loose) * unit, None
+
+
+def _ulps(rule: Rule, loose: bool) -> float:
+    return rule.loose if loose and rule.loose else rule.ulps

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.compare.operators import codes
-from bench_plugin.compare.operators.bounds import Truth, limits
+from bench_plugin.compare.operators.bounds import Truth, bound_text, limits
 from bench_plugin.compare.operators.rules import Rule
 from bench_plugin.compare.operators.values import FORMATS, Tensor, Value, kind_of, whole
 
@@ -24,7 +24,8 @@ class Verdict:
 
     ``by_bound`` says that it failed, but in nothing other than the distance of floating-point numbers: type, shape, NaN
     and Inf are right, and so is every whole number. ``of_values`` is false where a type, a shape or a count is wrong.
-    ``outputs`` are the numbers of the outputs whose values are wrong.
+    ``outputs`` are the numbers of the outputs whose values are wrong. ``bound`` is the tolerance of ``ratio`` in a few
+    characters.
     """
 
     passed: bool
@@ -34,6 +35,7 @@ class Verdict:
     by_bound: bool = False
     of_values: bool = True
     outputs: tuple[int, ...] = ()
+    bound: str = ""
 
 
 def strict(
@@ -59,9 +61,10 @@ def _wrong_values(found: Sequence[Verdict]) -> tuple[int, ...]:
 def _joined(found: Sequence[Verdict]) -> Verdict:
     """The verdict on several values: of those that failed one whose failure is no matter of a bound, else the first."""
     notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
-    ratio = max((one.ratio for one in found if one.ratio is not None), default=None)
+    measured = sorted((one for one in found if one.ratio is not None), key=lambda one: one.ratio or 0.0)
+    ratio, bound = (measured[-1].ratio, measured[-1].bound) if measured else (None, "")
     wrong = sorted((one for one in found if not one.passed), key=lambda one: one.by_bound)
-    return replace(wrong[0], ratio=ratio, notes=notes) if wrong else Verdict(True, "", ratio, notes)
+    return replace(wrong[0] if wrong else Verdict(True), ratio=ratio, notes=notes, bound=bound)
 
 
 def _value(want: Value, have: Value, truth: Truth, rule: Rule, loose: bool, where: str) -> Verdict:
@@ -149,13 +152,14 @@ def _close(want: Tensor, have: Tensor, truth: Truth, rule: Rule, loose: bool, wh
         error = np.where(flushed, 0.0, error)
     sums = np.abs(true) if truth.sums is None else np.where(finite, np.abs(truth.sums), 0.0)
     limit, low = limits(want.dtype, true, sums, truth, rule, loose)
+    bound = bound_text(want.dtype, truth, rule, loose)
     if (error <= limit).all():
-        return Verdict(True, ratio=_ratio(error, limit), notes=tuple(notes))
+        return Verdict(True, ratio=_ratio(error, limit), notes=tuple(notes), bound=bound)
     if low is not None and (error <= low).all():
-        return Verdict(True, ratio=_ratio(error, low), notes=(*notes, "low-precision accumulate"))
-    wrong = ~(error <= limit)
-    found = _wrong(wrong, got, true, where, f"out of {rule.text}")
-    return replace(found, ratio=_ratio(error, limit), notes=tuple(notes), by_bound=bool(np.isfinite(got).all()))
+        return Verdict(True, ratio=_ratio(error, low), notes=(*notes, "low-precision accumulate"), bound=bound)
+    found = _wrong(~(error <= limit), got, true, where, f"out of {bound}")
+    finite_results = bool(np.isfinite(got).all())
+    return replace(found, ratio=_ratio(error, limit), notes=tuple(notes), by_bound=finite_results, bound=bound)
 
 
 def _wrong(wrong: Array, got: Array, true: Array, where: str, what: str) -> Verdict:

@@ -42,6 +42,7 @@ TOKEN = re.compile(
   | (?P<address>\b0x[0-9a-fA-F]+\b)
   | (?P<digest>(?<![\w.])(?=[a-f-]*[0-9])(?=[0-9-]*[a-f])[0-9a-f]{{8,}}(?:-[0-9a-f]{{4,}})*(?!\w))
   | (?P<case>\btest_\w+)
+  | (?P<layer>\btf(?:\.\w+?)+_(?:\d+|\#)(?=[/':]))
   | (?P<sizes>[\[({{]\ ?{SIZE}(?:\s*[,;]\s*{SIZE})*\s*,?\ ?[\])}}])
   | (?P<dims>(?<!\w)(?:\d+|\?)(?:x(?:\d+|\?))*x(?=[a-z!]))
   | (?P<product>(?<!\w)\d+(?:x\d+)+(?!\w))
@@ -112,6 +113,8 @@ def _replaced(found: re.Match[str]) -> str:
             return "CASE"
         case "sizes":
             return text if NO_SIZES.fullmatch(text) else f"{text[0]}#{text[-1]}"
+        case "layer":  # Keras counts the layers of one process, and gives the first one no number
+            return text.rpartition("_")[0]
         case "dims":
             return "#x"
         case "counted":

@@ -3,6 +3,8 @@
 A row selects cells and names the stage, symptom and signature that they fail with, the reason, and the versions that it
 holds for. Rows are strict: a cell that fails at another stage, in another way, or passes, fails the run until the row
 is corrected. A row without a signature, as earlier versions wrote them, covers every failure of its stage and symptom.
+Only a row of results that are nondeterministic covers wrong values of any size and lets right ones pass: two processes
+can agree by chance, and be right by chance.
 """
 
 from __future__ import annotations
@@ -96,9 +98,15 @@ class Expectation:
         """Whether it covers every failure of its stage and symptom, although such failures have a signature."""
         return not self.signature and self.symptom not in WITHOUT
 
+    @property
+    def varies(self) -> bool:
+        """Whether its cells differ from run to run, so that they may fail alike twice, or pass."""
+        return self.symptom is Symptom.NONDETERMINISTIC
+
     def alike(self, outcome: Outcome) -> bool:
-        """Whether the outcome has the row's stage and symptom."""
-        return (outcome.stage, outcome.symptom) == (self.stage, self.symptom)
+        """Whether the outcome has the row's stage and symptom; results that vary may be wrong alike twice."""
+        symptoms = (self.symptom, Symptom.MISMATCH) if self.varies else (self.symptom,)
+        return outcome.stage == self.stage and outcome.symptom in symptoms
 
     def covers(self, outcome: Outcome) -> bool:
         """Whether the outcome is the failure of this row: stage, symptom and signature agree."""
@@ -251,6 +259,7 @@ def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
     a row, same stage, symptom and signature        xfailed
     a row, another stage, symptom or signature      failed (a new failure)
     a row, it passed                                failed (progress)
+    a row of nondeterministic results, it passed    passed
     a row, the cell was never reached               skipped
     a row, the board was lost                       skipped
     it passed, but slower than --bench-against      failed (a regression in time)
@@ -261,6 +270,8 @@ def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
         return Judgement(Result.FAILED, f"a regression in {'instructions' if counted else 'time'}: {outcome.slower}")
     if expectation is None:
         return Judgement(Result.FAILED if outcome.failed else Result.PASSED if outcome.passed else Result.SKIPPED)
+    if outcome.passed and expectation.varies:
+        return Judgement(Result.PASSED)
     if outcome.passed:
         return Judgement(Result.FAILED, f"progress: it passed, {expectation.where} expected a failure; remove the row")
     if outcome.stage is None or outcome.status is Status.BOARD_LOST:

@@ -24,13 +24,13 @@ class Seen:
 
     @property
     def gone(self) -> bool:
-        """Whether all of its cells passed, so that the row is not needed any more."""
-        return bool(self.passed) and not self.failed and not self.others
+        """Whether all of its cells passed, so that the row is not needed any more; no run says so of what varies."""
+        return bool(self.passed) and not self.failed and not self.others and not self.row.varies
 
     @property
     def mixed(self) -> bool:
-        """Whether some of its cells passed and some did not."""
-        return bool(self.passed) and not self.gone
+        """Whether some of its cells passed and some did not, where all must fail."""
+        return bool(self.passed) and not self.gone and not self.row.varies
 
     @property
     def signatures(self) -> list[Signature]:
@@ -43,7 +43,12 @@ class Seen:
 
         A row of generated graphs names its signature.
         """
-        return not self.row.signature.text and self.row.example is None and len(self.signatures) > 1
+        return (
+            not self.row.signature.text
+            and self.row.example is None
+            and not self.row.varies
+            and len(self.signatures) > 1
+        )
 
     @property
     def missing(self) -> Signature:
