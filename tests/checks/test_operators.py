@@ -142,7 +142,7 @@ def test_skew_is_tried_again_converted(finished: Finished) -> None:
 
 
 def test_what_cannot_be_handed_over_says_so(finished: Finished) -> None:
-    assert finished.cells()["test_string"]["reason"] == "harness: it does not support str for breaking"
+    assert finished.cells()["test_string"]["reason"] == "harness: this project hands no values of type str to breaking"
 
 
 def test_strict_and_stock_stand_beside_each_other(finished: Finished) -> None:

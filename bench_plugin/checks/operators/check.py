@@ -137,7 +137,8 @@ class Operators:
         )
         if not backend.values.issuperset(needed_kinds(case)):
             limits = ", ".join(sorted(set(needed_kinds(case)) - backend.values))
-            return log.unverified(Unverified.HARNESS, f"harness: it does not support {limits} for {cell.compiler}")
+            reason = f"harness: this project hands no values of type {limits} to {cell.compiler}"
+            return log.unverified(Unverified.HARNESS, reason)
         outcome = self._settled(cell, backend, case, cell.model, log)
         skew = self._skew(cell, backend, case, outcome)
         return self._skewed(cell, backend, case, outcome, skew) if skew else outcome
