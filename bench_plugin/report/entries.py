@@ -145,6 +145,14 @@ def heading(name: str, titles: Mapping[str, Mapping[str, Any]]) -> str:
     return f"{title} [{backend}]" if backend else title
 
 
+def of_host(rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """The rows of the host, for checks that run nowhere else; all rows where there is none of the host.
+
+    A selection with several targets declares the others beside each of them, and they must not count as cells.
+    """
+    return [row for row in rows if row["cell"].get("target", "local") == "local"] or rows
+
+
 def latest(rows: Iterable[Mapping[str, Any]], checks: Sequence[str]) -> list[Mapping[str, Any]]:
     """The rows of these checks; a later row of the same cell replaces an earlier one."""
     found: dict[Place, Mapping[str, Any]] = {}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.report.blocks import Table
 from bench_plugin.report.entries import entry, heading
+from bench_plugin.report.formats import markdown
 from bench_plugin.report.grids import compiled, operators, properties, support
 from bench_plugin.report.pages import compiled as compiled_page
 from bench_plugin.report.pages import operators as operators_page
@@ -96,6 +99,33 @@ def test_generated_graphs_are_counted_by_compiler_and_named_where_they_fail() ->
     assert texts(properties_page.unsupported_table(grid)) == [
         ["Relu", "ERROR (10)", "supported (10)"], ["Tanh", "not run", "mismatch (7)"],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("grids", [operators, properties])
+def test_what_was_declared_for_boards_beside_the_host_is_no_cell(grids: Any) -> None:
+    here = generated("Relu", "iree")
+    if grids is operators:
+        numbers = {"operators": ["Relu"], "opset": 14, "converted": None}
+        here |= {"cell": {**here["cell"], "check": "operator"}, "check": "operator", "numbers": numbers}
+    there = declared({**here["cell"], "target": "aarch64"}, "unsupported", "on the host alone")
+    for rows in ([here, there], [there, here]):
+        [found] = grids.build_grid([header(), *rows]).entries
+        assert found.status == "supported"
+    [alone] = grids.build_grid([header(), there]).entries
+    assert alone.status == "unsupported"
+
+
+def test_a_page_of_a_compiler_has_its_signatures_and_no_others() -> None:
+    def seen(operator: str) -> dict[str, Any]:
+        return {"stage": "run", "symptom": "crash", "operators": [operator], "message": f"bad {operator}"}
+
+    rows = [generated(name, compiler, "ERROR", numbers={"tried": 3, "found": [seen(name)]})
+            for name, compiler in (("Relu", "iree"), ("Tanh", "tvm"))]  # fmt: skip
+    [page] = build_pages([header(), *rows])
+    assert set(page.details) == {"iree", "tvm"}
+    text = markdown.render(page.details["iree"])
+    assert "bad Relu" in text and "Relu in iree" in text and "Tanh" not in text
+    assert "bad Relu" not in markdown.render(page.document)
 
 
 def test_a_backend_has_a_heading_of_its_own() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.report.earlier import NONE_EARLIER, EarlierRuns
-from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, partial
+from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, of_host, partial
 from bench_plugin.report.parts import first_line, where
 from bench_plugin.report.statuses import SCORED, worst
 from bench_plugin.results.known_failures.expectations import NOT_ANALYSED
@@ -138,7 +138,7 @@ def build_grid(
 ) -> OperatorGrid:
     """Count the operator rows of one or several results files, and score those of earlier runs."""
     header = header_of(rows)
-    entries = [entry(row) for row in latest(rows, (CHECK,))]
+    entries = [entry(row) for row in of_host(latest(rows, (CHECK,)))]
     tallies: dict[tuple[str, str], Tally] = {}
     totals: dict[str, Tally] = {}
     alone = {name for one in entries for name in _operators(one)[:1] if len(_operators(one)) == 1}
@@ -162,7 +162,7 @@ def build_grid(
 def scores(rows: Iterable[Mapping[str, Any]]) -> dict[str, float | None]:
     """The score of every compiler in operator rows: supported of those that it could be asked."""
     totals: dict[str, Tally] = {}
-    for row in latest(rows, (CHECK,)):
+    for row in of_host(latest(rows, (CHECK,))):
         one = entry(row)
         totals.setdefault(str(one.cell["compiler"]), Tally()).add(one)
     return {name: tally.score for name, tally in totals.items()}

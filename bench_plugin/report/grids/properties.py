@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, partial
+from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, of_host, partial
 
 CHECK = "property"
 
@@ -32,7 +32,7 @@ class PropertyGrid:
 def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> PropertyGrid:
     """The property rows of one or several results files."""
     header = header_of(rows)
-    entries = [entry(row) for row in latest(rows, (CHECK,))]
+    entries = [entry(row) for row in of_host(latest(rows, (CHECK,)))]
     cells = {(str(one.cell["model"]), str(one.cell["compiler"])): one for one in entries}
     titles = header.get("titles", {}).get("compilers", {})
     compilers = sorted({compiler for _, compiler in cells})

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bench_plugin.report.blocks import Block, Contents, Document, Heading, Paragraph, Table, TableCell
+from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell
 from bench_plugin.report.earlier import EarlierRuns
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.formats.tabular import flat
 from bench_plugin.report.grids.properties import CHECK, PropertyGrid, build_grid, tried
-from bench_plugin.report.pages.page import Page
+from bench_plugin.report.pages.page import Page, detail_name
 from bench_plugin.report.parts import failures_table, legend_table, made_with, mark, remarks, run_line
 from bench_plugin.report.statuses import NOT_RUN, ORDER
 
@@ -38,18 +38,28 @@ def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: Earli
     grids = tuple((heading, table) for heading, table in tables.items() if table.rows)
     cells = [flat(one) | {"numbers": one.numbers} for one in grid.entries]
     data = {"cells": cells, "partial": grid.partial, "header": grid.header}
-    return Page(NAME, properties_page(grid), grids, grid.entries, data, (grid.partial, *grid.notes))
+    back = ("Generated graphs: the summary", NAME)
+    details = {name: details_page(grid, name, back) for name in grid.compilers}
+    return Page(NAME, properties_page(grid), grids, grid.entries, data, (grid.partial, *grid.notes), details)
 
 
 def properties_page(grid: PropertyGrid) -> Document:
-    """The whole page."""
+    """The summary."""
     blocks: list[Block] = [*run_line(grid.header), Paragraph(OPENING), *remarks(grid.partial, *grid.notes), Contents()]
     blocks += [Heading("Compilers"), summary_table(grid), Heading("Legend"), legend_table(grid.entries)]
-    blocks += [Heading("Operators"), operators_table(grid)]
-    if (found := signatures_table(grid)).rows:
-        blocks += [Heading("Signatures"), Paragraph(SIGNATURES), found]
-    blocks += failures_table(grid.entries, describe)
+    links = tuple((grid.headings[name], detail_name(NAME, name)) for name in grid.compilers)
+    blocks += [Heading("What failed, by compiler"), Pages(links), Heading("Operators"), operators_table(grid)]
     return Document("Generated graphs", (*blocks, *made_with(grid.header)))
+
+
+def details_page(grid: PropertyGrid, name: str, back: tuple[str, str]) -> Document:
+    """The page of compiler ``name``: its signatures and cells that failed; ``back`` is the link to the summary."""
+    mine = grid.of_compiler(name)
+    blocks: list[Block] = [*run_line(grid.header), *remarks(grid.partial), Pages((back,)), Contents()]
+    if (found := signatures_table(mine)).rows:
+        blocks += [Heading("Signatures"), Paragraph(SIGNATURES), found]
+    blocks += [*failures_table(mine, describe), Heading("Legend"), legend_table(mine)]
+    return Document(f"Generated graphs: {grid.headings[name]}", (*blocks, *made_with(grid.header)))
 
 
 def summary_table(grid: PropertyGrid) -> Table:
@@ -74,26 +84,25 @@ def operators_table(grid: PropertyGrid) -> Table:
     return Table(("operator", *(grid.headings[name] for name in grid.compilers)), tuple(rows))
 
 
-def signatures_table(grid: PropertyGrid) -> Table:
-    """Every signature of a failure that a run met: compiler, cells, how it fails, message, and whether it is known."""
+def signatures_table(entries: Iterable[Entry]) -> Table:
+    """Every signature of a failure that a compiler met: how it fails, message, whether it is known, and where."""
     places: dict[tuple[str, ...], set[str]] = {}
-    for one in grid.entries:
+    for one in entries:
         for signature in one.numbers.get("seen") or ():
-            places.setdefault(_signature(one, signature, f"yes: {signature['row']}"), set()).add(str(one.cell["model"]))
+            places.setdefault(_signature(signature, f"yes: {signature['row']}"), set()).add(str(one.cell["model"]))
         for signature in one.numbers.get("found") or ():
             again = "new" if signature.get("reproduced", True) else "new, and did not come again in a fresh process"
-            places.setdefault(_signature(one, signature, again), set()).add(str(one.cell["model"]))
+            places.setdefault(_signature(signature, again), set()).add(str(one.cell["model"]))
     rows = []
-    for (compiler, how, operators, message, known), cells in sorted(places.items()):
-        texts = (grid.headings[compiler], how, operators, message, known, ", ".join(sorted(cells)))
-        rows.append(tuple(TableCell(text) for text in texts))
-    return Table(("compiler", "stage: symptom", "operators", "message", "known", "met in"), tuple(rows))
+    for texts, cells in sorted(places.items()):
+        rows.append(tuple(TableCell(text) for text in (*texts, ", ".join(sorted(cells)))))
+    return Table(("stage: symptom", "operators", "message", "known", "met in"), tuple(rows))
 
 
-def _signature(one: Entry, signature: Mapping[str, Any], known: str) -> tuple[str, ...]:
+def _signature(signature: Mapping[str, Any], known: str) -> tuple[str, ...]:
     operators = ", ".join(signature["operators"])
     how = f"{signature['stage']}: {signature['symptom']}"
-    return str(one.cell["compiler"]), how, operators, str(signature["message"]), known
+    return how, operators, str(signature["message"]), known
 
 
 def unsupported_table(grid: PropertyGrid) -> Table:
