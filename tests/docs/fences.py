@@ -18,6 +18,7 @@ GENERATED = (
     "contract.md",
     "equivalence.md",
     "onnx-operators.md",
+    "onnx-properties.md",
     "onnx-support.md",
     "onnx-support-full.md",
     "options.md",
@@ -26,7 +27,7 @@ GENERATED = (
     "python.md",
 )
 # The names of pages of details begin with these; they are written like the pages that link to them.
-DETAILS = ("board-grid-", "equivalence-", "onnx-operators-")
+DETAILS = ("board-grid-", "equivalence-", "onnx-operators-", "onnx-properties-")
 BOARDS = "docs/boards.md"  # its commands need a board: tests/docs/test_boards_page.py executes its fences
 LANGUAGES = ("sh", "python", "toml", "c", "text")  # text is what a program prints
 OPENING = re.compile(r"^```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?$")
