@@ -205,6 +205,9 @@ def test_trends_come_from_the_index_of_runs(results: Path) -> None:
     assert main(["report", str(results)]) == 0
     trend = packed(page, "trends")[BROKEN_KEY]
     assert trend["run"] == [BEFORE, NOW] and trend["status"] == ["supported", "mismatch"]
+    code = f"import sys; from bench_plugin.cli.main import main; sys.exit(main(['report', {str(results)!r}]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "leaked" not in done.stderr, "DuckDB counts what is left at the end of the process"
     (results.parent / "history" / "index.duckdb").write_bytes(b"no index")
     assert main(["report", str(results)]) == 0
     assert packed(page, "trends") == {} and "--rebuild makes it again" in page.read_text("utf-8")
