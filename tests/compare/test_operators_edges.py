@@ -245,7 +245,7 @@ def test_exactly_at_the_bound_agrees() -> None:
     low = judged(
         rule_of(["Gemm"], 1, 2), [1.0], [1 + 17 * 2.0**-10], Truth(np.array([1.0]), np.array([2.0])), "float16"
     )
-    assert low == Verdict(True, "", low.ratio, ("low-precision accumulate",))
+    assert low == Verdict(True, "", low.ratio, ("low-precision accumulate",), bound="1 ULP + 16 u S of float32")
     assert low.ratio == pytest.approx(1.0)
     high = judged(
         rule_of(["Gemm"], 1, 2), [1.0], [1 + 18 * 2.0**-10], Truth(np.array([1.0]), np.array([2.0])), "float16"
@@ -261,7 +261,7 @@ def test_what_the_format_cannot_hold() -> None:
         assert "Inf in other places" in judged(EXP, [np.inf, 1.0], [wrong, 1.0], truth).reason
     # The test stores a finite number instead: nothing is said of the element but a note.
     for any_value in (np.inf, 3e38, 0.0):
-        assert judged(EXP, [3.4e38, 1.0], [any_value, 1.0], truth) == Verdict(True, "", 0.0, ("range",))
+        assert judged(EXP, [3.4e38, 1.0], [any_value, 1.0], truth) == Verdict(True, "", 0.0, ("range",), bound="4 ULP")
     assert judged(EXP, [3.4e38, 1.0], [3.4e38, 1.1], truth).notes == ("range",)
     minus = Truth(np.array([-1e39, 1.0]))
     assert judged(EXP, [-np.inf, 1.0], [-np.inf, 1.0], minus).passed
