@@ -39,6 +39,8 @@ def cases(rng: np.random.Generator) -> Any:
                 yield "MaxPool", {**indexed, "dilations": [1, 1]}, (2, 3, 9, 10), None, {}
             for count in (0, 1):
                 yield "AveragePool", {**pool, "count_include_pad": count, "dilations": [1, 1]}, (1, 2, 9, 10), None, {}
+    for order in (0, 1):  # small integers: many elements of a window are equal, and all may be as small as the padding
+        yield "MaxPool", {**pool, "storage_order": order, "outputs": 2, "type": "uint8"}, (2, 3, 9, 10), None, {}
     for auto in ("SAME_UPPER", "SAME_LOWER", "VALID"):
         yield "Conv", {"auto_pad": auto, "strides": [2, 2]}, (1, 3, 8, 7), (2, 3, 3, 3), {}
         yield "MaxPool", {"auto_pad": auto, "strides": [2, 2], "kernel_shape": [3, 3]}, (1, 3, 8, 7), None, {}
@@ -134,7 +136,7 @@ def main(folder: str) -> int:
         path = os.path.join(scratch, "one.onnx")
         for operator, attributes, shape, kernel, extra in cases(rng):
             onnx.save(_model(operator, attributes, shape, kernel, extra, rng), path)
-            x = rng.standard_normal(shape).astype("float32")
+            x = _drawn(rng, shape, attributes)
             wanted = onnxruntime.InferenceSession(path).run(None, {"x": x})
             place = Place(scratch, {"model.onnx": path}, {"in:x": from_numpy(x[None])}, lambda stage: None)
             arrays = adapter.evaluate(EvaluateCall(batched=False).at(place)).arrays
@@ -161,12 +163,19 @@ def main(folder: str) -> int:
     return 1 if wrong else 0
 
 
+def _drawn(rng: np.random.Generator, shape: Any, attributes: Any) -> Any:
+    if attributes.get("type") == "uint8":
+        return (rng.random(shape) < 0.2).astype("uint8")
+    return rng.standard_normal(shape).astype("float32")
+
+
 def _model(operator: str, attributes: Any, shape: Any, kernel: Any, extra: Any, rng: Any) -> Any:
     weights = []
     names = ["x"]
     attributes = dict(attributes)
     opset = attributes.pop("opset", OPSETS.get(operator, 19))
     results = ["y", "z"][: attributes.pop("outputs", 1)]
+    given = helper.np_dtype_to_tensor_dtype(np.dtype(attributes.pop("type", "float32")))
     if kernel is not None:
         outputs = kernel[1] * attributes.get("group", 1) if operator == "ConvTranspose" else kernel[0]
         weights = [("w", rng.standard_normal(kernel)), ("b", rng.standard_normal(outputs))]
@@ -180,10 +189,10 @@ def _model(operator: str, attributes: Any, shape: Any, kernel: Any, extra: Any, 
     graph = helper.make_graph(
         [helper.make_node(operator, names, results, **attributes)],
         "one",
-        [helper.make_tensor_value_info("x", 1, shape)],
+        [helper.make_tensor_value_info("x", given, shape)],
         [
             helper.make_tensor_value_info(name, kind, [None] * len(shape))
-            for name, kind in zip(results, (1, 7), strict=False)
+            for name, kind in zip(results, (given, 7), strict=False)
         ],
         tensors,
     )

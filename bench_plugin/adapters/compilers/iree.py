@@ -55,7 +55,7 @@ NAMES = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64", "i8": "w8a
 FLOATS = {1: "f32", 10: "f16", 11: "f64", 16: "bf16"}  # by the number of ONNX's element type
 TYPES = re.compile(r"_((?:[a-z]+\d+x)*[a-z]+\d+)$")
 LOOPS = re.compile(r"_((?:D|\d+)(?:x(?:D|\d+))*)_[a-z]")  # the sizes of the loops of a dispatch, in its name
-POOLS = ("MaxPool", "AveragePool", "LpPool")
+POOLS = ("MaxPool", "AveragePool")  # what the importer has no rule for has no dispatch
 Sizes = tuple[int, ...]
 # What a number can depend on, read back. A level above O0 may set more, which the compiler does not tell.
 SWITCHES = (
@@ -312,8 +312,7 @@ def _pools(graph: Any) -> dict[Sizes, int]:
     found: dict[Sizes, int] = {}
     for node in (node for node in graph.node if node.op_type in POOLS):
         kernel = next((one.ints for one in node.attribute if one.name == "kernel_shape"), ())
-        loops = [dim.dim_value or "D" for dim in shapes.get(node.output[0], ())]
-        sizes = _sizes([*map(str, loops), *map(str, kernel)])
+        sizes = _sizes([str(dim.dim_value or "D") for dim in shapes.get(node.output[0], ())] + [*map(str, kernel)])
         found[sizes] = found.get(sizes, 0) + 1
     return found
 

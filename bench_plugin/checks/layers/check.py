@@ -157,7 +157,8 @@ def _outcome(run: CellRun, judged: Sequence[tuple[Piece, Outcome | None]]) -> Ou
         if same:
             piece, first = same[0]
             more = f" (and {len(same) - 1} more of {len(judged)})" if len(same) > 1 else f" (1 of {len(judged)})"
-            reason = f"{piece.group} {piece.name}: {first.reason}{more}"
+            operators = ", ".join(dict.fromkeys(piece.operators))
+            reason = f"{piece.group} {piece.name} ({operators}): {first.reason}{more}"
             return run.log.outcome(
                 status, reason, stage=first.stage, symptom=first.symptom, detail=first.detail, log=first.log
             )
