@@ -55,19 +55,22 @@ class CompileRun:
 
     def run(
         self, cell: Cell, subject: Subject, limits: Limits, *, calibration: InputSet | None = None, fresh: bool = False,
-        stored: bool = False,
+        stored: bool = False, compile_only: bool = False,
     ) -> CompiledRun:  # fmt: skip
-        """Compile the subject as the cell says, and run it if that needs no board.
+        """Compile the subject as the cell says, and run it if that needs no board and it is not ``compile_only``.
 
         ``fresh`` starts new processes; ``stored`` says that the caller will store the result if it may be stored.
+        ``compile_only`` is for compilers whose artefact another process runs (CompileTasks.in_one_process).
         Raises EnvironmentMissing when the compiler's toolchain cannot be installed.
         """
         self._count += 1
         if self._count % LOOK_EVERY == 0:
             self._replace_grown(limits)
 
+        runs = self._tasks.runs_here(cell) and not compile_only
+
         def attempt(anew: bool) -> CompiledRun:
-            return self._attempt(cell, subject, limits, calibration, fresh=anew)
+            return self._attempt(cell, subject, limits, calibration, fresh=anew, runs=runs)
 
         return settled(attempt, fresh=fresh, short=True, confirm=stored)
 
@@ -84,8 +87,9 @@ class CompileRun:
                 self._release(place)
 
     def _attempt(
-        self, cell: Cell, subject: Subject, limits: Limits, calibration: InputSet | None, *, fresh: bool
-    ) -> CompiledRun:
+        self, cell: Cell, subject: Subject, limits: Limits, calibration: InputSet | None, *, fresh: bool,
+        runs: bool,
+    ) -> CompiledRun:  # fmt: skip
         if fresh:
             self._end_used()
         if self._tasks.in_one_process(cell, short=True):
@@ -94,10 +98,13 @@ class CompileRun:
             _remove(done)
             return _joined(done, done)
         task = self._tasks.compile(cell, subject, limits, calibration=calibration)
-        if self._tasks.runs_here(cell):
+        if runs:
             self._prepare((task.toolchain, f"{self._name}-run"), task.adapter)
         compiled = self._performed(task, fresh=fresh)
-        if compiled.failure is not None or not self._tasks.runs_here(cell):
+        if compiled.failure is not None:
+            return _joined(compiled, None)
+        if not runs:
+            _remove(compiled)
             return _joined(compiled, None)
         try:
             ran = self._performed(self._tasks.run(cell, subject, compiled, limits), fresh=fresh)

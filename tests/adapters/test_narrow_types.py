@@ -1,4 +1,4 @@
-"""Types that numpy lacks: handed to onnxruntime as typed OrtValues, and the table of docs/compilers.md."""
+"""Types that numpy lacks: handed to backends by their bits, and the table of docs/compilers.md."""
 
 from __future__ import annotations
 
@@ -58,6 +58,28 @@ def test_bits_go_into_onnxruntime_and_come_out(
     answer = answered("onnxruntime", model, {}, [("y", dtype, shape)], tmp_path / "made", values=values, blobs=[raw])
     assert answer.run["values"] == [{"d": dtype, "s": list(shape), "o": 0}], answer.error
     assert bytes(answer.outputs["value:0"][2]).hex() == data
+
+
+@pytest.mark.parametrize("backend", ["emx", "iree", "tvm"])
+def test_codes_of_eight_bits_go_into_a_compiler_and_come_out(tmp_path: Path, backend: str) -> None:
+    text = """<ir_version: 10, opset_import: ["": 21]> g (float8e4m3fn[2] x, float8e4m3fn[2] z) => (float8e4m3fn[4] y)
+    { y = Concat<axis = 0>(x, z) }"""
+    model = written(text, tmp_path / "model.onnx")
+    values = {name: {"d": "float8_e4m3fn", "s": [2], "o": at} for at, name in enumerate("xz")}
+    raw = [Array("uint8", (2,), bytes.fromhex(data)) for data in ("3840", "c07e")]
+    outputs = [("y", "float8_e4m3fn", (4,))]
+    answer = answered(backend, model, {}, outputs, tmp_path / "made", values=values, blobs=raw)
+    assert answer.run["values"] == [{"d": "float8_e4m3fn", "s": [4], "o": 0}], answer.error
+    assert bytes(answer.outputs["value:0"][2]).hex() == "3840c07e"
+
+
+def test_mnn_has_no_name_for_an_input_of_eight_bits(tmp_path: Path) -> None:
+    text = '<ir_version: 10, opset_import: ["": 21]> g (float8e4m3fn[2] x) => (float8e4m3fn[2] y) { y = Identity(x) }'
+    model = written(text, tmp_path / "model.onnx")
+    values, raw = {"x": {"d": "float8_e4m3fn", "s": [2], "o": 0}}, [Array("uint8", (2,), bytes(2))]
+    outputs = [("y", "float8_e4m3fn", (2,))]
+    answer = answered("mnn", model, {}, outputs, tmp_path / "made", values=values, blobs=raw)
+    assert (answer.error, answer.symptom) == ("Unsupported: MNN takes no input of type float8_e4m3fn", "unsupported")
 
 
 def test_two_numbers_of_four_bits_share_a_byte(tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ class Adapter:
         operator = _operator(call)
         if operator == "Exp":
             os.kill(os.getpid(), signal.SIGSEGV)
-        if operator == "Neg":
-            raise Unsupported("there is no Neg here")
+        if operator in ("Neg", "StringNormalizer"):
+            raise Unsupported(f"there is no {operator} here")
         if operator == "Cosh":
             raise ValueError("Unrecognized attribute: window_size for operator Cosh")
         if operator == "Abs" and _opset(call) > ADAPTER["opsets"][1]:

@@ -41,7 +41,15 @@ ADAPTER = {
     "own_cross_compiler": True,
     # Its README: "full standard ONNX opset 26 support"; its importer reads the forms of older opsets too.
     "opsets": [1, 26],
-    "values": ["bfloat16", "float8_e4m3fn", "float8_e5m2"],
+    "values": [
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+        "float4_e2m1fn",
+    ],
     "errors": [{"package": "emx_onnx_cgen"}, {"exception": "CompilerFailed"}],
     "unsupported": [
         {"operation": "compile", "exception": "UnsupportedOpError", "pattern": ""},
@@ -53,14 +61,21 @@ ADAPTER = {
 ENTRY = "model"
 # Weights beyond so many bytes go to a file that model_load reads: as C text a compiler takes a gigabyte over them.
 INLINE = 1 << 20
-# C types that are supported, and numpy's names for their bits (bfloat16 and float8 are sent as codes).
+# C types that are supported, and numpy's names for their bits: bfloat16 and the floats of 8 and 4 bits are codes.
 CARRIERS = {
     "float": "float32", "double": "float64", "_Float16": "float16", "__bf16": "uint16", "bool": "bool", "_Bool": "bool",
     "int8_t": "int8", "int16_t": "int16", "int32_t": "int32", "int64_t": "int64",
     "uint8_t": "uint8", "uint16_t": "uint16", "uint32_t": "uint32", "uint64_t": "uint64",
-    "emx_float8e4m3fn_t": "uint8", "emx_float8e5m2_t": "uint8",
+    "emx_float8e4m3fn_t": "uint8", "emx_float8e5m2_t": "uint8", "emx_float8e4m3fnuz_t": "uint8",
+    "emx_float8e5m2fnuz_t": "uint8", "emx_float8e8m0fnu_t": "uint8", "emx_float4e2m1_t": "uint8",
 }  # fmt: skip
-NAMED = {"__bf16": "bfloat16", "emx_float8e4m3fn_t": "float8_e4m3fn", "emx_float8e5m2_t": "float8_e5m2"}
+NAMED = {
+    "__bf16": "bfloat16", "emx_float8e4m3fn_t": "float8_e4m3fn", "emx_float8e5m2_t": "float8_e5m2",
+    "emx_float8e4m3fnuz_t": "float8_e4m3fnuz", "emx_float8e5m2fnuz_t": "float8_e5m2fnuz",
+    "emx_float8e8m0fnu_t": "float8_e8m0fnu", "emx_float4e2m1_t": "float4_e2m1fn",
+}  # fmt: skip
+# Those that the protocol has a name for.
+SENT = {"__bf16": "bfloat16", "emx_float8e4m3fn_t": "float8e4m3fn", "emx_float8e5m2_t": "float8e5m2"}
 # Types of C23 and later that older compilers lack. gcc 12 names _BitInt(4) in the line that it quotes, if at all.
 LATE_TYPE = re.compile(r"error: (?:.*before numeric constant\n)?.*(_BitInt|__bf16|_Float16)")
 # emx's options that numbers depend on, which are as it has them.
@@ -115,9 +130,11 @@ class Adapter:
             source = prototype.with_linked_weights(source, ENTRY, "model.bin", len(weights)) if weights else source
         with contextlib.redirect_stdout(io.StringIO()):
             image_flags, image_libraries = images.prepare_image_decoder_build(model, decoders, Path(call.folder))
-        parameters = _parameters(source, model)
+        parameters, beyond = _parameters(source, model)
+        if beyond and not local:
+            raise Unsupported(beyond)
         digest = glue.digest_of(source.encode(), weights or b"")
-        files = _written(call, source, {"parameters": parameters, "digest": digest}, weights)
+        files = _written(call, source, {"parameters": parameters, "digest": digest, "beyond": beyond}, weights)
         # ISO C, as emx's own tests have it: nothing is contracted to a fused multiply-add.
         standard = "-std=c2x" if "_BitInt(" in source else "-std=c99"
         flags = ["-" + call.option("optimisation", "O2"), standard]
@@ -147,9 +164,16 @@ class Adapter:
         return Reply(meta, files=files)
 
     def run(self, call: RunCall) -> Reply:
-        """Outputs out0, out1 ... of ``model.so``. Raises ValueError where its outputs are not those of the model."""
+        """Outputs out0, out1 ... of ``model.so``.
+
+        Raises Unsupported where it takes what cannot be handed over, ValueError where its outputs are not those of the
+        model.
+        """
         with open(call.files["model.json"], encoding="utf-8") as file:
-            parameters = json.load(file)["parameters"]
+            described = json.load(file)
+        parameters = described["parameters"]
+        if described["beyond"]:
+            raise Unsupported(described["beyond"])
         library = self._opened(call)
         call.stage("run")
         given, declared = call.inputs, call.output_ports
@@ -183,8 +207,7 @@ class Adapter:
             return reply
         for name, row in zip(samples.numbered(len(gives)), gives):
             array = reply.arrays[name]
-            named = NAMED.get(row["type"], array.dtype).replace("8_e", "8e")  # as the protocol writes it
-            reply.arrays[name] = Array(named, array.shape, array.data)
+            reply.arrays[name] = Array(SENT.get(row["type"], array.dtype), array.shape, array.data)
         return reply
 
     def _keep_templates(self) -> None:
@@ -264,13 +287,16 @@ def _freeze(model: Any, binding: Mapping[str, int]) -> None:
         del model.graph.value_info[:]
 
 
-def _parameters(source: str, model: Any) -> list[dict[str, Any]]:
-    """What the C function takes. Raises Unsupported as :func:`prototype.parameters` does."""
+def _parameters(source: str, model: Any) -> tuple[list[dict[str, Any]], str]:
+    """What the C function takes, or [] and why it cannot be called: its C compiles all the same."""
     weights = {tensor.name for tensor in model.graph.initializer}
     weights |= {tensor.values.name for tensor in model.graph.sparse_initializer}
     inputs = iter([value.name for value in model.graph.input if value.name not in weights])
     outputs = iter([value.name for value in model.graph.output])
-    return prototype.parameters(source, ENTRY, inputs, outputs, CARRIERS)
+    try:
+        return prototype.parameters(source, ENTRY, inputs, outputs, CARRIERS), ""
+    except Unsupported as beyond:
+        return [], str(beyond)
 
 
 def _prepared(

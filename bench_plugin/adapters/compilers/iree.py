@@ -32,6 +32,15 @@ ADAPTER = {
     "boards": ["aarch64"],
     "portable": False,
     "options": {"optimisation": ["O0", "O1", "O2", "O3"], "shapes": ["kept", "frozen"]},
+    # Its runtime has no arrays of types of fewer than eight bits.
+    "values": [
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+    ],
     # Counted in torch-mlir's table of conversions (onOp): Add, Mul and Div begin at 7, and no entry is newer than 22.
     "opsets": [7, 22],
     "errors": [{"package": "iree"}, {"exception": "CompilationFailed"}],

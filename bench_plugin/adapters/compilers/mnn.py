@@ -53,8 +53,8 @@ ADAPTER = {
     "errors": [{"package": "MNN"}, {"exception": "RuntimeError"}],
 }
 
-NARROW = re.compile(r"bfloat16|float[48]_|u?int[24]$")  # types that numpy lacks, and MNN too
 STORAGE = {"fp32": [], "w16": ["--fp16"], "w8": ["--weightQuantBits", "8"], "w4": ["--weightQuantBits", "4"]}
+NARROW = re.compile(r"bfloat16|float[48]_|u?int[24]$")  # types that its Python interface has no name for
 WINOGRAD_LEVEL = 3  # Interpreter::HintMode::WINOGRAD_MEMORY_LEVEL; at 0 no convolution is transformed
 
 # What it prints, to stdout, where others raise.
@@ -100,14 +100,14 @@ class Adapter:
         ]
         files = ["--modelFile", call.files["model.onnx"], "--MNNModel", path]
         call.stage("compile")
-        lacks = sorted({port.dtype for port in (*call.input_ports, *call.output_ports) if NARROW.match(port.dtype)})
-        if lacks:
-            raise Unsupported(f"MNN has no tensors of type {', '.join(lacks)}")
         with _heard(call) as said:
             tools.mnnconvert(["mnnconvert", "-f", "ONNX", *files, "--bizCode", "bench", *switches])
         if not os.path.exists(path):  # it returns the same whether it succeeded or not
             raise _refusal(said)
         self._opened(call, path)
+        refused = sorted({port.dtype for port in call.input_ports if NARROW.match(port.dtype)})
+        if refused:
+            raise Unsupported(f"MNN takes no input of type {', '.join(refused)}")
         placement: dict[str, object] = {"backend": "cpu"}
         if call.precision == "w4":
             placement["emulated"] = "yes"  # memory "normal" restores weights to float32 at loading

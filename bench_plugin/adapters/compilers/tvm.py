@@ -31,6 +31,15 @@ ADAPTER = {
     "portable": False,
     "options": {"pipeline": ["default", "zero"], "shapes": ["kept", "frozen"]},
     "needs": ["gcc"],
+    # Those of fewer than eight bits are packed, which its Python interface does for some of them only.
+    "values": [
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+    ],
     # Counted in its frontend's table (_impl_v…): Sub, Mul, Div and Pow begin at 7, and no entry is newer than 23.
     "opsets": [7, 23],
     "errors": [{"package": "tvm"}, {"package": "tvm_ffi"}],
