@@ -13,17 +13,18 @@ from typing import Any
 from bench_plugin.domain.texts.messages import useful_line
 from bench_plugin.domain.thresholds import FASTER, NOT_COMPARABLE, SLOWER, TOO_NOISY, Thresholds
 from bench_plugin.report.comparison import counts, errors, times
-from bench_plugin.report.comparison.direction import OTHER, PROGRESS, REGRESSION, direction
+from bench_plugin.report.comparison.direction import OTHER, PROGRESS, REGRESSION, UNDECLARED, direction
 from bench_plugin.report.comparison.paired import Pair, pairs, versions_of
 from bench_plugin.report.entries import Entry, header_of, place_of
 from bench_plugin.results.rows import Row
 
-DIRECTIONS = (REGRESSION, OTHER, PROGRESS)  # in the order in which they are shown
+DIRECTIONS = (REGRESSION, OTHER, UNDECLARED, PROGRESS)  # in the order in which they are shown
 
 
 @dataclass(frozen=True)
 class StatusChange:
-    """A cell whose status, or pytest's result, changed. ``direction`` is regression, progress or other.
+    """A cell whose status, or pytest's result, changed. ``direction`` is regression, progress, other or
+    undeclared.
 
     ``before`` and ``after`` are statuses as a person reads them, ``stage_after`` where it stands now. ``versions`` maps
     the distributions of the cell that changed to (before, after). ``repro`` are pytest's arguments that repeat it.

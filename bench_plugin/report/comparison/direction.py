@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from bench_plugin.domain.outcome import Stage, Status
+from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.statuses import FAILED, severity
+from bench_plugin.results.signature import WITHOUT, Signature, difference, tolerances_off
 
 REGRESSION, PROGRESS, OTHER = "regression", "progress", "other"
+UNDECLARED = "undeclared"  # it fails as before, and its known failure holds for another version
 STAGES = tuple(str(stage) for stage in Stage)
 # Nothing was computed, so that these say nothing of the tool.
 SILENT = (Status.NOT_PROVIDED, Status.BOARD_LOST, Status.VERSION_SKEW, "not run")
@@ -14,7 +17,7 @@ RAN = (Status.UNVERIFIED, Status.OUTSIDE_BOUND)  # something was computed, and n
 
 
 def direction(before: Entry, after: Entry) -> str:
-    """Regression, progress or other; empty where neither status nor pytest's result changed.
+    """Regression, progress, other or undeclared; empty where neither status nor pytest's result changed.
 
     The first line that fits decides. A *failure* is ERROR, mismatch or unsupported.
 
@@ -24,8 +27,10 @@ def direction(before: Entry, after: Entry) -> str:
     the same status, stage, symptom and result of pytest                                   (none)
     supported                                               any other status               regression
     any other status                                        supported                      progress
-    the same failure, which an expectation covers           one that none covers           regression
-    the same failure, which no expectation covers           one that one covers            other
+    a failure of one version, which an expectation covers   the same of another version,   undeclared
+                                                            which none covers
+    a failure, which an expectation covers                  one that none covers           regression
+    a failure, which no expectation covers                  one that one covers            other
     supported, and pytest failed it                         supported                      progress
     supported                                               supported and slower           (in times)
     supported                                               supported, not expected to be  other
@@ -76,10 +81,27 @@ def _place(one: Entry) -> tuple[str, ...]:
 def _by_result(before: Entry, after: Entry) -> str:
     """Of the same status, stage and symptom: what pytest says of it."""
     if after.failed and not before.failed:
-        return "" if after.slower else REGRESSION if after.status in FAILED else OTHER
+        if after.slower or after.status not in FAILED:
+            return "" if after.slower else OTHER
+        return UNDECLARED if before.versions != after.versions and _fails_as(before, after) else REGRESSION
     if before.failed and not after.failed:
         return PROGRESS if after.status not in FAILED else OTHER
     return OTHER
+
+
+def _fails_as(before: Entry, after: Entry) -> bool:
+    """Whether two failures of one symptom say the same, and the later one is not much further off."""
+    return before.result == "xfailed" and _signature(before).covers(_signature(after))
+
+
+def _signature(one: Entry) -> Signature:
+    """As results/signature.py has it, as far as a row says it: frames of a crash are in its detail alone."""
+    if one.symptom in WITHOUT:
+        return Signature()
+    if one.status != Status.MISMATCH:
+        return Signature(normalised(one.reason))
+    needed = tolerances_off(one.numbers)
+    return Signature(needed=needed) if needed is not None else Signature(difference(one.reason))
 
 
 def _reached(one: Entry) -> int:

@@ -9,7 +9,7 @@ from bench_plugin.domain.thresholds import FASTER, SAME, SLOWER
 from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell
 from bench_plugin.report.comparison.changes import Comparison, Listed, StatusChange
 from bench_plugin.report.comparison.counts import CountChange
-from bench_plugin.report.comparison.direction import OTHER, PROGRESS, REGRESSION
+from bench_plugin.report.comparison.direction import OTHER, PROGRESS, REGRESSION, UNDECLARED
 from bench_plugin.report.comparison.errors import NumberChange
 from bench_plugin.report.comparison.times import TimeChange
 from bench_plugin.report.figures import duration
@@ -42,6 +42,7 @@ def counted(comparison: Comparison) -> str:
     parts = {
         "regressions": comparison.regressions, "progress": comparison.progress,
         "other changes of status": sum(one.direction == OTHER for one in comparison.statuses),
+        UNDECLARED: sum(one.direction == UNDECLARED for one in comparison.statuses),
         "added": len(comparison.added), "removed": len(comparison.removed),
     }  # fmt: skip
     verdicts: dict[str, int] = {}

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench_plugin.domain.thresholds import FASTER, NOT_COMPARABLE, SLOWER, TOO_NOISY
-from bench_plugin.report.comparison.changes import Comparison, Listed, StatusChange
-from bench_plugin.report.comparison.direction import PROGRESS, REGRESSION
+from bench_plugin.report.comparison.causes import Cause, causes
+from bench_plugin.report.comparison.changes import Comparison, Listed
+from bench_plugin.report.comparison.direction import OTHER, PROGRESS, REGRESSION, UNDECLARED
 from bench_plugin.report.comparison.document import cell_text, change_text, counted, versions_text
 from bench_plugin.report.comparison.times import TimeChange
 from bench_plugin.report.entries import Entry
@@ -22,12 +23,14 @@ from bench_plugin.report.statuses import ORDER
 
 MOST_BYTES = 60_000
 LINE = 400  # characters of one text of a tool
+NAMED = 12  # further cells of one cause by name
 RESERVED = 160  # bytes for the line that says how much was left out
 # Of the bytes that are there, what a section may take at most; later ones get what earlier ones left.
 SHARES = {
     "regressions": 0.6,
     "slower": 0.6,
     "progress": 0.5,
+    "undeclared": 0.5,
     "other": 0.5,
     "versions": 0.8,
     "added": 0.5,
@@ -52,6 +55,7 @@ def summary(comparison: Comparison | None, entries: Sequence[Entry]) -> str:
     left = MOST_BYTES - sum(_size(part) + 2 for part in (*parts, head)) - 200
     sections = {
         "regressions": ("### Regressions", list(_regressions(comparison))),
+        "undeclared": ("### Failures as before, known for other versions only", list(_undeclared(comparison))),
         "slower": ("### Slower", list(_slower(comparison))),
         "progress": ("### Progress", list(_progress(comparison))),
         "other": ("### Other changes", list(_others(comparison))),
@@ -62,11 +66,21 @@ def summary(comparison: Comparison | None, entries: Sequence[Entry]) -> str:
     shown: dict[str, str] = {}
     for name, (title, items) in sections.items():
         if items:
-            shown[name] = _fitting(title, items, int(left * SHARES[name]))
+            shown[name] = _fitting(
+                f"{title} ({_cells(comparison, name) or len(items)})", items, int(left * SHARES[name])
+            )
             left -= _size(shown[name]) + 2
-    first = [shown[name] for name in ("regressions", "slower", "progress", "other") if name in shown]
+    first = [shown[name] for name in ("regressions", "slower", "undeclared", "progress", "other") if name in shown]
     last = [shown[name] for name in ("versions", "added", "removed") if name in shown]
     return "\n\n".join([*parts, *first, head, *last]) + "\n"
+
+
+def _cells(comparison: Comparison, section: str) -> int:
+    """How many cells a section is about whose items stand for several each; 0 for the other sections."""
+    if section == "undeclared":
+        return sum(one.direction == UNDECLARED for one in comparison.statuses)
+    in_time = sum(one.verdict == SLOWER for one in comparison.times)
+    return comparison.regressions - in_time if section == "regressions" else 0
 
 
 def write(path: Path, text: str) -> None:
@@ -87,9 +101,8 @@ def _headline(comparison: Comparison) -> str:
 
 
 def _regressions(comparison: Comparison) -> Iterator[str]:
-    for status in comparison.statuses:
-        if status.direction == REGRESSION:
-            yield _status_item(status)
+    for cause in causes(one for one in comparison.statuses if one.direction == REGRESSION):
+        yield _cause_item(cause)
     for number in comparison.numbers:
         if number.direction == REGRESSION:
             moved = f"{number.before:.3g} → {number.after:.3g}"
@@ -105,6 +118,17 @@ def _slower(comparison: Comparison) -> Iterator[str]:
     for time in comparison.times:
         if time.verdict == SLOWER:
             yield _time_item(time) + _repro(time.repro)
+
+
+def _undeclared(comparison: Comparison) -> Iterator[str]:
+    """Of each change of versions how many cells fail as they did."""
+    found: dict[str, Counter[str]] = {}
+    for one in comparison.statuses:
+        if one.direction == UNDECLARED:
+            found.setdefault(versions_text(one.versions), Counter())[one.after] += 1
+    for versions, statuses in found.items():
+        counts = ", ".join(f"{count} {_safe(status)}" for status, count in statuses.most_common())
+        yield f"- {_safe(versions)}: {counts}; `bench expect update` writes rows for them"
 
 
 def _progress(comparison: Comparison) -> Iterator[str]:
@@ -124,9 +148,8 @@ def _progress(comparison: Comparison) -> Iterator[str]:
 
 
 def _others(comparison: Comparison) -> Iterator[str]:
-    for status in comparison.statuses:
-        if status.direction not in (REGRESSION, PROGRESS):
-            yield _status_item(status)
+    for cause in causes(one for one in comparison.statuses if one.direction == OTHER):
+        yield _cause_item(cause)
     for time in comparison.times:
         if time.verdict in (TOO_NOISY, NOT_COMPARABLE):
             yield f"- {_safe(cell_text(time.cell))}: {time.verdict}: {_safe(time.reason)}"
@@ -136,10 +159,16 @@ def _others(comparison: Comparison) -> Iterator[str]:
             yield f"- {_safe(cell_text(count.cell))}: {count.measure} {moved}: {_safe(count.reason)}"
 
 
-def _status_item(one: StatusChange) -> str:
+def _cause_item(cause: Cause) -> str:
+    """The first cell with what it says and how it is repeated, and the names of others that say the same."""
+    one, more = cause.first, len(cause.changes) - 1
+    others = f" and {more} more" if more else ""
     moved = f"{_safe(one.before)} → {_safe(one.after)}"
     why = f"\n  {_safe(one.reason)}" if one.reason else ""
-    return f"- **{_safe(cell_text(one.cell))}**: {moved}{_beside(one.versions)}{why}{_repro(one.repro)}"
+    names = ", ".join(_safe(name) for name in cause.others[:NAMED])
+    rest = f" and {len(cause.others) - NAMED} more" if len(cause.others) > NAMED else ""
+    also = f"\n  The same of: {names}{rest}" if names else ""
+    return f"- **{_safe(cell_text(one.cell))}**{others}: {moved}{_beside(one.versions)}{why}{also}{_repro(one.repro)}"
 
 
 def _time_item(one: TimeChange) -> str:
@@ -192,7 +221,7 @@ def _fitting(title: str, items: Sequence[str], most: int) -> str:
         kept.append(
             f"\n{rest} more {'is' if rest == 1 else 'are'} left out of this summary; `bench compare` lists all of them."
         )
-    return f"{title} ({len(items)})\n\n" + "\n".join(kept)
+    return f"{title}\n\n" + "\n".join(kept)
 
 
 def _safe(text: str) -> str:

@@ -12,7 +12,7 @@ from bench_plugin.report.comparison.changes import compare
 from tests.report.comparison.runs import BASE_RUN, KNOWN, LAUNCHES, between, timed
 from tests.report.made import Row, declared, equivalence, export, header
 
-REGRESSION, PROGRESS, OTHER = "regression", "progress", "other"
+REGRESSION, PROGRESS, OTHER, UNDECLARED = "regression", "progress", "other", "undeclared"
 
 
 def at(stage: str, status: str = "ERROR", **more: Any) -> Row:
@@ -52,6 +52,32 @@ def test_stages_and_statuses_decide_the_direction(before: Row, after: Row, direc
     assert (found.regressions, found.progress) == (direction == REGRESSION, direction == PROGRESS)
     assert (found.same, found.paired) == (0, 1)
     json.dumps(found.plain(), allow_nan=False)
+
+
+OLD, NEW = {"versions": {"mnn": "3.6.1"}}, {"versions": {"mnn": "3.5.0"}}
+OFF = {"reason": "output 0: out of 1 ULP: 2 of 5 elements, at [0] 0 for -2", "numbers": {"needed": 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "direction"),
+    [
+        (at("run", reason="no Neg, 666", **KNOWN, **OLD), at("run", reason="no Neg, 602", **NEW), UNDECLARED),
+        (at("run", reason="no Neg", **KNOWN, **OLD), at("run", reason="no Not", **NEW), REGRESSION),
+        (at("run", reason="no Neg", **KNOWN, **OLD), at("run", reason="no Neg", **OLD), REGRESSION),
+        (at("compare", "mismatch", **OFF, **KNOWN, **OLD), at("compare", "mismatch", **OFF, **NEW), UNDECLARED),
+        (
+            at("compare", "mismatch", **OFF, **KNOWN, **OLD),
+            at("compare", "mismatch", **{**OFF, "numbers": {"needed": 6.1}}, **NEW),
+            REGRESSION,
+        ),
+    ],
+)
+def test_a_failure_that_only_another_version_is_known_for_is_no_regression(
+    before: Row, after: Row, direction: str
+) -> None:
+    found = between(before, {**after, "result": "failed"})
+    assert [change.direction for change in found.statuses] == [direction]
+    assert found.regressions == (direction == REGRESSION)
 
 
 def test_a_change_has_the_versions_that_changed_beside_it_and_how_to_repeat_it() -> None:

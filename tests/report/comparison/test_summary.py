@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench_plugin.report.comparison.changes import compare
 from bench_plugin.report.comparison.summary import MOST_BYTES, summary
 from bench_plugin.report.entries import entry
-from tests.report.comparison.runs import between, timed
+from tests.report.comparison.runs import KNOWN, between, timed
 from tests.report.made import cell, export, header
 
 
@@ -40,6 +40,31 @@ def test_changes_come_first_and_then_what_is_slower() -> None:
     assert titles == ["### Regressions (1)", "### Slower (1)", "### Counts"]
     [item] = [line for line in lines if ": slower, " in line]
     assert lines.index(item) > lines.index("### Slower (1)") > lines.index("### Regressions (1)")
+
+
+def test_cells_that_fail_for_one_cause_stand_together() -> None:
+    axes = [{"check": "operator", "model": f"test_{name}", "framework": "onnx", "compiler": "x"} for name in "abcd"]
+    before = [header(), *(cell(one) for one in axes)]
+    reasons = ["no Neg, 1", "no Neg, 2", "no Abs", "no Neg, 3"]
+    after = [cell(one, "ERROR", reason=said, stage="run") for one, said in zip(axes, reasons, strict=True)]
+    text = summary(compare(before, [header(), *after]), [])
+    assert "### Regressions (4)" in text
+    assert "**operator test\\_a onnx x** and 2 more: supported → ERROR at run" in text
+    assert "The same of: test\\_b, test\\_d\n" in text
+    assert text.index("no Neg, 1") < text.index("no Abs") and "no Neg, 2" not in text
+
+
+def test_failures_that_are_known_for_another_version_are_counted() -> None:
+    rows = [
+        [
+            header(),
+            *(export(model, status="ERROR", stage="run", reason="no Neg", **more) for model in ("lstm", "vgg16")),
+        ]
+        for more in ({**KNOWN, "versions": {"mnn": "3.6.1"}}, {"result": "failed", "versions": {"mnn": "3.5.0"}})
+    ]
+    text = summary(compare(*rows), [])
+    assert text.startswith("## No regression\n")
+    assert "### Failures as before, known for other versions only (2)\n\n- mnn 3.6.1 → 3.5.0: 2 ERROR at run" in text
 
 
 def test_without_an_earlier_run_there_are_the_counts_alone() -> None:
