@@ -14,13 +14,18 @@ model.c:51:22: error: expected declaration specifiers or '...' before numeric co
    51 | static const _BitInt(4) w[2] = {
       |                      ^
 """
+AMONG_OTHERS = """model.c:59:43: error: expected declaration specifiers or '...' before numeric constant
+   59 | void model(const _Float16 x[restrict 7], const _BitInt(2) w[restrict 7], _Float16 y[restrict 7]) {
+"""
 OTHER = """model.c:51:22: error: expected ';' before numeric constant
    51 | int x 4
 model.c:60:1: warning: _BitInt is new
 """
 
 
-@pytest.mark.parametrize(("said", "type_"), [(UNKNOWN, "_BitInt"), (BEFORE_CONSTANT, "_BitInt"), (OTHER, None)])
+@pytest.mark.parametrize(
+    ("said", "type_"), [(UNKNOWN, "_BitInt"), (BEFORE_CONSTANT, "_BitInt"), (AMONG_OTHERS, "_BitInt"), (OTHER, None)]
+)
 def test_a_type_that_the_c_compiler_lacks_is_found(said: str, type_: str | None) -> None:
     found = LATE_TYPE.search(said)
     assert (found and found[1]) == type_
