@@ -76,8 +76,8 @@ NAMED = {
 }  # fmt: skip
 # Those that the protocol has a name for.
 SENT = {"__bf16": "bfloat16", "emx_float8e4m3fn_t": "float8e4m3fn", "emx_float8e5m2_t": "float8e5m2"}
-# Types of C23 and later that older compilers lack. gcc 12 names _BitInt(4) in the line that it quotes, if at all: there it
-# is the only one that a number follows.
+# Types of C23 and later that older compilers lack. gcc 12 names _BitInt(4) in the line that it quotes, if at all: there
+# it is the only one that a number follows.
 LATE_TYPE = re.compile(r"error: (?:.*before numeric constant\n.*?(?=_BitInt\()|.*?)(_BitInt|__bf16|_Float16)")
 # emx's options that numbers depend on, which are as it has them.
 SWITCHES = ("fp32_accumulation_strategy", "fp16_accumulation_strategy", "replicate_ort_bugs", "truncate_weights_after")
