@@ -152,17 +152,20 @@ def accumulated(plain: Mapping[str, Array], truth: Mapping[str, Array], actual: 
     """How far a run is from its quantised graph, over how far that graph is from the unrounded model; no unit.
 
     ``plain`` (of the unrounded model), ``truth`` (of the quantised graph) and ``actual`` hold [N, ...] and are matched
-    by position. The distance is the Euclidean norm, and the floating-point output where the ratio is largest counts.
-    It is infinite where an output is missing, has another shape or is not finite, and where only the run differs.
+    by position. The distance is the Euclidean norm, of integers how many elements differ. The output where the ratio is
+    largest counts. It is infinite where an output is missing, has another shape or is not finite, and where only the
+    run differs.
     """
     if min(len(plain), len(actual)) < len(truth):
         return math.inf
     worst = 0.0
     for unrounded, expected, found in zip(plain.values(), truth.values(), actual.values(), strict=False):
-        if expected.dtype.kind != "f":
-            continue
         if not unrounded.shape == expected.shape == found.shape or not np.isfinite(found).all():
             return math.inf
+        if expected.dtype.kind != "f":
+            run, rounding = (float(np.count_nonzero(y != expected)) for y in (found, unrounded))
+            worst = max(worst, run / max(rounding, 1.0))
+            continue
         if not np.isfinite(expected).all():
             continue
         t = np.asarray(expected, dtype=np.float64)
@@ -205,12 +208,15 @@ def killed_in_layer(
 
 
 def compare_by_approximation(
-    own: Mapping[str, float | None], actual: Mapping[str, float | None], table: Table = DEFAULTS
-) -> Comparison:
+    own: Mapping[str, float | None], actual: Mapping[str, float | None], table: Table = DEFAULTS, *,
+    integers: Collection[str] = (),
+) -> Comparison:  # fmt: skip
     """The verdict where nothing could be read back: the ratio of signal to noise of every output, in dB.
 
     ``own`` is that of our own quantisation of the same model, ``actual`` that of the tool; None where a result has no
-    noise. Outputs are matched by position. The output that falls shortest decides.
+    noise, -inf for another shape, NaN and Inf. Outputs are matched by position. The output that falls shortest decides.
+    Where our own quantisation is so far off that zeros, with 0 dB, would pass, nothing can be said; that is no measure
+    of ``integers``, outputs by their names in ``own``.
     """
     if not own or len(actual) < len(own):
         return unverified(Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation")
@@ -223,7 +229,15 @@ def compare_by_approximation(
         return unverified(Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation")
     worst, name, ours, theirs = max(short)
     numbers = {"own_sqnr_db": ours, "short_of_own_db": worst}
+    if theirs == -math.inf:
+        return Comparison(MISMATCH, f"{name}: another shape than the model's, NaN or Inf", numbers)
     if worst <= table.approximation_db:
+        least, coarse = min(
+            ((ours, name) for _, name, ours, _ in short if name not in integers), default=(math.inf, "")
+        )
+        if least <= table.approximation_db:
+            reason = f"{coarse}: our own quantisation of the model has {least:.1f} dB, so that zeros would pass"
+            return unverified(Unverified.ILL_CONDITIONED, reason, numbers)
         return Comparison(AGREE, "", numbers)
     reason = f"{name}: {theirs:.1f} dB, {worst:.1f} dB under our own quantisation of the same model ({ours:.1f} dB)"
     return Comparison(MISMATCH, reason, numbers)

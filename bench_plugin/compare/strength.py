@@ -71,11 +71,13 @@ def with_faults(
 
     ``truth`` and ``actual`` hold [n, ...] of a run that is right; ``original`` and every mutant are outputs of the file
     as it is and with the mistake, both from one runtime, so that their difference is the effect alone. So the run
-    keeps the noise of its own precision. Two mistakes need no file: the mean output for every input, and each input
-    with its neighbour's output. Outputs are matched by position.
+    keeps the noise of its own precision. Two mistakes need no file: the mean output for every input (of a file
+    that has integers alone, the most frequent one), and each input with its neighbour's output. Outputs are matched by
+    position.
     """
+    measured = any(map(_measurable, truth.values()))
     found: dict[str, Outputs] = {
-        "mean output": {name: _mean(t) if _measurable(t) else t for name, t in truth.items()},
+        "mean output": {name: _usual(t, measured=measured) for name, t in truth.items()},
         "rows permuted": {name: np.roll(t, 1, axis=0) for name, t in truth.items()},
     }
     for mutant, outputs in mutants.items():
@@ -171,5 +173,11 @@ def _measurable(truth: Array) -> bool:
     return truth.dtype.kind == "f" and truth.size > 0 and bool(np.isfinite(truth).all())
 
 
-def _mean(truth: Array) -> Array:
-    return np.broadcast_to(mean_over_inputs(truth), truth.shape)
+def _usual(truth: Array, *, measured: bool) -> Array:
+    """The mean over the inputs; of integers, where no output is ``measured``, the most frequent one of all elements."""
+    if _measurable(truth):
+        return np.broadcast_to(mean_over_inputs(truth), truth.shape)
+    if measured or not truth.size or truth.dtype.kind not in "iub":
+        return truth
+    values, counts = np.unique(truth, return_counts=True)
+    return np.full_like(truth, values[np.argmax(counts)])

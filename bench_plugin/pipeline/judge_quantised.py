@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -116,13 +117,20 @@ def mutants_of_layers(layers: LayerResults, mutated: Done, table: Table) -> dict
 def signal_to_noise(expected: Mapping[str, Array], actual: Mapping[str, Array]) -> dict[str, float | None]:
     """The ratio of signal to noise (dB) of every output [N, ...] by the name that it has in ``expected``.
 
-    Outputs are matched by position; None where there is no noise, -inf for a wrong shape and for NaN and Inf.
+    Outputs are matched by position; None where there is no noise, -inf for a wrong shape and for NaN and Inf. Of
+    integers it is the share of the elements that differ, of one at least, taken as an amplitude.
     """
     return {
-        name: sqnr(values, truth) if values.shape == truth.shape and np.isfinite(values).all() else -np.inf
+        name: _distance(truth, values) if values.shape == truth.shape and np.isfinite(values).all() else -np.inf
         for (name, truth), values in zip(expected.items(), actual.values(), strict=False)
-        if truth.dtype.kind == "f"
     }
+
+
+def _distance(truth: Array, values: Array) -> float | None:
+    if truth.dtype.kind == "f":
+        return sqnr(values, truth)
+    differ = max(int(np.count_nonzero(values != truth)), 1)
+    return -20 * math.log10(differ / truth.size) if truth.size else None
 
 
 def noisy(expected: Mapping[str, Array], mutants: Done, least: float) -> dict[str, dict[str, Any]]:
@@ -136,14 +144,10 @@ def noisy(expected: Mapping[str, Array], mutants: Done, least: float) -> dict[st
     for key, values in mutants.arrays.items():
         mutant, _, output = key.rpartition(":out")
         truth = expected[names[int(output)]][: len(values)]
-        if (
-            mutant == ORIGINAL
-            or truth.dtype.kind != "f"
-            or truth.shape != values.shape
-            or np.array_equal(truth, values)
-        ):
+        if mutant == ORIGINAL or truth.shape != values.shape or np.array_equal(truth, values):
             continue
-        ratio = 10 ** ((least - (sqnr(values, truth) or np.inf)) / 20)
+        distance = _distance(truth, values)
+        ratio = 0.0 if distance is None else 10 ** ((least - distance) / 20)
         before = found.get(mutant, {"ratio": 0.0})
         found[mutant] = max(before, {"killed": ratio > 1, "ratio": ratio}, key=lambda row: row["ratio"])
     return found

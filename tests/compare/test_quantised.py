@@ -9,6 +9,7 @@ import pytest
 
 from bench_plugin.compare.converted import compare_constants, compare_ranges
 from bench_plugin.compare.quantised import (
+    accumulated,
     compare_by_approximation,
     compare_layers,
     compare_stable,
@@ -17,6 +18,7 @@ from bench_plugin.compare.quantised import (
     steps,
 )
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED
+from bench_plugin.domain.outcome import Unverified
 from bench_plugin.pipeline.judge import Judge, ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import LayerResults, signal_to_noise
 from bench_plugin.pipeline.stages import Done
@@ -249,7 +251,38 @@ def test_the_ratio_of_signal_to_noise() -> None:
     ratios = signal_to_noise(
         {"y": truth, "n": np.array([1])}, {"out0": np.array([[3.0, np.nan]]), "out1": np.array([1])}
     )
-    assert ratios == {"y": -np.inf}
+    assert ratios == {"y": -np.inf, "n": 0.0}
+
+
+def test_integers_by_approximation_are_compared_by_how_many_differ() -> None:
+    labels = np.arange(1000).reshape(10, 100)
+    ours, right, wrong = labels.copy(), labels.copy(), labels + 1
+    ours[0, :10] = right[0, :15] = -1  # 10 and 15 of 1,000
+    own = signal_to_noise({"labels": labels}, {"out0": ours})
+    assert own == {"labels": pytest.approx(40.0)}
+    found = compare_by_approximation(own, signal_to_noise({"labels": labels}, {"out0": right}), integers=["labels"])
+    assert found.status == AGREE
+    found = compare_by_approximation(own, signal_to_noise({"labels": labels}, {"out0": wrong}), integers=["labels"])
+    assert found.status == MISMATCH and found.numbers["short_of_own_db"] == pytest.approx(40.0)
+
+
+def test_zeros_do_not_pass_where_our_own_quantisation_is_as_far_off() -> None:
+    found = compare_by_approximation({"y": 4.6}, {"out0": 0.0})
+    assert (found.status, found.kind) == (UNVERIFIED, Unverified.ILL_CONDITIONED)
+    assert found.reason == "y: our own quantisation of the model has 4.6 dB, so that zeros would pass"
+    assert compare_by_approximation({"y": 7.0}, {"out0": 1.5}).status == AGREE
+    assert compare_by_approximation({"y": 4.6}, {"out0": 0.0}, integers=["y"]).status == AGREE
+    found = compare_by_approximation({"y": 20.0}, {"out0": -np.inf})
+    assert found.reason == "y: another shape than the model's, NaN or Inf"
+
+
+def test_integers_that_differ_more_than_the_quantisation_changes_do_not_add_up() -> None:
+    plain, truth = {"y": np.arange(100)}, {"y": np.arange(100)}
+    truth["y"][:5] = -1
+    run = {"out0": truth["y"].copy()}
+    run["out0"][10:14] = -1
+    assert accumulated(plain, truth, run) == pytest.approx(0.8)
+    assert accumulated(plain, truth, {"out0": truth["y"] + 1}) == 20.0
 
 
 def test_the_worst_output_says_how_near_the_unrounded_model_is() -> None:

@@ -189,7 +189,8 @@ NARROW = np.array([[6e4]], np.float16)
         ([FIVE[0]], [ZERO], [TEN], np.inf),
         ([FIVE], [ZERO], [TEN * np.nan], np.inf),
         ([FIVE], [ZERO], [TEN * np.inf], np.inf),
-        ([COUNTS, FIVE], [COUNTS, ZERO], [COUNTS[:, :1], TEN], 2.0),  # integers do not count
+        ([COUNTS, FIVE], [COUNTS, ZERO], [COUNTS, TEN], 2.0),
+        ([COUNTS, FIVE], [COUNTS, ZERO], [COUNTS[:, :1], TEN], np.inf),  # an integer output has a shape, too
         ([FIVE, FIVE], [ZERO * np.nan, ZERO], [FIVE, TEN], 2.0),  # nor does a reference that is not finite
         ([NARROW], [-NARROW], [NARROW], 1.0),  # their distance is Inf in float16
     ],

@@ -127,3 +127,11 @@ def test_what_would_not_be_noticed_is_named_with_its_distance() -> None:
 def test_the_limits_of_a_strength_are_those_it_was_given(exact: bool) -> None:
     table = with_overrides(k=3)
     assert rated({}, exact=exact, table=table).limits is table and rated({}, exact=exact).limits is DEFAULTS
+
+
+def test_the_usual_integer_stands_for_the_mean_where_there_is_nothing_else() -> None:
+    labels = np.array([[1, 2], [1, 3], [1, 2]])
+    mean = with_faults({"labels": labels}, {}, {}, {})["mean output"]
+    assert mean["labels"].tolist() == [[1, 1]] * 3
+    mean = with_faults({"labels": labels, "scores": np.array([[0.0], [1.0], [2.0]])}, {}, {}, {})["mean output"]
+    assert mean["labels"] is labels and mean["scores"].tolist() == [[1.0]] * 3

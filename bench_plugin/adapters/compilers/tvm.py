@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from bench_plugin.agent.adapter import InvalidModel, NotProvided, Reply, Unsupported
-from bench_plugin.agent.contract import QDQ, CompileCall, RunCall, Target, processors
+from bench_plugin.agent.contract import ORIGINAL, QDQ, CompileCall, RunCall, Target, processors
 from bench_plugin.agent.toolkit import contractions, programs, samples, versions
 
 ADAPTER = {
@@ -63,6 +63,7 @@ EXACT = dict.fromkeys(
     ["fast-math", *(f"fast-math-{name}" for name in ("nnan", "ninf", "nsz", "arcp", "contract", "reassoc"))], False
 )
 PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
+FLOATS = {1: "fp32", 10: "fp16", 11: "fp64", 16: "bf16"}  # by the number of ONNX's element type
 START = "crti.o"  # what a C library begins every shared library with
 
 
@@ -104,7 +105,7 @@ class Adapter:
             module = frontend.from_onnx(model, shape_dict=shapes)
         types, sums = _types(tvm, module)
         placement = contractions.placed(_counts(types))
-        effective = _effective(call.precision, types)
+        effective = _effective(call.precision, types, _floats(model.graph) if call.graph == ORIGINAL else set())
         integer = contractions.integer(_counts(types)) if call.graph == QDQ else ""
         chosen = tvm.target.Target({**_target(tvm, target), **EXACT})
         if pipeline == "zero":
@@ -229,11 +230,20 @@ def _types(tvm: Any, module: Any) -> tuple[dict[str, int], list[str]]:
     return found, sorted(sums)
 
 
-def _effective(precision: str, types: dict[str, int]) -> str:
-    """What the contractions are computed in, "" without any. Raises Unsupported for another float type throughout."""
+def _floats(graph: Any) -> set[str]:
+    """The precisions of a file's own floating point numbers: of its inputs, outputs and weights."""
+    numbers = [value.type.tensor_type.elem_type for value in [*graph.input, *graph.output]]
+    return {FLOATS[number] for number in [*numbers, *(one.data_type for one in graph.initializer)] if number in FLOATS}
+
+
+def _effective(precision: str, types: dict[str, int], own: set[str]) -> str:
+    """What the contractions are computed in, "" without any.
+
+    Raises Unsupported where that is throughout another float type than the one asked for and the file's ``own``.
+    """
     names = sorted({PRECISIONS.get(dtype, dtype) for dtype in types})
     floats = [name for name in names if name in PRECISIONS.values()]  # integers are what the graph itself requires
-    if precision in PRECISIONS.values() and floats and precision not in floats:
+    if precision in PRECISIONS.values() and floats and precision not in floats and not own.issuperset(floats):
         raise Unsupported("asked %s, ran %s" % (precision, ", ".join(floats)))
     return precision if precision in names else ", ".join(names)
 

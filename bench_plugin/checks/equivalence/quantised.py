@@ -200,7 +200,8 @@ def _by_approximation(
         )
     ours = signal_to_noise(plain.outputs, numbered(evaluated.arrays))
     theirs = signal_to_noise(plain.outputs, numbered(ran.arrays))
-    comparison = compare_by_approximation(ours, theirs, run.judge.table)
+    integers = [name for name, values in plain.outputs.items() if values.dtype.kind != "f"]
+    comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers)
     truth = {"truth": "the unrounded model, by approximation"}
     return replace(comparison, numbers={**comparison.numbers, **truth})
 

@@ -1,0 +1,42 @@
+"""TVM's contractions tell what it computes in: in a type of the file's own as it was asked to, in another one not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench_plugin.adapters.compilers import tvm
+from bench_plugin.agent.adapter import Unsupported
+from tests.adapters.real import answered, written
+
+
+@pytest.mark.parametrize(
+    ("precision", "types", "own", "effective"),
+    [
+        ("fp32", {"float32": 2}, {"fp32"}, "fp32"),
+        ("fp32", {"float16": 2}, {"fp16"}, "fp16"),
+        ("fp32", {"float16": 1, "int8": 1}, {"fp16", "fp32"}, "fp16, int8"),
+        ("fp16", {"float16": 2}, set(), "fp16"),
+        ("fp32", {}, set(), ""),
+    ],
+)
+def test_the_files_own_types_are_as_asked(precision: str, types: dict[str, int], own: set[str], effective: str) -> None:
+    assert tvm._effective(precision, types, own) == effective
+
+
+@pytest.mark.parametrize("own", [{"fp32"}, set()])
+def test_another_type_is_refused(own: set[str]) -> None:
+    with pytest.raises(Unsupported, match="asked fp32, ran fp16"):
+        tvm._effective("fp32", {"float16": 1}, own)
+
+
+def test_a_file_of_float16_is_compiled_as_it_is(tmp_path: Path) -> None:
+    text = """<ir_version: 10, opset_import: ["": 21]> g (float16[2,2] x, float16[2,2] w) => (float16[2,2] y)
+    { y = MatMul(x, w) }"""
+    model = written(text, tmp_path / "model.onnx")
+    inputs = {"x": np.array([[1, 2], [3, 4]], np.float16), "w": np.eye(2, dtype=np.float16)}
+    answer = answered("tvm", model, inputs, [("y", "float16", (2, 2))], tmp_path / "made")
+    assert answer.error == "" and answer.compile["effective"] == "fp16"
+    assert answer.outputs["out0"][2] == [[1.0, 2.0], [3.0, 4.0]]
