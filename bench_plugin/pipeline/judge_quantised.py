@@ -144,10 +144,14 @@ def noisy(expected: Mapping[str, Array], mutants: Done, least: float) -> dict[st
     for key, values in mutants.arrays.items():
         mutant, _, output = key.rpartition(":out")
         truth = expected[names[int(output)]][: len(values)]
-        if mutant == ORIGINAL or truth.shape != values.shape or np.array_equal(truth, values):
+        if (
+            mutant == ORIGINAL
+            or truth.dtype.kind != "f"
+            or truth.shape != values.shape
+            or np.array_equal(truth, values)
+        ):
             continue
-        distance = _distance(truth, values)
-        ratio = 0.0 if distance is None else 10 ** ((least - distance) / 20)
+        ratio = 10 ** ((least - (sqnr(values, truth) or np.inf)) / 20)
         before = found.get(mutant, {"ratio": 0.0})
         found[mutant] = max(before, {"killed": ratio > 1, "ratio": ratio}, key=lambda row: row["ratio"])
     return found

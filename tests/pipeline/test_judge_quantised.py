@@ -318,7 +318,10 @@ def test_signal_to_noise_is_by_output_and_broken_ones_have_none() -> None:
         "out4": np.array([2]), "out5": truth + np.array([[0.0, 5.0]]),
     }  # fmt: skip
     found = signal_to_noise(expected, run)
-    assert found == {"y": pytest.approx(20.0), "same": None, "nan": -np.inf, "shape": -np.inf, "last": pytest.approx(0)}
+    assert found == {
+        "y": pytest.approx(20.0), "same": None, "nan": -np.inf, "shape": -np.inf, "labels": 0.0,
+        "last": pytest.approx(0),
+    }  # fmt: skip
 
 
 def test_a_mutant_is_noticed_by_approximation_where_its_noise_is_beyond_the_permitted() -> None:
