@@ -118,6 +118,26 @@ def test_every_change_of_an_update_is_counted(tmp_path: Path) -> None:
     assert (found.added, found.changed, found.signed) == (0, 2, 0)
 
 
+def test_a_row_of_results_that_vary_stays_where_its_case_passed_or_was_wrong_alike_twice(tmp_path: Path) -> None:
+    kept = Known("compare", "nondeterministic", "", "it reads memory that nobody wrote", "", NOW)
+    write(
+        tmp_path, "tool", dict.fromkeys(("test_passes", "test_wrong", "test_refused", "test_of_another_version"), kept)
+    )
+    right = Outcome(Status.SUPPORTED, None, None, "", versions={"tool": "2.0"})
+    wrong = Outcome(
+        Status.MISMATCH, Stage.COMPARE, Symptom.MISMATCH, "output 0: elements differ", versions=right.versions
+    )
+    run = {
+        "test_passes": right, "test_wrong": wrong, "test_refused": REFUSED,
+        "test_of_another_version": replace(right, versions={"tool": "3.0"}),
+    }  # fmt: skip
+    found = updated(Expectations.load([tmp_path]).operators, "tool", NOW, run.items())
+    assert (found.known["test_passes"], found.known["test_wrong"]) == (kept, kept)
+    assert found.known["test_refused"].symptom == "unsupported"
+    assert "test_of_another_version" not in found.known
+    assert (found.added, found.changed, found.signed, found.dropped) == (0, 1, 0, {"supported": 1})
+
+
 def test_the_requirement_of_a_row_is_the_version_of_the_run() -> None:
     assert pinned("tool", {"tool": "2.0", "other": "1"}) == "tool==2.0"
     assert pinned("tool", {"other": "1"}) == ""

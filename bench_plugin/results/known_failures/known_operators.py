@@ -64,7 +64,8 @@ def updated(rows: OperatorRows, compiler: str, when: str, results: Iterable[tupl
     """The known failures of a compiler after a run; cases that were not in the run stay as they are.
 
     Reason and link are kept where the failure is the row's, or the row has no signature yet and stage and symptom are
-    the row's. A band is never widened by an update: the smaller number of tolerances stays.
+    the row's. A band is never widened by an update: the smaller number of tolerances stays. A row of results that vary
+    stays where it covers the run or the case passed: being right once, or wrong alike twice, says nothing of it.
     """
     old = rows.of(compiler)
     found = Updated({case: _known(listed[0]) for case, listed in old.items()})
@@ -72,6 +73,8 @@ def updated(rows: OperatorRows, compiler: str, when: str, results: Iterable[tupl
         listed = old.get(case, [])
         held = [row for row in listed if row.holds(outcome.versions)] or listed
         before = next((row for row in held if row.covers(outcome)), held[0] if held else None)
+        if before is not None and before.varies and before.holds(outcome.versions) and _allowed(before, outcome):
+            continue
         if outcome.failed:
             after = _after(before, outcome, when)
             if before is None:
@@ -85,6 +88,11 @@ def updated(rows: OperatorRows, compiler: str, when: str, results: Iterable[tupl
             del found.known[case]
             found.dropped[str(outcome.status)] += 1
     return found
+
+
+def _allowed(row: Expectation, outcome: Outcome) -> bool:
+    """Whether a row of results that vary has nothing against an outcome."""
+    return row.covers(outcome) if outcome.failed else outcome.status in GONE
 
 
 def _known(row: Expectation) -> Known:
