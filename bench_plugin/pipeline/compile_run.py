@@ -60,13 +60,14 @@ class CompileRun:
         """Compile the subject as the cell says, and run it if that needs no board and it is not ``compile_only``.
 
         ``fresh`` starts new processes; ``stored`` says that the caller will store the result if it may be stored.
-        ``compile_only`` is for compilers whose artefact another process runs (CompileTasks.in_one_process).
-        Raises EnvironmentMissing when the compiler's toolchain cannot be installed.
+        Raises EnvironmentMissing when the compiler's toolchain cannot be installed, ValueError for ``compile_only``
+        with a compiler whose only process also runs (CompileTasks.in_one_process).
         """
+        if compile_only and self._tasks.in_one_process(cell, short=True):
+            raise ValueError(f"{cell.compiler} cannot compile without running")
         self._count += 1
         if self._count % LOOK_EVERY == 0:
             self._replace_grown(limits)
-
         runs = self._tasks.runs_here(cell) and not compile_only
 
         def attempt(anew: bool) -> CompiledRun:

@@ -27,6 +27,7 @@ CASES = {
     "test_sin": ("Sin", 13), "test_new_but_right": ("Atan", 99), "test_old": ("Cos", 6),
     "test_old_but_right": ("Abs", 6), "test_changed": ("Sinh", 13), "test_added": ("Cosh", 13),
     "test_memory": ("Ceil", 13), "test_last_bit": ("Log", 13), "test_lower": ("StringNormalizer", 10),
+    "test_lost": ("StringConcat", 20),
 }  # fmt: skip
 
 
@@ -69,7 +70,7 @@ def _case(writer: packs.Writer, operator: str, opset: int) -> dict[str, Any]:
     import numpy as np
 
     onnx = importlib.import_module("onnx")
-    string = operator in ("Identity", "StringNormalizer")
+    string = operator in ("Identity", "StringNormalizer", "StringConcat")
     element = onnx.TensorProto.STRING if string else onnx.TensorProto.FLOAT
     ports = [onnx.helper.make_tensor_value_info(name, element, [4]) for name in "xy"]
     graph = onnx.helper.make_graph([onnx.helper.make_node(operator, ["x"], ["y"])], "g", ports[:1], ports[1:])

@@ -131,11 +131,11 @@ class Adapter:
             source = prototype.with_linked_weights(source, ENTRY, "model.bin", len(weights)) if weights else source
         with contextlib.redirect_stdout(io.StringIO()):
             image_flags, image_libraries = images.prepare_image_decoder_build(model, decoders, Path(call.folder))
-        parameters, beyond = _parameters(source, model)
-        if beyond and not local:
-            raise Unsupported(beyond)
+        parameters, uncallable = _parameters(source, model)
+        if uncallable and not local:
+            raise Unsupported(uncallable)
         digest = glue.digest_of(source.encode(), weights or b"")
-        files = _written(call, source, {"parameters": parameters, "digest": digest, "beyond": beyond}, weights)
+        files = _written(call, source, {"parameters": parameters, "digest": digest, "uncallable": uncallable}, weights)
         # ISO C, as emx's own tests have it: nothing is contracted to a fused multiply-add.
         standard = "-std=c2x" if "_BitInt(" in source else "-std=c99"
         flags = ["-" + call.option("optimisation", "O2"), standard]
@@ -173,8 +173,8 @@ class Adapter:
         with open(call.files["model.json"], encoding="utf-8") as file:
             described = json.load(file)
         parameters = described["parameters"]
-        if described["beyond"]:
-            raise Unsupported(described["beyond"])
+        if described["uncallable"]:
+            raise Unsupported(described["uncallable"])
         library = self._opened(call)
         call.stage("run")
         given, declared = call.inputs, call.output_ports
@@ -296,8 +296,8 @@ def _parameters(source: str, model: Any) -> tuple[list[dict[str, Any]], str]:
     outputs = iter([value.name for value in model.graph.output])
     try:
         return prototype.parameters(source, ENTRY, inputs, outputs, CARRIERS), ""
-    except Unsupported as beyond:
-        return [], str(beyond)
+    except Unsupported as refused:
+        return [], str(refused)
 
 
 def _prepared(

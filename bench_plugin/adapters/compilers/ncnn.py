@@ -305,7 +305,7 @@ def _shapes(call: CompileCall) -> str:
 def _fixed(port: Port, call: CompileCall) -> tuple[list[int], str]:
     """An input's shape and pnnx's letters for its type."""
     if port.dtype not in TYPES:
-        raise Unsupported(f"pnnx takes no input of type {port.dtype or 'optional'}")
+        raise Unsupported(f"pnnx takes no input of type {port.dtype or 'sequence or optional'}")
     shape = port.bound(call.binding)
     unknown = [size for size in shape if isinstance(size, str)]
     if unknown:

@@ -31,7 +31,7 @@ from bench_plugin.checks.operators.stored_runs import CaseRun, StoredRuns, lasti
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import EnvironmentMissing
-from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
+from bench_plugin.domain.outcome import Cause, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.domain.precision import ORIGINAL
 from bench_plugin.domain.recipes import recipe
@@ -209,7 +209,8 @@ class Operators:
     ) -> Outcome:
         """The outcome of a case with values of ``types`` that cannot be handed to the tool, so that it cannot be run.
 
-        A tool that does not compile it has given its verdict; of one that does, nothing is known.
+        A tool that does not compile it has given its verdict; of one that does, nothing is known, nor where it is our
+        adapter that fails.
         """
         reason = f"harness: this project hands no values of type {', '.join(types)} to {cell.compiler}"
         if self._tasks.in_one_process(self._offered(cell), short=True):
@@ -219,9 +220,12 @@ class Operators:
         if ran is None:
             ran = self._made(cell, backend, data, compile_only=True)
             backend.stored.add(place, ran)
-        if ran.failure is not None:
-            return _outcome(backend, data, ran, log)
-        return log.unverified(Unverified.HARNESS, f"{reason}, which compiles the case")
+        if ran.failure is None:
+            return log.unverified(Unverified.HARNESS, f"{reason}, which compiles the case")
+        outcome = _outcome(backend, data, ran, log)
+        if ran.failure.symptom is Symptom.EXCEPTION and ran.failure.cause is not Cause.TOOL:
+            return log.unverified(Unverified.HARNESS, f"{reason}; its adapter fails: {outcome.reason}")
+        return outcome
 
     def _steady(
         self, cell: Cell, backend: _Backend, data: CaseData, name: str, ran: CaseRun, outcome: Outcome, log: CellLog

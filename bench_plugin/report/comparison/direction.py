@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bench_plugin.domain.outcome import Stage, Status
-from bench_plugin.domain.texts.messages import normalised
+from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.statuses import FAILED, severity
-from bench_plugin.results.signature import WITHOUT, Signature, difference, tolerances_off
+from bench_plugin.results.signature import Signature, signature_of
 
 REGRESSION, PROGRESS, OTHER = "regression", "progress", "other"
 UNDECLARED = "undeclared"  # it fails as before, and its known failure holds for another version
@@ -95,13 +94,9 @@ def _fails_as(before: Entry, after: Entry) -> bool:
 
 
 def _signature(one: Entry) -> Signature:
-    """As results/signature.py has it, as far as a row says it: frames of a crash are in its detail alone."""
-    if one.symptom in WITHOUT:
-        return Signature()
-    if one.status != Status.MISMATCH:
-        return Signature(normalised(one.reason))
-    needed = tolerances_off(one.numbers)
-    return Signature(needed=needed) if needed is not None else Signature(difference(one.reason))
+    """The signature as far as an entry says it: frames of a crash are in the detail of its row alone."""
+    symptom = Symptom(one.symptom) if one.symptom else None
+    return signature_of(Outcome(Status(one.status), None, symptom, one.reason, numbers=one.numbers))
 
 
 def _reached(one: Entry) -> int:

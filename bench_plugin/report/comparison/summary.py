@@ -10,6 +10,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from bench_plugin.domain.thresholds import FASTER, NOT_COMPARABLE, SLOWER, TOO_NOISY
 from bench_plugin.report.comparison.causes import Cause, causes
@@ -36,6 +37,13 @@ SHARES = {
     "added": 0.5,
     "removed": 0.9,
 }
+
+
+class Item(NamedTuple):
+    """A line of a section with what belongs to it, and how many ``cells`` (or versions) it stands for."""
+
+    text: str
+    cells: int = 1
 
 
 def summary(comparison: Comparison | None, entries: Sequence[Entry]) -> str:
@@ -66,21 +74,11 @@ def summary(comparison: Comparison | None, entries: Sequence[Entry]) -> str:
     shown: dict[str, str] = {}
     for name, (title, items) in sections.items():
         if items:
-            shown[name] = _fitting(
-                f"{title} ({_cells(comparison, name) or len(items)})", items, int(left * SHARES[name])
-            )
+            shown[name] = _fitting(title, items, int(left * SHARES[name]))
             left -= _size(shown[name]) + 2
     first = [shown[name] for name in ("regressions", "slower", "undeclared", "progress", "other") if name in shown]
     last = [shown[name] for name in ("versions", "added", "removed") if name in shown]
     return "\n\n".join([*parts, *first, head, *last]) + "\n"
-
-
-def _cells(comparison: Comparison, section: str) -> int:
-    """How many cells a section is about whose items stand for several each; 0 for the other sections."""
-    if section == "undeclared":
-        return sum(one.direction == UNDECLARED for one in comparison.statuses)
-    in_time = sum(one.verdict == SLOWER for one in comparison.times)
-    return comparison.regressions - in_time if section == "regressions" else 0
 
 
 def write(path: Path, text: str) -> None:
@@ -100,27 +98,29 @@ def _headline(comparison: Comparison) -> str:
     return "No regression" + (f", {better} progress" if better else "")
 
 
-def _regressions(comparison: Comparison) -> Iterator[str]:
+def _regressions(comparison: Comparison) -> Iterator[Item]:
     for cause in causes(one for one in comparison.statuses if one.direction == REGRESSION):
         yield _cause_item(cause)
     for number in comparison.numbers:
         if number.direction == REGRESSION:
             moved = f"{number.before:.3g} → {number.after:.3g}"
             ratio = f" ({number.ratio:.2g} times)" if number.ratio else ""
-            yield f"- **{_safe(cell_text(number.cell))}**: {number.measure} {moved}{ratio}{_beside(number.versions)}"
+            yield Item(
+                f"- **{_safe(cell_text(number.cell))}**: {number.measure} {moved}{ratio}{_beside(number.versions)}"
+            )
     for count in comparison.counts:
         if count.direction == REGRESSION:
             moved = f"{count.before:,} → {count.after:,} ({count.after - count.before:+,})"
-            yield f"- **{_safe(cell_text(count.cell))}**: {count.measure} {moved}{_beside(count.versions)}"
+            yield Item(f"- **{_safe(cell_text(count.cell))}**: {count.measure} {moved}{_beside(count.versions)}")
 
 
-def _slower(comparison: Comparison) -> Iterator[str]:
+def _slower(comparison: Comparison) -> Iterator[Item]:
     for time in comparison.times:
         if time.verdict == SLOWER:
-            yield _time_item(time) + _repro(time.repro)
+            yield Item(_time_item(time) + _repro(time.repro))
 
 
-def _undeclared(comparison: Comparison) -> Iterator[str]:
+def _undeclared(comparison: Comparison) -> Iterator[Item]:
     """Of each change of versions how many cells fail as they did."""
     found: dict[str, Counter[str]] = {}
     for one in comparison.statuses:
@@ -128,38 +128,39 @@ def _undeclared(comparison: Comparison) -> Iterator[str]:
             found.setdefault(versions_text(one.versions), Counter())[one.after] += 1
     for versions, statuses in found.items():
         counts = ", ".join(f"{count} {_safe(status)}" for status, count in statuses.most_common())
-        yield f"- {_safe(versions)}: {counts}; `bench expect update` writes rows for them"
+        text = f"- {_safe(versions)}: {counts}; `bench expect update` writes rows for them"
+        yield Item(text, statuses.total())
 
 
-def _progress(comparison: Comparison) -> Iterator[str]:
+def _progress(comparison: Comparison) -> Iterator[Item]:
     for status in comparison.statuses:
         if status.direction == PROGRESS:
             moved = f"{_safe(status.before)} → {_safe(status.after)}"
-            yield f"- {_safe(cell_text(status.cell))}: {moved}{_beside(status.versions)}"
+            yield Item(f"- {_safe(cell_text(status.cell))}: {moved}{_beside(status.versions)}")
     for number in comparison.numbers:
         if number.direction == PROGRESS:
-            yield f"- {_safe(cell_text(number.cell))}: {number.measure} {number.before:.3g} → {number.after:.3g}"
+            yield Item(f"- {_safe(cell_text(number.cell))}: {number.measure} {number.before:.3g} → {number.after:.3g}")
     for time in comparison.times:
         if time.verdict == FASTER:
-            yield _time_item(time)
+            yield Item(_time_item(time))
     for count in comparison.counts:
         if count.direction == PROGRESS:
-            yield f"- {_safe(cell_text(count.cell))}: {count.measure} {count.before:,} → {count.after:,}"
+            yield Item(f"- {_safe(cell_text(count.cell))}: {count.measure} {count.before:,} → {count.after:,}")
 
 
-def _others(comparison: Comparison) -> Iterator[str]:
+def _others(comparison: Comparison) -> Iterator[Item]:
     for cause in causes(one for one in comparison.statuses if one.direction == OTHER):
         yield _cause_item(cause)
     for time in comparison.times:
         if time.verdict in (TOO_NOISY, NOT_COMPARABLE):
-            yield f"- {_safe(cell_text(time.cell))}: {time.verdict}: {_safe(time.reason)}"
+            yield Item(f"- {_safe(cell_text(time.cell))}: {time.verdict}: {_safe(time.reason)}")
     for count in comparison.counts:
         if count.direction not in (REGRESSION, PROGRESS):
             moved = f"{count.before:,} → {count.after:,}"
-            yield f"- {_safe(cell_text(count.cell))}: {count.measure} {moved}: {_safe(count.reason)}"
+            yield Item(f"- {_safe(cell_text(count.cell))}: {count.measure} {moved}: {_safe(count.reason)}")
 
 
-def _cause_item(cause: Cause) -> str:
+def _cause_item(cause: Cause) -> Item:
     """The first cell with what it says and how it is repeated, and the names of others that say the same."""
     one, more = cause.first, len(cause.changes) - 1
     others = f" and {more} more" if more else ""
@@ -168,7 +169,8 @@ def _cause_item(cause: Cause) -> str:
     names = ", ".join(_safe(name) for name in cause.others[:NAMED])
     rest = f" and {len(cause.others) - NAMED} more" if len(cause.others) > NAMED else ""
     also = f"\n  The same of: {names}{rest}" if names else ""
-    return f"- **{_safe(cell_text(one.cell))}**{others}: {moved}{_beside(one.versions)}{why}{also}{_repro(one.repro)}"
+    text = f"- **{_safe(cell_text(one.cell))}**{others}: {moved}{_beside(one.versions)}{why}{also}{_repro(one.repro)}"
+    return Item(text, len(cause.changes))
 
 
 def _time_item(one: TimeChange) -> str:
@@ -176,13 +178,13 @@ def _time_item(one: TimeChange) -> str:
     return f"- **{_safe(cell_text(one.cell))}**: {moved}{_beside(one.versions)}"
 
 
-def _versions(comparison: Comparison) -> Iterator[str]:
+def _versions(comparison: Comparison) -> Iterator[Item]:
     for name, (old, new) in comparison.versions.items():
-        yield f"- {_safe(name)}: {_safe(old or 'none')} → {_safe(new or 'none')}"
+        yield Item(f"- {_safe(name)}: {_safe(old or 'none')} → {_safe(new or 'none')}")
 
 
-def _listed(one: Listed, before: str) -> str:
-    return f"- {_safe(cell_text(one.cell))}: {before}{_safe(one.status)}"
+def _listed(one: Listed, before: str) -> Item:
+    return Item(f"- {_safe(cell_text(one.cell))}: {before}{_safe(one.status)}")
 
 
 def _beside(versions: Mapping[str, tuple[str, str]]) -> str:
@@ -207,21 +209,21 @@ def _counts(entries: Sequence[Entry]) -> str:
     return "### Counts\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _fitting(title: str, items: Sequence[str], most: int) -> str:
-    """A section with as many items as fit into ``most`` bytes, and a line for the rest."""
+def _fitting(title: str, items: Sequence[Item], most: int) -> str:
+    """A section with as many items as fit into ``most`` bytes, how many cells it is about, and a line for the rest."""
     kept: list[str] = []
     used = _size(title) + 2 + RESERVED
     for item in items:
-        used += _size(item) + 1
+        used += _size(item.text) + 1
         if used > most:
             break
-        kept.append(item)
-    rest = len(items) - len(kept)
+        kept.append(item.text)
+    rest = sum(item.cells for item in items[len(kept) :])
     if rest:
         kept.append(
             f"\n{rest} more {'is' if rest == 1 else 'are'} left out of this summary; `bench compare` lists all of them."
         )
-    return f"{title}\n\n" + "\n".join(kept)
+    return f"{title} ({sum(item.cells for item in items)})\n\n" + "\n".join(kept)
 
 
 def _safe(text: str) -> str:

@@ -14,20 +14,20 @@ from bench_plugin.report.entries import Place, place_of
 from bench_plugin.report.figures import duration
 from bench_plugin.report.interactive.reading import Source
 
-BROKE, SLOWER, WORSE, CHANGED, AS_BEFORE = "broke", "slower", "figures worse", "changed", "known elsewhere"
+BROKE, SLOWER, WORSE, CHANGED = "broke", "slower", "figures worse", "changed"
 FIXED, BETTER, NEW = "got further", "figures better", "new"
-WORDS = (BROKE, SLOWER, WORSE, CHANGED, AS_BEFORE, FIXED, BETTER, NEW)  # the order of the page, the most urgent first
+WORDS = (BROKE, SLOWER, WORSE, CHANGED, UNDECLARED, FIXED, BETTER, NEW)  # the order of the page, the most urgent first
 MEANINGS = {
     BROKE: "it fell back: it was supported and is not, or it fails earlier or worse than in the run before",
     SLOWER: "the same status, but its time grew by more than is allowed and than the machine varies",
     WORSE: "the same status, but an error grew, or it takes more instructions or memory",
-    AS_BEFORE: "it fails as before, and its known failure is declared for another version of the tool",
+    UNDECLARED: "it fails as before, and its known failure is declared for another version of the tool",
     CHANGED: "another status that is neither better nor worse",
     FIXED: "it is supported and was not, or it fails later or less badly than in the run before",
     BETTER: "the same status, and an error shrank, it is faster, or it takes less",
     NEW: "the run before has no row of this cell",
 }
-OF_STATUS = {REGRESSION: BROKE, OTHER: CHANGED, UNDECLARED: AS_BEFORE, PROGRESS: FIXED}
+OF_STATUS = {REGRESSION: BROKE, OTHER: CHANGED, UNDECLARED: UNDECLARED, PROGRESS: FIXED}
 OF_FIGURE = {REGRESSION: WORSE, PROGRESS: BETTER, OTHER: CHANGED}
 OF_TIME = {SLOWER_TIME: SLOWER, FASTER: BETTER}
 

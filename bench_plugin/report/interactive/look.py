@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench_plugin.domain.outcome import Status
+from bench_plugin.report.comparison.direction import UNDECLARED
 from bench_plugin.report.interactive import changed
-from bench_plugin.report.interactive.changed import AS_BEFORE, BETTER, BROKE, CHANGED, FIXED, MEANINGS, NEW, WORSE
+from bench_plugin.report.interactive.changed import BETTER, BROKE, CHANGED, FIXED, MEANINGS, NEW, WORSE
 from bench_plugin.report.statuses import NOT_RUN, ORDER, PROGRESS, SLOWER, STYLES
 
 # status -> (symbol, tone); the colours of a tone are in page.css, for light and dark
@@ -30,7 +31,7 @@ CHANGES: Mapping[str, tuple[str, str]] = {
     changed.SLOWER: ("»", "wrong"),
     WORSE: ("↗", "wrong"),
     CHANGED: ("●", "doubt"),
-    AS_BEFORE: ("=", "doubt"),
+    UNDECLARED: ("=", "doubt"),
     FIXED: ("▲", "good"),
     BETTER: ("↘", "good"),
     NEW: ("+", "skew"),

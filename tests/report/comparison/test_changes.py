@@ -55,7 +55,11 @@ def test_stages_and_statuses_decide_the_direction(before: Row, after: Row, direc
 
 
 OLD, NEW = {"versions": {"mnn": "3.6.1"}}, {"versions": {"mnn": "3.5.0"}}
-OFF = {"reason": "output 0: out of 1 ULP: 2 of 5 elements, at [0] 0 for -2", "numbers": {"needed": 2.0}}
+OFF = {
+    "symptom": "mismatch",
+    "reason": "output 0: out of 1 ULP: 2 of 5 elements, at [0] 0 for -2",
+    "numbers": {"needed": 2.0},
+}
 
 
 @pytest.mark.parametrize(
