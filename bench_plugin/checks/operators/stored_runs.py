@@ -137,5 +137,8 @@ def _copied(writer: packs.Writer, pack: Pack | None, description: Any) -> Any:
 def _failure(row: Mapping[str, Any] | None) -> Failure | None:
     if row is None:
         return None
-    plain = {"stage": Stage(row["stage"]), "symptom": Symptom(row["symptom"]), "types": tuple(row["types"])}
+    plain = {
+        "stage": Stage(row["stage"]), "symptom": Symptom(row["symptom"]), "cause": Cause(row["cause"]),
+        "types": tuple(row["types"]),
+    }  # fmt: skip
     return Failure(**{**row, **plain})
