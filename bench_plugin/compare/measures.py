@@ -12,6 +12,8 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
+INTEGERS = "iub"  # the kinds of dtypes that have no rounding of their own: integers and booleans
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -59,6 +61,11 @@ def mean_over_inputs(truth: Array) -> Array:
     first = values[:1]
     mean: Array = first + (values - first).mean(axis=0, keepdims=True)
     return mean
+
+
+def differing(actual: Array, truth: Array) -> float:
+    """The share (of 1) of the elements that differ, of two arrays [...] of one shape; 0 of none."""
+    return float(np.count_nonzero(actual != truth)) / max(truth.size, 1)
 
 
 def distance(actual: Array, truth: Array, scale: Scale) -> Distance:

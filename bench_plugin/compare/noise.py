@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.compare.measures import distance, scale_of
+from bench_plugin.compare.measures import INTEGERS, differing, distance, scale_of
 from bench_plugin.compare.table import Row
 
 Array = np.ndarray[Any, Any]
@@ -20,7 +20,10 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Noise:
-    """The worst E and M (without a unit) of runs that are right by construction; ``runs`` counts the measured ones."""
+    """The worst E and M (without a unit) of runs that are right by construction; ``runs`` counts the measured ones.
+
+    Of an output of integers E is the share of the elements that differ.
+    """
 
     E: float
     M: float
@@ -47,9 +50,11 @@ def measure_noise(truth: Array, runs: Iterable[Array]) -> Noise:
     """The noise of one output: ``truth`` is [N, ...], and each run [n, ...] holds its first n <= N inputs.
 
     Distances are in units of those n inputs. A run of one input has nothing that changes over its inputs, so the whole
-    truth gives its unit. Outputs that are not floating point, and truths that are not finite, have no noise
-    (``runs`` is 0); runs of another shape or with values that are not finite are left out.
+    truth gives its unit. Strings, and truths that are not finite, have no noise (``runs`` is 0); runs of another
+    shape or with values that are not finite are left out.
     """
+    if truth.dtype.kind in INTEGERS and truth.size:
+        return _of_integers(truth, runs)
     if truth.dtype.kind != "f" or not truth.size or not np.isfinite(truth).all():
         return Noise(0.0, 0.0, 0)
     worst_e = worst_m = 0.0
@@ -64,6 +69,12 @@ def measure_noise(truth: Array, runs: Iterable[Array]) -> Noise:
         worst_e, worst_m = max(worst_e, found.E), max(worst_m, found.M)
         count += 1
     return Noise(worst_e, worst_m, count)
+
+
+def _of_integers(truth: Array, runs: Iterable[Array]) -> Noise:
+    parts = [(run, truth[: len(run)]) for run in runs if run.size]
+    shares = [differing(run, part) for run, part in parts if run.shape == part.shape]
+    return Noise(max(shares, default=0.0), 0.0, len(shares))
 
 
 def tolerance(noise: Noise, row: Row, strict: Row | None = None, usual: Row | None = None) -> Tolerance:

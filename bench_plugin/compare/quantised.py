@@ -228,13 +228,12 @@ def compare_by_approximation(
     if not short:
         return unverified(Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation")
     worst, name, ours, theirs = max(short)
-    numbers = {"own_sqnr_db": ours, "short_of_own_db": worst}
+    # The mutants are held against this figure, and judged by their floating-point outputs alone.
+    least, coarse = min(((one, key) for _, key, one, _ in short if key not in integers), default=(math.inf, ""))
+    numbers = {"own_sqnr_db": least if coarse else ours, "short_of_own_db": worst}
     if theirs == -math.inf:
         return Comparison(MISMATCH, f"{name}: another shape than the model's, NaN or Inf", numbers)
     if worst <= table.approximation_db:
-        least, coarse = min(
-            ((ours, name) for _, name, ours, _ in short if name not in integers), default=(math.inf, "")
-        )
         if least <= table.approximation_db:
             reason = f"{coarse}: our own quantisation of the model has {least:.1f} dB, so that zeros would pass"
             return unverified(Unverified.ILL_CONDITIONED, reason, numbers)

@@ -25,6 +25,7 @@ MUTANT_KINDS: Mapping[str, Kind] = {
     "rows permuted": Kind.STRUCTURE,
     "nhwc read as nchw": Kind.STRUCTURE,
     "residual branch zeroed": Kind.STRUCTURE,
+    "parallel branch zeroed": Kind.STRUCTURE,
     "batchnorm eps 1e-3": Kind.DETAIL,
     "layernorm eps 1e-3": Kind.DETAIL,
     "gelu erf or tanh": Kind.DETAIL,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.compare.measures import distance, scale_of, top_agreement
+from bench_plugin.compare.measures import INTEGERS, differing, distance, scale_of, top_agreement
 from bench_plugin.compare.noise import Noise, Tolerance, tolerance
 from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.domain.outcome import Unverified
@@ -84,8 +84,9 @@ def compare(
     """Compare outputs by position, because exporters may change names, but not the number or the order.
 
     ``truth`` and ``actual`` hold [N, ...] arrays over the same N inputs. A float64 truth is compared within the
-    tolerance, integers, booleans and strings exactly; ``noise`` is by the truth's names. ``precision`` is fp32, fp16
-    or bf16. ``loose`` permits the fast-math tolerance; it is used, and noted, only where the run fails without it.
+    tolerance, strings exactly, integers and booleans exactly at fp32 and by the share that differs below it; ``noise``
+    is by the truth's names. ``precision`` is fp32, fp16 or bf16. ``loose`` permits the fast-math tolerance; it is
+    used, and noted, only where the run fails without it.
     """
     found = _compare(truth, actual, noise, precision, False, table)
     if loose and found.status != AGREE:
@@ -139,22 +140,34 @@ def _compare_one(truth: Array, actual: Array, limit: Tolerance, noise: Noise, pr
     if truth.size == 0:
         return _One(UNVERIFIED, "no element to compare", {}, (), Unverified.NOT_SENSITIVE)
     if truth.dtype.kind != "f":
-        return _exact(truth, actual)
+        rounds = truth.dtype.kind in INTEGERS and precision != "fp32" and noise.runs > 0
+        return _counted(truth, actual, limit if rounds else None, noise)
     if actual.dtype.kind not in "f":
         return _One(MISMATCH, f"type {actual.dtype}, expected floating point", {}, ())
     return _floating(truth, actual, limit, noise, precision, table)
 
 
-def _exact(truth: Array, actual: Array) -> _One:
-    integers = truth.dtype.kind in "iub"
-    if actual.dtype.kind not in ("iub" if integers else truth.dtype.kind):
+def _counted(truth: Array, actual: Array, limit: Tolerance | None, noise: Noise) -> _One:
+    """Integers, booleans and strings: all equal, or where there is a ``limit`` all but that share of the elements."""
+    integers = truth.dtype.kind in INTEGERS
+    if actual.dtype.kind not in (INTEGERS if integers else truth.dtype.kind):
         return _One(MISMATCH, f"type {actual.dtype}, expected {truth.dtype}", {}, ())
     changed = integers and actual.dtype != truth.dtype
     notes = (f"dtype-changed: {truth.dtype} to {actual.dtype}",) if changed else ()
-    wrong = int((truth != actual).sum())
-    if wrong:
-        return _One(MISMATCH, f"{wrong} of {truth.size} elements differ", {"wrong": wrong}, notes)
-    return _One(AGREE, "", {"wrong": 0}, notes)
+    share = differing(actual, truth)
+    numbers: dict[str, Any] = {"wrong": round(share * truth.size)}
+    said = f"{numbers['wrong']} of {truth.size} elements differ"
+    if limit is None:
+        return _One(MISMATCH, said, numbers, notes) if share else _One(AGREE, "", numbers, notes)
+    numbers |= {"E": share, "tolerance_E": limit.E, "noise_E": noise.E, "needed": share / limit.E}
+    if limit.unreachable:
+        return _One(MISMATCH, f"{said}, but {limit.unreachable}", numbers, notes)
+    if share > max(limit.E, limit.reach if limit.ill_conditioned else 0.0):
+        return _One(MISMATCH, f"{said}, more than {limit.E:.2g} of them (noise {noise.E:.2g})", numbers, notes)
+    if limit.ill_conditioned:
+        reason = f"ill-conditioned: {said}, and {noise.E:.1%} where nothing is wrong"
+        return _One(UNVERIFIED, reason, numbers, notes, Unverified.ILL_CONDITIONED)
+    return _One(AGREE, "", numbers, notes)
 
 
 def _floating(truth: Array, actual: Array, limit: Tolerance, noise: Noise, precision: str, table: Table) -> _One:

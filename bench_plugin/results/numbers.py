@@ -72,7 +72,12 @@ NUMBERS = (
     Number("per_layer", COMPILED, QUANTISED, "of every layer: `within`, `largest_steps`, `exception`; or its `E`"),
     Number("converter", COMPILED, QUANTISED, "quantised `constants`, `compared` with the file, `worst_steps`"),
     Number("converter_ranges", COMPILED, QUANTISED, "ranges `compared` with the calibration, `worst_steps`"),
-    Number("own_sqnr_db", COMPILED, QUANTISED, "by approximation: signal to noise (dB) of our own quantisation"),
+    Number(
+        "own_sqnr_db",
+        COMPILED,
+        QUANTISED,
+        "by approximation: signal to noise (dB) of our own quantisation, worst float output",
+    ),
     Number("short_of_own_db", COMPILED, QUANTISED, "by approximation: how far the tool lies under that, in dB"),
     Number("stable_inputs", COMPILED, QUANTISED, "inputs whose rounding no perturbation changes"),
     Number("end_to_end", COMPILED, QUANTISED, "errors of those inputs at the outputs, in steps"),

@@ -16,7 +16,7 @@ import json, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np, onnx
 from onnx import helper as h, numpy_helper as nh
-from bench_plugin.adapters.onnx_tools import onnx_mutants, onnx_mutations
+from bench_plugin.adapters.onnx_tools import onnx_editing, onnx_mutants, onnx_mutations
 
 rng = np.random.default_rng(0)
 
@@ -26,7 +26,7 @@ def graph(nodes, weights, inputs, outputs):
     made = h.make_graph(nodes, "g", inputs, outputs, tensors)
     model = h.make_model(made, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
     onnx.checker.check_model(model)
-    return onnx_mutations.Graph(onnx, model, "")
+    return onnx_editing.Graph(onnx, model, "")
 
 
 def single(name, size, kind=1):
@@ -48,6 +48,20 @@ def residual(first=0.5, second=0.5):
     weights = {"g": weight(8), "b": weight(8), "w1": weight(8, 8), "w2": weight(8, 8), "w3": weight(8, 3),
                "b3": weight(3), "bias": weight(8), "s1": np.full(8, first, "float32"),
                "s2": np.full(8, second, "float32")}
+    return graph(nodes, weights, [single("x", 8)], [single("y", 3)])
+
+
+def projected(scale=0.5):
+    # A block whose shortcut has a layer of its own, then two branches that are joined.
+    nodes = [
+        h.make_node("MatMul", ["x", "w1"], ["m1"]), h.make_node("Mul", ["m1", "s"], ["f1"]),
+        h.make_node("MatMul", ["x", "w2"], ["p"]), h.make_node("Add", ["f1", "p"], ["r"], name="block"),
+        h.make_node("Relu", ["r"], ["left"]), h.make_node("Tanh", ["r"], ["right"]),
+        h.make_node("Concat", ["left", "c", "right"], ["j"], axis=1, name="joined"),
+        h.make_node("Gemm", ["j", "w3"], ["y"], name="last"),
+    ]
+    weights = {"w1": weight(8, 8), "w2": weight(8, 8), "s": np.full(8, scale, "float32"), "c": weight(1, 2),
+               "w3": weight(18, 3)}
     return graph(nodes, weights, [single("x", 8)], [single("y", 3)])
 
 
@@ -104,7 +118,7 @@ cases = {
     "residual": (residual(), 8), "faint": (residual(0.5, 1e-3), 8), "hidden": (residual(1e-9, 1e-9), 8),
     "dead": (residual(0.0, 0.0), 8), "ties": (ties([[1, 1, 0], [0, 0, 0]]), 2), "no ties": (ties([[1, 2], [3, 4]]), 2),
     "written": (written_norm(1e-5), 8), "large epsilon": (written_norm(1e-2), 8), "lstm": (lstm(), 8),
-    "sizes": (sizes(), 8),
+    "sizes": (sizes(), 8), "projected": (projected(), 8), "faint shortcut": (projected(1e-6), 8),
 }
 print(json.dumps({name: report(*case) for name, case in cases.items()}))
 """
@@ -118,7 +132,9 @@ def found(python: Path) -> dict[str, Any]:
     return result
 
 
-CASES = ("residual", "faint", "hidden", "dead", "ties", "no ties", "written", "large epsilon", "lstm", "sizes")
+CASES = (
+    "residual", "faint", "hidden", "dead", "ties", "no ties", "written", "large epsilon", "lstm", "sizes", "projected",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -142,6 +158,24 @@ def test_a_block_that_float32_cannot_see_still_changes_the_function(tools_python
 def test_a_block_that_adds_nothing_at_all_is_unchanged(tools_python: Path) -> None:
     dead = found(tools_python)["dead"]["mutants"]["residual branch zeroed"]
     assert "effect" not in dead and dead["site"]
+
+
+def test_each_of_two_branches_is_left_out_and_the_faintest_one_counts(tools_python: Path) -> None:
+    everything = found(tools_python)
+    assert everything["projected"]["mutants"]["parallel branch zeroed"]["effect"] > 0.01
+    faint = everything["faint shortcut"]["mutants"]["parallel branch zeroed"]
+    assert faint["site"] == "Add block, input 0" and 1e-8 < faint["effect"] < 1e-4
+    assert everything["projected"]["mutants"]["residual branch zeroed"] == {"site": "", "undone": True}
+
+
+@pytest.mark.parametrize("case", ["residual", "lstm", "written"])
+def test_a_sum_with_a_shortcut_or_with_a_weight_has_no_parallel_branch(tools_python: Path, case: str) -> None:
+    row = found(tools_python)[case]["mutants"]["parallel branch zeroed"]
+    assert row == {"site": "", "undone": True}
+
+
+def test_a_concatenation_of_sizes_is_no_branch(tools_python: Path) -> None:
+    assert found(tools_python)["sizes"]["mutants"]["parallel branch zeroed"]["site"].startswith("Concat w, input")
 
 
 def test_a_sum_of_sizes_without_which_nothing_runs_is_no_block(tools_python: Path) -> None:

@@ -68,10 +68,21 @@ def test_what_cannot_be_measured_is_no_run(run: Array) -> None:
 
 
 @pytest.mark.parametrize(
-    "truth", [np.array(["cat", "dog"]), np.arange(8), np.array([[1.0], [np.inf]]), np.zeros((0, 12)), np.zeros((8, 0))]
+    "truth", [np.array(["cat", "dog"]), np.array([[1.0], [np.inf]]), np.zeros((0, 12)), np.zeros((8, 0))]
 )
 def test_what_is_exact_empty_or_infinite_has_no_noise(truth: Array) -> None:
     assert measure_noise(truth, [truth]) == Noise(0, 0, 0)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.bool_])
+def test_the_noise_of_integers_is_the_largest_share_that_differs(kind: Any) -> None:
+    truth = np.zeros((4, 5), kind)
+    one, three, short = truth.copy(), truth.copy(), truth[:2].copy()
+    one[0, 0] = three[1, :3] = short[0, 0] = 1
+    assert measure_noise(truth, [truth]) == Noise(0, 0, 1)
+    assert measure_noise(truth, [one, three]) == Noise(0.15, 0, 2)
+    assert measure_noise(truth, [short]) == Noise(0.1, 0, 1)
+    assert measure_noise(truth, [one[:, :4], truth[:0]]) == Noise(0, 0, 0)
 
 
 @LAW
@@ -206,7 +217,13 @@ def test_the_table_of_fast_math_is_that_of_fp32() -> None:
 def test_the_kinds_of_mutants_are_those_of_the_document() -> None:
     named = {kind: {name for name, one in MUTANT_KINDS.items() if one is kind} for kind in Kind}
     assert named == {
-        Kind.STRUCTURE: {"mean output", "rows permuted", "nhwc read as nchw", "residual branch zeroed"},
+        Kind.STRUCTURE: {
+            "mean output",
+            "rows permuted",
+            "nhwc read as nchw",
+            "residual branch zeroed",
+            "parallel branch zeroed",
+        },
         Kind.DETAIL: {"batchnorm eps 1e-3", "layernorm eps 1e-3", "gelu erf or tanh", "argmax ties"},
         Kind.ROUNDING: {"bias in float16", "last layer in float16"},
         Kind.LAYER: set(),

@@ -266,6 +266,14 @@ def test_integers_by_approximation_are_compared_by_how_many_differ() -> None:
     assert found.status == MISMATCH and found.numbers["short_of_own_db"] == pytest.approx(40.0)
 
 
+def test_the_figure_for_the_mutants_is_that_of_the_worst_output_in_floating_point() -> None:
+    own = {"labels": 60.0, "y": 30.0, "z": 25.0}
+    found = compare_by_approximation(own, {"out0": 55.0, "out1": 29.0, "out2": 24.0}, integers=["labels"])
+    assert found.numbers == {"own_sqnr_db": 25.0, "short_of_own_db": 5.0}
+    found = compare_by_approximation({"labels": 60.0}, {"out0": 55.0}, integers=["labels"])
+    assert found.numbers == {"own_sqnr_db": 60.0, "short_of_own_db": 5.0}
+
+
 def test_zeros_do_not_pass_where_our_own_quantisation_is_as_far_off() -> None:
     found = compare_by_approximation({"y": 4.6}, {"out0": 0.0})
     assert (found.status, found.kind) == (UNVERIFIED, Unverified.ILL_CONDITIONED)

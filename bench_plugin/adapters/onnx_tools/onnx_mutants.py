@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_mutations, onnx_operators
+from bench_plugin.adapters.onnx_tools import onnx_branches, onnx_editing, onnx_float64, onnx_mutations, onnx_operators
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import MutateCall, processors
 from bench_plugin.agent.toolkit import samples, versions
@@ -20,14 +20,15 @@ ADAPTER = {
     "distribution": "onnxruntime",
     "distributions": ["onnx"],
     "operations": ["mutate"],
-    "uses": ["onnx_float64", "onnx_mutations", "onnx_operators"],
+    "uses": ["onnx_branches", "onnx_editing", "onnx_float64", "onnx_mutations", "onnx_operators"],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }
 
 ORIGINAL = "original"  # the name of the outputs of the file as it is
 # A channel that these inputs do not excite makes no difference: others are tried, the largest first.
-TURNS = {"channel zeroed": 4, "channels swapped": 4, "residual branch zeroed": onnx_mutations.BLOCKS}
-FAINTEST = ("residual branch zeroed",)  # of all places the one with the smallest effect counts, not the first
+BRANCHES = ("residual branch zeroed", "parallel branch zeroed")
+TURNS = {"channel zeroed": 4, "channels swapped": 4, **dict.fromkeys(BRANCHES, onnx_branches.PLACES)}
+FAINTEST = BRANCHES  # of all places the one with the smallest effect counts, not the first
 MISREAD = "nhwc read as nchw"
 
 Outputs = dict[str, Any]
@@ -53,7 +54,7 @@ class Adapter:
         given = {name: values[: call.samples] for name, values in call.inputs.items()}
         path = call.files["model.onnx"]
         # Weights beside the file stay there, but for the one that is changed: a mutant in memory has at most 2 GiB.
-        graph = onnx_mutations.Graph(onnx, onnx.load(path, load_external_data=False), os.path.dirname(path))
+        graph = onnx_editing.Graph(onnx, onnx.load(path, load_external_data=False), os.path.dirname(path))
         original = _run(graph, given, call.batched)
         arrays = {f"{ORIGINAL}:{key}": y for key, y in original.items()}
         rows, unchanged = [], []
@@ -73,7 +74,7 @@ class Adapter:
 
 
 def _mutant(
-    graph: onnx_mutations.Graph, name: str, given: Outputs, batched: bool, original: Outputs
+    graph: onnx_editing.Graph, name: str, given: Outputs, batched: bool, original: Outputs
 ) -> tuple[str, Outputs | None]:
     """Where a mutant was made and its outputs: empty where it does not apply, None where it changes nothing.
 
@@ -95,7 +96,7 @@ def _mutant(
     return next(iter(sites.values())), None
 
 
-def _tries(graph: onnx_mutations.Graph, name: str, given: Outputs, batched: bool) -> Iterator[tuple[int, str, Outputs]]:
+def _tries(graph: onnx_editing.Graph, name: str, given: Outputs, batched: bool) -> Iterator[tuple[int, str, Outputs]]:
     """Turn, site and outputs of a mutant in each of the places that are tried and give a graph that runs."""
     for turn in range(TURNS.get(name, 1)):
         applied = onnx_mutations.MUTANTS[name](graph, turn)
@@ -131,7 +132,7 @@ def _equal(results: Outputs, original: Outputs) -> bool:
     return all((results[name] == y).all() for name, y in original.items())
 
 
-def _differs_in_float64(graph: onnx_mutations.Graph, name: str, turn: int, given: Outputs, batched: bool) -> bool:
+def _differs_in_float64(graph: onnx_editing.Graph, name: str, turn: int, given: Outputs, batched: bool) -> bool:
     """Whether a mutant whose float32 outputs are those of the file differs in float64; also where nothing can say."""
     try:
         before = _evaluated(graph, given, batched)
@@ -147,7 +148,7 @@ def _differs_in_float64(graph: onnx_mutations.Graph, name: str, turn: int, given
         return True
 
 
-def _evaluated(graph: onnx_mutations.Graph, given: Outputs, batched: bool) -> Outputs:
+def _evaluated(graph: onnx_editing.Graph, given: Outputs, batched: bool) -> Outputs:
     onnx = graph.onnx
     model = onnx.ModelProto()
     model.CopyFrom(graph.model)
@@ -173,7 +174,7 @@ def _misread(values: Any) -> Any:
     return np.ascontiguousarray(np.moveaxis(values, -3, -1)).reshape(values.shape)
 
 
-def _run(graph: onnx_mutations.Graph, given: Outputs, batched: bool) -> Outputs:
+def _run(graph: onnx_editing.Graph, given: Outputs, batched: bool) -> Outputs:
     runtime = importlib.import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.log_severity_level = 4

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any
 
+from bench_plugin.adapters.onnx_tools import onnx_branches
+from bench_plugin.adapters.onnx_tools.onnx_editing import (
+    FLOAT,
+    HALF,
+    RECURRENT,
+    Graph,
+    Mutated,
+    site_of,
+    together,
+)
 from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
@@ -14,16 +24,11 @@ ADAPTER = {
     "title": "Mutations of ONNX graphs",
     "distribution": "onnx",
     "operations": [],
+    "uses": ["onnx_branches", "onnx_editing"],
 }
 
-RECURRENT = ("LSTM", "GRU", "RNN")
-LAYERS = ("Conv", "Gemm", "MatMul", "ConvTranspose", *RECURRENT)
 NORMS = ("LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization")
-FLOAT, HALF = 1, 10
 SMALL, LARGE = 5e-4, 1e-3  # an epsilon below the first is set to the second
-BLOCKS = 8  # residual blocks of a model that are left out, one after another
-Undo = Callable[[], None]
-Mutated = Optional[tuple[str, Undo]]
 
 
 class Adapter:
@@ -35,101 +40,6 @@ class Adapter:
 
     def reset(self) -> None:
         """Nothing to forget."""
-
-
-class Graph:
-    """A model whose nodes, weights and attributes can be changed and put back.
-
-    ``model`` is loaded without its external data, which lies in ``folder``.
-    """
-
-    def __init__(self, onnx: Any, model: Any, folder: str) -> None:
-        self.onnx = onnx
-        self.model = model
-        self.folder = folder
-        self.weights = {tensor.name: tensor for tensor in model.graph.initializer}
-
-    def nodes(self, *types: str) -> list[Any]:
-        """The nodes of these operators, in the order of the graph."""
-        return [node for node in self.model.graph.node if node.op_type in types]
-
-    def layers(self) -> list[tuple[Any, Any]]:
-        """Nodes with a weight of their own, and that weight."""
-        found = [(node, self.weights.get(node.input[1])) for node in self.nodes(*LAYERS)]
-        return [(node, weight) for node, weight in found if weight is not None and weight.data_type in (FLOAT, HALF)]
-
-    def middle(self) -> tuple[Any, Any] | None:
-        """The layer in the middle of the graph, or None."""
-        layers = self.layers()
-        return layers[len(layers) // 2] if layers else None
-
-    def bias(self) -> tuple[Any, Any] | None:
-        """The biased layer in the middle, or an Add behind a layer, and its bias; None where there is no bias."""
-        biased = [node for node in self.nodes("Conv", "Gemm") if len(node.input) > 2 and node.input[2] in self.weights]
-        if not biased:
-            made = {node.output[0] for node, _ in self.layers()}
-            adds = [node for node in self.nodes("Add") if any(name in made for name in node.input)]
-            biased = [node for node in adds if any(name in self.weights for name in node.input)]
-        if not biased:
-            return None
-        node = biased[len(biased) // 2]
-        return node, next(self.weights[name] for name in reversed(node.input) if name in self.weights)
-
-    def values(self, tensor: Any) -> Any:
-        """The values of a weight as an array [...] of its own type."""
-        return self.onnx.numpy_helper.to_array(tensor, base_dir=self.folder)
-
-    def change(self, tensor: Any, change: Callable[[Any], Any]) -> Undo:
-        """Put ``change`` of a copy of the weight's values in place of them."""
-        before = tensor.SerializeToString()
-        tensor.CopyFrom(self.onnx.numpy_helper.from_array(change(self.values(tensor).copy()), tensor.name))
-        return lambda: _restore(tensor, before)
-
-    def attribute(self, node: Any, name: str, value: Any) -> Undo:
-        """Set an attribute of a node."""
-        before = node.SerializeToString()
-        kept = [one for one in node.attribute if one.name != name]
-        del node.attribute[:]
-        node.attribute.extend([*kept, self.onnx.helper.make_attribute(name, value)])
-        return lambda: _restore(node, before)
-
-    def value(self, node: Any, name: str, default: Any) -> Any:
-        """The value of an attribute of a node."""
-        found = (self.onnx.helper.get_attribute_value(one) for one in node.attribute if one.name == name)
-        return next(found, default)
-
-    def rewired(self, change: Callable[[list[Any]], list[Any]]) -> Undo:
-        """Put ``change`` of copies of all nodes in place of the nodes."""
-        nodes = self.model.graph.node
-        before = [node.SerializeToString() for node in nodes]
-        changed = change([_node(self.onnx, one) for one in before])
-        del nodes[:]
-        nodes.extend(changed)
-
-        def undo() -> None:
-            del nodes[:]
-            nodes.extend(_node(self.onnx, one) for one in before)
-
-        return undo
-
-
-def _node(onnx: Any, data: bytes) -> Any:
-    node = onnx.NodeProto()
-    node.ParseFromString(data)
-    return node
-
-
-def _restore(message: Any, before: bytes) -> None:
-    message.Clear()
-    message.ParseFromString(before)
-
-
-def _all(undoes: list[Undo]) -> Undo:
-    def undo() -> None:
-        for one in undoes:
-            one()
-
-    return undo
 
 
 def _scaled(graph: Graph, turn: int) -> Mutated:
@@ -173,12 +83,12 @@ def _classes_swapped(graph: Graph, turn: int) -> Mutated:
         moved[[0, 1]] = moved[[1, 0]]
         return values
 
-    return _site(node), graph.change(weight, swap)
+    return site_of(node), graph.change(weight, swap)
 
 
 def _bias_dropped(graph: Graph, turn: int) -> Mutated:
     found = graph.bias()
-    return (_site(found[0]), graph.change(found[1], lambda values: values * 0)) if found else None
+    return (site_of(found[0]), graph.change(found[1], lambda values: values * 0)) if found else None
 
 
 def _bias_in_half(graph: Graph, turn: int) -> Mutated:
@@ -189,7 +99,7 @@ def _bias_in_half(graph: Graph, turn: int) -> Mutated:
         or (_halved(graph.values(found[1])) == graph.values(found[1])).all()
     ):
         return None
-    return _site(found[0]), graph.change(found[1], _halved)
+    return site_of(found[0]), graph.change(found[1], _halved)
 
 
 def _layer_in_half(graph: Graph, turn: int) -> Mutated:
@@ -198,7 +108,7 @@ def _layer_in_half(graph: Graph, turn: int) -> Mutated:
     if not layers:
         return None
     late, weight = layers[-1]
-    output, site = late.output[0], _site(late)
+    output, site = late.output[0], site_of(late)
 
     def rewire(nodes: list[Any]) -> list[Any]:
         found = []
@@ -212,7 +122,7 @@ def _layer_in_half(graph: Graph, turn: int) -> Mutated:
             found += [node, *_through_half(graph.onnx, node.output[0], output)]
         return found
 
-    return site, _all([graph.rewired(rewire), graph.change(weight, _halved)])
+    return site, together([graph.rewired(rewire), graph.change(weight, _halved)])
 
 
 def _through_half(onnx: Any, source: str, target: str) -> list[Any]:
@@ -225,47 +135,6 @@ def _through_half(onnx: Any, source: str, target: str) -> list[Any]:
 
 def _halved(values: Any) -> Any:
     return values.astype("float16").astype(values.dtype)
-
-
-def _branch_zeroed(graph: Graph, turn: int) -> Mutated:
-    """A residual block left out: what is added to the sum that it began with is taken away."""
-    blocks = _residual_blocks(graph)
-    count = min(len(blocks), BLOCKS)
-    if turn >= count:
-        return None
-    node, skip = blocks[turn * len(blocks) // count]
-    before = node.SerializeToString()
-    site, output = _site(node), node.output[0]
-    node.CopyFrom(graph.onnx.helper.make_node("Identity", [skip], [output], name=node.name))
-    return site, lambda: _restore(node, before)
-
-
-def _residual_blocks(graph: Graph) -> list[tuple[Any, str]]:
-    """The sums of a tensor and of what was made from it, with that tensor's name."""
-    makers = {name: node for node in graph.model.graph.node for name in node.output if name}
-    blocks = []
-    for node in graph.nodes("Add", "Sum"):
-        if len(node.input) != 2 or any(name in graph.weights for name in node.input):
-            continue
-        first, second = node.input
-        for skip, branch in ((first, second), (second, first)):
-            if skip != branch and _reaches(makers, branch, skip):
-                blocks.append((node, skip))
-                break
-    return blocks
-
-
-def _reaches(makers: dict[str, Any], start: str, wanted: str) -> bool:
-    """Whether ``wanted`` is among the tensors that ``start`` is made from."""
-    waiting, seen = [start], {start}
-    while waiting:
-        name = waiting.pop()
-        if name == wanted:
-            return True
-        fresh = [one for one in (makers[name].input if name in makers else ()) if one and one not in seen]
-        waiting += fresh
-        seen.update(fresh)
-    return False
 
 
 def _epsilon(graph: Graph, turn: int) -> Mutated:
@@ -289,21 +158,21 @@ def _norm_epsilon(graph: Graph, turn: int) -> Mutated:
     undoes = [
         graph.change(tensor, lambda values: values * 0 + type(values.flat[0])(LARGE)) for tensor in written.values()
     ]
-    return f"{len(written)} constants", _all(undoes)
+    return f"{len(written)} constants", together(undoes)
 
 
 def _epsilons(graph: Graph, nodes: list[Any]) -> Mutated:
     norms = [node for node in nodes if graph.value(node, "epsilon", 1e-5) < SMALL]
     if not norms:
         return None
-    return f"{len(norms)} nodes", _all([graph.attribute(node, "epsilon", LARGE) for node in norms])
+    return f"{len(norms)} nodes", together([graph.attribute(node, "epsilon", LARGE) for node in norms])
 
 
 def _ties(graph: Graph, turn: int) -> Mutated:
     """Of equal largest elements the last one in place of the first."""
     for node in graph.nodes("ArgMax", "ArgMin"):
         turned = 1 - int(graph.value(node, "select_last_index", 0))
-        return _site(node), graph.attribute(node, "select_last_index", turned)
+        return site_of(node), graph.attribute(node, "select_last_index", turned)
     return None
 
 
@@ -312,7 +181,7 @@ def _count_include_pad(graph: Graph, turn: int) -> Mutated:
     if not pools:
         return None
     turned = 1 - int(graph.value(pools[0], "count_include_pad", 0))
-    return _site(pools[0]), graph.attribute(pools[0], "count_include_pad", turned)
+    return site_of(pools[0]), graph.attribute(pools[0], "count_include_pad", turned)
 
 
 def _same_lower(graph: Graph, turn: int) -> Mutated:
@@ -321,18 +190,18 @@ def _same_lower(graph: Graph, turn: int) -> Mutated:
         auto = graph.value(node, "auto_pad", b"NOTSET")
         if auto in (b"SAME_UPPER", b"SAME_LOWER"):
             other = "SAME_LOWER" if auto == b"SAME_UPPER" else "SAME_UPPER"
-            return _site(node), graph.attribute(node, "auto_pad", other)
+            return site_of(node), graph.attribute(node, "auto_pad", other)
         pads = list(graph.value(node, "pads", []))
         half = len(pads) // 2
         if pads[:half] != pads[half:]:
-            return _site(node), graph.attribute(node, "pads", pads[half:] + pads[:half])
+            return site_of(node), graph.attribute(node, "pads", pads[half:] + pads[:half])
     return None
 
 
 def _gelu(graph: Graph, turn: int) -> Mutated:
     for node in graph.nodes("Gelu"):
         other = "none" if graph.value(node, "approximate", b"none") == b"tanh" else "tanh"
-        return _site(node), graph.attribute(node, "approximate", other)
+        return site_of(node), graph.attribute(node, "approximate", other)
     return None
 
 
@@ -340,13 +209,14 @@ def _resize(graph: Graph, turn: int) -> Mutated:
     for node in reversed(graph.nodes("Resize")):  # the last: what is resized from a single pixel has no alignment
         align = graph.value(node, "coordinate_transformation_mode", b"half_pixel") == b"align_corners"
         mode = "half_pixel" if align else "align_corners"
-        return _site(node), graph.attribute(node, "coordinate_transformation_mode", mode)
+        return site_of(node), graph.attribute(node, "coordinate_transformation_mode", mode)
     return None
 
 
 # Names are part of the results: bench_plugin/compare/table.py says what kind of mistake each of them is.
 MUTANTS: dict[str, Callable[[Graph, int], Mutated]] = {
-    "residual branch zeroed": _branch_zeroed,
+    "residual branch zeroed": onnx_branches.residual_zeroed,
+    "parallel branch zeroed": onnx_branches.parallel_zeroed,
     "batchnorm eps 1e-3": _epsilon,
     "layernorm eps 1e-3": _norm_epsilon,
     "bias dropped": _bias_dropped,
@@ -378,7 +248,7 @@ def _on_middle(graph: Graph, change: Callable[[Any, int], Any]) -> Mutated:
         return None
     node, weight = middle
     axis = _output_axis(graph, node)
-    return _site(node), graph.change(weight, lambda values: change(values, axis))
+    return site_of(node), graph.change(weight, lambda values: change(values, axis))
 
 
 def _output_axis(graph: Graph, node: Any) -> int:
@@ -392,7 +262,3 @@ def _moved(values: Any, axis: int) -> Any:
     import numpy as np
 
     return np.moveaxis(values, axis, 0)
-
-
-def _site(node: Any) -> str:
-    return f"{node.op_type} {node.name or node.output[0]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,9 +58,36 @@ def of_graph(run: CellRun, models: CompiledModels, graph: Subject) -> Layers | N
     if done.failure:
         run.log.flag(f"layers could not be run one by one: {done.failure.message}")
         return None
+    return Layers(_named(names, exact, done), apart, subject.inputs)
+
+
+def in_place(run: CellRun, models: CompiledModels, graph: Subject, apart: Done, ran: Done) -> Layers | str:
+    """The layers of a pre-quantised model within the model, compiled with all its integers as outputs.
+
+    A tool may compute a layer in one way alone and in another one among the others. A text says why the layers could
+    not be read so; they are not ``faithful`` where the model gives another result than ``ran`` once they are outputs.
+    """
+    names, limits = list(apart.meta["layers"]["layers"]), models.limits(run)
+    exposed = graph_tasks.all_at_once(graph, apart)
+    done = run.obtain("layers", models.compile_tasks.compile(run.cell, exposed, limits))
+    if not done.failure:
+        done = run.obtain("layers", models.compile_tasks.run(run.cell, exposed, done, limits))
+    if done.failure:
+        return f"the model with all integers as outputs does not run: {_why(done.failure)}"
+    found = list(numbered(done.arrays).values())
+    integers, rest = dict(zip(names, found, strict=False)), iter(found[len(names) :])
+    inputs = graph_tasks.layer_by_layer(graph, apart, done, integers).inputs
+    exact = run.obtain("evaluate", layer_tasks.unrounded(run.tasks, run.model, apart, inputs))
+    if exact.failure:
+        return f"the layers have no float64 reference: {_why(exact.failure)}"
+    own = [integers[row["name"]] if row["name"] in integers else next(rest) for row in graph.outputs]
+    outputs = {f"out{index}": values for index, values in enumerate(own)}
+    return Layers(_named(names, exact, done), apart, inputs, _faithful(run, ran, outputs))
+
+
+def _named(names: Sequence[str], exact: Done, ran: Done) -> LayerResults:
     unrounded = dict(zip(names, numbered(exact.arrays).values(), strict=True))
-    actual = dict(zip(names, numbered(done.arrays).values(), strict=False))
-    return Layers(LayerResults(unrounded, actual), apart, subject.inputs)
+    return LayerResults(unrounded, dict(zip(names, numbered(ran.arrays).values(), strict=False)))
 
 
 def read_back(run: CellRun, models: CompiledModels, found: Compiled) -> Done | str:
@@ -90,7 +117,7 @@ def of_artefact(run: CellRun, models: CompiledModels, found: Compiled, ran: Done
     exact = run.obtain("evaluate", layer_tasks.unrounded(run.tasks, run.model, made, inputs))
     if exact.failure:
         return f"the layers have no float64 reference: {_why(exact.failure)}"
-    return Layers(_results(rebuilt, exposed, exact), made, inputs, _faithful(run, ran, exposed))
+    return Layers(_results(rebuilt, exposed, exact), made, inputs, _faithful(run, ran, exposed.arrays))
 
 
 def note_mutants(run: CellRun, layers: Layers) -> None:
@@ -124,13 +151,13 @@ def _in_steps(values: Any, row: Mapping[str, Any]) -> Any:
     return np.rint(steps).astype(np.int64) if np.isfinite(steps).all() else steps
 
 
-def _faithful(run: CellRun, ran: Done, exposed: Done) -> bool:
-    """Whether the artefact gives the same result bit by bit once its tensors are outputs; else the cell is flagged."""
+def _faithful(run: CellRun, ran: Done, exposed: Mapping[str, Any]) -> bool:
+    """Whether a model gives the same outputs bit by bit once its tensors are ``exposed``; else the cell is flagged."""
     for name, values in numbered(ran.arrays).items():
-        other = np.asarray(exposed.arrays[name])
+        other = np.asarray(exposed[name])
         part = np.asarray(values)[: len(other)]
         if part.size != other.size or part.tobytes() != other.tobytes():
-            run.log.flag("exposing the tensors of the artefact changes its result")
+            run.log.flag("exposing the tensors of the model changes its result")
             return False
     return True
 

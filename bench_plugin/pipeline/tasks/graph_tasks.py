@@ -68,6 +68,14 @@ def layer_by_layer(subject: Subject, apart: Done, reference: Done, integers: Arr
     return Subject(f"{apart.key}:cut", files, described, list(apart.meta["layers"]["outputs"]), {}, "", inputs)
 
 
+def all_at_once(subject: Subject, apart: Done) -> Subject:
+    """A QDQ file whose integers are outputs too, before its own; it takes the inputs of the file one by one."""
+    files = {"model.onnx": apart.given["exposed.onnx"]}
+    outputs = [*apart.meta["layers"]["outputs"], *subject.outputs]
+    described = [{**row, "layout": ""} for row in subject.described]
+    return Subject(f"{apart.key}:exposed", files, described, outputs, {}, "", subject.inputs.one_by_one())
+
+
 def predict(tasks: Tasks, model: Model, file: OnnxFile, images: InputSet) -> Task:
     """The unrounded file's outputs for the test images, by onnxruntime."""
     call = CallSpec("run", {"batched": True, "ragged": False, "threads": tasks.threads}, images.arrays)

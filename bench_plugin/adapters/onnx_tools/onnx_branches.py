@@ -1,0 +1,131 @@
+"""The branches of an ONNX graph that a mutation leaves out: residual blocks, and branches beside each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench_plugin.adapters.onnx_tools.onnx_editing import FLOATS, Graph, Mutated, restored, site_of
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "onnx_branches",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Branches of ONNX graphs",
+    "distribution": "onnx",
+    "operations": [],
+    "uses": ["onnx_editing"],
+}
+
+PLACES = 8  # branches of a model that are left out, one after another
+SUMS = ("Add", "Sum")
+JOINS = (*SUMS, "Concat")
+
+Makers = dict[str, Any]  # the node that makes a tensor, by the tensor's name
+
+
+class Adapter:
+    """Remembers nothing; the adapters that use this file take its functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("onnx")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+def residual_zeroed(graph: Graph, turn: int) -> Mutated:
+    """A residual block left out: what is added to the sum that it began with is taken away."""
+    chosen = _place(_residual_blocks(graph), turn)
+    if chosen is None:
+        return None
+    node, skip = chosen
+    before = node.SerializeToString()
+    site, output = site_of(node), node.output[0]
+    node.CopyFrom(graph.onnx.helper.make_node("Identity", [skip], [output], name=node.name))
+    return site, lambda: restored(node, before)
+
+
+def parallel_zeroed(graph: Graph, turn: int) -> Mutated:
+    """A branch left out that is added to another one, or joined with it: zeros take its place.
+
+    A block whose shortcut has a layer of its own (a projection) is two such branches: none comes from the other.
+    """
+    chosen = _place(_parallel_branches(graph), turn)
+    if chosen is None:
+        return None
+    joined, index = chosen
+    output, branch, site = joined.output[0], joined.input[index], f"{site_of(joined)}, input {index}"
+    zeros = f"{output}_zeros"
+
+    def rewire(nodes: list[Any]) -> list[Any]:
+        found = []
+        for node in nodes:
+            if output in node.output:
+                # The difference of a tensor with itself is zero in the tensor's own shape and type.
+                found.append(graph.onnx.helper.make_node("Sub", [branch, branch], [zeros]))
+                node.input[index] = zeros
+            found.append(node)
+        return found
+
+    return site, graph.rewired(rewire)
+
+
+def _place(found: list[Any], turn: int) -> Any | None:
+    """One of up to ``PLACES`` that lie evenly over all that were found; None where ``turn`` is beyond them."""
+    count = min(len(found), PLACES)
+    return found[turn * len(found) // count] if turn < count else None
+
+
+def _residual_blocks(graph: Graph) -> list[tuple[Any, str]]:
+    """The sums of a tensor and of what was made from it, with that tensor's name."""
+    makers = _makers(graph)
+    pairs = [(node, _shortcut(makers, node)) for node in graph.nodes(*SUMS) if not _has_weight(graph, node)]
+    return [(node, skip) for node, skip in pairs if skip]
+
+
+def _parallel_branches(graph: Graph) -> list[tuple[Any, int]]:
+    """The inputs of sums and of Concat that are made from the graph's inputs, and none from another; of float types."""
+    makers, types = _makers(graph), graph.types()
+    given = {value.name for value in graph.model.graph.input} - graph.weights.keys()
+    found = []
+    for node in graph.nodes(*JOINS):
+        live = [
+            (index, name) for index, name in enumerate(node.input)
+            if types.get(name) in FLOATS and _ancestors(makers, name) & given
+        ]  # fmt: skip
+        if len(live) < 2 or (node.op_type in SUMS and _shortcut(makers, node)):
+            continue
+        found += [(node, index) for index, _ in live]
+    return found
+
+
+def _has_weight(graph: Graph, node: Any) -> bool:
+    return any(name in graph.weights for name in node.input)
+
+
+def _shortcut(makers: Makers, node: Any) -> str:
+    """The input of a sum of two that the other one is made from; empty where there is none."""
+    if len(node.input) != 2:
+        return ""
+    first, second = node.input
+    for skip, branch in ((first, second), (second, first)):
+        if skip != branch and skip in _ancestors(makers, branch):
+            return str(skip)
+    return ""
+
+
+def _makers(graph: Graph) -> Makers:
+    return {name: node for node in graph.model.graph.node for name in node.output if name}
+
+
+def _ancestors(makers: Makers, start: str) -> set[str]:
+    """The tensors that a tensor is made from, and itself."""
+    waiting, seen = [start], {start}
+    while waiting:
+        name = waiting.pop()
+        fresh = {one for one in (makers[name].input if name in makers else ()) if one} - seen
+        waiting += fresh
+        seen |= fresh
+    return seen
