@@ -198,6 +198,26 @@ def test_quantised_layers_are_judged_one_by_one(compiled: Project) -> None:
     assert 6.5 <= row["numbers"]["worst_steps"] <= 7.5
 
 
+def quantised(compiled: Project, fault: str) -> Mapping[str, Any]:
+    rows = run(compiled, "--precisions=w8a8", fault=fault).rows
+    [row] = [row for row in rows if row["kind"] == "cell" and row["cell"].get("graph") == "qdq"]
+    return row
+
+
+def test_layers_that_are_wrong_only_apart_are_judged_within_the_model(compiled: Project) -> None:
+    row = quantised(compiled, "wrong-apart")
+    assert row["status"] == "supported", row["reason"]
+    [flag] = [flag for flag in row["flags"] if "within the model" in flag]
+    assert flag.startswith("layers are compared within the model; compiled apart: layer ")
+    assert row["numbers"]["worst_steps"] <= 0.51 and row["numbers"]["mutants"]
+
+
+def test_layers_that_no_result_of_the_model_shows_prove_nothing(compiled: Project) -> None:
+    row = quantised(compiled, "wrong-exposed")
+    assert (row["status"], row["unverified"]) == ("unverified", "no reference"), row["reason"]
+    assert "exposing the tensors of the model changes its result" in row["reason"]
+
+
 def test_what_only_simulates_integers_says_so(compiled: Project) -> None:
     rows = [row for row in run(compiled, "--precisions=int8", fault="simulated").rows if row["kind"] == "cell"]
     assert len(rows) == 2 and all("simulated" in row["flags"] for row in rows)

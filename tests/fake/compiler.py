@@ -37,7 +37,7 @@ ADAPTER = {
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
             "run-twice", "run-alone", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions",
-            "leaves-out", "compile-spin", "compile-pause", "scenario-hang",
+            "leaves-out", "compile-spin", "compile-pause", "scenario-hang", "wrong-apart", "wrong-exposed",
         ]
     },
     "on_request": True,
@@ -106,6 +106,8 @@ class Adapter:
                     raw = onnx.numpy_helper.to_array(tensor).copy().view(np.uint32)
                     rounded = ((raw + 0x8000) & np.uint32(0xFFFF0000)).view(np.float32)
                     tensor.CopyFrom(onnx.numpy_helper.from_array(rounded, tensor.name))
+        if fault in ("wrong-apart", "wrong-exposed"):
+            fault = _of_layers(fault, model.graph)
         if fault == "leaves-out":
             _leave_out(model.graph)
         for opset in model.opset_import:
@@ -123,6 +125,13 @@ class Adapter:
             return [_changed(fault, y) for y in evaluator.run(None, dict(zip(given, xs, strict=True)))]
 
         return samples.answered(call, run, list(given.values()), {"placement": {"run_by": os.getpid()}})
+
+
+def _of_layers(fault: str, graph: Any) -> str:
+    """Wrong for layers side by side; ``wrong-exposed`` also for a model with its integers as outputs."""
+    if any(value.name.endswith("_given") for value in graph.input):
+        return "run-steps"
+    return "run-wrong" if fault == "wrong-exposed" and len(graph.output) > 1 else "none"
 
 
 def _leave_out(graph: Any) -> None:
