@@ -65,7 +65,7 @@ class Strength:
 
 
 def with_faults(
-    truth: Outputs, actual: Outputs, original: Outputs, mutants: Mapping[str, Outputs]
+    truth: Outputs, actual: Outputs, original: Outputs, mutants: Mapping[str, Outputs], *, sign: int = 1
 ) -> dict[str, Outputs]:
     """What the run would have given with each mistake in it: its own outputs and the effect of the mistake.
 
@@ -73,7 +73,7 @@ def with_faults(
     as it is and with the mistake, both from one runtime, so that their difference is the effect alone. So the run
     keeps the noise of its own precision. Two mistakes need no file: the mean output for every input (of a file
     that has integers alone, the most frequent one), and each input with its neighbour's output. Outputs are matched by
-    position.
+    position. With ``sign`` -1 the effect is taken away: of a run that has the mistake already, what is right is left.
     """
     measured = any(map(_measurable, truth.values()))
     found: dict[str, Outputs] = {
@@ -82,7 +82,7 @@ def with_faults(
     }
     for mutant, outputs in mutants.items():
         triples = zip(actual.items(), original.values(), outputs.values(), strict=False)
-        found[mutant] = {name: _with_effect(y, before, after) for (name, y), before, after in triples}
+        found[mutant] = {name: _with_effect(y, before, after, sign) for (name, y), before, after in triples}
     return found
 
 
@@ -90,7 +90,7 @@ def strength(
     rule: Rule, actual: Outputs, original: Outputs, mutants: Mapping[str, Outputs], noise: Mapping[str, Noise], *,
     unchanged: Sequence[str] = (),
 ) -> Strength:  # fmt: skip
-    """What the rule of a comparison says of each mutant (:func:`with_faults`).
+    """What the rule of a comparison says of each mutant (:func:`with_faults`), at the weaker one of its two signs.
 
     ``actual``, ``original`` and every mutant hold [n, ...] for the first n inputs of the rule; ``noise`` is that of
     float32 by output, below which no detail is noticeable.
@@ -99,10 +99,13 @@ def strength(
     truth = {name: values[:count] for name, values in rule.truth.items()}
     first = {name: values[:count] for name, values in actual.items()}
     rows = {}
-    for name, outputs in with_faults(truth, first, original, mutants).items():
-        found = rule.judge(outputs)
-        noticeable = name not in mutants or _noticeable(truth, original, mutants[name], noise)
-        rows[name] = {"killed": found.status == MISMATCH, "ratio": _ratio(found), "noticeable": noticeable}
+    added, taken = (with_faults(truth, first, original, mutants, sign=sign) for sign in (1, -1))
+    for name in added:
+        both = [rule.judge(outputs[name]) for outputs in (added, taken)]
+        rows[name] = {
+            "killed": all(found.status == MISMATCH for found in both), "ratio": min(map(_ratio, both)),
+            "noticeable": name not in mutants or _noticeable(truth, original, mutants[name], noise),
+        }  # fmt: skip
     return rated(rows, unchanged=unchanged, exact=rule.precision == "fp32", table=rule.table)
 
 
@@ -137,11 +140,11 @@ def rated(
     return Strength(judged, len(counted), missed, unnoticeable, tuple(unchanged), reason, table)
 
 
-def _with_effect(actual: Array, before: Array, after: Array) -> Array:
+def _with_effect(actual: Array, before: Array, after: Array, sign: int) -> Array:
     if actual.dtype.kind != "f" or before.dtype.kind != "f" or after.shape != actual.shape:
         return after
     with np.errstate(invalid="ignore", over="ignore"):
-        found: Array = actual.astype(np.float64) + (after.astype(np.float64) - before.astype(np.float64))
+        found: Array = actual.astype(np.float64) + sign * (after.astype(np.float64) - before.astype(np.float64))
     return found
 
 

@@ -175,6 +175,15 @@ def test_mutants_that_change_nothing_are_named_and_do_not_count() -> None:
     assert found.numbers["mutants_unchanged"] == ["argmax ties"]
 
 
+@pytest.mark.parametrize(("e", "faulty", "killed"), [(0.7, True, False), (0.7, False, False), (1.4, False, True)])
+def test_a_run_that_has_the_mistake_already_does_not_make_it_noticed(e: float, faulty: bool, killed: bool) -> None:
+    truth = drawn(3)
+    mutant = off_by(truth, e * TOLERANCE)
+    found = measured(truth, {"residual branch zeroed": mutant}, actual=mutant if faulty else truth)
+    assert found.table["residual branch zeroed"]["killed"] is killed
+    assert bool(found.reason) is not killed
+
+
 def test_nothing_to_rate_has_no_strength() -> None:
     found = rated({}, exact=False)
     assert (found.share, found.weak) == (None, "")
