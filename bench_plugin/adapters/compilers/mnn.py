@@ -111,8 +111,9 @@ class Adapter:
         placement: dict[str, object] = {"backend": "cpu"}
         if call.precision == "w4":
             placement["emulated"] = "yes"  # memory "normal" restores weights to float32 at loading
+        notes = ["MNN computes float16 in float32"] if any(port.dtype == "float16" for port in call.input_ports) else []
         meta: dict[str, object] = {
-            "effective": "", "integer": "", "portable": True, "notes": [], "placement": placement,
+            "effective": "", "integer": "", "portable": True, "notes": notes, "placement": placement,
             "switches": {**options, "converter": switches, "precision": "high", "memory": "normal"},
         }  # fmt: skip
         return Reply(meta, files={"model.mnn": path})
@@ -172,7 +173,9 @@ def _options(call: CompilerCall) -> dict[str, str]:
 
 
 def _variable(expressions: Any, x: Any) -> Any:
-    """An input as its converter declares it: float32, int8, uint8, other integers and truth values in 32 bits.
+    """An input as its converter declares it: int8, uint8, other integers and truth values in 32 bits, else float32.
+
+    Its converter reads float16 as float32, in which it computes such a file throughout.
 
     Raises Unsupported for a type that would be cut short, ValueError for integers that do not fit.
     """
@@ -185,8 +188,8 @@ def _variable(expressions: Any, x: Any) -> Any:
         if x.size and (int(x.min()) < limits.min or int(x.max()) > limits.max):
             raise ValueError(f"an input of {x.dtype} has values beyond the 32 bits that MNN keeps")
         kind, narrow = expressions.int, np.ascontiguousarray(x, dtype=np.int32)
-    elif x.dtype == np.float32:
-        kind, narrow = expressions.float, np.ascontiguousarray(x)
+    elif x.dtype in (np.float32, np.float16):
+        kind, narrow = expressions.float, np.ascontiguousarray(x, dtype=np.float32)
     else:
         raise Unsupported(f"MNN takes no input of type {x.dtype}")
     variable = expressions.placeholder(list(x.shape), expressions.NCHW, kind)

@@ -135,7 +135,8 @@ class Adapter:
         types = _layer_types(graph)
         unknown = sorted({kind for kind in types if ncnn.layer_to_index(kind) < 0})
         if unknown:
-            raise Unsupported(f"ncnn has no layer for {', '.join(unknown)}")
+            half = " of float16" if any(port.dtype == "float16" for port in call.input_ports) else ""
+            raise Unsupported(f"ncnn has no layer for {', '.join(unknown)}{half}")
         axes = call.path("axes.json")
         with open(axes, "w", encoding="utf-8") as file:
             integers = _integer_inputs(graph, len(call.input_ports))
