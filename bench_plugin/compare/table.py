@@ -19,7 +19,7 @@ class Kind(StrEnum):
     ROUNDING = "rounding"  # one tensor has a narrower type
 
 
-# The kinds of mutants by name; one that is not named here makes a layer wrong (adapters/onnx_tools/onnx_mutations.py).
+# The kinds of mutants by name; any other makes a layer wrong (adapters/onnx_tools/mutation/onnx_mutations.py).
 MUTANT_KINDS: Mapping[str, Kind] = {
     "mean output": Kind.STRUCTURE,
     "rows permuted": Kind.STRUCTURE,

@@ -16,7 +16,7 @@ import json, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np, onnx
 from onnx import helper as h, numpy_helper as nh
-from bench_plugin.adapters.onnx_tools import onnx_editing, onnx_mutants, onnx_mutations
+from bench_plugin.adapters.onnx_tools.mutation import onnx_editing, onnx_mutants, onnx_mutations
 
 rng = np.random.default_rng(0)
 

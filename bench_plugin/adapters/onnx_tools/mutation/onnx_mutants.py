@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_branches, onnx_editing, onnx_float64, onnx_mutations, onnx_operators
+from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
+from bench_plugin.adapters.onnx_tools.mutation import onnx_branches, onnx_editing, onnx_mutations
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import MutateCall, processors
 from bench_plugin.agent.toolkit import samples, versions

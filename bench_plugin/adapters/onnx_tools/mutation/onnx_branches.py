@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools.onnx_editing import FLOATS, Graph, Mutated, restored, site_of
+from bench_plugin.adapters.onnx_tools.mutation.onnx_editing import FLOATS, Graph, Mutated, restored, site_of
 from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {

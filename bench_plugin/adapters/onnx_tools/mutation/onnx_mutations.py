@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_branches
-from bench_plugin.adapters.onnx_tools.onnx_editing import (
+from bench_plugin.adapters.onnx_tools.mutation import onnx_branches
+from bench_plugin.adapters.onnx_tools.mutation.onnx_editing import (
     FLOAT,
     HALF,
     RECURRENT,
