@@ -6,7 +6,7 @@ The formulas are those of docs/numbers.md, "Noise" and "The table".
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +69,13 @@ def measure_noise(truth: Array, runs: Iterable[Array]) -> Noise:
         worst_e, worst_m = max(worst_e, found.E), max(worst_m, found.M)
         count += 1
     return Noise(worst_e, worst_m, count)
+
+
+def larger(one: Mapping[str, Noise], other: Mapping[str, Noise]) -> dict[str, Noise]:
+    """The noise of all runs of both, by output."""
+    nothing = Noise(0.0, 0.0, 0)
+    pairs = {name: (one.get(name, nothing), other.get(name, nothing)) for name in (*one, *other)}
+    return {name: Noise(max(a.E, b.E), max(a.M, b.M), a.runs + b.runs) for name, (a, b) in pairs.items()}
 
 
 def _of_integers(truth: Array, runs: Iterable[Array]) -> Noise:

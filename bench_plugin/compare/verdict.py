@@ -116,7 +116,10 @@ def _compare(
 
 def _summary(found: Sequence[tuple[str, _One]], notes: Sequence[str]) -> Comparison:
     outputs = [{"name": name, "status": one.status, **one.numbers} for name, one in found]
-    worst = max(outputs, key=_excess)
+    decided = next(
+        (status for status in (MISMATCH, UNVERIFIED) if any(one.status == status for _, one in found)), AGREE
+    )
+    worst = max((row for row in outputs if row["status"] == decided), key=_excess)
     keys = ("E", "M", "tolerance_E", "tolerance_M", "noise_E", "noise_M", "max_abs", "max_rel", "cosine", "needed")
     numbers = {key: worst[key] for key in keys if key in worst}
     for status in (MISMATCH, UNVERIFIED):

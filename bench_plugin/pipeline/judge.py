@@ -10,7 +10,7 @@ import numpy as np
 
 from bench_plugin.compare.detections import compare_detections
 from bench_plugin.compare.measures import distance, scale_of
-from bench_plugin.compare.noise import Noise, measure_noise, tolerance
+from bench_plugin.compare.noise import Noise, larger, measure_noise, tolerance
 from bench_plugin.compare.precision import LIKE, LIKE_WEIGHTS, WEIGHTS, effective_by_error, emulated_errors, likeness
 from bench_plugin.compare.quantised import killed_in_steps, sqnr
 from bench_plugin.compare.strength import Strength, rated, strength, with_faults
@@ -105,6 +105,18 @@ class Judge:
         runs = _by_position(stack_names(emulated.arrays, precision), expected.outputs)
         noise = {name: measure_noise(expected.outputs[name], [run]) for name, run in runs.items()}
         return replace(expected, noise=noise)
+
+    def with_single_rounding(
+        self, expected: ReferenceOutputs, plain: ReferenceOutputs, emulated: Done
+    ) -> ReferenceOutputs:
+        """The same reference with the larger one of its noise and that of rounding every result to float32.
+
+        The runs of a file are perturbed at its inputs and weights, which does not show what is lost between: a small
+        number that is added to a large one and taken from it again. ``plain`` is the reference of the emulated file.
+        """
+        runs = _by_position(stack_names(emulated.arrays, "fp32"), plain.outputs)
+        rounded = {name: measure_noise(plain.outputs[name], [run]) for name, run in runs.items()}
+        return replace(expected, noise=larger(expected.noise, _by_position(rounded, expected.outputs)))
 
     def inferred_precision(self, expected: ReferenceOutputs, emulated: Done, done: Done) -> str:
         """The inferred precision of a run (compare/precision.py), "" where none can be inferred."""

@@ -36,11 +36,14 @@ class LayerResults:
 
     @property
     def exact(self) -> bool:
-        """Whether every integer is the nearest one, a tie to either side."""
+        """Whether every integer is the nearest one, as in the float64 graph: of a tie the even one.
+
+        A tie that goes to the other side is right too, but what comes after it differs from that graph.
+        """
         return all(
             name in self.actual
             and self.actual[name].shape == values.shape
-            and bool((np.abs(self.actual[name] - values) <= 0.5).all())
+            and np.array_equal(self.actual[name], np.rint(values))
             for name, values in self.unrounded.items()
         )
 

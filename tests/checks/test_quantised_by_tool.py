@@ -84,4 +84,4 @@ def test_what_was_not_read_back_leaves_the_rest_to_approximation(quantising: Pro
 def test_an_artefact_that_changes_when_it_is_exposed_is_not_judged_by_its_layers(quantising: Project) -> None:
     row = the_row(quantising, "w8a8", "exposed")
     assert row["status"] == "supported" and "by approximation" in row["flags"]
-    assert "exposing the tensors of the artefact changes its result" in row["flags"]
+    assert "exposing the tensors of the model changes its result" in row["flags"]

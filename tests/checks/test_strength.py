@@ -96,6 +96,15 @@ def test_a_compiler_that_leaves_out_a_block_that_no_number_shows_is_not_supporte
     assert row["numbers"]["mutants"]["residual branch zeroed"]["killed"] is False
 
 
+def test_by_approximation_too_a_block_that_no_number_shows_is_refused(blocks: Project, tools_python: Path) -> None:
+    own = ("-k", "equivalence and own", "--precisions=w8a8")
+    row = run(blocks, tools_python, HIDDEN, *own, fault="leaves-out")
+    assert (row["status"], row["unverified"]) == ("unverified", "not sensitive"), row["reason"]
+    assert "by approximation" in row["flags"] and "residual branch zeroed" in row["reason"]
+    row = run(blocks, tools_python, VISIBLE, *own)
+    assert row["status"] == "supported" and "residual branch zeroed" not in row["numbers"]["mutants_missed"]
+
+
 @pytest.mark.parametrize("precision", COMPILED)
 def test_a_block_that_the_numbers_show_is_missed_and_found(blocks: Project, tools_python: Path, precision: str) -> None:
     row = run(blocks, tools_python, VISIBLE, *COMPILED[precision])

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_plugin.compare.noise import Noise, measure_noise, tolerance
+from bench_plugin.compare.noise import Noise, larger, measure_noise, tolerance
 from bench_plugin.compare.table import (
     DEFAULTS,
     MUTANT_KINDS,
@@ -83,6 +83,11 @@ def test_the_noise_of_integers_is_the_largest_share_that_differs(kind: Any) -> N
     assert measure_noise(truth, [one, three]) == Noise(0.15, 0, 2)
     assert measure_noise(truth, [short]) == Noise(0.1, 0, 1)
     assert measure_noise(truth, [one[:, :4], truth[:0]]) == Noise(0, 0, 0)
+
+
+def test_the_noise_of_two_kinds_of_runs_is_the_larger_of_each() -> None:
+    found = larger({"a": Noise(1, 4, 3), "b": Noise(1, 1, 1)}, {"a": Noise(2, 3, 1), "c": Noise(5, 6, 2)})
+    assert found == {"a": Noise(2, 4, 4), "b": Noise(1, 1, 1), "c": Noise(5, 6, 2)}
 
 
 @LAW

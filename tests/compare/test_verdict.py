@@ -310,6 +310,16 @@ def test_a_cap_of_ones_own_that_the_noise_of_labels_exceeds_is_a_mismatch() -> N
     assert found.status == MISMATCH and "raise the cap" in found.reason
 
 
+def test_the_figures_are_of_the_output_that_decides() -> None:
+    truth = drawn(1)
+    runs = {"out0": off_by(truth, 0.5), "out1": off_by(truth, 2e-4)}
+    noises = {"chaotic": Noise(0.1, 0.4, 3), "wrong": NOISE}
+    found = compare({"chaotic": truth, "wrong": truth}, runs, noises)
+    assert [row["status"] for row in found.numbers["outputs"]] == [UNVERIFIED, MISMATCH]
+    assert found.status == MISMATCH and found.reason.startswith("wrong: ")
+    assert found.numbers["E"] == pytest.approx(2e-4) == found.numbers["outputs"][1]["E"]
+
+
 def test_a_narrowed_integer_type_is_a_note() -> None:
     truth = np.arange(24, dtype=np.int64).reshape(4, 6)
     found = judged(truth, truth.astype(np.int32))

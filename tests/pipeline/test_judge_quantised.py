@@ -31,7 +31,7 @@ INTEGERS = RNG.integers(-100, 100, (10, 100)).astype(np.int8)
 GRAPH = INTEGERS * SCALE  # what the quantised graph gives
 PLAIN = GRAPH + RNG.uniform(-0.5, 0.5, GRAPH.shape) * SCALE  # and the unrounded model
 RIGHT = LayerResults({"conv": INTEGERS + 0.501}, {"conv": INTEGERS})  # right, and not every integer the nearest one
-EXACT = LayerResults({"conv": INTEGERS + 0.5}, {"conv": INTEGERS})
+EXACT = LayerResults({"conv": INTEGERS + 0.49}, {"conv": INTEGERS})
 WRONG = LayerResults({"conv": INTEGERS + 1.2}, {"conv": INTEGERS})
 NO_LAYERS = LayerResults({}, {})
 
@@ -243,16 +243,21 @@ def test_the_sum_of_steps_is_that_of_the_worst_output() -> None:
 # Exact layers
 
 
+EVEN = np.array([[-4, -2, 0, 2]])
+
+
 @pytest.mark.parametrize(
     ("unrounded", "actual", "exact"),
     [
-        ({"a": INTEGERS + 0.5}, {"a": INTEGERS}, True), ({"a": INTEGERS - 0.5}, {"a": INTEGERS}, True),
+        ({"a": INTEGERS + 0.499}, {"a": INTEGERS}, True), ({"a": INTEGERS - 0.499}, {"a": INTEGERS}, True),
+        ({"a": EVEN + 0.5}, {"a": EVEN}, True), ({"a": EVEN - 0.5}, {"a": EVEN}, True),
+        ({"a": EVEN + 0.5}, {"a": EVEN + 1}, False), ({"a": EVEN + 1.5}, {"a": EVEN + 1}, False),
         ({"a": INTEGERS + 0.501}, {"a": INTEGERS}, False), ({"a": INTEGERS - 0.501}, {"a": INTEGERS}, False),
         ({"a": INTEGERS}, {}, False), ({"a": INTEGERS}, {"a": INTEGERS[:1]}, False), ({}, {}, True),
         ({"a": INTEGERS, "b": INTEGERS + 0.6}, {"a": INTEGERS, "b": INTEGERS}, False),
     ],
 )  # fmt: skip
-def test_layers_are_exact_where_every_integer_is_the_nearest(
+def test_layers_are_exact_where_every_integer_is_the_nearest_and_a_tie_goes_to_the_even_one(
     unrounded: Mapping[str, Array], actual: Mapping[str, Array], exact: bool
 ) -> None:
     assert LayerResults(unrounded, actual).exact is exact

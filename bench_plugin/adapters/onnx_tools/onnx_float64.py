@@ -47,6 +47,7 @@ STEERING = (
     "Floor",
     "Ceil",
     "Cast",
+    "Pow",  # an exponent beside a whole number makes negative bases NaN
 )
 TYPE_ATTRIBUTES = {
     "Cast": "to",

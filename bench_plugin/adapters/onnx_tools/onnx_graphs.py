@@ -166,10 +166,22 @@ def _nodes_at(onnx: Any, path: str, tensors: set[str]) -> list[str]:
 def _dynamic(call: PrepareCall, source: str, target: str) -> None:
     """Dynamic quantisation: int8 weights, activations scaled by their values at run time."""
     quantization = importlib.import_module("onnxruntime.quantization")
+    onnx = importlib.import_module("onnx")
     prepared = low_bits_graphs.preprocessed(call, source)
+    # PyTorch's exporter declares weights in value_info too; their shapes are wrong once they are quantised.
+    onnx.save(_undeclared(onnx.load(prepared)), prepared)
     quantization.quantize_dynamic(
         prepared, target, weight_type=quantization.QuantType.QInt8, per_channel=False, reduce_range=False
     )
+
+
+def _undeclared(model: Any) -> Any:
+    """The model without the declarations of tensors that are weights."""
+    weights = {tensor.name for tensor in model.graph.initializer}
+    kept = [value for value in model.graph.value_info if value.name not in weights]
+    del model.graph.value_info[:]
+    model.graph.value_info.extend(kept)
+    return model
 
 
 def _half_weights(call: PrepareCall, source: str, target: str) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.compiled.twice import asked, nondeterministic
-from bench_plugin.checks.equivalence import quantised
+from bench_plugin.checks.equivalence import comparing, quantised
 from bench_plugin.checks.equivalence.rounding import fitting, roundings
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.checks.sensitivity import insensitive, noted
@@ -37,7 +37,6 @@ from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
-from bench_plugin.pipeline.tasks import graph_tasks
 from bench_plugin.pipeline.tasks.subjects import Subject
 
 
@@ -121,43 +120,47 @@ class Equivalence:
         """The comparison of the run with what the tool was asked to compute; it decides the status of the cell."""
         precision = run.cell.types
         if precision.computed:
-            return self._computed(run, found, ran, plain)
+            return self._computed(run, found, ran, plain, reference)
         if precision.rounds_weights:
-            return self._rounded(run, found, ran, reference)
+            return self._rounded(run, found, ran, plain, reference)
         return quantised.conformance(run, self._models, found, ran, plain)
 
-    def _computed(self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs) -> Comparison:
+    def _computed(
+        self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, reference: Done | None
+    ) -> Comparison:
         """For one floating-point type throughout: compare with the file in float64, with the noise of that type."""
         precision, expected = _computed_precision(run, found), plain
         if PRECISIONS[precision].reduced:
-            emulated = self._emulated(run, found)
+            emulated = comparing.emulated(run, found)
             if emulated.failure:
                 reason = f"{precision} could not be emulated: {emulated.failure.message}"
                 return unverified(Unverified.NO_REFERENCE, reason)
             expected = run.judge.at_precision(plain, emulated, precision)
-        loose = self._models.compile_tasks.fast_math(run.cell)
-        return run.judge.compare(run.model, expected, ran, precision=precision, loose=loose)
+        return comparing.compared(run, self._models, found, ran, expected, plain, precision, of_file=reference is None)
 
-    def _rounded(self, run: CellRun, found: Compiled, ran: Done, reference: Done | None) -> Comparison:
+    def _rounded(
+        self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, reference: Done | None
+    ) -> Comparison:
         """For weights that a file has rounded: compare with the rounded file in float64, by the row of fp32."""
         if not run.cell.exporter and run.model.onnx is None:
             reason = "the tool rounds weights of a graph of its own: nothing says which they are"
             return unverified(Unverified.NO_REFERENCE, reason)
         if run.cell.graph:
-            return self._as_rounded(run, found, ran, reference, found.subject)
+            return self._as_rounded(run, found, ran, plain, reference, found.subject)
         base = str(self._models.compile_tasks.adapter(run.cell).declaration.get("rounds", "w16"))
 
         def compared(graph: str) -> Comparison:
             prepared = self._models.prepared(run, found.original, found.original.inputs, graph)
-            return self._as_rounded(run, found, ran, reference, prepared)
+            return self._as_rounded(run, found, ran, plain, reference, prepared)
 
         candidates = roundings(base, found.file.check.meta["check"]["operators"])
         comparison, run.log.placement["rounded_as"] = fitting(candidates, compared)
         return comparison
 
     def _as_rounded(
-        self, run: CellRun, found: Compiled, ran: Done, reference: Done | None, graph: Subject | Failure
-    ) -> Comparison:
+        self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, reference: Done | None,
+        graph: Subject | Failure,
+    ) -> Comparison:  # fmt: skip
         """Compare with one file whose weights are rounded."""
         if isinstance(graph, Failure):
             return unverified(Unverified.NO_REFERENCE, f"no file with rounded weights: {graph.message}")
@@ -171,13 +174,12 @@ class Equivalence:
         expected = replace(expected, origin=f"file with {stored} in float64")
         own = found.file.computes if PRECISIONS[found.file.computes].reduced else "fp32"
         if own != "fp32":  # a file that computes in a narrow type does so with rounded weights, too
-            emulated = self._emulated(run, found)
+            emulated = comparing.emulated(run, found)
             if emulated.failure:
                 reason = f"{own} could not be emulated: {emulated.failure.message}"
                 return unverified(Unverified.NO_REFERENCE, reason)
             expected = run.judge.at_precision(expected, emulated, own)
-        loose = self._models.compile_tasks.fast_math(run.cell)
-        return run.judge.compare(run.model, expected, ran, precision=own, loose=loose)
+        return comparing.compared(run, self._models, found, ran, expected, plain, own, of_file=reference is None)
 
     def _infer_precision(self, run: CellRun, found: Compiled, ran: Done, exact: ReferenceOutputs) -> None:
         """Record the precision inferred from the error, where the tool could have replaced the requested one.
@@ -191,7 +193,7 @@ class Equivalence:
         if within:
             run.log.placement["effective_by_error"] = _computed_precision(run, found)
         elif not precision.integers:  # integers are farther from the unrounded model than any emulation
-            emulated = self._emulated(run, found)
+            emulated = comparing.emulated(run, found)
             if not emulated.failure:
                 run.log.placement["effective_by_error"] = run.judge.inferred_precision(exact, emulated, ran)
 
@@ -201,13 +203,9 @@ class Equivalence:
         asked = _computed_precision(run, found)
         if PRECISIONS[asked].reduced or inferred in ("", asked):
             return reason
-        emulated = self._emulated(run, found)
+        emulated = comparing.emulated(run, found)
         alike = not emulated.failure and run.judge.resembles(exact, emulated, ran, inferred)
         return f"looks like {inferred}: {reason}" if alike else reason
-
-    def _emulated(self, run: CellRun, found: Compiled) -> Done:
-        """The stage that emulates every precision on the file."""
-        return run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, found.original, found.file.check))
 
     def _mutation_sensitive(
         self, run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done, comparison: Comparison
@@ -219,8 +217,7 @@ class Equivalence:
         if run.cell.types.quantised and layers:  # of the layers, by their own rule
             return self._layers_sensitive(run, found, plain, layers)
         if quantised.BY_APPROXIMATION in run.log.flags:
-            quantised.note_strength(run, found, plain)
-            return None
+            return quantised.insensitive(run, found, plain)
 
         def measured(mutants: Done) -> Strength:
             if comparison.rule is not None:

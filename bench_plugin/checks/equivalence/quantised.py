@@ -7,11 +7,14 @@ from dataclasses import replace
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers
+from bench_plugin.checks.equivalence.comparing import compared
+from bench_plugin.checks.sensitivity import noted
 from bench_plugin.compare.converted import compare_constants, compare_ranges
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
 from bench_plugin.compare.strength import rated
+from bench_plugin.compare.table import Kind, kind_of
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
-from bench_plugin.domain.outcome import Failure, Unverified
+from bench_plugin.domain.outcome import Failure, Outcome, Unverified
 from bench_plugin.domain.precision import FIXED_QDQ, WEIGHTS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
@@ -90,7 +93,7 @@ def _quantised_by_tool(
     if said["results"]:
         kernels = _kernels(run, models, found, ran, rebuilt)
     else:
-        kernels = _weight_only(run, models, found, ran, matched)
+        kernels = _weight_only(run, models, found, ran, matched, plain)
     if kernels.status == MISMATCH:
         return kernels
     converter = _converter(run, rebuilt, matched)
@@ -182,7 +185,9 @@ def _kernels(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, r
     return replace(comparison, numbers={**comparison.numbers, **truth})
 
 
-def _weight_only(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, matched: Done | None) -> Comparison:
+def _weight_only(
+    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, matched: Done | None, plain: ReferenceOutputs
+) -> Comparison:
     """The verdict where only weights are quantised: the file with the weights that were read back, by the row fp32."""
     matches = matched.meta["match"]["matches"] if matched else []
     if not matches or not all(row["tensor"] for row in matches):
@@ -195,7 +200,7 @@ def _weight_only(run: CellRun, models: CompiledModels, found: Compiled, ran: Don
         )
     expected = run.judge.file_reference(run.model, evaluated, None)
     expected = replace(expected, origin="file with the weights that were read back, in float64")
-    return run.judge.compare(run.model, expected, ran, loose=models.compile_tasks.fast_math(run.cell))
+    return compared(run, models, found, ran, expected, plain, "fp32", of_file=True)
 
 
 def _by_approximation(
@@ -223,15 +228,15 @@ def _by_approximation(
     return replace(comparison, numbers={**comparison.numbers, **truth})
 
 
-def note_strength(run: CellRun, found: Compiled, plain: ReferenceOutputs) -> None:
-    """Add to a row by approximation which mutants of the file have too much noise for its rule.
+def insensitive(run: CellRun, found: Compiled, plain: ReferenceOutputs) -> Outcome | None:
+    """The outcome of a row by approximation that would agree without a part of the model; None where it would not.
 
-    That rule notices few, so a cell that it supports is marked weak and not refused.
+    That rule notices few mutants, so that any other kind of them makes a verdict weak and does not refuse it.
     """
     mutants, own = run.mutants(found.file, found.inputs), run.log.numbers.get("own_sqnr_db")
     if mutants.failure or own is None:
-        return
+        return None
     strength = rated(noisy(plain.outputs, mutants, own - run.judge.table.approximation_db), exact=False)
-    run.log.numbers.update(strength.numbers)
-    if strength.weak:
-        run.log.flag(strength.weak)
+    if any(kind_of(name) is Kind.STRUCTURE for name in strength.missed):
+        return noted(run, strength)
+    return noted(run, replace(strength, reason=""))

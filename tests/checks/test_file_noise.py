@@ -1,0 +1,66 @@
+"""The noise of a user's file: what rounding between its inputs and its outputs loses, and exponents that steer."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.project import Project
+
+FAKE = Path(__file__).parent.parent / "fake"
+TESTS = """
+import pytest
+
+@pytest.mark.bench(check="equivalence")
+def test_equivalence(bench_cell):
+    bench_cell.verify()
+"""
+# A layer whose result is added to a large number, which is taken away again, and then raised to a power.
+MAKE = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h
+rng = np.random.default_rng(3)
+weights = {"a": rng.standard_normal((8, 4)), "b": rng.standard_normal(4), "far": np.array([float(sys.argv[2])]),
+           "three": np.array([3.0])}
+nodes = [h.make_node("Gemm", ["x", "a", "b"], ["g"]), h.make_node("Pow", ["g", "three"], ["p"]),
+         h.make_node("Add", ["p", "far"], ["s"]), h.make_node("Sub", ["s", "far"], ["y"])]
+value = lambda name, size: h.make_tensor_value_info(name, 1, ["n", size])
+tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in weights.items()]
+graph = h.make_graph(nodes, "g", [value("x", 8)], [value("y", 4)], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+PRECISIONS = {"fp32": ("-k", "fakec]", "--precisions=fp32"), "w16": ("-k", "w16 and own", "--precisions=w16")}
+
+
+def run(project: Project, python: Path, far: float, *arguments: str, fault: str = "none") -> Mapping[str, Any]:
+    project.write(
+        "bench.toml", f'adapters = ["{FAKE}/framework.py", "{FAKE}/compiler.py"]\ntoolchains = ["toolchains"]\n'
+    )
+    project.write("test_models.py", TESTS)
+    project.write("make.py", MAKE)
+    path = project.folder / "far.onnx"
+    subprocess.run([str(python), "make.py", str(path), str(far)], cwd=project.folder, check=True)
+    options = (f"--bench-onnx={path}", "--compilers=fakec", f"--bench-option=fakec.fault={fault}")
+    finished = project.run(*options, *arguments)
+    rows = [row for row in finished.rows if row["kind"] == "cell"]
+    assert len(rows) == 1, finished.text
+    return rows[0]
+
+
+def test_what_rounding_between_the_layers_loses_is_noise(project: Project, tools_python: Path) -> None:
+    row = run(project, tools_python, 3e5, *PRECISIONS["fp32"])
+    assert row["status"] == "supported", row["reason"]
+    assert row["numbers"]["E"] > 4e-6 and row["numbers"]["noise_E"] > 0.3 * row["numbers"]["E"]
+    row = run(project, tools_python, 3e5, *PRECISIONS["fp32"], fault="run-wrong")
+    assert row["status"] == "mismatch", row["reason"]  # 1 % off everywhere
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_an_exponent_is_not_perturbed(project: Project, tools_python: Path, precision: str) -> None:
+    row = run(project, tools_python, 0.0, *PRECISIONS[precision], fault="run-wrong")
+    assert row["status"] == "mismatch" and 0 < row["numbers"]["noise_E"] < 1e-5, row["reason"]
