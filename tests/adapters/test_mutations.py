@@ -16,7 +16,7 @@ import json, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np, onnx
 from onnx import helper as h, numpy_helper as nh
-from bench_plugin.adapters.onnx_tools.mutation import onnx_editing, onnx_mutants, onnx_mutations
+from bench_plugin.adapters.onnx_tools.mutation import onnx_branches, onnx_editing, onnx_mutants, onnx_mutations
 
 rng = np.random.default_rng(0)
 
@@ -53,14 +53,16 @@ def residual(first=0.5, second=0.5):
 
 def projected(scale=0.5):
     # A block whose shortcut has a layer of its own, then two branches that are joined.
+    constant = nh.from_array(weight(1, 2), "constant")
     nodes = [
+        h.make_node("Constant", [], ["c"], value=constant),
         h.make_node("MatMul", ["x", "w1"], ["m1"]), h.make_node("Mul", ["m1", "s"], ["f1"]),
         h.make_node("MatMul", ["x", "w2"], ["p"]), h.make_node("Add", ["f1", "p"], ["r"], name="block"),
         h.make_node("Relu", ["r"], ["left"]), h.make_node("Tanh", ["r"], ["right"]),
         h.make_node("Concat", ["left", "c", "right"], ["j"], axis=1, name="joined"),
         h.make_node("Gemm", ["j", "w3"], ["y"], name="last"),
     ]
-    weights = {"w1": weight(8, 8), "w2": weight(8, 8), "s": np.full(8, scale, "float32"), "c": weight(1, 2),
+    weights = {"w1": weight(8, 8), "w2": weight(8, 8), "s": np.full(8, scale, "float32"),
                "w3": weight(18, 3)}
     return graph(nodes, weights, [single("x", 8)], [single("y", 3)])
 
@@ -83,6 +85,7 @@ def sizes():
     nodes = [
         h.make_node("Shape", ["x"], ["s"]), h.make_node("Gather", ["s", "one"], ["k"]),
         h.make_node("Mul", ["k", "one"], ["m"]), h.make_node("Add", ["k", "m"], ["twice"], name="of sizes"),
+        h.make_node("Concat", ["k", "m"], ["both"], axis=0),
         h.make_node("Concat", ["rest", "twice"], ["target"], axis=0), h.make_node("Concat", ["x", "x"], ["w"], axis=1),
         h.make_node("Reshape", ["w", "target"], ["r"]), h.make_node("Gemm", ["r", "v", "b"], ["p"]),
         h.make_node("Tanh", ["p"], ["t"]), h.make_node("Gemm", ["t", "u"], ["f"]),
@@ -111,7 +114,8 @@ def report(made, size):
             said["effect"] = onnx_mutants._effect(results, original)
             said["first"] = np.asarray(results["out0"]).ravel()[:3].tolist()
         found[name] = said
-    return {"mutants": found, "original": np.asarray(original["out0"]).ravel()[:3].tolist()}
+    branches = [f"{node.output[0]} {index}" for node, index in onnx_branches._parallel_branches(made)]
+    return {"mutants": found, "branches": branches, "original": np.asarray(original["out0"]).ravel()[:3].tolist()}
 
 
 cases = {
@@ -174,8 +178,9 @@ def test_a_sum_with_a_shortcut_or_with_a_weight_has_no_parallel_branch(tools_pyt
     assert row == {"site": "", "undone": True}
 
 
-def test_a_concatenation_of_sizes_is_no_branch(tools_python: Path) -> None:
-    assert found(tools_python)["sizes"]["mutants"]["parallel branch zeroed"]["site"].startswith("Concat w, input")
+def test_branches_are_of_floats_and_made_from_the_inputs(tools_python: Path) -> None:
+    assert found(tools_python)["sizes"]["branches"] == ["w 0", "w 1"]
+    assert found(tools_python)["projected"]["branches"] == ["r 0", "r 1", "j 0", "j 2"]
 
 
 def test_a_sum_of_sizes_without_which_nothing_runs_is_no_block(tools_python: Path) -> None:

@@ -25,6 +25,7 @@ def compared(
         return comparison
     rounded = emulated(run, found)
     if rounded.failure:
+        run.log.flag(f"what rounding to float32 adds to the noise is not known: {rounded.failure.message}")
         return comparison
     wider = run.judge.with_single_rounding(expected, plain, rounded)
     return run.judge.compare(run.model, wider, ran, precision=precision, loose=loose)

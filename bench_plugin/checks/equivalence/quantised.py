@@ -14,7 +14,7 @@ from bench_plugin.compare.quantised import compare_by_approximation, compare_lay
 from bench_plugin.compare.strength import rated
 from bench_plugin.compare.table import Kind, kind_of
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
-from bench_plugin.domain.outcome import Failure, Outcome, Unverified
+from bench_plugin.domain.outcome import Failure, Outcome, Stage, Unverified
 from bench_plugin.domain.precision import FIXED_QDQ, WEIGHTS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
@@ -233,10 +233,12 @@ def insensitive(run: CellRun, found: Compiled, plain: ReferenceOutputs) -> Outco
 
     That rule notices few mutants, so that any other kind of them makes a verdict weak and does not refuse it.
     """
-    mutants, own = run.mutants(found.file, found.inputs), run.log.numbers.get("own_sqnr_db")
-    if mutants.failure or own is None:
-        return None
-    strength = rated(noisy(plain.outputs, mutants, own - run.judge.table.approximation_db), exact=False)
+    mutants = run.mutants(found.file, found.inputs)
+    if mutants.failure:
+        reason = f"mutants could not be run: {mutants.failure.message}"
+        return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
+    least = run.log.numbers["own_sqnr_db"] - run.judge.table.approximation_db
+    strength = rated(noisy(plain.outputs, mutants, least), exact=False)
     if any(kind_of(name) is Kind.STRUCTURE for name in strength.missed):
         return noted(run, strength)
     return noted(run, replace(strength, reason=""))

@@ -26,10 +26,10 @@ ADAPTER = {
 }
 
 ORIGINAL = "original"  # the name of the outputs of the file as it is
+# Of all places of these the one with the smallest effect counts, not the first.
+FAINTEST = ("residual branch zeroed", "parallel branch zeroed")
 # A channel that these inputs do not excite makes no difference: others are tried, the largest first.
-BRANCHES = ("residual branch zeroed", "parallel branch zeroed")
-TURNS = {"channel zeroed": 4, "channels swapped": 4, **dict.fromkeys(BRANCHES, onnx_branches.PLACES)}
-FAINTEST = BRANCHES  # of all places the one with the smallest effect counts, not the first
+TURNS = {"channel zeroed": 4, "channels swapped": 4, **dict.fromkeys(FAINTEST, onnx_branches.PLACES)}
 MISREAD = "nhwc read as nchw"
 
 Outputs = dict[str, Any]
