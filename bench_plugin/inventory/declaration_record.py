@@ -168,7 +168,8 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
     ir: Annotated[OpenRange | None, about("versions of ONNX's file format that it takes")] = None
     values: Annotated[Texts, about("kinds of values that it cannot be given")] = ()
     rounds: Annotated[
-        Literal["w16", "w16-all", "w16-cut"], about("how it rounds weights at w16: w16, w16-all or w16-cut")
+        Literal["w16", "w16-all", "w16-cut", "w16-flush"],
+        about("how it rounds weights at w16: w16, w16-all, w16-cut or w16-flush"),
     ] = "w16"
 
     def __post_init__(self) -> None:

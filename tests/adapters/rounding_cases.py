@@ -62,6 +62,38 @@ def normalised(operator: str, rng: Any, *, biased: bool = False, shared: bool = 
     return model(nodes, {"x": [1, 3, 8, 8]}, [1, 4, size, size], weights)
 
 
+def dense(rng: Any, *, transposed: bool, alpha: float = 1.0) -> Any:
+    """A product of matrices with BatchNormalization behind it."""
+    single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
+    weights = {"w": single(*((5, 4) if transposed else (4, 5))), "c": single(5)}
+    weights.update({"s": single(5), "t": single(5), "m": single(5), "v": single(5) ** 2})
+    nodes = [
+        h.make_node("Gemm", ["x", "w", "c"], ["g"], transB=int(transposed), alpha=alpha),
+        h.make_node("BatchNormalization", ["g", "s", "t", "m", "v"], ["y"], epsilon=1e-3),
+    ]
+    return model(nodes, {"x": [2, 4]}, [2, 5], weights)
+
+
+def tiny(rng: Any) -> Any:
+    """A product with weights of which float16 has only subnormal numbers."""
+    weights = rng.standard_normal((4, 5)).astype(np.float32)
+    weights[0] = 3.3e-5
+    return model([h.make_node("MatMul", ["x", "w"], ["y"])], {"x": [2, 4]}, [2, 5], {"w": weights})
+
+
+def divided(rng: Any) -> Any:
+    """Layers with a slope, a divisor, a factor and a Constant between them."""
+    single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
+    weights = {"w": single(4, 5), "d": single(1), "f": single(), "half": np.full(5, 0.5, np.float32), "v": single(5, 3)}
+    nodes = [
+        h.make_node("MatMul", ["x", "w"], ["a"]), h.make_node("LeakyRelu", ["a"], ["l"], "leaky"),
+        h.make_node("Div", ["l", "d"], ["q"]), h.make_node("Add", ["q", "half"], ["r"]),
+        h.make_node("Constant", [], ["k"], value_float=0.3), h.make_node("Pow", ["r", "k"], ["p"]),
+        h.make_node("Mul", ["p", "f"], ["m"]), h.make_node("MatMul", ["m", "v"], ["y"]),
+    ]  # fmt: skip
+    return model(nodes, {"x": [2, 4]}, [2, 3], weights)
+
+
 def looped(rng: Any) -> Any:
     """A weight that only the body of a Loop reads, as torch exports EmbeddingBag."""
     value = h.make_tensor_value_info
@@ -98,7 +130,7 @@ def multiplied(operator: str, rng: Any, factors: tuple[int, ...]) -> Any:
 
 
 def main(folder: str) -> None:
-    for name in ("shared/onnx_names", "onnx_rounding"):
+    for name in ("shared/onnx_names", "rounding/onnx_constants", "rounding/onnx_folding", "rounding/onnx_rounding"):
         dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
         rounding = modules.loaded(dotted, os.path.join(folder, "onnx_tools", f"{name}.py"))
     rng = np.random.default_rng(0)
@@ -106,7 +138,9 @@ def main(folder: str) -> None:
         "lstm": recurrent("LSTM", 4, rng), "gru": recurrent("GRU", 3, rng, linear_before_reset=1), "cut": cut(rng),
         "conv": normalised("Conv", rng), "biased": normalised("Conv", rng, biased=True),
         "transposed": normalised("ConvTranspose", rng), "shared": normalised("Conv", rng, shared=True),
-        "looped": looped(rng), "scaled": scaled(rng), "multiplied": multiplied("Conv", rng, (1, 4, 1, 1)),
+        "dense": dense(rng, transposed=False), "rowwise": dense(rng, transposed=True),
+        "weighed": dense(rng, transposed=False, alpha=0.5), "tiny": tiny(rng), "looped": looped(rng),
+        "scaled": scaled(rng), "multiplied": multiplied("Conv", rng, (1, 4, 1, 1)),
         "spread": multiplied("ConvTranspose", rng, (4, 1, 1)), "rows": multiplied("Conv", rng, (1, 1, 6, 1)),
     }  # fmt: skip
     found: dict[str, Any] = {}
@@ -114,8 +148,8 @@ def main(folder: str) -> None:
         shape = [dim.dim_value for dim in graph.graph.input[0].type.tensor_type.shape.dim]
         x = rng.standard_normal(shape).astype(np.float32)
         exact = ReferenceEvaluator(graph).run(None, {"x": x})[0]
-        for steps in ("w16", "w16-all", "w16-cut", "w16+summed", "w16+computed", "w16+folded", "w16-all+folded+summed",
-                      "w16+layers", "w16+layers+sums", "w16-cut+constants", "w16-all+scaled"):  # fmt: skip
+        for steps in ("w16", "w16-all", "w16-cut", "w16-flush", "w16+summed", "w16+computed", "w16+folded",
+                      "w16-all+folded+summed", "w16-all+scaled", "w16-all+only-1"):  # fmt: skip
             changed = rounding.rounded(onnx, copy.deepcopy(graph), steps)
             onnx.checker.check_model(changed)
             y = ReferenceEvaluator(changed).run(None, {"x": x})[0]
@@ -129,7 +163,16 @@ def main(folder: str) -> None:
                 "operators": [node.op_type for node in changed.graph.node],
                 "beyond": any((np.abs(stored[key + "_float16"]) > np.abs(value)).any()
                               for key, value in given.items() if key + "_float16" in stored),
+                "least": min((float(np.abs(value[value != 0]).min()) for key, value in stored.items()
+                              if key.endswith("_float16") and value.any()), default=0.0),
+                "changed": sorted(key for key, value in given.items()
+                                  if key in stored and (stored[key] != value).any()),
             }  # fmt: skip
+    convert = rounding.converter("w16-all")
+    for name in ("tiny", "dense", "divided", "looped"):
+        graph = graphs[name] if name in graphs else divided(rng)
+        places = sys.modules["bench_plugin.adapters.onnx_tools.rounding.onnx_constants"].places(onnx, graph, convert)
+        found[name] = [[place.name, place.weight, place.of] for place in places]
     json.dump(found, sys.stdout)
 
 

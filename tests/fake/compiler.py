@@ -38,6 +38,7 @@ ADAPTER = {
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
             "run-twice", "run-alone", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions",
             "leaves-out", "compile-spin", "compile-pause", "scenario-hang", "wrong-apart", "wrong-exposed",
+            "rounds-some", "rounds-some-wrong",
         ]
     },
     "on_request": True,
@@ -108,6 +109,8 @@ class Adapter:
                     tensor.CopyFrom(onnx.numpy_helper.from_array(rounded, tensor.name))
         if fault in ("wrong-apart", "wrong-exposed"):
             fault = _of_layers(fault, model.graph)
+        if fault.startswith("rounds-some"):
+            _round_some(model.graph, wrong=fault.endswith("wrong"))
         if fault == "leaves-out":
             _leave_out(model.graph)
         for opset in model.opset_import:
@@ -141,6 +144,31 @@ def _leave_out(graph: Any) -> None:
     for node in graph.node:
         if node.name == "residual":
             node.CopyFrom(onnx.helper.make_node("Identity", node.input[:1], node.output))
+
+
+def _round_some(graph: Any, *, wrong: bool) -> None:
+    """Round what is named ``..._half`` and slopes in attributes to float16, of ``..._inverse`` the reciprocal.
+
+    If ``wrong``, what is named ``..._single`` is 1.0005 times as large.
+    """
+    import numpy as np
+    import onnx
+
+    def half(values: Any) -> Any:
+        return values.astype("float16").astype("float32")
+
+    roundings = {
+        "half": half, "inverse": lambda values: 1 / half(1 / values),
+        "single": lambda values: values * (1.0005 if wrong else 1),
+    }  # fmt: skip
+    for tensor in graph.initializer:
+        rounding = roundings[tensor.name.rpartition("_")[2]]
+        values = np.asarray(rounding(onnx.numpy_helper.to_array(tensor)), dtype=np.float32)
+        tensor.CopyFrom(onnx.numpy_helper.from_array(values, tensor.name))
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.name == "alpha":
+                attribute.f = float(np.float16(attribute.f))
 
 
 def _even(counter: str) -> bool:

@@ -16,7 +16,7 @@ from bench_plugin.adapters.characterise.sensitivity_layers import (
     layers_of,
     weight_steps,
 )
-from bench_plugin.adapters.onnx_tools import onnx_rounding
+from bench_plugin.adapters.onnx_tools.rounding import onnx_folding
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
 
@@ -27,7 +27,7 @@ ADAPTER = {
     "title": "Graphs of which single layers are quantised",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["onnx_rounding", "sensitivity_layers"],
+    "uses": ["onnx_folding", "sensitivity_layers"],
 }
 
 UINT8 = 2  # onnx's number of the type
@@ -192,7 +192,7 @@ def _simplified(onnx: Any, model: Any) -> Any:
     model.graph.input.extend(inputs)
     _compute_constants(onnx, model)
     if not any(attribute.HasField("g") for node in model.graph.node for attribute in node.attribute):
-        model = onnx_rounding.folded(onnx, model)  # a body of a Loop may use a weight of the graph around it
+        model = onnx_folding.folded(onnx, model)  # a body of a Loop may use a weight of the graph around it
     del model.graph.value_info[:]
     return model
 
@@ -205,7 +205,7 @@ def _compute_constants(onnx: Any, model: Any) -> None:
     for node in model.graph.node:
         given = [name for name in node.input if name]
         names = [name for name in node.output if name]
-        constant = node.op_type in onnx_rounding.CONSTANT and node.domain in ("", "ai.onnx")
+        constant = node.op_type in onnx_folding.CONSTANT and node.domain in ("", "ai.onnx")
         if not constant or any(name not in known for name in given) or outputs & set(names):
             kept.append(node)
             continue

@@ -1,4 +1,4 @@
-"""Pre-quantised and pre-converted models: QDQ, few bits, dynamically quantised, float16, weights stored as float16."""
+"""Pre-quantised and pre-converted models: QDQ, few bits, dynamically quantised, float16."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits, low_bits_graphs, qonnx_files
-from bench_plugin.adapters.onnx_tools import onnx_rounding
 from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import QDQ, LayersCall, PrepareCall
@@ -21,7 +20,7 @@ ADAPTER = {
     "title": "ONNX Runtime quantisation",
     "distribution": "onnxruntime",
     "operations": ["prepare", "layers"],
-    "uses": ["onnx_names", "onnx_rounding", "low_bits", "low_bits_graphs", "qonnx_files"],
+    "uses": ["onnx_names", "low_bits", "low_bits_graphs", "qonnx_files"],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }
 
@@ -52,7 +51,7 @@ class Adapter:
         }  # fmt: skip
         path = call.path("model.onnx")
         call.stage("build")
-        make = _half_weights if onnx_rounding.knows(call.graph) else makers[call.graph]
+        make = makers[call.graph]
         if call.weights in low_bits.NARROW:
             make = low_bits_graphs.prepared
         weights = make(call, call.files["model.onnx"], path)
@@ -82,9 +81,9 @@ class Adapter:
         onnx = importlib.import_module("onnx")
         given = call.files["model.onnx"]
         exposed, separate, exact = (call.path(name) for name in ("exposed.onnx", "layers.onnx", "unrounded.onnx"))
-        model, names = _exposed(onnx, _bound(_loaded(onnx, given), call.binding))
+        model, names = _exposed(onnx, _bound(onnx_names.loaded(onnx, given), call.binding))
         onnx.save(model, exposed)
-        apart = _separated(onnx, _bound(_loaded(onnx, given), call.binding))
+        apart = _separated(onnx, _bound(onnx_names.loaded(onnx, given), call.binding))
         onnx.save(apart, separate)
         meta: dict[str, object] = {
             "layers": names, "inputs": [_described(onnx, value) for value in apart.graph.input],
@@ -113,7 +112,7 @@ def _qdq(call: PrepareCall, source: str, target: str) -> None:
     A file that is quantised already is what was asked for: rounding it a second time would make another one.
     """
     onnx = importlib.import_module("onnx")
-    whole = _loaded(onnx, source)
+    whole = onnx_names.loaded(onnx, source)
     if any(node.op_type == "QuantizeLinear" for node in whole.graph.node):
         onnx.save(whole, target)
         return
@@ -184,27 +183,11 @@ def _undeclared(model: Any) -> Any:
     return model
 
 
-def _half_weights(call: PrepareCall, source: str, target: str) -> None:
-    """Weights stored as float16, see onnx_rounding.py."""
-    onnx = importlib.import_module("onnx")
-    onnx.save(onnx_rounding.rounded(onnx, _loaded(onnx, source), call.graph), target)
-
-
-def _loaded(onnx: Any, path: str) -> Any:
-    """The model; weights that old exporters list as inputs too, so that callers may replace them, are plain weights."""
-    model = onnx.load(path)
-    weights = {tensor.name for tensor in model.graph.initializer}
-    inputs = [value for value in model.graph.input if value.name not in weights]
-    del model.graph.input[:]
-    model.graph.input.extend(inputs)
-    return model
-
-
 def _half(call: PrepareCall, source: str, target: str) -> None:
     """Everything computed in float16, with float32 inputs and outputs."""
     onnx = importlib.import_module("onnx")
     convert = importlib.import_module("onnxruntime.transformers.float16").convert_float_to_float16
-    model = convert(_loaded(onnx, source), keep_io_types=True)
+    model = convert(onnx_names.loaded(onnx, source), keep_io_types=True)
     # The converter declares what it casts to an output as that output is declared, whose symbols may be names of their
     # own for sizes of the inputs. A tool that reads them as other sizes refuses the file.
     del model.graph.value_info[:]

@@ -21,9 +21,7 @@ from bench_plugin.pipeline.tasks.graph_tasks import FACTS
 
 DEFAULT_SOURCE = "pytorch"
 ROUND_TRIPS_ONLY = "published"  # a profile without compiled models
-
-
-GRAPH_TOOLS = ("onnx_graphs", "onnx_emulate")
+GRAPH_TOOLS = ("onnx_graphs", "onnx_rounding", "onnx_emulate")
 
 
 class CompiledPlanner:

@@ -23,7 +23,7 @@ from typing import Any
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.compiled.twice import asked, nondeterministic
 from bench_plugin.checks.equivalence import comparing, quantised
-from bench_plugin.checks.equivalence.rounding import fitting, roundings
+from bench_plugin.checks.equivalence.rounding import fitting, pointed, roundings
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.checks.sensitivity import insensitive, noted
 from bench_plugin.compare.precision import WRONG
@@ -154,7 +154,9 @@ class Equivalence:
             return self._as_rounded(run, found, ran, plain, reference, prepared)
 
         candidates = roundings(base, found.file.check.meta["check"]["operators"])
-        comparison, run.log.placement["rounded_as"] = fitting(candidates, compared)
+        comparison, run.log.placement["rounded_as"] = fitting(
+            candidates, compared, lambda graph: pointed(run, found, ran, plain, graph)
+        )
         return comparison
 
     def _as_rounded(

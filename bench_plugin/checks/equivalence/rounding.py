@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
 
+import numpy as np
+
+from bench_plugin.checks.compiled.compiling import Compiled
+from bench_plugin.compare.constants import chosen, named
+from bench_plugin.compare.measures import scale_of
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
+from bench_plugin.pipeline.cell_run import CellRun
+from bench_plugin.pipeline.judge import ReferenceOutputs
+from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks import graph_tasks
+from bench_plugin.pipeline.tasks.inputs import stack_names
 
 RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
-CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
-BROADCAST = frozenset({"Add", "Div", "Mul", "PRelu", "Pow", "Sub"})  # what reads vectors element by element
+SCALED = frozenset({"Conv", "ConvTranspose", "Gemm"})  # layers that a product behind them can become a part of
 AS_WRITTEN = "as written"
-# Which tensors a tool takes for weights, where a file has vectors that are multiplied or added.
-CHOSEN = (
-    ("", ""),
-    ("+layers", "weights of layers alone"),
-    ("+layers+sums", "weights of layers, and what is added to products of matrices"),
-    ("+constants", "vectors of the arithmetic as well"),
-)
+# The last step of a graph that says which constants are rounded, as bits of a hexadecimal number.
+ONLY = "+only-"
+FITTED = 3  # ways of preparing the weights for which the constants are looked for, the nearest first
 
 
 def roundings(base: str, operators: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -26,35 +32,76 @@ def roundings(base: str, operators: Collection[str]) -> Iterator[tuple[str, str]
     """
     summed = bool(RECURRENT.intersection(operators))
     folded = "BatchNormalization" in operators
-    scaled = "Mul" in operators and not CONVOLUTIONS.isdisjoint(operators)
-    before = [("", "")]
+    yield base, AS_WRITTEN
     if summed:
-        before += [("+computed", "weights computed, biases as well"), ("+summed", "biases summed")]
+        yield f"{base}+computed", "weights computed, biases as well"
+        yield f"{base}+summed", "biases summed"
     if folded:
-        before.append(("+folded", "BatchNormalization folded"))
-    if scaled:
-        before.append(("+scaled", "products behind convolutions folded"))
+        yield f"{base}+folded", "BatchNormalization folded"
+    if "Mul" in operators and not SCALED.isdisjoint(operators):
+        yield f"{base}+scaled", "products behind layers folded"
     if summed and folded:
-        before.append(("+folded+summed", "BatchNormalization folded, biases summed"))
-    for chosen, said in CHOSEN if BROADCAST.intersection(operators) else CHOSEN[:1]:
-        for steps, words in before:
-            yield f"{base}{steps}{chosen}", ", ".join(one for one in (words, said) if one) or AS_WRITTEN
+        yield f"{base}+folded+summed", "BatchNormalization folded, biases summed"
 
 
-def fitting(candidates: Iterator[tuple[str, str]], compare: Callable[[str], Comparison]) -> tuple[Comparison, str]:
+def fitting(
+    candidates: Iterable[tuple[str, str]], compare: Callable[[str], Comparison],
+    choose: Callable[[str], tuple[str, str] | None],
+) -> tuple[Comparison, str]:  # fmt: skip
     """The first comparison that agrees and what it is called; where none does, the nearest mismatch.
 
-    A comparison that proves nothing ends the search: what hides there would hide in the others too.
+    Where no candidate agrees, ``choose`` gives the graph whose rounded constants are those that the outputs of the tool
+    point to, and what it is called. A comparison that proves nothing ends the search: what hides there would hide in
+    the others too.
     """
-    nearest: tuple[Comparison, str] | None = None
+    tried: list[tuple[float, Comparison, str, str]] = []
     for graph, words in candidates:
         found = compare(graph)
-        if found.status == AGREE or (found.status != MISMATCH and nearest is None):
+        if found.status != MISMATCH and (found.status == AGREE or not tried):
             return found, words
-        if found.status == MISMATCH and (nearest is None or _needed(found) < _needed(nearest[0])):
-            nearest = found, words
-    assert nearest is not None  # there is always the file as it was written
-    return nearest
+        tried.append((_needed(found) if found.status == MISMATCH else float("inf"), found, graph, words))
+    tried.sort(key=lambda one: one[0])
+    for _, _, graph, words in tried[:FITTED]:
+        pointed = choose(graph)
+        if pointed is None:
+            continue
+        other, said = pointed
+        found = compare(other)
+        if found.status == AGREE:
+            return found, said if words == AS_WRITTEN else f"{words}, {said}"
+    return tried[0][1], tried[0][3]
+
+
+def pointed(run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, graph: str) -> tuple[str, str] | None:
+    """The graph ``graph`` with those constants rounded that the outputs of the run point to, and these in words.
+
+    None, with a flag of the cell where there is a reason to tell, where nothing can be read from the outputs, or where
+    no weight of a layer would be rounded: a tool that leaves all of them as they are does not do what it was asked to.
+    """
+    if run.model.detections:
+        return None
+    effects = run.obtain("graph", graph_tasks.effects(run.tasks, run.model, found.original, graph))
+    if effects.failure:
+        run.log.flag(f"which constants are rounded is not known: {effects.failure.message}")
+        return None
+    rows: list[Mapping[str, Any]] = effects.meta["prepare"]["constants"]
+    places, exact = stack_names(effects.arrays, "places"), stack_names(effects.arrays, "exact")
+    given = [np.asarray(values).reshape(-1) for name, values in ran.arrays.items() if ":" not in name]
+    numbered = {f"out{index}": values for index, values in enumerate(given)}
+    if any(name not in numbered or where.max() >= numbered[name].size for name, where in places.items()):
+        return None  # the outputs have other shapes, which no rounding explains
+    scales = {f"out{index}": scale_of(values).rms for index, values in enumerate(plain.outputs.values())}
+    apart = {index: stack_names(effects.arrays, str(index)) for index in range(len(rows))}
+    numbers = chosen(
+        exact, {index: values for index, values in apart.items() if values},
+        {name: numbered[name][where] for name, where in places.items()}, scales,
+    )  # fmt: skip
+    if numbers is None:
+        run.log.flag("which constants are rounded is not known: the outputs have too few values")
+        return None
+    if not any(rows[index]["weight"] for index in numbers):
+        return None
+    return f"{graph}{ONLY}{sum(1 << index for index in numbers):x}", named(rows, numbers)
 
 
 def _needed(comparison: Comparison) -> float:

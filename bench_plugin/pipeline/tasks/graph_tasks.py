@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.domain.precision import FIXED_QDQ, STORED, Precision
 from bench_plugin.inventory.models import Model
-from bench_plugin.pipeline.array_sets import identified
+from bench_plugin.pipeline.array_sets import identified, renamed
 from bench_plugin.pipeline.cell_run import OnnxFile
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
 from bench_plugin.pipeline.tasks.inputs import BATCH
@@ -16,6 +17,7 @@ from bench_plugin.pipeline.tasks.subjects import Arrays, InputSet, Subject
 
 CALIBRATED = ("qdq", FIXED_QDQ)  # the prepared graphs whose scales come from a calibration set
 FACTS = "onnx_facts"
+TOOLS = {FIXED_QDQ: "fixed_point_graphs"}  # what prepares a graph, where it is not onnx_graphs
 
 
 def prepared(
@@ -27,13 +29,26 @@ def prepared(
     bits.
     """
     calibrated = graph in CALIBRATED
-    tool = "fixed_point_graphs" if graph == FIXED_QDQ else "onnx_graphs"
+    tool = "onnx_rounding" if graph.startswith("w16") else TOOLS.get(graph, "onnx_graphs")
     meta: dict[str, Any] = {"graph": graph, "batched": subject.inputs.batched, "calibration_method": method}
     if graph in STORED or graph == FIXED_QDQ or (calibrated and types.few_bits):
         meta.update(weights=types.weights, activations=types.activations, granularity=types.granularity)
     call = CallSpec("prepare", meta, calibration.arrays if calibrated else dict)
     parts = {"file": subject.origin, **(calibration.parts if calibrated else {})}
     return Task(Stage.BUILD, tool, (call,), parts, tasks.limits(model, tool), subject.files)
+
+
+def effects(tasks: Tasks, model: Model, subject: Subject, graph: str) -> Task:
+    """What rounding each constant of the subject's file to float16 changes in its outputs, for its own inputs."""
+
+    def under_names(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {f"calib:{name.partition(':')[2]}": x for name, x in values.items()}
+
+    inputs = subject.inputs
+    call = CallSpec("prepare", {"graph": graph, "batched": inputs.batched}, renamed(inputs.arrays, under_names))
+    parts = {"file": subject.origin, **inputs.parts}
+    limits = tasks.limits(model, "onnx_effects")
+    return Task(Stage.BUILD, "onnx_effects", (call,), parts, limits, subject.files)
 
 
 def layers(tasks: Tasks, model: Model, subject: Subject) -> Task:

@@ -1,4 +1,4 @@
-"""Which names a node reads, those in the branches and bodies of If, Loop and Scan among them."""
+"""Reading ONNX files: plain weights, and which names a node reads, those in branches and bodies among them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ class Adapter:
 
     def reset(self) -> None:
         """Nothing to forget."""
+
+
+def loaded(onnx: Any, path: str) -> Any:
+    """The model; weights that old exporters list as inputs too, so that callers may replace them, are plain weights."""
+    model = onnx.load(path)
+    weights = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in weights]
+    del model.graph.input[:]
+    model.graph.input.extend(inputs)
+    return model
 
 
 def read_by(node: Any) -> set[str]:

@@ -1,0 +1,122 @@
+"""Weights stored as float16, as tools do it: as the file has them, with biases summed, or BatchNormalization folded."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from bench_plugin.adapters.onnx_tools.rounding import onnx_constants, onnx_folding
+from bench_plugin.adapters.onnx_tools.shared import onnx_names
+from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.contract import PrepareCall
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "onnx_rounding",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Weights in float16",
+    "distribution": "onnx",
+    "operations": ["prepare"],
+    "uses": ["onnx_constants", "onnx_folding", "onnx_names"],
+    "errors": [{"package": "onnx"}],
+}
+
+# What a graph is called: a base, and what is done before the rounding, as in ``w16-all+folded+summed``. The last step
+# may say which constants are rounded: ``only-5`` the first and the third one.
+BASES = {
+    "w16": onnx_constants.to_nearest, "w16-all": onnx_constants.to_nearest, "w16-cut": onnx_constants.towards_zero,
+    "w16-flush": onnx_constants.without_subnormals,
+}  # fmt: skip
+STEPS = ("computed", "folded", "scaled", "summed")
+ONLY = "only-"
+
+
+class Adapter:
+    """Remembers nothing."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("onnx", "numpy")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+    def prepare(self, call: PrepareCall) -> Reply:
+        """``model.onnx`` with its weights rounded as the graph says (:func:`rounded`)."""
+        call.stage("build")
+        onnx = importlib.import_module("onnx")
+        model = rounded(onnx, onnx_names.loaded(onnx, call.files["model.onnx"]), call.graph)
+        path = call.path("model.onnx")
+        onnx.save(model, path)
+        operators = [node.op_type for node in model.graph.node]
+        counted = {name: operators.count(name) for name in sorted(set(operators))}
+        meta: dict[str, object] = {
+            "graph": call.graph,
+            "operators": counted,
+            "output_scales": [None] * len(model.graph.output),
+        }
+        return Reply(meta, files={"model.onnx": path})
+
+
+def converter(graph: str) -> Callable[[Any], Any]:
+    """The function by which the graph ``graph`` turns float32 [...] into float16."""
+    return BASES[graph.partition("+")[0]]
+
+
+def rounded(onnx: Any, model: Any, graph: str) -> Any:
+    """The model with its weights stored as float16 and cast back in front of their use.
+
+    ``w16`` rounds weights of two dimensions and more to the nearest, ``w16-all`` biases and other vectors too (single
+    numbers stay), ``w16-cut`` rounds weights towards zero, ``w16-flush`` to the nearest with zeros for what is below
+    the normal numbers of float16. Steps before: ``folded`` puts BatchNormalization into the layer in front of it,
+    ``scaled`` does so with a product with one number per channel, ``summed`` adds the two biases of a recurrent layer,
+    which are rounded then. With any step the weights of recurrent layers that the graph computes from others are
+    computed first; ``computed`` rounds their biases too.
+
+    ``only-N`` rounds the constants whose bits are set in the hexadecimal number N, and no others: the first one of
+    :func:`onnx_constants.places` is the lowest bit.
+    """
+    base, *steps = graph.split("+")
+    weights = _changed(onnx, model, steps)
+    if steps and steps[-1].startswith(ONLY):
+        bits = int(steps[-1].removeprefix(ONLY), 16)
+        model = onnx_folding.stored(onnx, model, weights, {})
+        for index, place in enumerate(onnx_constants.places(onnx, model, converter(graph))):
+            if bits >> index & 1:
+                place.round(model)
+        return model
+    convert = converter(graph)
+    halves = {name: convert(values) for name, values in weights.values.items() if _is_rounded(name, weights, base)}
+    return onnx_folding.stored(onnx, model, weights, halves)
+
+
+def unrounded(onnx: Any, model: Any, graph: str) -> Any:
+    """The model after the steps of ``graph``, its weights as they are otherwise."""
+    weights = _changed(onnx, model, graph.split("+")[1:])
+    return onnx_folding.stored(onnx, model, weights, {})
+
+
+def _changed(onnx: Any, model: Any, steps: list[str]) -> onnx_folding.Weights:
+    """The weights after the steps; the nodes of the model are changed in place."""
+    computed = onnx_folding.compute_weights(onnx, model) if set(STEPS).intersection(steps) else set()
+    weights = onnx_folding.read(onnx, model)
+    if "computed" in steps:
+        weights.made.update(computed)
+    if "folded" in steps:
+        onnx_folding.fold(onnx, model, weights)
+    if "scaled" in steps:
+        onnx_folding.scale(model, weights)
+    if "summed" in steps:
+        onnx_folding.sum_biases(model, weights)
+    return weights
+
+
+def _is_rounded(name: str, weights: onnx_folding.Weights, base: str) -> bool:
+    values = weights.values[name]
+    if values.dtype.name != "float32" or not values.ndim:
+        return False
+    if name in weights.made or base == "w16-all":
+        return True
+    return values.ndim >= 2 and name not in weights.vectors

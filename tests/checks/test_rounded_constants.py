@@ -1,0 +1,75 @@
+"""Which constants of a user's file a tool rounds at w16 is read from its outputs; a mistake beside is none of them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.project import Project
+
+FAKE = Path(__file__).parent.parent / "fake"
+TESTS = """
+import pytest
+
+@pytest.mark.bench(check="equivalence")
+def test_equivalence(bench_cell):
+    bench_cell.verify()
+"""
+# Two layers with a slope and a divisor between them. The fake compiler rounds by the ends of the names.
+MAKE = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h
+rng = np.random.default_rng(4)
+size = int(sys.argv[2])
+shapes = {"a_half": (8, 6), "b_single": (6,), "c_single": (6, size), "e_half": (size,)}
+weights = {name: rng.standard_normal(shape) for name, shape in shapes.items()}
+weights["d_inverse"] = np.array([7.3])
+nodes = [h.make_node("Gemm", ["x", "a_half", "b_single"], ["g"]), h.make_node("Elu", ["g"], ["s"], "slope", alpha=0.7),
+         h.make_node("Div", ["s", "d_inverse"], ["q"]), h.make_node("MatMul", ["q", "c_single"], ["p"]),
+         h.make_node("Add", ["p", "e_half"], ["y"])]
+value = lambda name, size: h.make_tensor_value_info(name, 1, ["n", size])
+tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in weights.items()]
+graph = h.make_graph(nodes, "g", [value("x", 8)], [value("y", size)], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+
+
+def run(project: Project, python: Path, fault: str, size: int = 5) -> Mapping[str, Any]:
+    project.write(
+        "bench.toml", f'adapters = ["{FAKE}/framework.py", "{FAKE}/compiler.py"]\ntoolchains = ["toolchains"]\n'
+    )
+    project.write("test_models.py", TESTS)
+    project.write("make.py", MAKE)
+    path = project.folder / "some.onnx"
+    subprocess.run([str(python), "make.py", str(path), str(size)], cwd=project.folder, check=True)
+    options = (f"--bench-onnx={path}", "--compilers=fakec", f"--bench-option=fakec.fault={fault}")
+    finished = project.run(*options, "-k", "w16 and own", "--precisions=w16")
+    rows = [row for row in finished.rows if row["kind"] == "cell"]
+    assert len(rows) == 1, finished.text
+    return rows[0]
+
+
+def test_the_constants_that_a_tool_rounds_are_read_from_its_outputs(project: Project, tools_python: Path) -> None:
+    row = run(project, tools_python, "rounds-some")
+    assert row["status"] == "supported", row["reason"]
+    said = row["placement"]["rounded_as"]
+    assert said == "4 of 6 constants, not b_single, c_single; as 1/d_inverse"
+    assert row["numbers"]["truth"] == "file with float16 weights in float64"
+
+
+def test_a_mistake_is_no_rounding(project: Project, tools_python: Path) -> None:
+    row = run(project, tools_python, "rounds-some-wrong")
+    assert row["status"] == "mismatch" and row["placement"]["rounded_as"] == "as written", row["reason"]
+
+
+def test_a_tool_that_rounds_no_weight_is_wrong(project: Project, tools_python: Path) -> None:
+    row = run(project, tools_python, "none")
+    assert row["status"] == "mismatch" and row["placement"]["rounded_as"] == "as written", row["reason"]
+
+
+def test_a_single_number_for_each_input_is_enough(project: Project, tools_python: Path) -> None:
+    row = run(project, tools_python, "rounds-some", size=1)
+    assert row["status"] == "supported", row["reason"]

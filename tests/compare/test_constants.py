@@ -1,0 +1,88 @@
+"""Which constants a tool rounded, from hand-made outputs: any choice is found, and too little proves none."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench_plugin.compare.constants import chosen, named
+
+COUNT, VALUES = 6, 40
+
+
+def outputs() -> tuple[dict[str, Any], dict[int, dict[str, Any]]]:
+    """Two outputs without any rounding, and with one of the constants rounded each; their units are far apart."""
+    rng = np.random.default_rng(5)
+    exact = {"out0": rng.standard_normal(VALUES), "out1": 1e6 * rng.standard_normal(VALUES)}
+    sizes = {"out0": 1e-4, "out1": 1e2}
+    effects = {
+        number: {name: values + sizes[name] * rng.standard_normal(VALUES) for name, values in exact.items()}
+        for number in range(COUNT)
+    }
+    return exact, effects
+
+
+def with_roundings(exact: dict[str, Any], effects: dict[int, dict[str, Any]], numbers: Any) -> dict[str, Any]:
+    return {name: values + sum(effects[n][name] - values for n in numbers) for name, values in exact.items()}
+
+
+SCALES = {"out0": 1.0, "out1": 1e6}
+
+
+@pytest.mark.parametrize("count", range(COUNT + 1))
+def test_every_choice_is_found(count: int) -> None:
+    exact, effects = outputs()
+    for numbers in itertools.combinations(range(COUNT), count):
+        found = with_roundings(exact, effects, numbers)
+        found = {name: values.astype(np.float32) for name, values in found.items()}
+        assert chosen(exact, effects, found, SCALES) == frozenset(numbers)
+
+
+def test_of_two_ways_to_round_one_constant_that_change_the_same_the_one_that_fits_is_found() -> None:
+    exact, effects = outputs()
+    effects[COUNT] = {name: values + 1.6 * (effects[2][name] - values) for name, values in exact.items()}
+    assert chosen(exact, effects, effects[COUNT], SCALES) == {COUNT}
+    assert chosen(exact, effects, effects[2], SCALES) == {2}
+
+
+def test_a_constant_without_an_effect_disturbs_nothing() -> None:
+    exact, effects = outputs()
+    effects[1] = dict(exact)
+    found = chosen(exact, effects, with_roundings(exact, effects, [0, 3]), SCALES)
+    assert found is not None and found - {1} == {0, 3}
+
+
+def test_values_that_are_not_finite_do_not_count() -> None:
+    exact, effects = outputs()
+    found = with_roundings(exact, effects, [4])
+    found["out0"][3], effects[2]["out1"][7] = np.nan, np.inf
+    assert chosen(exact, effects, found, SCALES) == {4}
+
+
+@pytest.mark.parametrize(("values", "known"), [(2 * COUNT, True), (2 * COUNT - 1, False), (0, False)])
+def test_of_too_few_values_nothing_is_read(values: int, known: bool) -> None:
+    exact, effects = ({"out0": 1e6 * np.arange(1.0, values + 1)}, {})
+    rng = np.random.default_rng(0)
+    for number in range(COUNT):
+        effects[number] = {"out0": exact["out0"] + rng.standard_normal(values)}
+    found = chosen(exact, effects, with_roundings(exact, effects, [1]), {"out0": 1e6})
+    assert found == ({1} if known else None)
+
+
+ROWS = [{"name": name, "of": ""} for name in "abcdefg"] + [{"name": "1/g", "of": "g"}]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        (range(7), "7 of 7 constants"),
+        ([*range(6), 7], "7 of 7 constants; as 1/g"),
+        ([0, 1, 2, 3, 4, 5], "6 of 7 constants, not g"),
+        ([0, 7], "2 of 7 constants, not b, c, d, e and 1 more; as 1/g"),
+    ],
+)
+def test_a_row_says_which_constants_are_not_rounded(numbers: Any, words: str) -> None:
+    assert named(ROWS, frozenset(numbers)) == words
