@@ -163,6 +163,8 @@ def _promote_graph(onnx: Any, graph: Any, types: Sequence[int]) -> None:
         if value.type.tensor_type.elem_type in types:
             value.type.tensor_type.elem_type = DOUBLE
     for node in graph.node:
+        if node.op_type == "ConstantOfShape" and not node.attribute:  # zeros of float32
+            node.attribute.append(onnx.helper.make_attribute("value", onnx.helper.make_tensor("", DOUBLE, [1], [0.0])))
         for attribute in node.attribute:
             _promote_attribute(onnx, node, attribute, types)
 
