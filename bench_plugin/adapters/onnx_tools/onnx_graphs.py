@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits, low_bits_graphs, qonnx_files
@@ -60,7 +61,8 @@ class Adapter:
         _refuse_narrow_scales(model)
         if call.graph in (QDQ, "dynamic") and (endless := sorted(_endless(onnx, model.graph))):
             raise Unsupported(f"onnxruntime's quantiser finds no finite range of values for {', '.join(endless[:3])}")
-        if onnx_names.sort_nodes(model.graph):  # the quantiser overlooks what branches and bodies read
+        sorted_anew = onnx_names.sort_nodes(model.graph)  # the quantiser overlooks what branches and bodies read
+        if _without_new_symbols(model, onnx.load(call.files["model.onnx"], load_external_data=False)) or sorted_anew:
             onnx.save(model, path)
         operators = [node.op_type for node in model.graph.node]
         if call.graph in (QDQ, "dynamic") and not any("Quantize" in kind or "Integer" in kind for kind in operators):
@@ -174,6 +176,28 @@ def _dynamic(call: PrepareCall, source: str, target: str) -> None:
     )
 
 
+def _without_new_symbols(model: Any, source: Any) -> bool:
+    """Remove declarations of inner tensors with sizes of names that the source does not have; whether there were any.
+
+    Shape inference makes such names for sizes that it does not find. A compiler takes them for dynamic sizes, where it
+    would find the numbers by itself.
+    """
+    known = {dim.dim_param for value in _declared(source) for dim in value.type.tensor_type.shape.dim}
+    kept = [
+        value for value in model.graph.value_info
+        if all(dim.dim_param in known or not dim.dim_param for dim in value.type.tensor_type.shape.dim)
+    ]  # fmt: skip
+    changed = len(kept) < len(model.graph.value_info)
+    if changed:
+        del model.graph.value_info[:]
+        model.graph.value_info.extend(kept)
+    return changed
+
+
+def _declared(model: Any) -> Iterator[Any]:
+    return itertools.chain(model.graph.input, model.graph.output, model.graph.value_info)
+
+
 def _undeclared(model: Any) -> Any:
     """The model without the declarations of tensors that are weights."""
     weights = {tensor.name for tensor in model.graph.initializer}
@@ -189,8 +213,14 @@ def _half(call: PrepareCall, source: str, target: str) -> None:
     convert = importlib.import_module("onnxruntime.transformers.float16").convert_float_to_float16
     model = convert(onnx_names.loaded(onnx, source), keep_io_types=True)
     # The converter declares what it casts to an output as that output is declared, whose symbols may be names of their
-    # own for sizes of the inputs. A tool that reads them as other sizes refuses the file.
+    # own for sizes of the inputs. A tool that reads them as other sizes refuses the file. Numbers can be kept: not every
+    # tool finds them again behind a Cast.
+    kept = [
+        value for value in model.graph.value_info
+        if all(dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim)
+    ]  # fmt: skip
     del model.graph.value_info[:]
+    model.graph.value_info.extend(kept)
     onnx.save(onnx.shape_inference.infer_shapes(model), target)
 
 
