@@ -213,7 +213,7 @@ def _half(call: PrepareCall, source: str, target: str) -> None:
     convert = importlib.import_module("onnxruntime.transformers.float16").convert_float_to_float16
     model = convert(onnx_names.loaded(onnx, source), keep_io_types=True)
     # The converter declares what it casts to an output as that output is declared, whose symbols may be names of their
-    # own for sizes of the inputs. A tool that reads them as other sizes refuses the file. Numbers can be kept: not every
+    # own for sizes of the inputs. A tool that reads them as other sizes refuses the file. Numbers are kept: not every
     # tool finds them again behind a Cast.
     kept = [
         value for value in model.graph.value_info
