@@ -27,6 +27,8 @@ def chosen(
     ``exact`` holds the values [n] of each output without any rounding, ``effects`` those with one constant rounded, by
     its number, and ``found`` those of the tool. ``scales`` are the units in which each output's differences count.
     """
+    if not exact:
+        return None
     changed = _differences(exact, effects.values(), scales)
     error = _differences(exact, [found], scales)[:, 0]
     usable = np.isfinite(changed).all(axis=1) & np.isfinite(error)

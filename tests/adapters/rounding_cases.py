@@ -94,6 +94,23 @@ def divided(rng: Any) -> Any:
     return model(nodes, {"x": [2, 4]}, [2, 3], weights)
 
 
+def absorbed(rng: Any, places: Any, *, transposed: bool) -> float:
+    """How far a layer is, whose weights and bias take in the LayerNormalization before them, from what that gives."""
+    single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
+    g, b, w, c, x = single(4), single(4), single(4, 3), single(3), single(5, 4)
+    weights = {"g": g, "b": b, "w": w.T if transposed else w, "c": c}
+    nodes = [h.make_node("LayerNormalization", ["x", "g", "b"], ["n"]),
+             h.make_node("Gemm", ["n", "w", "c"], ["y"], transB=int(transposed))]  # fmt: skip
+    graph = model(nodes, {"x": [5, 4]}, [5, 3], weights)
+    for place in places(onnx, graph, lambda values: values.astype("float16")):
+        if place.name in ("w times g", "c with that of g"):
+            place.round(graph)
+    even = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+    half = lambda values: values.astype("float16").astype("float32")  # noqa: E731
+    expected = even @ half(g[:, None] * w) + half(c + b @ w)
+    return float(np.abs(ReferenceEvaluator(graph).run(None, {"x": x})[0] - expected).max())
+
+
 def looped(rng: Any) -> Any:
     """A weight that only the body of a Loop reads, as torch exports EmbeddingBag."""
     value = h.make_tensor_value_info
@@ -130,7 +147,13 @@ def multiplied(operator: str, rng: Any, factors: tuple[int, ...]) -> Any:
 
 
 def main(folder: str) -> None:
-    for name in ("shared/onnx_names", "rounding/onnx_constants", "rounding/onnx_folding", "rounding/onnx_rounding"):
+    for name in (
+        "shared/onnx_names",
+        "rounding/onnx_constants",
+        "rounding/onnx_places",
+        "rounding/onnx_folding",
+        "rounding/onnx_rounding",
+    ):
         dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
         rounding = modules.loaded(dotted, os.path.join(folder, "onnx_tools", f"{name}.py"))
     rng = np.random.default_rng(0)
@@ -169,10 +192,12 @@ def main(folder: str) -> None:
                                   if key in stored and (stored[key] != value).any()),
             }  # fmt: skip
     convert = rounding.converter("w16-all")
+    made = sys.modules["bench_plugin.adapters.onnx_tools.rounding.onnx_places"].places
     for name in ("tiny", "dense", "divided", "looped"):
         graph = graphs[name] if name in graphs else divided(rng)
-        places = sys.modules["bench_plugin.adapters.onnx_tools.rounding.onnx_constants"].places(onnx, graph, convert)
+        places = made(onnx, graph, convert)
         found[name] = [[place.name, place.weight, place.of] for place in places]
+    found["absorbed"] = [absorbed(rng, made, transposed=transposed) for transposed in (False, True)]
     json.dump(found, sys.stdout)
 
 

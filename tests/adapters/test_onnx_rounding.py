@@ -60,6 +60,10 @@ def test_the_constants_of_a_file_are_those_that_float16_changes(found: Mapping[s
     assert found["looped"] == [["w", True, ""]]
 
 
+def test_weights_and_biases_take_in_the_normalization_before_them(found: Mapping[str, Any]) -> None:
+    assert max(found["absorbed"]) < 1e-5  # the roundings themselves change 100 times as much
+
+
 def test_where_a_tool_has_no_subnormal_numbers_zeros_take_their_place(found: Mapping[str, Any]) -> None:
     normal = 2.0**-14
     assert found["tiny w16"]["least"] < normal <= found["tiny w16-flush"]["least"]

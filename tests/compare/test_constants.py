@@ -72,6 +72,10 @@ def test_of_too_few_values_nothing_is_read(values: int, known: bool) -> None:
     assert found == ({1} if known else None)
 
 
+def test_of_outputs_without_real_numbers_nothing_is_read() -> None:
+    assert chosen({}, {}, {}, {}) is None
+
+
 ROWS = [{"name": name, "of": ""} for name in "abcdefg"] + [{"name": "1/g", "of": "g"}]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
-from bench_plugin.adapters.onnx_tools.rounding import onnx_constants, onnx_rounding
+from bench_plugin.adapters.onnx_tools.rounding import onnx_places, onnx_rounding
 from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import PrepareCall
@@ -20,7 +20,7 @@ ADAPTER = {
     "title": "Effects of rounded constants",
     "distribution": "onnx",
     "operations": ["prepare"],
-    "uses": ["onnx_constants", "onnx_float64", "onnx_names", "onnx_operators", "onnx_rounding"],
+    "uses": ["onnx_float64", "onnx_names", "onnx_operators", "onnx_places", "onnx_rounding"],
     "errors": [{"package": "onnx"}],
     "unsupported": [{"operation": "prepare", "exception": "NotImplementedError", "pattern": ""}],
 }
@@ -53,7 +53,7 @@ class Adapter:
         call.stage("build")
         onnx = importlib.import_module("onnx")
         model = onnx_rounding.unrounded(onnx, onnx_names.loaded(onnx, call.files["model.onnx"]), call.graph)
-        places = onnx_constants.places(onnx, model, onnx_rounding.converter(call.graph))
+        places = onnx_places.places(onnx, model, onnx_rounding.converter(call.graph))
         if len(places) > MOST:
             raise Unsupported(f"the file has {len(places)} constants that float16 changes, more than {MOST}")
         given, exact = _enough(onnx, model, call, len(places))
@@ -101,7 +101,7 @@ def _kept(exact: Outputs, count: int) -> dict[str, Any]:
 
 
 def _effect(
-    onnx: Any, model: Any, place: onnx_constants.Place, given: Outputs, batched: bool, exact: Outputs, kept: Outputs
+    onnx: Any, model: Any, place: onnx_places.Place, given: Outputs, batched: bool, exact: Outputs, kept: Outputs
 ) -> dict[str, Any]:
     """The kept values of the outputs with one constant rounded; none where the graph does not run so."""
     changed = onnx.ModelProto()

@@ -29,7 +29,8 @@ CONSTANT = frozenset(
     | {"Slice", "Split", "Squeeze", "Sub", "Tile", "Transpose", "Unsqueeze"}
 )
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
-CHANNELS = {"Conv": 0, "ConvTranspose": 1, "Gemm": 1}  # the axis of the weights that the outputs' channels lie on
+# The axis of the weights that the outputs' channels lie on.
+CHANNELS = {"Conv": 0, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1}
 
 
 class Adapter:
@@ -145,7 +146,9 @@ def fold(onnx: Any, model: Any, weights: Weights) -> None:
             continue
         slope, shift = _line(node, weights)
         maker = makers.get(node.input[0])
-        if maker is not None and uses[node.input[0]] == 1 and _takes(maker, weights, uses):
+        # Of a product of matrices of more than two dimensions the channels are not those of BatchNormalization.
+        alone = uses[node.input[0]] == 1
+        if maker is not None and alone and maker.op_type != "MatMul" and _takes(maker, weights, uses):
             _into(maker, slope, shift, weights)
             maker.output[0] = node.output[0]
             makers[node.output[0]] = maker
@@ -204,7 +207,11 @@ def _takes(maker: Any, weights: Weights, uses: dict[str, int]) -> bool:
     grouped = any(attribute.name == "group" and attribute.i != 1 for attribute in maker.attribute)
     scaled = any(attribute.name in ("alpha", "beta") and attribute.f != 1 for attribute in maker.attribute)
     own = all(name in weights.values and uses[name] == 1 for name in maker.input[1:] if name)
-    return maker.op_type in CHANNELS and own and not scaled and not (grouped and maker.op_type == "ConvTranspose")
+    if maker.op_type not in CHANNELS or not own or scaled:
+        return False
+    if maker.op_type == "MatMul":
+        return maker.input[1] in weights.values and weights.values[maker.input[1]].ndim == 2
+    return not (grouped and maker.op_type == "ConvTranspose")
 
 
 def _axis(maker: Any) -> int:

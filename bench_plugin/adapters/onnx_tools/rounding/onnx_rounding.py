@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools.rounding import onnx_constants, onnx_folding
+from bench_plugin.adapters.onnx_tools.rounding import onnx_constants, onnx_folding, onnx_places
 from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import PrepareCall
@@ -19,7 +19,7 @@ ADAPTER = {
     "title": "Weights in float16",
     "distribution": "onnx",
     "operations": ["prepare"],
-    "uses": ["onnx_constants", "onnx_folding", "onnx_names"],
+    "uses": ["onnx_constants", "onnx_folding", "onnx_names", "onnx_places"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -76,14 +76,14 @@ def rounded(onnx: Any, model: Any, graph: str) -> Any:
     computed first; ``computed`` rounds their biases too.
 
     ``only-N`` rounds the constants whose bits are set in the hexadecimal number N, and no others: the first one of
-    :func:`onnx_constants.places` is the lowest bit.
+    :func:`onnx_places.places` is the lowest bit.
     """
     base, *steps = graph.split("+")
     weights = _changed(onnx, model, steps)
     if steps and steps[-1].startswith(ONLY):
         bits = int(steps[-1].removeprefix(ONLY), 16)
         model = onnx_folding.stored(onnx, model, weights, {})
-        for index, place in enumerate(onnx_constants.places(onnx, model, converter(graph))):
+        for index, place in enumerate(onnx_places.places(onnx, model, converter(graph))):
             if bits >> index & 1:
                 place.round(model)
         return model
