@@ -18,9 +18,8 @@ from bench_plugin.pipeline.tasks import graph_tasks
 from bench_plugin.pipeline.tasks.inputs import stack_names
 
 RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
-SCALED = frozenset(
-    {"Conv", "ConvTranspose", "Gemm", "MatMul"}
-)  # layers that a product behind them can become a part of
+# Layers that a product behind them can become a part of.
+SCALED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 AS_WRITTEN = "as written"
 # The last step of a graph that says which constants are rounded, as bits of a hexadecimal number.
 ONLY = "+only-"
