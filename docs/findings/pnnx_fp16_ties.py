@@ -1,7 +1,7 @@
-"""pnnx 20261020 (ncnn): with fp16=1 weights half-way between two float16 values are rounded away from zero.
+"""pnnx 20261020 (ncnn, arguable): with fp16=1 weights half-way between two float16 values are rounded away from zero.
 
 Rule: IEEE 754, 4.3.1: round to nearest, ties to even, is the default, and is what ONNX Cast 13 says from float to float16.
-pnnx itself does not say how it rounds.
+pnnx itself does not say how it rounds, and no rule binds an option of storage.
 Three of 9,872 weights of a small CNN.
 Needs ncnn==1.0.20261020, pnnx==20261020, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """

@@ -78,6 +78,7 @@ def tiny(rng: Any) -> Any:
     """A product with weights of which float16 has only subnormal numbers."""
     weights = rng.standard_normal((4, 5)).astype(np.float32)
     weights[0] = 3.3e-5
+    weights[1] = 1 + 2.0**-11, -1 - 2.0**-11, 1 + 3 * 2.0**-11, 1 + 0.9 * 2.0**-11, 2.0**-14
     return model([h.make_node("MatMul", ["x", "w"], ["y"])], {"x": [2, 4]}, [2, 5], {"w": weights})
 
 
@@ -188,6 +189,7 @@ def main(folder: str) -> None:
                               for key, value in given.items() if key + "_float16" in stored),
                 "least": min((float(np.abs(value[value != 0]).min()) for key, value in stored.items()
                               if key.endswith("_float16") and value.any()), default=0.0),
+                "seconds": stored["w_float16"][1].tolist() if name == "tiny" and "w_float16" in stored else [],
                 "changed": sorted(key for key, value in given.items()
                                   if key in stored and (stored[key] != value).any()),
             }  # fmt: skip

@@ -69,6 +69,12 @@ def test_where_a_tool_has_no_subnormal_numbers_zeros_take_their_place(found: Map
     assert found["tiny w16"]["least"] < normal <= found["tiny w16-flush"]["least"]
 
 
+def test_ties_go_to_the_even_number_or_to_the_larger_one(found: Mapping[str, Any]) -> None:
+    step = 2.0**-10
+    assert found["tiny w16"]["seconds"] == [1, -1, 1 + 2 * step, 1, 2.0**-14]
+    assert found["tiny w16-flush"]["seconds"] == [1 + step, -1 - step, 1 + 2 * step, 1, 2.0**-14]
+
+
 def test_a_weight_that_only_the_body_of_a_loop_reads_is_rounded(found: Mapping[str, Any]) -> None:
     assert set(found["looped w16"]["halves"]) == {"w_float16"}
 

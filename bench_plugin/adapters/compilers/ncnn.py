@@ -37,7 +37,7 @@ ADAPTER = {
         "int2": ["weights"],
         "uint2": ["weights"],
     },
-    "rounds": "w16-flush",  # pnnx has no subnormal numbers of float16
+    "rounds": "w16-flush",  # pnnx does not say how it rounds, and no rule binds a storage option
     "artefact": True,
     "targets": ["local", "aarch64", "armhf", "riscv64"],
     "boards": ["aarch64"],

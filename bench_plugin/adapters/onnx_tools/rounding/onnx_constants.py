@@ -82,10 +82,14 @@ def towards_zero(values: Any) -> Any:
 
 
 def without_subnormals(values: Any) -> Any:
-    """float32 [...] as the nearest float16, zero where that is no normal number."""
+    """float32 [...] as the nearest float16, of a tie the larger one, and zero where that is no normal number."""
     import numpy as np
 
     nearest = values.astype("float16")
+    exact, size = np.abs(values.astype("float64")), np.abs(nearest.astype("float64"))
+    outward = np.nextafter(nearest, np.copysign(np.float16(np.inf), nearest))
+    tie = (exact > size) & (np.abs(outward.astype("float64")) - exact == exact - size)
+    nearest = np.where(tie, outward, nearest)
     return np.where(np.abs(nearest.astype("float64")) < SMALLEST_NORMAL, np.float16(0), nearest)
 
 

@@ -69,11 +69,11 @@ def rounded(onnx: Any, model: Any, graph: str) -> Any:
     """The model with its weights stored as float16 and cast back in front of their use.
 
     ``w16`` rounds weights of two dimensions and more to the nearest, ``w16-all`` biases and other vectors too (single
-    numbers stay), ``w16-cut`` rounds weights towards zero, ``w16-flush`` to the nearest with zeros for what is below
-    the normal numbers of float16. Steps before: ``folded`` puts BatchNormalization into the layer in front of it,
-    ``scaled`` does so with a product with one number per channel, ``summed`` adds the two biases of a recurrent layer,
-    which are rounded then. With any step the weights of recurrent layers that the graph computes from others are
-    computed first; ``computed`` rounds their biases too.
+    numbers stay), ``w16-cut`` rounds weights towards zero, ``w16-flush`` to the nearest, of a tie to the larger one,
+    with zeros for what is below the normal numbers of float16. Steps before: ``folded`` puts BatchNormalization into
+    the layer in front of it, ``scaled`` does so with a product with one number per channel, ``summed`` adds the two
+    biases of a recurrent layer, which are rounded then. With any step the weights of recurrent layers that the graph
+    computes from others are computed first; ``computed`` rounds their biases too.
 
     ``only-N`` rounds the constants whose bits are set in the hexadecimal number N, and no others: the first one of
     :func:`onnx_places.places` is the lowest bit.
