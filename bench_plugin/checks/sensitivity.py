@@ -29,8 +29,13 @@ def insensitive(
 
 
 def noted(run: CellRun, found: Strength) -> Outcome | None:
-    """Add the figures of a strength to the row; the outcome where it is too small for a verdict, else None."""
+    """Add the figures of a strength to the row; the outcome where it is too small for a verdict, else None.
+
+    What the inputs do not exercise is a flag and no reason to refuse: a mask that masks nothing is such a part.
+    """
     run.log.numbers.update(found.numbers)
+    if found.unexercised:
+        run.log.flag(found.unexercised)
     if found.reason:
         return run.log.unverified(Unverified.NOT_SENSITIVE, found.reason, stage=Stage.BUILD)
     if found.weak:

@@ -27,9 +27,11 @@ class Strength:
     """What a comparison would notice.
 
     ``table`` holds for each mutant ``kind``, ``killed`` (the comparison calls it a mismatch), ``ratio`` (tolerances
-    that it is off, at most 1e9) and ``noticeable`` (false where its effect is below the noise of float32).
+    that it is off, at most 1e9), ``noticeable`` (false where its effect is below the noise of float32) and ``site``
+    (where it was made, if that is known).
     ``applicable`` counts the mutants that a comparison can be asked to notice, ``missed`` names those that it does not
-    notice, ``unnoticeable`` those that are too small for float32, ``unchanged`` those that change nothing.
+    notice, ``unnoticeable`` those that are too small for float32, ``unchanged`` those that change nothing, with the
+    site of each where it is known (``parallel branch zeroed at Concat joined, input 2``).
     ``reason`` says why the verdict would prove nothing, and is empty where it proves something.
     """
 
@@ -53,6 +55,15 @@ class Strength:
             return ""
         noticed = self.applicable - len(self.missed)
         return f"weak: {noticed} of {self.applicable} mutants noticed, {', '.join(self.missed)} would pass"
+
+    @property
+    def unexercised(self) -> str:
+        """The remark on the parts of the model that these inputs do not exercise; empty where there is none.
+
+        A tool that left such a part out would give the same outputs, so that no verdict is about it.
+        """
+        named = [name for name in self.unchanged if kind_of(name) is Kind.STRUCTURE]
+        return f"not exercised by these inputs: {', '.join(named)}" if named else ""
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -88,12 +99,12 @@ def with_faults(
 
 def strength(
     rule: Rule, actual: Outputs, original: Outputs, mutants: Mapping[str, Outputs], noise: Mapping[str, Noise], *,
-    unchanged: Sequence[str] = (),
+    unchanged: Sequence[str] = (), sites: Mapping[str, str] | None = None,
 ) -> Strength:  # fmt: skip
     """What the rule of a comparison says of each mutant (:func:`with_faults`), at the weaker one of its two signs.
 
     ``actual``, ``original`` and every mutant hold [n, ...] for the first n inputs of the rule; ``noise`` is that of
-    float32 by output, below which no detail is noticeable.
+    float32 by output, below which no detail is noticeable. ``sites`` says where mutants were made.
     """
     count = min((len(values) for values in original.values()), default=0)
     truth = {name: values[:count] for name, values in rule.truth.items()}
@@ -106,7 +117,12 @@ def strength(
             "killed": all(found.status == MISMATCH for found in both), "ratio": min(map(_ratio, both)),
             "noticeable": name not in mutants or _noticeable(truth, original, mutants[name], noise),
         }  # fmt: skip
-    return rated(rows, unchanged=unchanged, exact=rule.precision == "fp32", table=rule.table)
+    return rated(located(rows, sites or {}), unchanged=unchanged, exact=rule.precision == "fp32", table=rule.table)
+
+
+def located(rows: Mapping[str, Mapping[str, Any]], sites: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """The rows of mutants with the ``site`` of each where ``sites`` has it."""
+    return {name: {**row, **({"site": sites[name]} if name in sites else {})} for name, row in rows.items()}
 
 
 def rated(
@@ -132,12 +148,17 @@ def rated(
     wrong = [name for name in missed if kinds[name] is not Kind.ROUNDING] if exact else []
     reason = ""
     if broken or wrong:
-        named = ", ".join(f"{name} ({float(rows[name]['ratio']):.1g} tolerances off)" for name in broken or wrong)
+        named = ", ".join(_missed(name, rows[name]) for name in broken or wrong)
         reason = f"not sensitive: this comparison would not notice {named}"
     elif not exact and counted and 1 - len(missed) / len(counted) < table.sensitive:
         noticed = len(counted) - len(missed)
         reason = f"not sensitive: this comparison notices {noticed} of {len(counted)} mutants, not {', '.join(missed)}"
     return Strength(judged, len(counted), missed, unnoticeable, tuple(unchanged), reason, table)
+
+
+def _missed(name: str, row: Mapping[str, Any]) -> str:
+    where = f" at {row['site']}" if "site" in row else ""
+    return f"{name}{where} ({float(row['ratio']):.1g} tolerances off)"
 
 
 def _with_effect(actual: Array, before: Array, after: Array, sign: int) -> Array:

@@ -26,6 +26,7 @@ MUTANT_KINDS: Mapping[str, Kind] = {
     "nhwc read as nchw": Kind.STRUCTURE,
     "residual branch zeroed": Kind.STRUCTURE,
     "parallel branch zeroed": Kind.STRUCTURE,
+    "input ignored": Kind.STRUCTURE,
     "batchnorm eps 1e-3": Kind.DETAIL,
     "layernorm eps 1e-3": Kind.DETAIL,
     "gelu erf or tanh": Kind.DETAIL,
@@ -36,8 +37,8 @@ MUTANT_KINDS: Mapping[str, Kind] = {
 
 
 def kind_of(mutant: str) -> Kind:
-    """The kind of a mutant."""
-    return MUTANT_KINDS.get(mutant, Kind.LAYER)
+    """The kind of a mutant, whose name may have its site behind it: ``bias dropped at Conv /c``."""
+    return MUTANT_KINDS.get(mutant.partition(" at ")[0], Kind.LAYER)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, larger, measure_noise, tolerance
 from bench_plugin.compare.precision import LIKE, LIKE_WEIGHTS, WEIGHTS, effective_by_error, emulated_errors, likeness
 from bench_plugin.compare.quantised import killed_in_steps, sqnr
-from bench_plugin.compare.strength import Strength, rated, strength, with_faults
+from bench_plugin.compare.strength import Strength, located, rated, strength, with_faults
 from bench_plugin.compare.table import DEFAULTS, Kind, Table, kind_of, with_overrides
 from bench_plugin.compare.verdict import Comparison, compare
 from bench_plugin.inventory.models import Model
@@ -182,14 +182,15 @@ class Judge:
 
     def strength_in_steps(self, expected: ReferenceOutputs, mutants: Done, scales: Sequence[float | None]) -> Strength:
         """What the rule of quantised graphs would notice at the outputs, whose steps are ``scales``."""
-        outputs, unchanged = _mutants(mutants, reduced=True)
+        outputs = _mutants(mutants, reduced=True)
         count = int(mutants.meta["mutate"]["samples"])
         part = {name: values[:count] for name, values in expected.outputs.items()}
         original = outputs.pop(ORIGINAL)
         faults = with_faults(part, part, original, outputs)
         found = {name: killed_in_steps(part, one, scales, self._table) for name, one in faults.items()}
         rows = {name: row for name, row in found.items() if row is not None}
-        return rated(rows, unchanged=unchanged, exact=False, table=self._table)
+        rows = located(rows, _sites(mutants))
+        return rated(rows, unchanged=unchanged(mutants), exact=False, table=self._table)
 
     def strength(
         self, comparison: Comparison, ran: Done, mutants: Done, single: Mapping[str, Noise], *, reduced: bool = False
@@ -201,20 +202,30 @@ class Judge:
         """
         if comparison.rule is None:
             raise ValueError("this comparison has no rule that could judge mutants")
-        outputs, unchanged = _mutants(mutants, reduced=reduced)
+        outputs = _mutants(mutants, reduced=reduced)
         return strength(
-            comparison.rule, _numbered(ran.arrays), outputs.pop(ORIGINAL), outputs, single, unchanged=unchanged
-        )
+            comparison.rule, _numbered(ran.arrays), outputs.pop(ORIGINAL), outputs, single,
+            unchanged=unchanged(mutants), sites=_sites(mutants),
+        )  # fmt: skip
 
 
-def _mutants(mutants: Done, *, reduced: bool) -> tuple[dict[str, dict[str, Array]], list[str]]:
-    """The outputs of the file and of each mutant, by its name, and the names of the mutants that change nothing."""
+def _mutants(mutants: Done, *, reduced: bool) -> dict[str, dict[str, Array]]:
+    """The outputs of the file and of each mutant, by its name."""
     outputs: dict[str, dict[str, Array]] = {}
     for name, values in mutants.arrays.items():
         mutant, _, output = name.rpartition(":")
         if not (reduced and kind_of(mutant) is Kind.ROUNDING):
             outputs.setdefault(mutant, {})[output] = values
-    return outputs, [str(row["name"]) for row in mutants.meta["mutate"]["unchanged"]]
+    return outputs
+
+
+def unchanged(mutants: Done) -> list[str]:
+    """The mutants that change nothing, even in float64, each with its site."""
+    return [f"{row['name']} at {row['site']}" for row in mutants.meta["mutate"]["unchanged"]]
+
+
+def _sites(mutants: Done) -> dict[str, str]:
+    return {str(row["name"]): str(row["site"]) for row in mutants.meta["mutate"]["mutants"]}
 
 
 def _end_to_end(own: Mapping[str, Array], actual: Mapping[str, Array]) -> dict[str, Any]:

@@ -67,6 +67,16 @@ def projected(scale=0.5):
     return graph(nodes, weights, [single("x", 8)], [single("y", 3)])
 
 
+def broken():
+    # Without its first block the result is not a number; the second one is a usual one.
+    nodes = [
+        h.make_node("Abs", ["x"], ["a"]), h.make_node("Neg", ["a"], ["n"]), h.make_node("Mul", ["a", "s"], ["f"]),
+        h.make_node("Add", ["n", "f"], ["p"], name="first"), h.make_node("Sqrt", ["p"], ["q"]),
+        h.make_node("MatMul", ["q", "w"], ["m"]), h.make_node("Add", ["q", "m"], ["y"], name="second"),
+    ]
+    return graph(nodes, {"s": np.full(8, 2, "float32"), "w": weight(8, 8)}, [single("x", 8)], [single("y", 8)])
+
+
 def ties(values):
     nodes = [h.make_node("MatMul", ["x", "w"], ["m"]), h.make_node("ArgMax", ["m"], ["y"], axis=1, keepdims=0)]
     labels = h.make_tensor_value_info("y", 7, ["n"])
@@ -105,11 +115,13 @@ def lstm():
 def report(made, size):
     x = {"x": np.random.default_rng(1).standard_normal((3, size)).astype("float32")}
     before = made.model.SerializeToString()
-    original = onnx_mutants._run(made, x, True)
+    model = onnx_mutants.Mutable(made, x, True)
+    original = model.original
     found = {}
-    for name in onnx_mutations.MUTANTS:
-        site, results = onnx_mutants._mutant(made, name, x, True, original)
+    for name in (*onnx_mutations.MUTANTS, "input ignored"):
+        site, results, without = model.mutant(name)
         said = {"site": site, "undone": made.model.SerializeToString() == before}
+        said |= {"without": without} if without else {}
         if results is not None:
             said["effect"] = onnx_mutants._effect(results, original)
             said["first"] = np.asarray(results["out0"]).ravel()[:3].tolist()
@@ -123,6 +135,7 @@ cases = {
     "dead": (residual(0.0, 0.0), 8), "ties": (ties([[1, 1, 0], [0, 0, 0]]), 2), "no ties": (ties([[1, 2], [3, 4]]), 2),
     "written": (written_norm(1e-5), 8), "large epsilon": (written_norm(1e-2), 8), "lstm": (lstm(), 8),
     "sizes": (sizes(), 8), "projected": (projected(), 8), "faint shortcut": (projected(1e-6), 8),
+    "one dead": (residual(0.0, 0.5), 8), "dead branch": (projected(0.0), 8), "broken": (broken(), 8),
 }
 print(json.dumps({name: report(*case) for name, case in cases.items()}))
 """
@@ -161,7 +174,20 @@ def test_a_block_that_float32_cannot_see_still_changes_the_function(tools_python
 
 def test_a_block_that_adds_nothing_at_all_is_unchanged(tools_python: Path) -> None:
     dead = found(tools_python)["dead"]["mutants"]["residual branch zeroed"]
-    assert "effect" not in dead and dead["site"]
+    assert dead == {"site": "", "undone": True, "without": ["Add first", "Add second"]}
+
+
+def test_a_branch_without_any_effect_is_named_also_where_another_one_has_one(tools_python: Path) -> None:
+    block = found(tools_python)["one dead"]["mutants"]["residual branch zeroed"]
+    assert (block["site"], block["without"]) == ("Add second", ["Add first"]) and block["effect"] > 0.05
+    branch = found(tools_python)["dead branch"]["mutants"]["parallel branch zeroed"]
+    assert branch["without"] == ["Add block, input 0"] and branch["effect"] > 0.01
+
+
+def test_what_gives_no_numbers_without_a_branch_is_no_faint_one(tools_python: Path) -> None:
+    row = found(tools_python)["broken"]["mutants"]["parallel branch zeroed"]
+    assert row["site"] == "Add first, input 0" and 0.1 < row["effect"] < 10
+    assert found(tools_python)["broken"]["mutants"]["residual branch zeroed"]["site"] == "Add second"
 
 
 def test_each_of_two_branches_is_left_out_and_the_faintest_one_counts(tools_python: Path) -> None:
@@ -206,7 +232,7 @@ def test_the_last_of_equal_largest_elements_is_another_one(tools_python: Path) -
     everything = found(tools_python)
     assert everything["ties"]["mutants"]["argmax ties"]["first"] != everything["ties"]["original"]
     without = everything["no ties"]["mutants"]["argmax ties"]
-    assert without["site"].startswith("ArgMax") and "effect" not in without
+    assert without["without"] == ["ArgMax y"] and "effect" not in without
 
 
 def test_recurrent_layers_are_layers(tools_python: Path) -> None:

@@ -34,6 +34,7 @@ import sys
 import numpy as np, onnx
 from onnx import helper as h
 path, scale, dtype = sys.argv[1], float(sys.argv[2]), sys.argv[3]
+gate = float(sys.argv[4]) if len(sys.argv) > 4 else None
 rng = np.random.default_rng(3)
 shapes = {"a": (8, 16), "b": (16,), "e": (16, 16), "c": (16, 4), "d": (4,)}
 weights = {name: rng.standard_normal(shape) / (shape[0] ** 0.5 if len(shape) > 1 else 4)
@@ -41,16 +42,20 @@ weights = {name: rng.standard_normal(shape) / (shape[0] ** 0.5 if len(shape) > 1
 weights["s"] = np.full(16, scale)
 nodes = [
     h.make_node("Gemm", ["x", "a", "b"], ["h"]), h.make_node("Relu", ["h"], ["r"]),
-    h.make_node("MatMul", ["r", "e"], ["m"]), h.make_node("Mul", ["m", "s"], ["f"]),
+    h.make_node("MatMul", ["r" if gate is None else "v", "e"], ["m"]), h.make_node("Mul", ["m", "s"], ["f"]),
     h.make_node("Add", ["r", "f"], ["g"], name="residual"), h.make_node("Gemm", ["g", "c", "d"], ["y"]),
 ]
+if gate is not None:  # what goes through the block is multiplied by 1 + gate * z, where z is another input
+    weights |= {"gate": np.full(1, gate), "one": np.ones(1)}
+    nodes[2:2] = [h.make_node("Mul", ["z", "gate"], ["t"]), h.make_node("Add", ["t", "one"], ["u"]),
+                  h.make_node("Mul", ["r", "u"], ["v"])]
 kind = {"float32": 1, "float16": 10}[dtype]
 value = lambda name, size: h.make_tensor_value_info(name, kind, ["n", size])
 tensors = [onnx.numpy_helper.from_array(values.astype(dtype), name) for name, values in weights.items()]
-graph = h.make_graph(nodes, "g", [value("x", 8)], [value("y", 4)], tensors)
+graph = h.make_graph(nodes, "g", [value("x", 8)] + [value("z", 16)] * (gate is not None), [value("y", 4)], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), path)
 """
-HIDDEN, FAINT, VISIBLE = 1e-8, 1e-3, 0.5
+DEAD, HIDDEN, FAINT, VISIBLE = 0.0, 1e-8, 1e-3, 0.5
 
 
 @pytest.fixture
@@ -64,12 +69,17 @@ def blocks(project: Project) -> Project:
 
 
 def run(
-    project: Project, python: Path, scale: float, *arguments: str, fault: str = "none", dtype: str = "float32"
-) -> Mapping[str, Any]:
-    """The row of the one cell that ``arguments`` select, of a file whose LayerScale is ``scale``."""
+    project: Project, python: Path, scale: float, *arguments: str, fault: str = "none", dtype: str = "float32",
+    gate: float | None = None,
+) -> Mapping[str, Any]:  # fmt: skip
+    """The row of the one cell that ``arguments`` select, of a file whose LayerScale is ``scale``.
+
+    With a ``gate`` the file has a second input, which changes what goes through the block by that share.
+    """
     path = project.folder / "block.onnx"
     project.write("make.py", MAKE)
-    subprocess.run([str(python), "make.py", str(path), str(scale), dtype], cwd=project.folder, check=True)
+    said = [str(path), str(scale), dtype, *([] if gate is None else [str(gate)])]
+    subprocess.run([str(python), "make.py", *said], cwd=project.folder, check=True)
     finished = project.run(
         f"--bench-onnx={path}", "--compilers=fakec", f"--bench-option=fakec.fault={fault}", *arguments
     )
@@ -117,6 +127,43 @@ def test_a_block_that_the_numbers_show_is_missed_and_found(blocks: Project, tool
     assert all(name in weak[0] for name in missed) if weak else len(missed) <= 1
     row = run(blocks, tools_python, VISIBLE, *COMPILED[precision], fault="leaves-out")
     assert row["status"] == "mismatch", row["reason"]
+
+
+@pytest.mark.parametrize("precision", COMPILED)
+def test_a_block_that_adds_nothing_on_these_inputs_is_named_in_the_row(
+    blocks: Project, tools_python: Path, precision: str
+) -> None:
+    row = run(blocks, tools_python, DEAD, *COMPILED[precision], fault="leaves-out")
+    assert row["status"] == "supported", row["reason"]
+    assert "residual branch zeroed at Add residual" in row["numbers"]["mutants_unchanged"]
+    assert "not exercised by these inputs: residual branch zeroed at Add residual" in row["flags"]
+    seen = run(blocks, tools_python, VISIBLE, *COMPILED[precision])
+    assert not any(flag.startswith("not exercised") for flag in seen["flags"])
+
+
+def test_by_approximation_too_a_block_that_adds_nothing_is_named(blocks: Project, tools_python: Path) -> None:
+    row = run(blocks, tools_python, DEAD, "-k", "equivalence and own", "--precisions=w8a8", fault="leaves-out")
+    assert "by approximation" in row["flags"] and row["status"] == "supported", row["reason"]
+    assert "not exercised by these inputs: residual branch zeroed at Add residual" in row["flags"]
+
+
+@pytest.mark.parametrize("precision", COMPILED)
+def test_an_input_that_no_number_shows_must_not_be_ignored(blocks: Project, tools_python: Path, precision: str) -> None:
+    row = run(blocks, tools_python, VISIBLE, *COMPILED[precision], fault="ignores-input", gate=HIDDEN)
+    assert (row["status"], row["unverified"]) == ("unverified", "not sensitive"), row["reason"]
+    assert "input ignored at z" in row["reason"]
+    seen = run(blocks, tools_python, VISIBLE, *COMPILED[precision], gate=VISIBLE)
+    assert seen["status"] == "supported", seen["reason"]
+    assert seen["numbers"]["mutants"]["input ignored"]["killed"] is True
+    row = run(blocks, tools_python, VISIBLE, *COMPILED[precision], fault="ignores-input", gate=VISIBLE)
+    assert row["status"] == "mismatch", row["reason"]
+
+
+def test_an_input_without_any_effect_is_named_in_the_row(blocks: Project, tools_python: Path) -> None:
+    row = run(blocks, tools_python, VISIBLE, *COMPILED["fp32"], fault="ignores-input", gate=DEAD)
+    assert row["status"] == "supported", row["reason"]
+    assert "not exercised by these inputs: input ignored at z" in row["flags"]
+    assert row["numbers"]["mutants"]["input ignored"]["site"] == "x"
 
 
 def test_the_gate_is_that_of_the_cells_own_precision(blocks: Project, tools_python: Path) -> None:

@@ -228,6 +228,7 @@ def test_the_kinds_of_mutants_are_those_of_the_document() -> None:
             "nhwc read as nchw",
             "residual branch zeroed",
             "parallel branch zeroed",
+            "input ignored",
         },
         Kind.DETAIL: {"batchnorm eps 1e-3", "layernorm eps 1e-3", "gelu erf or tanh", "argmax ties"},
         Kind.ROUNDING: {"bias in float16", "last layer in float16"},

@@ -172,7 +172,22 @@ def test_below_fp32_half_of_the_mutants_must_be_noticed_and_under_80_percent_is_
 def test_mutants_that_change_nothing_are_named_and_do_not_count() -> None:
     found = rated(rows(a=True), unchanged=["argmax ties"], exact=True)
     assert (found.share, found.unchanged) == (1.0, ("argmax ties",))
-    assert found.numbers["mutants_unchanged"] == ["argmax ties"]
+    assert found.numbers["mutants_unchanged"] == ["argmax ties"] and found.unexercised == ""
+
+
+def test_a_part_of_the_structure_that_changes_nothing_is_named_and_does_not_refuse_the_verdict() -> None:
+    parts = ["parallel branch zeroed at Concat joined, input 2", "input ignored at mask"]
+    found = rated(rows(a=True), unchanged=["argmax ties at ArgMax y", *parts], exact=True)
+    assert found.unexercised == f"not exercised by these inputs: {', '.join(parts)}"
+    assert (found.reason, found.share) == ("", 1.0)
+
+
+def test_the_reason_says_where_the_mistake_was_made() -> None:
+    many = rows(a=True, b=True, input_ignored=False)
+    many["input ignored"] |= {"site": "mask", "ratio": 0.25}
+    assert rated(many, exact=False).reason == (
+        "not sensitive: this comparison would not notice input ignored at mask (0.2 tolerances off)"
+    )
 
 
 @pytest.mark.parametrize(("e", "faulty", "killed"), [(0.7, True, False), (0.7, False, False), (1.4, False, True)])
@@ -191,7 +206,8 @@ def test_nothing_to_rate_has_no_strength() -> None:
 
 def test_the_kinds_of_mutants() -> None:
     assert {kind_of(name) for name in ("mean output", "rows permuted", "residual branch zeroed")} == {Kind.STRUCTURE}
-    assert kind_of("weights x 1.01") is Kind.LAYER
+    assert kind_of("weights x 1.01") is Kind.LAYER and kind_of("weights x 1.01 at Conv c") is Kind.LAYER
+    assert kind_of("input ignored at x") is kind_of("input ignored") is Kind.STRUCTURE
     assert MUTANT_KINDS["bias in float16"] is Kind.ROUNDING
     assert rated(rows(a=True), exact=True).table["a"]["kind"] == "layer"
 

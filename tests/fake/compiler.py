@@ -37,8 +37,8 @@ ADAPTER = {
             "compile-disk", "compile-outside", "skew", "other-precision", "run-crash", "run-wrong", "run-bf16",
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
             "run-twice", "run-alone", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions",
-            "leaves-out", "compile-spin", "compile-pause", "scenario-hang", "wrong-apart", "wrong-exposed",
-            "rounds-some", "rounds-some-wrong",
+            "leaves-out", "ignores-input", "compile-spin", "compile-pause", "scenario-hang", "wrong-apart",
+            "wrong-exposed", "rounds-some", "rounds-some-wrong",
         ]
     },
     "on_request": True,
@@ -123,6 +123,8 @@ class Adapter:
         def run(xs: Any) -> list[Any]:
             if fault == "scenario-hang" and getattr(call, "scenario", "") and next(calls) == 20:
                 time.sleep(600)  # behind the calls before the test, in one of LoadGen's queries
+            if fault == "ignores-input" and not _apart(model.graph):
+                xs = [*xs[:-1], np.zeros_like(xs[-1])]
             if fault == "run-twice" or (fault == "run-alone" and call.threads == 1):
                 evaluator.run(None, dict(zip(given, xs, strict=True)))
             return [_changed(fault, y) for y in evaluator.run(None, dict(zip(given, xs, strict=True)))]
@@ -130,9 +132,14 @@ class Adapter:
         return samples.answered(call, run, list(given.values()), {"placement": {"run_by": os.getpid()}})
 
 
+def _apart(graph: Any) -> bool:
+    """Whether these are the layers of a quantised model, side by side."""
+    return any(value.name.endswith("_given") for value in graph.input)
+
+
 def _of_layers(fault: str, graph: Any) -> str:
     """Wrong for layers side by side; ``wrong-exposed`` also for a model with its integers as outputs."""
-    if any(value.name.endswith("_given") for value in graph.input):
+    if _apart(graph):
         return "run-steps"
     return "run-wrong" if fault == "wrong-exposed" and len(graph.output) > 1 else "none"
 

@@ -287,7 +287,9 @@ def test_integers_at_the_second_binding_are_exact() -> None:
 def mutants(truth: Array, count: int = 4, **faults: Array) -> Stored:
     arrays = {"original:out0": truth[:count].astype(np.float32)}
     arrays |= {f"{name.replace('_', ' ')}:out0": values[:count].astype(np.float32) for name, values in faults.items()}
-    return Done(arrays=arrays, meta={"mutate": {"samples": count, "unchanged": [{"name": "argmax ties"}]}})
+    made = [{"name": name.replace("_", " "), "site": "Gemm last"} for name in faults]
+    said = {"samples": count, "mutants": made, "unchanged": [{"name": "argmax ties", "site": "ArgMax y"}]}
+    return Done(arrays=arrays, meta={"mutate": said})
 
 
 def test_the_strength_is_that_of_the_comparison_that_was_made() -> None:
@@ -297,7 +299,8 @@ def test_the_strength_is_that_of_the_comparison_that_was_made() -> None:
     made = mutants(truth, bias_dropped=off_by(truth, 1e-3), channel_zeroed=off_by(truth, 0.5), bias_in_float16=truth)
     coarse = JUDGE.strength(JUDGE.compare(model(), at, ran, precision="bf16"), ran, made, {"y": NOISE}, reduced=True)
     assert coarse.missed == ("bias dropped",) and coarse.share == 0.75 and "bias in float16" not in coarse.table
-    assert coarse.unchanged == ("argmax ties",)
+    assert coarse.unchanged == ("argmax ties at ArgMax y",)
+    assert coarse.table["bias dropped"]["site"] == "Gemm last" and "site" not in coarse.table["mean output"]
     exact = done(out0=truth)
     fine = JUDGE.strength(JUDGE.compare(model(), expected(truth, NOISE), exact), exact, made, {"y": NOISE})
     assert fine.missed == () and fine.unnoticeable == ("bias in float16",)

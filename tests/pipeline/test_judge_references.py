@@ -196,7 +196,8 @@ def test_the_strength_in_steps_is_by_the_table_of_the_test_and_without_roundings
     truth = drawn()
     made = mutants(truth, bias_dropped=off_by(truth, 1e-4), bias_in_float16=off_by(truth, 1.0))
     found = JUDGE.strength_in_steps(expected(truth, NOISE), made, [None])
-    assert "bias in float16" not in found.table and found.unchanged == ("argmax ties",)
+    assert "bias in float16" not in found.table and found.unchanged == ("argmax ties at ArgMax y",)
+    assert found.table["bias dropped"]["site"] == "Gemm last"
     fine = Judge({"cap": 1e-6})
     strict = fine.strength_in_steps(expected(truth, NOISE), made, [None])
     assert found.missed == ("bias dropped",) and strict.missed == () and strict.limits is fine.table

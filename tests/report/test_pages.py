@@ -189,6 +189,7 @@ def test_determinism_is_a_figure_of_a_compiler() -> None:
 
 def test_the_details_of_a_compiler_have_its_numbers_marks_and_what_it_would_miss() -> None:
     numbers = {"E": 0.25, "tolerance_E": 0.5, "strength": 0.7, "mutants_missed": ["bias dropped"]}
+    numbers["mutants_unchanged"] = ["input ignored at mask"]
     placement = {"integer": "partly", "integer_share": 0.5, "effective": "int8"}
     one = equivalence("w8a8", numbers=numbers, flags=["weak: 70%", "simulated"], placement=placement)
     [page] = build_pages([header(), one])
@@ -199,6 +200,7 @@ def test_the_details_of_a_compiler_have_its_numbers_marks_and_what_it_would_miss
     )
     assert "| int8 | partly (50%) |" in text
     assert "| bias dropped | 1 | equivalence lstm pytorch (dynamo) onnxruntime w8a8 (by the tool) |" in text
+    assert "| input ignored at mask | 1 | equivalence lstm pytorch (dynamo) onnxruntime w8a8 (by the tool) |" in text
     assert "(equivalence.md)" in text
 
 

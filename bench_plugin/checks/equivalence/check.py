@@ -237,15 +237,17 @@ class Equivalence:
         Layers that are right one by one say nothing of a block between them that a tool leaves out.
         """
         rows = dict(layers)
+        without: tuple[str, ...] = ()
         scales = found.subject.meta.get("output_scales")
         if scales:
             mutants = run.mutants(found.file, found.inputs)
             if mutants.failure:
                 reason = f"mutants could not be run: {mutants.failure.message}"
                 return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
-            whole = run.judge.strength_in_steps(plain, mutants, list(scales)).table
-            rows |= {name: row for name, row in whole.items() if kind_of(name) is Kind.STRUCTURE}
-        return noted(run, rated(rows, exact=False, table=run.judge.table))
+            whole = run.judge.strength_in_steps(plain, mutants, list(scales))
+            rows |= {name: row for name, row in whole.table.items() if kind_of(name) is Kind.STRUCTURE}
+            without = tuple(name for name in whole.unchanged if kind_of(name) is Kind.STRUCTURE)
+        return noted(run, rated(rows, unchanged=without, exact=False, table=run.judge.table))
 
 
 def checker(parts: Parts) -> Checker:

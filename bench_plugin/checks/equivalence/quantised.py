@@ -17,7 +17,7 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Unverified
 from bench_plugin.domain.precision import FIXED_QDQ, WEIGHTS
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import ReferenceOutputs
+from bench_plugin.pipeline.judge import ReferenceOutputs, unchanged
 from bench_plugin.pipeline.judge_quantised import judge_prequantised, noisy, numbered, perturbed, signal_to_noise
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import layer_tasks
@@ -238,7 +238,7 @@ def insensitive(run: CellRun, found: Compiled, plain: ReferenceOutputs) -> Outco
         reason = f"mutants could not be run: {mutants.failure.message}"
         return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
     least = run.log.numbers["own_sqnr_db"] - run.judge.table.approximation_db
-    strength = rated(noisy(plain.outputs, mutants, least), exact=False)
+    strength = rated(noisy(plain.outputs, mutants, least), unchanged=unchanged(mutants), exact=False)
     if any(kind_of(name) is Kind.STRUCTURE for name in strength.missed):
         return noted(run, strength)
     return noted(run, replace(strength, reason=""))

@@ -12,6 +12,11 @@ from bench_plugin.report.grids.compiled import LOCAL, CompiledGrid, line_of
 from bench_plugin.report.parts import failures_table, legend_table, made_with, mark, number, remarks, run_line
 
 FLAGS = {"loose": "fast-math"}  # a flag of a row that is shown as another word
+MISSED = "Mutants that the comparison of a supported cell would let pass, and the cells."
+UNEXERCISED = (
+    "Mutants that change nothing on these inputs, even in float64, such as a branch left out that adds zeros: no "
+    "verdict is about that part of the model."
+)
 SHOWN = ("fast-math", "simulated", "by approximation", "bf16 only", "weak")  # flags begin so
 KEYS = ("model", "source", "precision")
 BYTES = 1e6
@@ -135,15 +140,20 @@ def _integers(placement: Any) -> str:
 
 
 def _weak(entries: list[Entry]) -> Iterator[Block]:
-    """The mistakes that the comparisons of this compiler would not notice, for cells that say so."""
+    """The mistakes that the comparisons of this compiler would not notice, and the parts that its inputs leave out."""
     missed: dict[str, list[str]] = {}
+    unexercised: dict[str, list[str]] = {}
     for one in entries:
-        for name in one.numbers.get("mutants_missed") or ():
-            if one.status == "supported":
+        if one.status == "supported":
+            for name in one.numbers.get("mutants_missed") or ():
                 missed.setdefault(str(name), []).append(describe(one))
-    if missed:
-        yield Heading("Mistakes that would not be noticed")
-        yield Paragraph("Mutants that the comparison of a supported cell would let pass, and the cells.")
-        rows = ((TableCell(name), TableCell(str(len(cells))), TableCell("; ".join(cells[:3]))) for name, cells in
-                sorted(missed.items()))  # fmt: skip
-        yield Table(("mutant", "cells", "such as"), tuple(rows))
+            for name in one.numbers.get("mutants_unchanged") or ():
+                unexercised.setdefault(str(name), []).append(describe(one))
+    for cells, title, text in ((missed, "Mistakes that would not be noticed", MISSED),
+                               (unexercised, "What the inputs do not exercise", UNEXERCISED)):  # fmt: skip
+        if cells:
+            yield Heading(title)
+            yield Paragraph(text)
+            rows = ((TableCell(name), TableCell(str(len(some))), TableCell("; ".join(some[:3]))) for name, some in
+                    sorted(cells.items()))  # fmt: skip
+            yield Table(("mutant", "cells", "such as"), tuple(rows))

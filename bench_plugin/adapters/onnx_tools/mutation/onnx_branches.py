@@ -1,4 +1,4 @@
-"""The branches of an ONNX graph that a mutation leaves out: residual blocks, and branches beside each other."""
+"""What a mutation leaves out of an ONNX graph: residual blocks, branches beside each other, and inputs."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ ADAPTER = {
 PLACES = 8  # branches of a model that are left out, one after another
 SUMS = ("Add", "Sum")
 JOINS = (*SUMS, "Concat")
+SHAPES = {"Reshape": 1, "Expand": 1, "ConstantOfShape": 0}  # from which of their inputs on these read a shape
 
 Makers = dict[str, Any]  # the node that makes a tensor, by the tensor's name
 
@@ -70,6 +71,18 @@ def parallel_zeroed(graph: Graph, turn: int) -> Mutated:
         return found
 
     return site, graph.rewired(rewire)
+
+
+def inputs_that_count(graph: Graph) -> list[str]:
+    """The inputs of the graph, without its weights, on whose values one of its outputs depends; also through a body.
+
+    An input that nothing reads but as the shape of a result does not count.
+    """
+    makers, given = _makers(graph), [value.name for value in graph.model.graph.input]
+    counting = {name for node in graph.model.graph.node for name in _reads(node) - _shapes(node)}
+    ends = [value.name for value in graph.model.graph.output]
+    needed = set().union(*(_ancestors(makers, name) for name in ends)) & counting.union(ends)
+    return [name for name in given if name in needed and name not in graph.weights]
 
 
 def _place(found: list[Any], turn: int) -> Any | None:
@@ -125,7 +138,22 @@ def _ancestors(makers: Makers, start: str) -> set[str]:
     waiting, seen = [start], {start}
     while waiting:
         name = waiting.pop()
-        fresh = {one for one in (makers[name].input if name in makers else ()) if one} - seen
+        fresh = (_reads(makers[name]) if name in makers else set()) - seen
         waiting += fresh
         seen |= fresh
     return seen
+
+
+def _shapes(node: Any) -> set[str]:
+    """The tensors that a node reads as the shape of its result alone."""
+    slot = SHAPES.get(node.op_type, len(node.input))
+    return {name for name in node.input[slot:] if name not in node.input[:slot]}
+
+
+def _reads(node: Any) -> set[str]:
+    """The tensors that a node reads, and those of the nodes in its bodies (of a Loop, a Scan or an If)."""
+    found = {name for name in node.input if name}
+    for attribute in node.attribute:
+        for body in (attribute.g, *attribute.graphs):
+            found = found.union(*map(_reads, body.node), {value.name for value in body.output})
+    return found

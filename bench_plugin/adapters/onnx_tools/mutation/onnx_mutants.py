@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
@@ -26,13 +28,27 @@ ADAPTER = {
 }
 
 ORIGINAL = "original"  # the name of the outputs of the file as it is
-# Of all places of these the one with the smallest effect counts, not the first.
-FAINTEST = ("residual branch zeroed", "parallel branch zeroed")
-# A channel that these inputs do not excite makes no difference: others are tried, the largest first.
-TURNS = {"channel zeroed": 4, "channels swapped": 4, **dict.fromkeys(FAINTEST, onnx_branches.PLACES)}
+IGNORED = "input ignored"
 MISREAD = "nhwc read as nchw"
+# Of all places of these the one with the smallest effect counts, not the first.
+FAINTEST = ("residual branch zeroed", "parallel branch zeroed", IGNORED)
+# A channel that these inputs do not excite makes no difference: others are tried, the largest first.
+BRANCHES = dict.fromkeys(("residual branch zeroed", "parallel branch zeroed"), onnx_branches.PLACES)
+TURNS = {"channel zeroed": 4, "channels swapped": 4, **BRANCHES}
 
 Outputs = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Try:
+    """A mutant in one place: its ``site``, its ``outputs``, and what gives those in float64.
+
+    ``exact`` is None where nothing was changed at all.
+    """
+
+    site: str
+    outputs: Outputs
+    exact: Callable[[], Outputs | None] | None
 
 
 class Adapter:
@@ -48,7 +64,8 @@ class Adapter:
     def mutate(self, call: MutateCall) -> Reply:
         """Outputs ``<mutant>:out<i>`` [n, ...] of every mutant that applies, and of ``original``, on the first samples.
 
-        ``unchanged`` names the mutants that compute the same even in float64.
+        ``unchanged`` names the mutants that compute the same even in float64, with their sites: of those of which the
+        faintest place counts, every place without an effect.
         """
         call.stage("build")
         onnx = importlib.import_module("onnx")
@@ -56,16 +73,15 @@ class Adapter:
         path = call.files["model.onnx"]
         # Weights beside the file stay there, but for the one that is changed: a mutant in memory has at most 2 GiB.
         graph = onnx_editing.Graph(onnx, onnx.load(path, load_external_data=False), os.path.dirname(path))
-        original = _run(graph, given, call.batched)
-        arrays = {f"{ORIGINAL}:{key}": y for key, y in original.items()}
+        model = Mutable(graph, given, call.batched)
+        arrays = {f"{ORIGINAL}:{key}": y for key, y in model.original.items()}
         rows, unchanged = [], []
-        for name in onnx_mutations.MUTANTS:
-            site, found = _mutant(graph, name, given, call.batched, original)
+        for name in (*onnx_mutations.MUTANTS, IGNORED):
+            site, found, without = model.mutant(name)
+            unchanged += [{"name": name, "site": one} for one in without]
             if found is not None:
                 arrays.update({f"{name}:{key}": y for key, y in found.items()})
                 rows.append({"name": name, "site": site})
-            elif site:
-                unchanged.append({"name": name, "site": site})
         misread = {name: _misread(values) for name, values in given.items()}
         if any(values is not given[name] for name, values in misread.items()):
             results = _run(graph, misread, call.batched)
@@ -74,79 +90,132 @@ class Adapter:
         return Reply({"mutants": rows, "unchanged": unchanged, "samples": call.samples}, samples.blobs(arrays))
 
 
-def _mutant(
-    graph: onnx_editing.Graph, name: str, given: Outputs, batched: bool, original: Outputs
-) -> tuple[str, Outputs | None]:
-    """Where a mutant was made and its outputs: empty where it does not apply, None where it changes nothing.
+class Mutable:
+    """A graph with its inputs [n, ...] by name and what it computes of them, to be compared with its mutants."""
 
-    One whose outputs are those of the file bit by bit changes nothing if that is so in float64 too.
-    """
-    sites: dict[int, str] = {}
-    tried: list[tuple[float, int, Outputs]] = []
-    for turn, site, results in _tries(graph, name, given, batched):
-        sites[turn] = site
-        tried.append((_effect(results, original), turn, results))
-        if name not in FAINTEST and not _equal(results, original):
-            break
-    if not tried:
-        return "", None
-    order = sorted(tried, key=lambda one: one[:2]) if name in FAINTEST else tried[-1:]
-    for effect, turn, results in order:
-        if effect > 0 or not _equal(results, original) or _differs_in_float64(graph, name, turn, given, batched):
-            return sites[turn], results
-    return next(iter(sites.values())), None
+    def __init__(self, graph: onnx_editing.Graph, given: Outputs, batched: bool) -> None:
+        self._graph, self._given, self._batched = graph, given, batched
+        self._in_float64: Outputs | None = None
+        self.original = _run(graph, given, batched)
 
+    def mutant(self, name: str) -> tuple[str, Outputs | None, list[str]]:
+        """Where a mutant was made, its outputs, and the sites where it changes nothing, even in float64.
 
-def _tries(graph: onnx_editing.Graph, name: str, given: Outputs, batched: bool) -> Iterator[tuple[int, str, Outputs]]:
-    """Turn, site and outputs of a mutant in each of the places that are tried and give a graph that runs."""
-    for turn in range(TURNS.get(name, 1)):
-        applied = onnx_mutations.MUTANTS[name](graph, turn)
+        The outputs are None, and the site is empty, where there is no place at all or no place where it changes
+        anything.
+        """
+        faintest = name in FAINTEST
+        best: tuple[float, Try] | None = None
+        equal: list[Try] = []
+        for one in self._ignored() if name == IGNORED else self._tries(name):
+            effect = _effect(one.outputs, self.original)
+            if not effect:
+                equal.append(one)
+            elif best is None or effect < best[0]:
+                best = effect, one
+            if best and not faintest:
+                return best[1].site, best[1].outputs, []
+        without: list[str] = []
+        for one in equal if faintest else equal[-1:]:
+            if not self._differs_in_float64(one):
+                without.append(one.site)
+            elif best is None or best[0]:
+                best = 0.0, one
+        return (best[1].site, best[1].outputs, without) if best else ("", None, without)
+
+    def _tries(self, name: str) -> Iterator[Try]:
+        """A mutant of the graph in each of the places that are tried and give a graph that runs."""
+        for turn in range(TURNS.get(name, 1)):
+            applied = onnx_mutations.MUTANTS[name](self._graph, turn)
+            if applied is None:
+                return
+            site, undo = applied
+            try:
+                results = _run(self._graph, self._given, self._batched)
+            except Exception as error:  # the tool's own: what the mistake changed does not fit together
+                print(f"{name} at {site} gives no graph that runs: {error}")
+                continue
+            finally:
+                undo()
+            yield Try(site, results, partial(self._mutated_in_float64, name, turn))
+
+    def _ignored(self) -> Iterator[Try]:
+        """Each input in turn replaced by zeros of its shape and type (false, or empty strings), of at least two.
+
+        The only input of a graph is not: its output would be the same for every input, which is a mutant already.
+        Inputs on which no output depends, and those that decide the shape of one or do not fit as zeros, are left out.
+        """
+        import numpy as np
+
+        names = [name for name in onnx_branches.inputs_that_count(self._graph) if name in self._given]
+        for name in names if len(names) > 1 else ():
+            given = {**self._given, name: np.zeros_like(self._given[name])}
+            if np.array_equal(given[name], self._given[name]):
+                yield Try(name, self.original, None)
+                continue
+            try:
+                results = _run(self._graph, given, self._batched)
+            except Exception as error:  # the tool's own: zeros are no value that this input may have
+                print(f"{IGNORED} at {name} does not run: {error}")
+                continue
+            if any(results[key].shape != y.shape for key, y in self.original.items()):
+                print(f"{IGNORED} at {name} gives another shape")
+                continue
+            yield Try(name, results, partial(_evaluated, self._graph, given, self._batched))
+
+    def _mutated_in_float64(self, name: str, turn: int) -> Outputs | None:
+        applied = onnx_mutations.MUTANTS[name](self._graph, turn)
         if applied is None:
-            return
-        site, undo = applied
+            return None
+        _, undo = applied
         try:
-            results = _run(graph, given, batched)
-        except Exception as error:  # the tool's own: what the mistake changed does not fit together, as a size may not
-            print(f"{name} at {site} gives no graph that runs: {error}")
-            continue
+            return _evaluated(self._graph, self._given, self._batched)
         finally:
             undo()
-        yield turn, site, results
+
+    def _differs_in_float64(self, one: Try) -> bool:
+        """Whether a mutant whose float32 outputs are those of the file differs in float64; also where none can say."""
+        if one.exact is None:
+            return False
+        try:
+            if self._in_float64 is None:
+                self._in_float64 = _evaluated(self._graph, self._given, self._batched)
+            found = one.exact()
+        except (NotImplementedError, RuntimeError, Unsupported):  # the evaluator lacks an operator
+            return True
+        return found is not None and not _equal(found, self._in_float64)
 
 
 def _effect(results: Outputs, original: Outputs) -> float:
-    """The largest norm of what changed, in units of the norm of the outputs."""
+    """The largest norm of what changed, in units of the norm of the outputs; infinite where that is not a number.
+
+    It is 0 where nothing changed, and only there.
+    """
     import numpy as np
 
     worst = 0.0
     for name, y in original.items():
-        if y.dtype.kind != "f":
-            worst = max(worst, float((results[name] != y).any()))
+        if _equal({name: results[name]}, {name: y}):
             continue
-        norm = float(np.linalg.norm(y.astype("float64")))
-        changed = float(np.linalg.norm(results[name].astype("float64") - y.astype("float64")))
-        worst = max(worst, changed / norm if norm else changed)
+        if y.dtype.kind != "f":
+            worst = max(worst, 1.0)
+            continue
+        with np.errstate(invalid="ignore", over="ignore"):
+            norm = float(np.linalg.norm(y.astype("float64")))
+            changed = float(np.linalg.norm(results[name].astype("float64") - y.astype("float64")))
+        effect = changed / norm if norm else changed
+        worst = max(worst, effect if np.isfinite(effect) else np.inf, np.finfo("float64").tiny)
     return worst
 
 
 def _equal(results: Outputs, original: Outputs) -> bool:
-    return all((results[name] == y).all() for name, y in original.items())
+    """Whether all outputs are equal; what is not a number in both is equal, too."""
+    import numpy as np
 
-
-def _differs_in_float64(graph: onnx_editing.Graph, name: str, turn: int, given: Outputs, batched: bool) -> bool:
-    """Whether a mutant whose float32 outputs are those of the file differs in float64; also where nothing can say."""
-    try:
-        before = _evaluated(graph, given, batched)
-        applied = onnx_mutations.MUTANTS[name](graph, turn)
-        if applied is None:
-            return False
-        _, undo = applied
-        try:
-            return not _equal(_evaluated(graph, given, batched), before)
-        finally:
-            undo()
-    except (NotImplementedError, RuntimeError, Unsupported):  # the evaluator lacks an operator
-        return True
+    return all(
+        np.array_equal(results[name], y, equal_nan=y.dtype.kind == "f" and results[name].dtype.kind == "f")
+        for name, y in original.items()
+    )
 
 
 def _evaluated(graph: onnx_editing.Graph, given: Outputs, batched: bool) -> Outputs:
