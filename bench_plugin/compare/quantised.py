@@ -195,16 +195,19 @@ def killed_in_layer(
 
     ``unrounded`` and ``mutant`` are float64 results [N, ...] of the layer, clamped and not rounded; where the layer's
     result is ``integers``, the mutant is judged after rounding. ``ratio`` is its largest distance over the permitted
-    one.
+    one. It is not ``noticeable`` where a tool that rounds correctly, to integers or to float32, gives the same result.
     """
     if mutant.shape != unrounded.shape:
-        return {"killed": True, "ratio": 1e9}
+        return {"killed": True, "ratio": 1e9, "noticeable": True}
     if not integers:
         limit = table.quantised_dynamic if dynamic else table.quantised_float
         row, objection = _layer_in_float("", unrounded, mutant, limit)
-        return {"killed": bool(objection), "ratio": (row["E"] or 0.0) / limit}
-    row, objection = _layer("", unrounded, np.rint(mutant).astype(np.int64), exception, table)
-    return {"killed": bool(objection), "ratio": row["largest_steps"] / table.quantised_far}
+        seen = not np.array_equal(np.float32(unrounded), np.float32(mutant))
+        return {"killed": bool(objection), "ratio": (row["E"] or 0.0) / limit, "noticeable": seen}
+    found = np.rint(mutant)
+    row, objection = _layer("", unrounded, found.astype(np.int64), exception, table)
+    seen = not np.array_equal(np.rint(unrounded), found)
+    return {"killed": bool(objection), "ratio": row["largest_steps"] / table.quantised_far, "noticeable": seen}
 
 
 def compare_by_approximation(

@@ -19,7 +19,8 @@ class Kind(StrEnum):
     ROUNDING = "rounding"  # one tensor has a narrower type
 
 
-# The kinds of mutants by name; any other makes a layer wrong (adapters/onnx_tools/mutation/onnx_mutations.py).
+# The kinds of mutants by name; any other makes a layer wrong (in adapters/onnx_tools: mutation/onnx_mutations.py for
+# files, onnx_layers.py for the layers of quantised models, which alone have an epsilon of 1e-5).
 MUTANT_KINDS: Mapping[str, Kind] = {
     "mean output": Kind.STRUCTURE,
     "rows permuted": Kind.STRUCTURE,
@@ -29,6 +30,8 @@ MUTANT_KINDS: Mapping[str, Kind] = {
     "input ignored": Kind.STRUCTURE,
     "batchnorm eps 1e-3": Kind.DETAIL,
     "layernorm eps 1e-3": Kind.DETAIL,
+    "batchnorm eps 1e-5": Kind.DETAIL,
+    "layernorm eps 1e-5": Kind.DETAIL,
     "gelu erf or tanh": Kind.DETAIL,
     "argmax ties": Kind.DETAIL,
     "bias in float16": Kind.ROUNDING,

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.compare.quantised import accumulated, compare_layers, compare_stable, killed_in_layer, sqnr
+from bench_plugin.compare.quantised import (
+    KINDS,
+    accumulated,
+    compare_layers,
+    compare_stable,
+    killed_in_layer,
+    sqnr,
+    steps,
+)
 from bench_plugin.compare.table import Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
@@ -47,6 +55,23 @@ class LayerResults:
             for name, values in self.unrounded.items()
         )
 
+    def beyond_rounding(self, table: Table) -> str:
+        """Which layer has an element that is more than a rounding off, and how far; the furthest one, else empty.
+
+        A rounding is at most ``table.quantised_near`` steps, or the allowance of the layer. A layer may have a few
+        elements beyond and still be right.
+        """
+        far: list[tuple[float, str, float]] = []
+        for name, values in self.unrounded.items():
+            found = self.actual.get(name)
+            if found is None or found.dtype.kind not in KINDS or found.shape != values.shape or not values.size:
+                continue
+            near = table.allowances.get(self.exceptions.get(name, ""), table.quantised_near)
+            largest = steps(found, values).largest
+            if not largest <= near:
+                far.append((largest / near, name, largest))
+        return "{1} is up to {2:.3g} steps from its unrounded result".format(*max(far)) if far else ""
+
 
 def judge_prequantised(
     plain: Mapping[str, Array],
@@ -60,7 +85,8 @@ def judge_prequantised(
 
     ``truth`` and ``ran`` hold the outputs [N, ...]; ``scales`` has the step of each, or None. ``plain`` holds the
     outputs [N, ...] of the unrounded model: the single steps of layers that are right add up, but not to more than
-    ``table.quantised_sum`` times what the quantisation itself changes. What is beyond lies between the layers.
+    ``table.quantised_sum`` times what the quantisation itself changes. What is beyond lies between the layers. Nor do
+    steps add up where a layer has elements that are more than a rounding off: what adds up is its mistake.
     """
     whole = compare_stable(numbered(truth.arrays), perturbed(truth), numbered(ran.arrays), scales, table=table)
     if layers is None:
@@ -73,6 +99,10 @@ def judge_prequantised(
         return replace(apart, numbers=numbers)
     if whole.status == MISMATCH and (apart.status != AGREE or layers.exact):
         return replace(whole, numbers=numbers)
+    coarse = layers.beyond_rounding(table)
+    if whole.status == MISMATCH and coarse:
+        reason = f"layer {coarse}, more than a rounding, and that adds up: {whole.reason}"
+        return Comparison(MISMATCH, reason, numbers)
     if added > table.quantised_sum and _without_bound(plain, numbered(truth.arrays), numbered(ran.arrays)):
         reason = (
             "every layer is right, and nothing bounds what their single steps add up to, because the file was "

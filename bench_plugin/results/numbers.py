@@ -43,7 +43,9 @@ NUMBERS = (
     Number("truth", (*BY_ERROR, OPERATOR), ALL, "which reference the numbers were compared with, in words"),
     Number("end_to_end_E", BY_ERROR, COMPUTED, "E against the framework's own model: export and import together"),
     Number("dynamic", BY_ERROR, ALL, "symbolic dimensions: `preserved`, `frozen` or `error: ...`"),
-    Number("mutants", VERDICTS, ALL, "mistakes made on purpose: `kind`, `killed` (detected), `ratio` (tolerances off), `site`"),
+    Number(
+        "mutants", VERDICTS, ALL, "mistakes made on purpose: `kind`, `killed` (detected), `ratio` (tolerances), `site`"
+    ),
     Number("strength", VERDICTS, ALL, "share of the applicable mutants that this comparison would call a mismatch"),
     Number("mutants_applicable", VERDICTS, ALL, "how many mutants a comparison could notice"),
     Number("mutants_missed", VERDICTS, ALL, "names of those that would pass"),

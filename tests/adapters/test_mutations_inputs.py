@@ -59,6 +59,13 @@ def reshaped():
     return built(nodes, values, outputs=[value("out", shape=["k", 4])])
 
 
+def counted():
+    # How often the second output holds the input x; zero times it is empty.
+    nodes = [*summed("x", "y"), h.make_node("Tile", ["x", "times"], ["many"])]
+    values = [value("x", shape=[1, 4]), value("y", shape=[1, 4]), value("times", INT64, [2])]
+    return built(nodes, values, outputs=[value("out", shape=[1, 4]), value("many", shape=["k", "l"])])
+
+
 def grown():
     # With a factor of zero there is no size to resize to.
     nodes = [h.make_node("Resize", ["x", "", "factors"], ["r"], mode="nearest"),
@@ -136,6 +143,7 @@ print(json.dumps({
     "texts": report(texts(), x=X, word=np.array([["a"], ["b"], ["a"]])),
     "if": report(chosen(), x=X, y=1e-3 * Y), "loop": report(looped(), x=X, y=1e-3 * Y),
     "shapes": report(reshaped(), False, shape=np.array([[1, 4]] * 3), times=np.array([[1, 1]] * 3), **single),
+    "counts": report(counted(), False, times=np.array([[2, 1]] * 3), **single),
     "sizes": report(grown(), False, factors=np.float32([[1, 1]] * 3), **single),
 }))
 """
@@ -151,7 +159,7 @@ def found(python: Path) -> dict[str, Any]:
 
 CASES = (
     "second", "first", "one", "a weight", "zeros", "hidden", "times zero", "unused", "identifiers", "no mask", "texts",
-    "if", "loop", "shapes", "sizes",
+    "if", "loop", "shapes", "counts", "sizes",
 )  # fmt: skip
 
 
@@ -206,9 +214,12 @@ def test_an_input_that_a_body_alone_reads_counts(tools_python: Path, case: str) 
     assert row["site"] == "y" and 1e-8 < row["effect"] < 1e-2
 
 
-@pytest.mark.parametrize("case", ["shapes", "sizes"])
+@pytest.mark.parametrize("case", ["shapes", "counts", "sizes"])
 def test_what_gives_shapes_or_does_not_fit_as_zeros_is_left_out(tools_python: Path, case: str) -> None:
     row = found(tools_python)[case]
     assert row["site"] == "y" and row["without"] == []
-    said = {"shapes": "input ignored at times does not run", "sizes": "input ignored at factors does not run"}
+    said = {
+        "shapes": "input ignored at times does not run", "counts": "input ignored at times gives another shape",
+        "sizes": "input ignored at factors does not run",
+    }  # fmt: skip
     assert said[case] in found(tools_python)["said"]

@@ -236,19 +236,35 @@ def test_an_input_is_stable_below_half_a_step_in_every_element_of_every_run() ->
 
 def test_mutants_of_a_layer_have_the_ratio_of_their_largest_distance() -> None:
     integers = INTEGERS.astype(float)
-    assert killed_in_layer(integers, integers + 1.2, True) == {"killed": True, "ratio": pytest.approx(1 / 0.75)}
-    assert killed_in_layer(integers, integers[:1], True) == {"killed": True, "ratio": 1e9}
+    assert killed_in_layer(integers, integers + 1.2, True) == {
+        "killed": True, "ratio": pytest.approx(1 / 0.75), "noticeable": True,
+    }  # fmt: skip
+    assert killed_in_layer(integers, integers[:1], True) == {"killed": True, "ratio": 1e9, "noticeable": True}
     assert killed_in_layer(integers + 0.6, integers + 0.3, True, "ties") == {
-        "killed": False, "ratio": pytest.approx(0.6 / 0.75),
+        "killed": False, "ratio": pytest.approx(0.6 / 0.75), "noticeable": True,
     }  # fmt: skip
     assert killed_in_layer(integers + 0.6, integers + 0.3, True)["killed"]
     assert not killed_in_layer(REAL, REAL + 0.7e-3, False, table=replace(DEFAULTS, quantised_float=1e-3))["killed"]
     real = killed_in_layer(REAL, REAL + 1e-3, False)
-    assert real == {"killed": True, "ratio": pytest.approx(5.0)}
+    assert real == {"killed": True, "ratio": pytest.approx(5.0), "noticeable": True}
     assert killed_in_layer(REAL, REAL + 1e-3, False, dynamic=True)["ratio"] == pytest.approx(2.5)
-    assert killed_in_layer(REAL * np.inf, REAL, False) == {"killed": False, "ratio": 0.0}
+    assert killed_in_layer(REAL * np.inf, REAL, False) == {"killed": False, "ratio": 0.0, "noticeable": True}
     far = replace(DEFAULTS, quantised_far=2.0, quantised_near=1.5)
-    assert killed_in_layer(integers, integers + 1.0, True, table=far) == {"killed": False, "ratio": 0.5}
+    assert killed_in_layer(integers, integers + 1.0, True, table=far) == {
+        "killed": False,
+        "ratio": 0.5,
+        "noticeable": True,
+    }
+
+
+def test_a_mutant_of_a_layer_that_changes_no_rounded_result_is_not_noticeable() -> None:
+    integers = INTEGERS.astype(float)
+    assert not killed_in_layer(integers, integers + 0.4, True)["noticeable"]
+    one = integers.copy()
+    one[0, 0] += 0.6
+    assert killed_in_layer(integers, one, True)["noticeable"]
+    assert not killed_in_layer(REAL, REAL * (1 + 1e-12), False)["noticeable"]
+    assert killed_in_layer(REAL, REAL * (1 + 1e-6), False)["noticeable"]
 
 
 def test_mutants_end_to_end_are_judged_in_steps() -> None:

@@ -152,6 +152,34 @@ def test_where_every_integer_is_the_nearest_one_no_single_steps_add_up(layers: L
     assert found.numbers["layers"] == 1 and found.numbers["end_to_end"][0]["largest_steps"] == pytest.approx(1.5)
 
 
+def off_in_a_few(by: float, exception: str = "") -> LayerResults:
+    """Layers of which the second has 5 of 1,000 elements so many steps from the unrounded result."""
+    unrounded = INTEGERS + 0.501
+    unrounded[0, :5] = INTEGERS[0, :5] + by
+    both = {"conv": INTEGERS, "norm": INTEGERS}
+    return LayerResults({"conv": INTEGERS + 0.501, "norm": unrounded}, both, {"norm": exception} if exception else {})
+
+
+@pytest.mark.parametrize(("by", "exception", "status"), [
+    (0.509, "", AGREE), (0.511, "", MISMATCH), (0.7, "", MISMATCH), (0.6, "ties", AGREE), (0.64, "ties", MISMATCH),
+])  # fmt: skip
+def test_what_is_more_than_a_rounding_off_does_not_add_up(by: float, exception: str, status: str) -> None:
+    layers = off_in_a_few(by, exception)
+    assert judged(GRAPH, layers).status == AGREE, "a few elements of a layer may be as far off"
+    found = judged(moved(0.02, 1.5), layers)
+    assert found.status == status
+    if status == MISMATCH:
+        text = f"layer norm is up to {by:.3g} steps from its unrounded result, more than a rounding, and that adds up"
+        assert found.reason == f"{text}: out0: 2.0% off by more than a step, up to 1.5"
+        assert found.numbers["layers_wrong"] == 0 and found.numbers["accumulated"] > 0
+
+
+def test_where_no_input_is_stable_a_few_elements_of_a_layer_may_be_further_off() -> None:
+    shaken = done(out0=GRAPH, perturbed0_out0=GRAPH + SCALE)
+    found = judged(moved(0.02, 1.5), off_in_a_few(0.7), truth=shaken)
+    assert found.status == AGREE and found.notes == ("end to end: no input whose rounding is stable",)
+
+
 @pytest.mark.parametrize(("ratio", "status"), [(1.99, AGREE), (2.01, MISMATCH)])
 def test_steps_add_up_to_twice_what_the_quantisation_changes_and_no_further(ratio: float, status: str) -> None:
     rounding = np.linalg.norm(PLAIN - GRAPH)

@@ -29,7 +29,14 @@ DOUBLE = 11
 OPSET = 17
 IR = 8
 CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
-MUTATED = 6  # contractions that are mutated, spread over the model
+NORMS = {"BatchNormalization": "batchnorm"} | dict.fromkeys(
+    ("LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization"), "layernorm"
+)
+SMALL, EPSILONS = (
+    5e-4,
+    ("1e-3", "1e-5"),
+)  # an epsilon below the first is set to the first of these, others to the second
+MUTATED = 6  # contractions, and norms, that are mutated, spread over the model
 
 
 class Adapter:
@@ -66,14 +73,14 @@ class Adapter:
         return Reply({"layers": list(call.results)}, files={"unrounded.onnx": path})
 
     def mutate_layers(self, call: MutateLayersCall) -> Reply:
-        """Results ``<mutant>:out0`` ... of the mutants of some contractions, each with the number of its output."""
+        """Results ``<mutant>:out0`` ... of mutants of some contractions and norms, each with its output's number."""
         call.stage("reference")
         onnx = importlib.import_module("onnx")
         model = onnx_float64.promoted(onnx, onnx.load(call.files["unrounded.onnx"]))
         numbers = {value.name: index for index, value in enumerate(model.graph.output)}
         given = {name: values[: call.samples] for name, values in call.inputs.items()}
         arrays = {}
-        for name, place, changed, result in _mutants(onnx, model):
+        for name, place, changed, result in (*_mutants(onnx, model), *_epsilons(onnx, model)):
             values = _evaluated(onnx, changed, result, given)
             if values is not None:
                 arrays[f"{name} at {place}:out{numbers[result]}"] = values
@@ -89,8 +96,7 @@ def _mutants(onnx: Any, model: Any) -> Iterator[tuple[str, str, Any, str]]:
         for index, node in enumerate(graph.node)
         if node.op_type in CONTRACTIONS and node.input[1] in fixed and node.input[0] not in fixed
     ]
-    step = max(1, len(places) // MUTATED)
-    for index in places[::step][:MUTATED]:
+    for index in _spread(places):
         node = graph.node[index]
         result = _reached(graph, index)
         channels = _channels(node, fixed[node.input[1]])
@@ -106,6 +112,29 @@ def _mutants(onnx: Any, model: Any) -> Iterator[tuple[str, str, Any, str]]:
                 changed.CopyFrom(model)
                 _change(onnx, changed.graph, name, index, channels, bias, fixed, result)
                 yield name, node.name or node.output[0], changed, result
+
+
+def _epsilons(onnx: Any, model: Any) -> Iterator[tuple[str, str, Any, str]]:
+    """The same of the norms: another epsilon, 1e-3 in place of a smaller one, and 1e-5 in place of that."""
+    for index in _spread([index for index, node in enumerate(model.graph.node) if node.op_type in NORMS]):
+        node = model.graph.node[index]
+        result = _reached(model.graph, index)
+        if result is None:
+            continue
+        own = next((one.f for one in node.attribute if one.name == "epsilon"), 1e-5)
+        other = EPSILONS[own >= SMALL]
+        changed = onnx.ModelProto()
+        changed.CopyFrom(model)
+        mutated = changed.graph.node[index]
+        kept = [one for one in mutated.attribute if one.name != "epsilon"]
+        del mutated.attribute[:]
+        mutated.attribute.extend([*kept, onnx.helper.make_attribute("epsilon", float(other))])
+        yield f"{NORMS[node.op_type]} eps {other}", node.name or node.output[0], changed, result
+
+
+def _spread(places: Sequence[int]) -> Sequence[int]:
+    """Up to ``MUTATED`` of the places, spread over all of them."""
+    return places[:: max(1, len(places) // MUTATED)][:MUTATED]
 
 
 def _change(

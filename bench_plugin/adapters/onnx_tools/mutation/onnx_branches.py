@@ -74,7 +74,7 @@ def parallel_zeroed(graph: Graph, turn: int) -> Mutated:
 
 
 def inputs_that_count(graph: Graph) -> list[str]:
-    """The inputs of the graph, without its weights, on whose values one of its outputs depends; also through a body.
+    """The inputs of the graph on whose values one of its outputs depends, also through a body; weights may be some.
 
     An input that nothing reads but as the shape of a result does not count.
     """
@@ -82,7 +82,7 @@ def inputs_that_count(graph: Graph) -> list[str]:
     counting = {name for node in graph.model.graph.node for name in _reads(node) - _shapes(node)}
     ends = [value.name for value in graph.model.graph.output]
     needed = set().union(*(_ancestors(makers, name) for name in ends)) & counting.union(ends)
-    return [name for name in given if name in needed and name not in graph.weights]
+    return [name for name in given if name in needed]
 
 
 def _place(found: list[Any], turn: int) -> Any | None:

@@ -1,0 +1,56 @@
+"""What the rule of quantised layers would not notice stands in the row: another epsilon of a norm of its own."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tests.project import Project
+
+FAKE = Path(__file__).parent.parent / "fake"
+TEST = """
+import pytest
+
+@pytest.mark.bench(check="equivalence")
+def test_equivalence(bench_cell):
+    bench_cell.verify()
+"""
+# A norm behind an input, which no layer takes in; its variances are so large that another epsilon changes few integers.
+MAKE = """
+import numpy as np, onnx
+from onnx import helper as h
+rng = np.random.default_rng(0)
+shapes = {"s": 8, "b": 8, "m": 8, "w": (8, 16), "c": 16, "v": (16, 4), "d": 4}
+weights = {name: rng.standard_normal(shape) / 3 for name, shape in shapes.items()}
+weights["variance"] = np.full(8, 2.0)
+nodes = [
+    h.make_node("BatchNormalization", ["x", "s", "b", "m", "variance"], ["n"], epsilon=1e-3, name="norm"),
+    h.make_node("Relu", ["n"], ["r"]), h.make_node("Gemm", ["r", "w", "c"], ["g"]), h.make_node("Relu", ["g"], ["t"]),
+    h.make_node("Gemm", ["t", "v", "d"], ["y"]),
+]
+value = lambda name, size: h.make_tensor_value_info(name, 1, ["n", size])
+tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in weights.items()]
+graph = h.make_graph(nodes, "g", [value("x", 8)], [value("y", 4)], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "norm.onnx")
+"""
+
+
+def test_the_epsilon_of_a_norm_of_its_own_that_the_rule_of_layers_lets_pass_is_named(
+    project: Project, tools_python: Path
+) -> None:
+    project.write(
+        "bench.toml", f'adapters = ["{FAKE}/framework.py", "{FAKE}/compiler.py"]\ntoolchains = ["toolchains"]\n'
+    )
+    project.write("test_models.py", TEST)
+    project.write("make.py", MAKE)
+    subprocess.run([str(tools_python), "make.py"], cwd=project.folder, check=True)
+    finished = project.run(
+        "--bench-onnx=norm.onnx", "--compilers=fakec", "--precisions=w8a8", "-k", "equivalence and qdq"
+    )
+    [row] = [row for row in finished.rows if row["kind"] == "cell"]
+    numbers, name = row["numbers"], "batchnorm eps 1e-5 at norm"
+    assert row["status"] == "supported", finished.text
+    assert numbers["mutants"][name]["kind"] == "detail" and numbers["mutants"][name]["killed"] is False
+    noticed = numbers["mutants"][name]["noticeable"]
+    assert name in numbers["mutants_missed" if noticed else "mutants_not_noticeable"]
+    assert numbers["mutants_applicable"] == len(numbers["mutants"]) - (not noticed)
