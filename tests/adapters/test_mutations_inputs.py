@@ -78,6 +78,26 @@ def body(nodes, inputs, outputs):
     return h.make_graph(nodes, "body", inputs, [h.make_tensor_value_info(*one, None) for one in outputs])
 
 
+def strange():
+    # An operator that ONNX does not have, of ONNX Runtime.
+    nodes = [h.make_node("QuickGelu", ["x"], ["g"], domain="com.microsoft"), *summed("g", "y")]
+    tensors = [nh.from_array(W, "w")]
+    graph = h.make_graph(nodes, "g", [value("x"), value("y")], [value("out")], tensors)
+    opsets = [h.make_opsetid("", 17), h.make_opsetid("com.microsoft", 1)]
+    return onnx_editing.Graph(onnx, h.make_model(graph, opset_imports=opsets, ir_version=8), "")
+
+
+def attention():
+    # What the mask does not let through gets -10,000, which goes into no weight where it is added to every score.
+    nodes = [
+        h.make_node("MatMul", ["x", "w"], ["scores"]), h.make_node("Where", ["mask", "none", "much"], ["bias"]),
+        h.make_node("Add", ["scores", "bias"], ["s"]), h.make_node("Softmax", ["s"], ["p"], axis=-1),
+        h.make_node("MatMul", ["p", "w"], ["out"]),
+    ]
+    weights = {"none": np.float32(0), "much": np.float32(-1e4)}
+    return built(nodes, [value("x", shape=[1, 4]), value("mask", BOOL, [1, 4])], weights, [value("out", shape=[1, 4])])
+
+
 def chosen():
     # Both branches read the input y of the graph from outside.
     then = body([h.make_node("Mul", ["x", "y"], ["t"])], [], [("t", FLOAT)])
@@ -135,7 +155,10 @@ print(json.dumps({
     "one": report(built(summed("x"), [value("x")]), x=X),
     "a weight": report(built(summed("x", "b"), [value("x"), value("b", shape=[4])], {"b": W[0]}), x=X),
     "zeros": report(built(summed("x", "y"), two), x=X, y=0 * Y),
-    "hidden": report(built(summed("x", "y"), two), x=X, y=1e-12 * Y),
+    "hidden": report(built(summed("x", "y"), two), x=X, y=1e-9 * Y),
+    "no reference": report(strange(), x=X, y=1e-30 * Y),
+    "full": report(attention(), False, x=X[:, None], mask=np.ones((3, 1, 4), bool)),
+    "partly": report(attention(), False, x=X[:, None], mask=np.array([[[True, True, False, False]]] * 3)),
     "times zero": report(built(times_zero, two, {"none": np.float32(0)}), x=X, y=Y),
     "unused": report(built(summed("x", "z"), [value("x"), value("y"), value("z")]), x=X, y=Y, z=Y),
     "identifiers": report(masked(), ids=IDS, mask=MASK),
@@ -158,8 +181,8 @@ def found(python: Path) -> dict[str, Any]:
 
 
 CASES = (
-    "second", "first", "one", "a weight", "zeros", "hidden", "times zero", "unused", "identifiers", "no mask", "texts",
-    "if", "loop", "shapes", "counts", "sizes",
+    "second", "first", "one", "a weight", "zeros", "hidden", "no reference", "full", "partly", "times zero", "unused",
+    "identifiers", "no mask", "texts", "if", "loop", "shapes", "counts", "sizes",
 )  # fmt: skip
 
 
@@ -189,6 +212,17 @@ def test_an_input_without_any_effect_is_named(tools_python: Path, case: str) -> 
 def test_an_input_that_float32_cannot_see_still_counts(tools_python: Path) -> None:
     row = found(tools_python)["hidden"]
     assert (row["site"], row["without"], row["effect"]) == ("y", [], 0)
+
+
+def test_an_input_of_which_float64_can_say_nothing_counts(tools_python: Path) -> None:
+    row = found(tools_python)["no reference"]
+    assert (row["site"], row["without"], row["effect"]) == ("y", [], 0)
+
+
+def test_a_mask_that_changes_nothing_but_rounding_has_no_effect(tools_python: Path) -> None:
+    full, partly = (found(tools_python)[case] for case in ("full", "partly"))
+    assert (full["site"], full["without"]) == ("x", ["mask"])
+    assert partly["without"] == [] and partly["effect"] > 0.01
 
 
 def test_an_input_that_nothing_reads_is_none(tools_python: Path) -> None:

@@ -1,13 +1,16 @@
-"""What the rule of quantised layers would not notice stands in the row: another epsilon of a norm of its own."""
+"""What a verdict on a quantised model says nothing of stands in its row."""
 
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from tests.checks.test_strength import DEAD, FAKE
+from tests.checks.test_strength import MAKE as BLOCK
 from tests.project import Project
 
-FAKE = Path(__file__).parent.parent / "fake"
 TEST = """
 import pytest
 
@@ -54,3 +57,27 @@ def test_the_epsilon_of_a_norm_of_its_own_that_the_rule_of_layers_lets_pass_is_n
     noticed = numbers["mutants"][name]["noticeable"]
     assert name in numbers["mutants_missed" if noticed else "mutants_not_noticeable"]
     assert numbers["mutants_applicable"] == len(numbers["mutants"]) - (not noticed)
+
+
+def by_tool(project: Project, python: Path, scale: float) -> Mapping[str, Any]:
+    """The row of a compiler that quantises the two layers of a file itself and leaves out the block between them."""
+    project.write(
+        "bench.toml",
+        f'adapters = ["{FAKE}/framework.py", "{FAKE}/quantising_compiler.py"]\ntoolchains = ["toolchains"]\n',
+    )
+    project.write("test_models.py", TEST)
+    project.write("make.py", BLOCK)
+    subprocess.run([str(python), "make.py", "block.onnx", str(scale), "float32"], cwd=project.folder, check=True)
+    finished = project.run("--bench-onnx=block.onnx", "--compilers=fakeq", "--precisions=w8a8")
+    [row] = [row for row in finished.rows if row["kind"] == "cell"]
+    found: Mapping[str, Any] = row
+    return found
+
+
+def test_what_no_input_exercises_is_named_where_a_tool_quantised_the_file_itself(
+    project: Project, tools_python: Path
+) -> None:
+    row = by_tool(project, tools_python, DEAD)
+    assert row["status"] == "supported", row["reason"]
+    assert row["numbers"]["layers"] > 0 and "by approximation" not in row["flags"]
+    assert "not exercised by these inputs: residual branch zeroed at Add residual" in row["flags"]

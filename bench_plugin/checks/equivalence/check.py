@@ -34,7 +34,7 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import ReferenceOutputs
+from bench_plugin.pipeline.judge import ReferenceOutputs, unchanged
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.subjects import Subject
@@ -234,19 +234,20 @@ class Equivalence:
     ) -> Outcome | None:
         """The same for a quantised graph: the mutants of its layers, and end to end those of the structure.
 
-        Layers that are right one by one say nothing of a block between them that a tool leaves out.
+        Layers that are right one by one say nothing of a block between them that a tool leaves out. What a tool
+        quantised itself has no steps at its outputs, by which mutants could be judged there.
         """
         rows = dict(layers)
-        without: tuple[str, ...] = ()
         scales = found.subject.meta.get("output_scales")
+        mutants = run.mutants(found.file, found.inputs)
+        if mutants.failure and scales:
+            reason = f"mutants could not be run: {mutants.failure.message}"
+            return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
         if scales:
-            mutants = run.mutants(found.file, found.inputs)
-            if mutants.failure:
-                reason = f"mutants could not be run: {mutants.failure.message}"
-                return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
-            whole = run.judge.strength_in_steps(plain, mutants, list(scales))
-            rows |= {name: row for name, row in whole.table.items() if kind_of(name) is Kind.STRUCTURE}
-            without = tuple(name for name in whole.unchanged if kind_of(name) is Kind.STRUCTURE)
+            whole = run.judge.strength_in_steps(plain, mutants, list(scales)).table
+            rows |= {name: row for name, row in whole.items() if kind_of(name) is Kind.STRUCTURE}
+        named = [] if mutants.failure else unchanged(mutants)
+        without = [name for name in named if kind_of(name) is Kind.STRUCTURE]
         return noted(run, rated(rows, unchanged=without, exact=False, table=run.judge.table))
 
 

@@ -34,6 +34,9 @@ MISREAD = "nhwc read as nchw"
 FAINTEST = ("residual branch zeroed", "parallel branch zeroed", IGNORED)
 # A channel that these inputs do not excite makes no difference: others are tried, the largest first.
 BRANCHES = dict.fromkeys(("residual branch zeroed", "parallel branch zeroed"), onnx_branches.PLACES)
+# An effect of an ignored input below FAINT is looked at in float64 and is none below ROUNDED: a mask of zeros that
+# adds -10,000 to every score changes nothing but their rounding, by 1e-3 in float32 and 1e-12 in float64.
+FAINT, ROUNDED = 1e-2, 1e-11
 TURNS = {"channel zeroed": 4, "channels swapped": 4, **BRANCHES}
 
 Outputs = dict[str, Any]
@@ -109,7 +112,7 @@ class Mutable:
         equal: list[Try] = []
         for one in self._ignored() if name == IGNORED else self._tries(name):
             effect = _effect(one.outputs, self.original)
-            if not effect:
+            if not effect or (name == IGNORED and effect < FAINT and not self._effect_in_float64(one) > ROUNDED):
                 equal.append(one)
             elif best is None or effect < best[0]:
                 best = effect, one
@@ -117,7 +120,7 @@ class Mutable:
                 return best[1].site, best[1].outputs, []
         without: list[str] = []
         for one in equal if faintest else equal[-1:]:
-            if not self._differs_in_float64(one):
+            if not self._effect_in_float64(one) > (ROUNDED if name == IGNORED else 0):
                 without.append(one.site)
             elif best is None or best[0]:
                 best = 0.0, one
@@ -173,17 +176,17 @@ class Mutable:
         finally:
             undo()
 
-    def _differs_in_float64(self, one: Try) -> bool:
-        """Whether a mutant whose float32 outputs are those of the file differs in float64; also where none can say."""
+    def _effect_in_float64(self, one: Try) -> float:
+        """The effect in float64 of a mutant that has none or a faint one in float32; infinite where none can say."""
         if one.exact is None:
-            return False
+            return 0.0
         try:
             if self._in_float64 is None:
                 self._in_float64 = _evaluated(self._graph, self._given, self._batched)
             found = one.exact()
         except (NotImplementedError, RuntimeError, Unsupported):  # the evaluator lacks an operator
-            return True
-        return found is not None and not _equal(found, self._in_float64)
+            return float("inf")
+        return 0.0 if found is None else _effect(found, self._in_float64)
 
 
 def _effect(results: Outputs, original: Outputs) -> float:
