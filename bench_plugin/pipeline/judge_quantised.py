@@ -26,6 +26,7 @@ from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.inputs import stack_names
 
 Array = np.ndarray[Any, Any]
+ROUNDED = "perturbed-float32"
 
 
 @dataclass(frozen=True)
@@ -199,3 +200,16 @@ def perturbed(done: Done) -> list[dict[str, Array]]:
     """The outputs of each run with inputs and weights perturbed by one ULP."""
     kinds = sorted({name.split(":")[0] for name in done.arrays if name.startswith("perturbed")})
     return [stack_names(done.arrays, kind) for kind in kinds]
+
+
+def with_single_rounding(truth: Done, emulated: Done) -> Done:
+    """The reference of a quantised graph with one perturbed run more: every result rounded to float32.
+
+    Perturbed inputs and weights do not show what is lost between: a small number that is added to a large one and
+    taken from it again. Inputs that ``emulated`` does not reach count as they were.
+    """
+    arrays = dict(truth.arrays)
+    for name, values in stack_names(emulated.arrays, "fp32").items():
+        if name in truth.arrays and values.shape[1:] == truth.arrays[name].shape[1:]:
+            arrays[f"{ROUNDED}:{name}"] = np.concatenate([values, truth.arrays[name][len(values) :]])
+    return replace(truth, arrays=arrays)

@@ -64,3 +64,58 @@ def test_what_rounding_between_the_layers_loses_is_noise(project: Project, tools
 def test_an_exponent_is_not_perturbed(project: Project, tools_python: Path, precision: str) -> None:
     row = run(project, tools_python, 0.0, *PRECISIONS[precision], fault="run-wrong")
     assert row["status"] == "mismatch" and 0 < row["numbers"]["noise_E"] < 1e-5, row["reason"]
+
+
+# What is added to a large number and taken from it again is then rounded to integers; on every second input to none.
+DYNAMIC = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h
+rng = np.random.default_rng(3)
+weights = {"a": rng.standard_normal((8, 16)), "v": rng.standard_normal((16, 4)), "far": np.array([float(sys.argv[2])])}
+nodes = [h.make_node("Relu", ["m"], ["r"]), h.make_node("Mul", ["r", "far"], ["f"]),
+         h.make_node("MatMul", ["x", "a"], ["g"]), h.make_node("Add", ["g", "f"], ["s"]),
+         h.make_node("Sub", ["s", "f"], ["t"]), h.make_node("MatMul", ["t", "v"], ["y"])]
+value = lambda name, size: h.make_tensor_value_info(name, 1, [1, size])
+tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in weights.items()]
+graph = h.make_graph(nodes, "g", [value("x", 8), value("m", 1)], [value("y", 4)], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+x, m = rng.standard_normal((16, 1, 8)), np.resize([1.0, -1.0], (16, 1, 1))
+np.savez(sys.argv[3], x=x.astype("float32"), m=m.astype("float32"))
+"""
+FLAG = "float32's own rounding decides the integers of 8 inputs, which are not compared"
+
+
+def dynamic(project: Project, python: Path, far: float, fault: str = "none") -> Mapping[str, Any]:
+    """The row of a dynamically quantised file in the fake compiler, which computes in float32."""
+    source = (FAKE / "compiler.py").read_text()
+    project.write("compiler.py", source.replace('"bf16": ["original"]', '"w8a8-dyn": ["dynamic"]'))
+    project.write(
+        "bench.toml",
+        f'adapters = ["{FAKE}/framework.py", "{project.folder}/compiler.py"]\ntoolchains = ["toolchains"]\n',
+    )
+    project.write("test_models.py", TESTS)
+    project.write("make.py", DYNAMIC)
+    path, inputs = project.folder / "far.onnx", project.folder / "far.npz"
+    subprocess.run([str(python), "make.py", str(path), str(far), str(inputs)], cwd=project.folder, check=True)
+    options = (f"--bench-onnx={path}", f"--bench-inputs={inputs}", "--compilers=fakec", "--precisions=w8a8-dyn")
+    finished = project.run(*options, "-k", "fakec-", f"--bench-option=fakec.fault={fault}")
+    rows = [row for row in finished.rows if row["kind"] == "cell"]
+    assert len(rows) == 1, finished.text
+    return rows[0]
+
+
+def test_integers_that_the_rounding_of_float32_decides_are_not_compared(project: Project, tools_python: Path) -> None:
+    row = dynamic(project, tools_python, 3e5)
+    assert row["status"] == "supported", row["reason"]
+    assert row["numbers"]["stable_inputs"] == 8 and FLAG in row["flags"], row
+
+
+def test_a_fault_shows_on_the_inputs_that_are_left(project: Project, tools_python: Path) -> None:
+    row = dynamic(project, tools_python, 3e5, "run-wrong")  # 1 % off everywhere
+    assert row["status"] == "mismatch" and row["numbers"]["stable_inputs"] == 8, row
+
+
+def test_without_a_large_number_all_inputs_are_compared(project: Project, tools_python: Path) -> None:
+    row = dynamic(project, tools_python, 0.0)
+    assert row["status"] == "supported" and not row["flags"] and row["numbers"]["stable_inputs"] >= 15, row

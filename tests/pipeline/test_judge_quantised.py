@@ -21,6 +21,7 @@ from bench_plugin.pipeline.judge_quantised import (
     numbered,
     perturbed,
     signal_to_noise,
+    with_single_rounding,
 )
 from bench_plugin.pipeline.stages import Done
 
@@ -383,3 +384,16 @@ def test_a_quantised_graph_is_judged_by_the_table_of_the_test_and_the_exceptions
     assert judged(GRAPH, replace(coarse, exceptions={})).status == MISMATCH
     assert judged(GRAPH, RIGHT, table=replace(DEFAULTS, quantised_near=0.5)).status == MISMATCH
     assert judged(moved(0.02, 1.5), None, table=replace(DEFAULTS, quantised_share=0.9)).status == AGREE
+
+
+def test_an_input_that_rounding_to_float32_changes_is_not_stable() -> None:
+    emulated, wrong = GRAPH[:4].copy(), GRAPH.copy()
+    emulated[1] += 0.6 * SCALE
+    emulated[2] += 0.4 * SCALE  # less than half a step
+    wrong[1] += 5 * SCALE
+    truth = with_single_rounding(done(out0=GRAPH), done(fp32_out0=emulated, fp16_out0=emulated + 9))
+    excused = judged(wrong, None, truth=truth)
+    assert (excused.status, excused.numbers["stable_inputs"]) == (AGREE, 9)
+    assert judged(wrong, None).status == MISMATCH
+    wrong[7] += 5 * SCALE  # which was not emulated, and counts as before
+    assert judged(wrong, None, truth=truth).status == MISMATCH

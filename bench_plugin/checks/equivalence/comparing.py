@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
-from bench_plugin.compare.verdict import AGREE, Comparison
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
+from bench_plugin.pipeline.judge_quantised import with_single_rounding
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks
 
@@ -34,3 +38,28 @@ def compared(
 def emulated(run: CellRun, found: Compiled) -> Done:
     """The stage that emulates every precision on the file."""
     return run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, found.original, found.file.check))
+
+
+def compared_in_steps(
+    run: CellRun, found: Compiled, reference: Done, judged: Callable[[Done], Comparison]
+) -> tuple[Comparison, Done]:
+    """What ``judged`` says of a pre-quantised graph by its ``reference``, and the reference that it went by.
+
+    Stable are the inputs whose integers do not depend on perturbed inputs and weights. Where a run is a mismatch, those
+    that rounding every result to float32 changes are stable no longer, and the run is compared again.
+    """
+    comparison = judged(reference)
+    if comparison.status != MISMATCH:
+        return comparison, reference
+    check = found.file.check
+    rounded = run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, found.subject, check))
+    if rounded.failure:
+        run.log.flag(f"which integers the rounding of float32 decides is not known: {rounded.failure.message}")
+        return comparison, reference
+    wider = with_single_rounding(reference, rounded)
+    again = judged(wider)
+    before, after = (int(one.numbers.get("stable_inputs", 0)) for one in (comparison, again))
+    if after < before:
+        note = f"float32's own rounding decides the integers of {before - after} inputs, which are not compared"
+        again = replace(again, notes=(*again.notes, note))
+    return again, wider

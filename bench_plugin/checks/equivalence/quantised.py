@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers
-from bench_plugin.checks.equivalence.comparing import compared
+from bench_plugin.checks.equivalence.comparing import compared, compared_in_steps
 from bench_plugin.checks.sensitivity import noted
 from bench_plugin.compare.converted import compare_constants, compare_ranges
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
@@ -53,7 +53,11 @@ def _prequantised(
         exact = compare_stable(numbered(reference.arrays), [], numbered(ran.arrays), scales, table=run.judge.table)
         return replace(exact, numbers={**exact.numbers, "truth": "quantised graph in float64, bit for bit"})
     results = apart.results if apart else None
-    comparison = judge_prequantised(plain.outputs, reference, ran, scales, results, run.judge.table)
+
+    def judged(truth: Done) -> Comparison:
+        return judge_prequantised(plain.outputs, truth, ran, scales, results, run.judge.table)
+
+    comparison, reference = compared_in_steps(run, found, reference, judged)
     if apart and comparison.status == MISMATCH and _right_as_a_whole(run, reference, ran, scales):
         inside = layers.in_place(run, models, graph, apart.made, ran)
         if isinstance(inside, str) or not inside.faithful:
