@@ -25,6 +25,7 @@ ADAPTER = {
 }
 
 FLOAT, DOUBLE = 1, 11
+CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 ALIKE = 0.9  # cosine from which on two constants are the same one, right or wrong
 SPREAD = 0.25  # relative difference of norms up to which constants are compared at all
 SINGLE = 1e-6  # what float32 arithmetic may change, as a share of the largest value
@@ -57,23 +58,26 @@ class Adapter:
         call.stage("build")
         onnx = importlib.import_module("onnx")
         model = onnx.load(call.files["model.onnx"])
-        candidates = list(_candidates(onnx, model.graph))
+        known = _known(onnx, model.graph)
+        candidates = list(_candidates(model.graph, known))
         rows: list[dict[str, object]] = []
         replaced: dict[str, Any] = {}
-        tensors: dict[str, str] = {}
+        tensors: dict[str, Candidate] = {}
         arrays: dict[str, Array] = {}
+        belonging = _belonging(call)
+        later: dict[str, Found] = {}
         for name in call.names:
             values, step = call.fixed[f"const:{name}"], call.fixed[f"step:{name}"]
-            if name in call.weights and not values.any():  # dropped, or it was never there
-                said = _biases(model.graph, tensors.get(call.weights[name], ""))
-                found: Found | None = next(
-                    ((one, (0,)) for one in candidates if one.name in said and one.values.any()), None
-                )
-                if found is None and tensors.get(call.weights[name]):
+            biases = belonging.get(call.weights.get(name, ""), [])
+            weight = tensors.get(call.weights.get(name, ""))
+            if name in biases[:1] and not values.any():  # dropped, or added later, or it was never there
+                added = [(one, call.fixed[f"const:{one}"], call.fixed[f"step:{one}"]) for one in biases[1:2]]
+                found = _of_zeros(list(_shifts(model.graph, known, weight)) if weight else [], added, later)
+                if found is None and weight:
                     rows.append({"name": name, "tensor": "no bias", "found": False, "folded": False, "steps": 0.0})
                     continue
             else:
-                found = _nearest(values, candidates)
+                found = later.get(name) or _nearest(values, candidates)
             if found is None:
                 rows.append({"name": name, "tensor": "", "found": False, "folded": False, "steps": 0.0})
                 continue
@@ -83,7 +87,7 @@ class Adapter:
             off = (abs(values - written) - slack) / step
             steps = max(0.0, float(off.max(initial=0.0)))
             folded = candidate.factor is not None
-            tensors[name] = candidate.name
+            tensors[name] = candidate
             rows.append({"name": name, "tensor": candidate.name, "found": True, "folded": folded, "steps": steps})
             arrays[f"file:{name}"] = from_numpy(written)
             replaced[candidate.name] = _back(values, candidate, order)
@@ -93,8 +97,8 @@ class Adapter:
         return Reply({"matches": rows}, arrays, files={"rebuilt.onnx": path})
 
 
-def _candidates(onnx: Any, graph: Any) -> Iterator[Candidate]:
-    """The constants of the file, and those of convolutions with a BatchNormalization multiplied in."""
+def _known(onnx: Any, graph: Any) -> dict[str, Any]:
+    """The constants of the file in float32, by their names, as float64."""
     known = {}
     for tensor in graph.initializer:
         if tensor.data_type == FLOAT:
@@ -102,31 +106,101 @@ def _candidates(onnx: Any, graph: Any) -> Iterator[Candidate]:
     for node in graph.node:
         if node.op_type == "Constant" and node.attribute and node.attribute[0].t.data_type == FLOAT:
             known[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t).astype("float64")
+    return known
+
+
+def _belonging(call: MatchCall) -> dict[str, list[str]]:
+    """The biases of each weight: what its layer adds, and what is added later."""
+    found: dict[str, list[str]] = {}
+    for name in call.names:
+        if name in call.weights:
+            found.setdefault(call.weights[name], []).append(name)
+    return found
+
+
+def _candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
+    """The constants of the file, what a BatchNormalization multiplies by and adds, what a quotient multiplies by, and
+    those of convolutions with a BatchNormalization multiplied in.
+    """
     for name, values in known.items():
         yield Candidate(name, values)
     for node in graph.node:
+        if node.op_type == "BatchNormalization" and node.input[1] in known:
+            step = _per_channel(node, known, known[node.input[1]].size, 1)
+            if step is not None:
+                yield Candidate(node.input[1], step[1])
+                yield Candidate(step[0], step[2])
+        if node.op_type == "Div" and node.input[1] in known and known[node.input[1]].all():
+            yield Candidate(node.input[1], 1 / known[node.input[1]])
         if node.op_type == "Conv" and node.input[1] in known:
-            yield from _scaled(graph, node, known)
+            weights = known[node.input[1]]
+            for name, factor, bias in itertools.islice(_steps(graph, node, known), 1, None):
+                along = factor.reshape([-1] + [1] * (weights.ndim - 1))
+                yield Candidate(node.input[1], weights * along, along)
+                yield Candidate(name, bias, factor)
 
 
-def _scaled(graph: Any, convolution: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
-    """Weights and bias of a convolution with what is done to each channel behind it multiplied in, step by step.
+def _steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """What is done to each channel of a contraction, step by step: (name of a constant, factor, summand), [channels].
 
-    That is BatchNormalization, or the products and sums with constants that exporters write in its place.
+    First comes its own bias, then what is behind it: BatchNormalization, or the products and sums with constants that
+    exporters write in its place.
     """
     numpy = importlib.import_module("numpy")
-    weights = known[convolution.input[1]]
-    ones, zeros = numpy.ones(len(weights)), numpy.zeros(len(weights))
-    factor, bias = ones, known.get("".join(convolution.input[2:3]), zeros)
-    for node in _behind(graph, convolution.output[0]):
-        step = _per_channel(node, known, weights)
+    weights = known[node.input[1]]
+    said = {one.name: one for one in node.attribute}
+    channels, axis = len(weights), weights.ndim - 1
+    if node.op_type == "ConvTranspose":
+        channels = weights.shape[1] * (said["group"].i if "group" in said else 1)
+    elif node.op_type != "Conv":
+        channels, axis = weights.shape[0 if "transB" in said and said["transB"].i else -1], 1
+    ones, zeros = numpy.ones(channels), numpy.zeros(channels)
+    own = "".join(node.input[2:3])
+    added = known.get(own, zeros).reshape(-1) * (said["beta"].f if "beta" in said else 1.0)
+    factor, bias = ones, zeros + (added if added.size in (1, channels) else 0.0)
+    yield own, factor, bias
+    for user in _behind(graph, node.output[0]):
+        step = _per_channel(user, known, channels, axis)
         if step is None:
             return
         name, scale, shift = step
         factor, bias = factor * (ones * scale), bias * scale + (zeros + shift)
-        along = factor.reshape([-1] + [1] * (weights.ndim - 1))
-        yield Candidate(convolution.input[1], weights * along, along)
-        yield Candidate(name, bias, factor)
+        yield name, factor, bias
+
+
+def _shifts(graph: Any, known: Mapping[str, Any], weight: Candidate) -> Iterator[Candidate]:
+    """What the file adds to each channel that it computes with a weight, from the step on that is multiplied into it.
+
+    Steps after which nothing is added are left out.
+    """
+    numpy = importlib.import_module("numpy")
+    for node in graph.node:
+        if node.op_type not in CONTRACTIONS or weight.name != node.input[1] or weight.name not in known:
+            continue
+        reached = weight.factor is None
+        for name, factor, bias in _steps(graph, node, known):
+            reached = reached or numpy.array_equal(factor, weight.factor.reshape(-1))
+            if reached and bias.any():
+                yield Candidate(name, bias, factor)
+
+
+def _of_zeros(
+    shifts: Sequence[Candidate], added: Sequence[tuple[str, Any, Any]], later: dict[str, Found]
+) -> Found | None:
+    """What stands in the file where an artefact has zeros for a bias: None where nothing does, or it is added later.
+
+    ``added`` is (name, values, step) of the constant that the artefact adds later; it goes to ``later`` with the one
+    of the ``shifts`` that it is nearest to.
+    """
+    if not shifts:
+        return None
+    fitting = [one for one in shifts if added and added[0][1].size == one.values.size]
+    if not fitting:
+        return shifts[0], (0,)
+    [(name, values, step)] = added
+    nearest = min(fitting, key=lambda one: float((abs(values.reshape(-1) - one.values) / step.reshape(-1)).max()))
+    later[name] = nearest, (0,)
+    return None
 
 
 def _behind(graph: Any, name: str) -> Iterator[Any]:
@@ -136,12 +210,15 @@ def _behind(graph: Any, name: str) -> Iterator[Any]:
         name = users[0].output[0]
 
 
-def _per_channel(node: Any, known: Mapping[str, Any], weights: Any) -> tuple[str, Any, Any] | None:
+def _per_channel(node: Any, known: Mapping[str, Any], channels: int, axis: int) -> tuple[str, Any, Any] | None:
     """(name of a constant, factor, summand) of a node that scales or shifts channels; None of others.
 
-    ``weights`` [channels, ...] are those of the convolution. Factor and summand are [channels], or one for all.
+    ``axis`` is that of the channels, counted from the last dimension. Factor and summand are [channels], or one for
+    all.
     """
-    if node.op_type == "BatchNormalization" and all(name in known for name in node.input[1:]):
+    if node.op_type == "BatchNormalization" and all(
+        name in known and known[name].size == channels for name in node.input[1:]
+    ):
         epsilon = next((one.f for one in node.attribute if one.name == "epsilon"), 1e-5)
         scale, shift, mean, variance = (known[name] for name in node.input[1:5])
         factor = scale / (variance + epsilon) ** 0.5
@@ -150,28 +227,10 @@ def _per_channel(node: Any, known: Mapping[str, Any], weights: Any) -> tuple[str
     if node.op_type not in ("Mul", "Add") or len(constants) != 1:
         return None
     values = known[constants[0]]
-    axis = weights.ndim - 1  # of the channels, counted from the last dimension
-    if values.size != 1 and not (values.size == len(weights) == values.shape[-axis:][0] and values.ndim >= axis):
+    if values.size != 1 and not (values.size == channels == values.shape[-axis:][0] and values.ndim >= axis):
         return None
     vector = values.reshape(-1)
     return (constants[0], vector, 0.0) if node.op_type == "Mul" else (constants[0], 1.0, vector)
-
-
-def _biases(graph: Any, weight: str) -> set[str]:
-    """The constants that the file adds to what it computes with a weight."""
-    found: set[str] = set()
-    for node in graph.node:
-        if not weight or weight not in node.input:
-            continue
-        found.update(node.input[2:3])
-        for user in graph.node:
-            if user.op_type in ("Add", "BatchNormalization") and node.output[0] in user.input:
-                found.update(user.input)
-        for user in _behind(graph, node.output[0]):
-            if user.op_type not in ("Mul", "Add", "BatchNormalization"):
-                break
-            found.update(user.input)
-    return found
 
 
 def _nearest(values: Any, candidates: list[Candidate]) -> Found | None:
@@ -217,7 +276,7 @@ def _replace(onnx: Any, graph: Any, values: Mapping[str, Any]) -> None:
     Vectors are biases, which are compared but not replaced: they may be sums of several of the file's.
     """
     for tensor in graph.initializer:
-        if tensor.name in values and len(tensor.dims) > 1:
+        if tensor.name in values and list(tensor.dims) == list(values[tensor.name].shape) and len(tensor.dims) > 1:
             tensor.CopyFrom(onnx.numpy_helper.from_array(values[tensor.name].astype("float32"), tensor.name))
     for node in graph.node:
         if node.op_type == "Constant" and node.output[0] in values and values[node.output[0]].ndim > 1:

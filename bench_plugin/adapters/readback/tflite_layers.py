@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench_plugin.adapters.readback import tflite_operators
+from bench_plugin.adapters.readback import tflite_moves, tflite_operators
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
 from bench_plugin.agent.toolkit.rebuilding import Layers
@@ -18,7 +18,7 @@ ADAPTER = {
     "title": "Quantised TFLite files read back",
     "distribution": "ai-edge-litert",
     "operations": [],
-    "uses": ["tflite_operators"],
+    "uses": ["tflite_moves", "tflite_operators"],
 }
 
 IDENTIFIER = b"TFL3"
@@ -32,6 +32,11 @@ DYNAMIC = ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D", "BATCH_MATMUL")
 # Nodes whose results have a range of their own, unless they are joined with others in one tensor.
 CALIBRATED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "ADD", "SUB", "MUL")
 JOINING = ("CONCATENATION", "PACK", "MAXIMUM", "MINIMUM")
+# What may stand between a convolution and the sum that adds its bias.
+BETWEEN = ("RESHAPE", "BATCH_TO_SPACE_ND", "MUL")
+# Nodes that keep the range of what they take, which so has the range of their results.
+KEEPING = ("AVERAGE_POOL_2D", "MAX_POOL_2D", "RESHAPE", "TRANSPOSE", "SQUEEZE", "EXPAND_DIMS", "PAD", "SLICE",
+           "STRIDED_SLICE", "SPLIT", "SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")  # fmt: skip
 # Kernels that were measured to round more coarsely than to the nearest integer, without a delegate.
 TIES = ("AVERAGE_POOL_2D", "MEAN")
 
@@ -143,6 +148,7 @@ class Reader:
         self.file = file
         self.layers = layers
         self.numbers = numbers
+        self._declared: dict[int, str] = {}
 
     def read(self, node: Any) -> None:
         """Read one node, or note why that cannot be done."""
@@ -157,7 +163,7 @@ class Reader:
         before = len(self.layers.results)
         try:
             values = translate(self, node)
-        except tflite_operators.Unread as why:
+        except tflite_moves.Unread as why:
             self.layers.unread.append(f"{operator}: {why}")
             return
         if len(values) != len(made):
@@ -179,6 +185,8 @@ class Reader:
         """The real values of an activation or of a constant. Raises Unread for a type that stands for no numbers."""
         file = self.file
         values, said = file.values(index), file.quantisation(index)
+        if index in self._declared:
+            return self._declared[index]
         if values is not None:
             if said is None or file.type(index) not in LIMITS:
                 return self.layers.constant(values)
@@ -186,16 +194,50 @@ class Reader:
             return self.layers.constant((values.astype("float64") - zeros) * scales)
         name = f"t{index}"
         if index not in self.numbers:
-            raise tflite_operators.Unread(f"a tensor of type {file.type(index)}")
+            raise tflite_moves.Unread(f"a tensor of type {file.type(index)}")
         if said is not None and file.type(index) in LIMITS:
             return self.layers.integers(name, self.numbers[index], float(said[0][0]), int(said[1][0]))
         return self.layers.floats(name, self.numbers[index])
+
+    def declare_later(self, node: Any) -> None:
+        """Declare the constant that a sum adds to each channel behind a node without a bias: it is the bias.
+
+        TFLite writes a dilated convolution as one of blocks between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND.
+        """
+        file, made = self.file, int(node.outputs[0])
+        channels = file.shape(made)[-1]
+        while not node.builtinOptions or not int(getattr(node.builtinOptions, "fusedActivationFunction", 0) or 0):
+            users = [user for user in file.graph.operators if made in user.inputs]
+            if len(users) != 1 or made in file.graph.outputs:
+                return
+            [node] = users
+            fixed = [int(one) for one in node.inputs if int(one) >= 0 and file.values(int(one)) is not None]
+            made = int(node.outputs[0])
+            if file.operator(node) == "ADD" and len(fixed) == 1 and file.values(fixed[0]).size == channels:
+                self._declare("bias", "ADD", fixed[0])
+                return
+            if file.operator(node) not in BETWEEN or not fixed:
+                return
+
+    def operand(self, operator: str, index: int) -> str:
+        """The real values that a sum or a product takes; a constant of several elements is compared with the file."""
+        values = self.file.values(index)
+        if values is not None and values.size > 1:
+            self._declare("weight", operator, index)
+        return self.real(index)
+
+    def _declare(self, kind: str, operator: str, index: int) -> None:
+        if self.file.quantisation(index) is None or self.file.type(index) not in LIMITS or index in self._declared:
+            return
+        scales, zeros = self.along(index)
+        real = (self.file.values(index).astype("float64") - zeros) * scales
+        self._declared[index] = self.layers.quantised(kind, operator, real, scales)
 
     def along(self, index: int) -> tuple[Any, Any]:
         """Scales and zero points of a tensor, shaped to broadcast over it. Raises Unread for one without."""
         said = self.file.quantisation(index)
         if said is None:
-            raise tflite_operators.Unread("a constant of integers without a scale")
+            raise tflite_moves.Unread("a constant of integers without a scale")
         scales, zeros, axis = said
         rank = len(self.file.shape(index))
         shape = [-1 if place == axis else 1 for place in range(rank)] if len(scales) > 1 else [1] * rank
@@ -217,5 +259,7 @@ class Reader:
         self.layers.made_integers(value, self.numbers[index], operator, *parameters, exception, calibrated=calibrated)
 
     def _shared(self, index: int) -> bool:
-        """Whether a tensor takes its range from what it is joined with."""
-        return any(index in node.inputs and self.file.operator(node) in JOINING for node in self.file.graph.operators)
+        """Whether a tensor takes its range from what it, or what is only moved of it, is joined with."""
+        users = [node for node in self.file.graph.operators if index in node.inputs]
+        kept = [int(made) for node in users if self.file.operator(node) in KEEPING for made in node.outputs]
+        return any(self.file.operator(node) in JOINING for node in users) or any(self._shared(made) for made in kept)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bench_plugin.adapters.readback.tflite_moves import MOVES, Unread, constant, inputs_of, shaped
 from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
@@ -16,16 +17,14 @@ ADAPTER = {
     "title": "TFLite's operators in ONNX's",
     "distribution": "ai-edge-litert",
     "operations": [],
+    "uses": ["tflite_moves"],
 }
 
 TO_FIRST, TO_LAST = [0, 3, 1, 2], [0, 2, 3, 1]
 SAME = 0  # Padding.SAME; VALID is 1
 SHARES = {3: "x", 1: "x"}
 BYTE = (-128, 127)
-
-
-class Unread(Exception):
-    """A node that cannot be read back; the message says why."""
+SUMS = ("Add", "Sub", "Mul")
 
 
 class Adapter:
@@ -37,17 +36,6 @@ class Adapter:
 
     def reset(self) -> None:
         """Nothing to forget."""
-
-
-def _inputs(node: Any) -> list[int]:
-    return [int(index) for index in node.inputs]
-
-
-def _constant(reader: Any, index: int) -> Any:
-    values = reader.file.values(index)
-    if values is None:
-        raise Unread("a parameter that is computed")
-    return values
 
 
 def _activated(reader: Any, value: str, node: Any) -> str:
@@ -64,11 +52,6 @@ def _activated(reader: Any, value: str, node: Any) -> str:
     if kind == 4:
         return str(layers.node("Tanh", [value]))
     raise Unread(f"fused activation {kind}")
-
-
-def _shaped(reader: Any, value: str, index: int) -> str:
-    shape = reader.layers.constant(reader.file.shape(index), "int64")
-    return str(reader.layers.node("Reshape", [value, shape]))
 
 
 def _pads(
@@ -101,20 +84,23 @@ def _weights(reader: Any, node: Any, index: int, change: Callable[[Any], Any], o
 
 def _bias(reader: Any, node: Any, place: int, operator: str) -> str:
     """The real values of the bias at an input; empty where there is none."""
-    inputs = _inputs(node)
+    inputs = inputs_of(node)
     if len(inputs) <= place or inputs[place] < 0:
         return ""
     index = inputs[place]
-    values = _constant(reader, index)
+    values = constant(reader, index)
     if reader.file.type(index) == "FLOAT32":
         return str(reader.layers.constant(values))
     scales, zeros = reader.along(index)
-    return str(reader.layers.quantised("bias", operator, (values.astype("float64") - zeros) * scales, scales))
+    name = reader.layers.quantised("bias", operator, (values.astype("float64") - zeros) * scales, scales)
+    if not values.any():
+        reader.declare_later(node)
+    return str(name)
 
 
 def _taken(reader: Any, node: Any, operator: str, axes: Sequence[int]) -> str:
     """The first input, after the rounding of a kernel that multiplies in integers; its scale is that over ``axes``."""
-    value = reader.real(_inputs(node)[0])
+    value = reader.real(inputs_of(node)[0])
     if not reader.rounds_inputs(operator, node):
         return str(value)
     symmetric = operator == "FULLY_CONNECTED" and not node.builtinOptions.asymmetricQuantizeInputs and reader.file.plain
@@ -123,7 +109,7 @@ def _taken(reader: Any, node: Any, operator: str, axes: Sequence[int]) -> str:
 
 def _conv(reader: Any, node: Any, depthwise: bool) -> list[str]:
     numpy = importlib.import_module("numpy")
-    layers, options, inputs = reader.layers, node.builtinOptions, _inputs(node)
+    layers, options, inputs = reader.layers, node.builtinOptions, inputs_of(node)
     operator = "DEPTHWISE_CONV_2D" if depthwise else "CONV_2D"
     sizes, kernel = reader.file.shape(inputs[0]), reader.file.shape(inputs[1])
     made = reader.file.shape(int(node.outputs[0]))
@@ -147,7 +133,7 @@ def _conv(reader: Any, node: Any, depthwise: bool) -> list[str]:
 
 
 def _fully_connected(reader: Any, node: Any) -> list[str]:
-    layers, inputs = reader.layers, _inputs(node)
+    layers, inputs = reader.layers, inputs_of(node)
     shape = reader.file.shape(inputs[1])
     depth = shape[1]
     rows = layers.node("Reshape", [reader.real(inputs[0]), layers.constant([-1, depth], "int64")])
@@ -162,11 +148,11 @@ def _fully_connected(reader: Any, node: Any) -> list[str]:
     bias = _bias(reader, node, 2, "FULLY_CONNECTED")
     if bias:
         y = layers.node("Add", [y, bias])
-    return [_activated(reader, _shaped(reader, y, int(node.outputs[0])), node)]
+    return [_activated(reader, shaped(reader, y, int(node.outputs[0])), node)]
 
 
 def _batch_matmul(reader: Any, node: Any) -> list[str]:
-    layers, inputs, options = reader.layers, _inputs(node), node.builtinOptions
+    layers, inputs, options = reader.layers, inputs_of(node), node.builtinOptions
     if reader.rounds_inputs("BATCH_MATMUL", node):
         raise Unread("its rounding of inputs is not known")
     sides = []
@@ -179,7 +165,7 @@ def _batch_matmul(reader: Any, node: Any) -> list[str]:
 
 
 def _pool(reader: Any, node: Any, operator: str) -> list[str]:
-    layers, options, index = reader.layers, node.builtinOptions, _inputs(node)[0]
+    layers, options, index = reader.layers, node.builtinOptions, inputs_of(node)[0]
     sizes, made = reader.file.shape(index), reader.file.shape(int(node.outputs[0]))
     window, strides = [options.filterHeight, options.filterWidth], [options.strideH, options.strideW]
     x = layers.node("Transpose", [reader.real(index)], perm=TO_FIRST)
@@ -190,65 +176,58 @@ def _pool(reader: Any, node: Any, operator: str) -> list[str]:
 
 def _elementwise(operator: str) -> Callable[[Any, Any], list[str]]:
     def translate(reader: Any, node: Any) -> list[str]:
-        value = reader.layers.node(operator, [reader.real(index) for index in _inputs(node)])
-        return [_activated(reader, value, node)]
+        taken = [
+            reader.operand(operator.upper(), index) if operator in SUMS else reader.real(index)
+            for index in inputs_of(node)
+        ]
+        return [_activated(reader, reader.layers.node(operator, taken), node)]
 
     return translate
 
 
 def _squared_difference(reader: Any, node: Any) -> list[str]:
-    off = reader.layers.node("Sub", [reader.real(index) for index in _inputs(node)])
+    off = reader.layers.node("Sub", [reader.real(index) for index in inputs_of(node)])
     return [reader.layers.node("Mul", [off, off])]
 
 
 def _identity(reader: Any, node: Any) -> list[str]:
-    return [reader.real(_inputs(node)[0])]
-
-
-def _reshape(reader: Any, node: Any) -> list[str]:
-    return [_shaped(reader, reader.real(_inputs(node)[0]), int(node.outputs[0]))]
-
-
-def _transpose(reader: Any, node: Any) -> list[str]:
-    inputs = _inputs(node)
-    order = [int(one) for one in _constant(reader, inputs[1])]
-    return [reader.layers.node("Transpose", [reader.real(inputs[0])], perm=order)]
+    return [reader.real(inputs_of(node)[0])]
 
 
 def _concatenation(reader: Any, node: Any) -> list[str]:
-    values = [reader.real(index) for index in _inputs(node)]
+    values = [reader.real(index) for index in inputs_of(node)]
     return [_activated(reader, reader.layers.node("Concat", values, axis=node.builtinOptions.axis), node)]
 
 
 def _softmax(reader: Any, node: Any) -> list[str]:
-    layers, value = reader.layers, reader.real(_inputs(node)[0])
+    layers, value = reader.layers, reader.real(inputs_of(node)[0])
     beta = node.builtinOptions.beta
     scaled = value if beta == 1 else layers.node("Mul", [value, layers.constant(beta)])
     return [layers.node("Softmax", [scaled], axis=-1)]
 
 
 def _leaky_relu(reader: Any, node: Any) -> list[str]:
-    value = reader.real(_inputs(node)[0])
+    value = reader.real(inputs_of(node)[0])
     return [reader.layers.node("LeakyRelu", [value], alpha=float(node.builtinOptions.alpha))]
 
 
 def _clipped(low: float, high: float) -> Callable[[Any, Any], list[str]]:
     def translate(reader: Any, node: Any) -> list[str]:
         limits = [reader.layers.constant(low), reader.layers.constant(high)]
-        return [reader.layers.node("Clip", [reader.real(_inputs(node)[0]), *limits])]
+        return [reader.layers.node("Clip", [reader.real(inputs_of(node)[0]), *limits])]
 
     return translate
 
 
 def _hard_swish(reader: Any, node: Any) -> list[str]:
-    layers, value = reader.layers, reader.real(_inputs(node)[0])
+    layers, value = reader.layers, reader.real(inputs_of(node)[0])
     moved = layers.node("Add", [value, layers.constant(3.0)])
     gate = layers.node("Clip", [moved, layers.constant(0.0), layers.constant(6.0)])
     return [layers.node("Div", [layers.node("Mul", [value, gate]), layers.constant(6.0)])]
 
 
 def _gelu(reader: Any, node: Any) -> list[str]:
-    layers, value = reader.layers, reader.real(_inputs(node)[0])
+    layers, value = reader.layers, reader.real(inputs_of(node)[0])
     half = layers.node("Mul", [value, layers.constant(0.5)])
     if node.builtinOptions.approximate:
         cube = layers.node("Mul", [layers.node("Mul", [value, value]), value])
@@ -260,99 +239,25 @@ def _gelu(reader: Any, node: Any) -> list[str]:
 
 
 def _rsqrt(reader: Any, node: Any) -> list[str]:
-    return [reader.layers.node("Reciprocal", [reader.layers.node("Sqrt", [reader.real(_inputs(node)[0])])])]
+    return [reader.layers.node("Reciprocal", [reader.layers.node("Sqrt", [reader.real(inputs_of(node)[0])])])]
 
 
 def _square(reader: Any, node: Any) -> list[str]:
-    value = reader.real(_inputs(node)[0])
+    value = reader.real(inputs_of(node)[0])
     return [reader.layers.node("Mul", [value, value])]
 
 
 def _reduced(operator: str) -> Callable[[Any, Any], list[str]]:
     def translate(reader: Any, node: Any) -> list[str]:
-        layers, inputs = reader.layers, _inputs(node)
+        layers, inputs = reader.layers, inputs_of(node)
         rank = len(reader.file.shape(inputs[0]))
-        axes = sorted({int(axis) % rank for axis in _constant(reader, inputs[1]).reshape(-1)})
+        axes = sorted({int(axis) % rank for axis in constant(reader, inputs[1]).reshape(-1)})
         keep, value = int(bool(node.builtinOptions.keepDims)), reader.real(inputs[0])
         if operator == "ReduceSum":
             return [layers.node(operator, [value, layers.constant(axes, "int64")], keepdims=keep)]
         return [layers.node(operator, [value], axes=axes, keepdims=keep)]
 
     return translate
-
-
-def _pad(reader: Any, node: Any) -> list[str]:
-    layers, inputs = reader.layers, _inputs(node)
-    pads = _constant(reader, inputs[1])
-    value = reader.real(inputs[2]) if len(inputs) > 2 else layers.constant(0.0)
-    flat = layers.node("Reshape", [value, layers.constant([], "int64")])
-    both = layers.constant([*pads[:, 0], *pads[:, 1]], "int64")
-    return [layers.node("Pad", [reader.real(inputs[0]), both, flat])]
-
-
-def _slice(reader: Any, node: Any) -> list[str]:
-    layers, inputs = reader.layers, _inputs(node)
-    begin = [int(one) for one in _constant(reader, inputs[1])]
-    end = [first + size for first, size in zip(begin, reader.file.shape(int(node.outputs[0])))]
-    return [layers.node("Slice", [reader.real(inputs[0]), *(layers.constant(one, "int64") for one in (begin, end))])]
-
-
-def _strided_slice(reader: Any, node: Any) -> list[str]:
-    layers, inputs, options = reader.layers, _inputs(node), node.builtinOptions
-    if options.ellipsisMask or options.newAxisMask:
-        raise Unread("masks of new axes")
-    begin, end, step = ([int(one) for one in _constant(reader, index)] for index in inputs[1:4])
-    sizes = reader.file.shape(inputs[0])
-    for axis in range(len(begin)):
-        if step[axis] < 1:
-            raise Unread("a negative stride")
-        if options.beginMask >> axis & 1:
-            begin[axis] = 0
-        if options.endMask >> axis & 1:
-            end[axis] = sizes[axis]
-        if options.shrinkAxisMask >> axis & 1:
-            end[axis] = begin[axis] % sizes[axis] + 1
-            begin[axis] %= sizes[axis]
-    axes = list(range(len(begin)))
-    parts = (layers.constant(one, "int64") for one in (begin, end, axes, step))
-    return [_shaped(reader, layers.node("Slice", [reader.real(inputs[0]), *parts]), int(node.outputs[0]))]
-
-
-def _split(reader: Any, node: Any, value: int, axis: int) -> list[str]:
-    layers, made = reader.layers, [int(index) for index in node.outputs]
-    along = int(_constant(reader, axis).reshape(-1)[0]) % len(reader.file.shape(value))
-    sizes = [reader.file.shape(index)[along] for index in made]
-    found = layers.split("Split", [reader.real(value), layers.constant(sizes, "int64")], len(made), axis=along)
-    return list(found)
-
-
-def _unpack(reader: Any, node: Any) -> list[str]:
-    layers, index, made = reader.layers, _inputs(node)[0], [int(one) for one in node.outputs]
-    axis = node.builtinOptions.axis % len(reader.file.shape(index))
-    sizes = layers.constant([1] * len(made), "int64")
-    parts = layers.split("Split", [reader.real(index), sizes], len(made), axis=axis)
-    return [_shaped(reader, part, one) for part, one in zip(parts, made)]
-
-
-def _pack(reader: Any, node: Any) -> list[str]:
-    layers, made = reader.layers, reader.file.shape(int(node.outputs[0]))
-    axis = node.builtinOptions.axis % len(made)
-    shape = layers.constant([1 if place == axis else size for place, size in enumerate(made)], "int64")
-    values = [layers.node("Reshape", [reader.real(index), shape]) for index in _inputs(node)]
-    return [layers.node("Concat", values, axis=axis)]
-
-
-def _gather(reader: Any, node: Any) -> list[str]:
-    layers, inputs, options = reader.layers, _inputs(node), node.builtinOptions
-    if options.batchDims:
-        raise Unread("batch dimensions")
-    numbers = layers.node("Cast", [reader.real(inputs[1])], to=7)
-    return [layers.node("Gather", [reader.real(inputs[0]), numbers], axis=options.axis)]
-
-
-def _broadcast(reader: Any, node: Any) -> list[str]:
-    shape = reader.layers.constant(reader.file.shape(int(node.outputs[0])), "int64")
-    return [reader.layers.node("Expand", [reader.real(_inputs(node)[0]), shape])]
 
 
 TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
@@ -371,9 +276,5 @@ TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "SQUARED_DIFFERENCE": _squared_difference, "SOFTMAX": _softmax, "CONCATENATION": _concatenation,
     "MEAN": _reduced("ReduceMean"), "SUM": _reduced("ReduceSum"), "REDUCE_MAX": _reduced("ReduceMax"),
     "QUANTIZE": _identity, "DEQUANTIZE": _identity, "CAST": _identity,
-    "RESHAPE": _reshape, "EXPAND_DIMS": _reshape, "SQUEEZE": _reshape, "TRANSPOSE": _transpose,
-    "PAD": _pad, "PADV2": _pad, "SLICE": _slice, "STRIDED_SLICE": _strided_slice, "GATHER": _gather,
-    "SPLIT": lambda reader, node: _split(reader, node, _inputs(node)[1], _inputs(node)[0]),
-    "SPLIT_V": lambda reader, node: _split(reader, node, _inputs(node)[0], _inputs(node)[2]),
-    "PACK": _pack, "UNPACK": _unpack, "BROADCAST_TO": _broadcast,
+    **MOVES,
 }  # fmt: skip

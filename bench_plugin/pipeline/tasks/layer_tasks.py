@@ -118,8 +118,10 @@ def matched(tasks: Tasks, model: Model, rebuilt: Done, file: GivenFile | Path, o
     """The constants that were read back, found among those of the file; and the file with their real values."""
     rows = rebuilt.meta["rebuild"]["constants"]
     names = [row["name"] for row in rows]
-    pairs = itertools.pairwise(rows)  # a bias follows its weight
-    weights = {bias["name"]: one["name"] for one, bias in pairs if (one["kind"], bias["kind"]) == ("weight", "bias")}
+    weights: dict[str, str] = {}
+    for before, row in itertools.pairwise(rows):  # a bias follows its weight, and then one that is added later
+        if row["kind"] == "bias" and (before["kind"] == "weight" or before["name"] in weights):
+            weights[row["name"]] = weights.get(before["name"], before["name"])
 
     def constants() -> Arrays:
         wanted = {f"{kind}:{name}" for kind in ("const", "step") for name in names}

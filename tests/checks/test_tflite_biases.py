@@ -1,0 +1,113 @@
+"""TFLite's int8 with biases that are not where the file has them, through the plugin; and biases that are dropped."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_plugin.adapters.compilers import tflite
+from bench_plugin.reach.environments.toolchains import Toolchains
+from tests.checks.test_equivalence import FRAMEWORK
+from tests.project import Project
+
+TESTS = """
+import pytest
+
+@pytest.mark.bench(check="equivalence")
+def test_equivalence(bench_cell):
+    bench_cell.verify()
+"""
+# A convolution without a bias whose result is read twice (as in a dense block), and two dilated ones with biases.
+MAKE = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h
+rng = np.random.default_rng(7)
+known = {"w": rng.normal(0, 0.3, (8, 3, 3)), "s": rng.uniform(0.5, 2, 8),
+         "m": rng.normal(size=8), "v": rng.uniform(0.5, 2, 8), "k": rng.normal(0, 0.2, (6, 8, 3)),
+         "b": rng.normal(size=6), "l": rng.normal(0, 0.2, (5, 18, 1)), "e": rng.normal(size=5),
+         "k2": rng.normal(0, 0.2, (4, 8, 3)), "b2": rng.normal(size=4)}
+known["t"] = known["m"] * known["s"] / np.sqrt(known["v"] + 1e-5) - rng.uniform(0.5, 1, 8)  # what is added is below 0
+known = {name: values.astype("float32") for name, values in known.items()} | {"p": np.array([0, 0, 4, 0, 0, 0])}
+nodes = [h.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1]),
+         h.make_node("BatchNormalization", ["c", "s", "t", "m", "v"], ["n"]), h.make_node("Relu", ["n"], ["r"]),
+         h.make_node("Pad", ["r", "p"], ["q"]), h.make_node("Conv", ["q", "k", "b"], ["d"], dilations=[2]),
+         h.make_node("Conv", ["q", "k2", "b2"], ["g"], dilations=[2]),
+         h.make_node("Concat", ["c", "d", "g"], ["j"], axis=1), h.make_node("Conv", ["j", "l", "e"], ["y"])]
+tensors = [onnx.numpy_helper.from_array(values, name) for name, values in known.items()]
+graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1, 3, 32])],
+                     [h.make_tensor_value_info("y", 1, [1, 5, 32])], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+# What a converter that drops a bias would have written.
+PLANT = """
+def _planted(content):
+    from ai_edge_litert import schema_py_generated as schema
+    import flatbuffers, numpy
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(bytearray(content), 0))
+    graph, changed = model.subgraphs[0], 0
+    for node in graph.operators:
+        code = model.operatorCodes[node.opcodeIndex]
+        if max(code.builtinCode, code.deprecatedBuiltinCode) != schema.BuiltinOperator.{operator}:
+            continue
+        for index in node.inputs:
+            tensor = graph.tensors[index]
+            values = model.buffers[tensor.buffer].data
+            if values is None or list(tensor.shape) != [{size}] or not numpy.any(values):
+                continue
+            zero = tensor.quantization.zeroPoint[0]
+            model.buffers[tensor.buffer].data = numpy.full(len(values), zero, "int8").view("uint8")
+            changed += 1
+    assert changed == 1, changed
+    builder = flatbuffers.Builder(1 << 20)
+    builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
+    return bytes(builder.Output())
+"""
+
+
+def the_row(project: Project, plant: tuple[str, int] | None = None) -> Mapping[str, Any]:
+    """The row of w8a8 in TFLite; where something is planted, the operator and the elements of the constant to zero."""
+    project.write("test_models.py", TESTS)
+    path, name = project.folder / "net.onnx", "tflite"
+    subprocess.run([str(Toolchains().ensure("onnxruntime")), "-c", MAKE, str(path)], check=True)
+    if plant is not None:
+        name = "planted"
+        source = Path(tflite.__file__).read_text().replace('"name": "tflite"', f'"name": "{name}"')
+        source = source.replace("        path = call.path(ARTEFACT)\n", "        content = _planted(content)\n"
+                                "        path = call.path(ARTEFACT)\n", 1)  # fmt: skip
+        project.write("planted.py", source + PLANT.format(operator=plant[0], size=plant[1]))
+        adapters = f'adapters = ["{FRAMEWORK}", "{project.folder}/planted.py"]'
+        project.write("bench.toml", f'{adapters}\ntoolchains = ["toolchains"]\n')
+    options = (f"--compilers={name}", "--precisions=w8a8", f"--bench-onnx={path}")
+    finished = project.run(*options)
+    assert finished.rows, finished.text
+    [row] = [row for row in finished.rows if row["kind"] == "cell"]
+    return row
+
+
+def test_zeros_where_the_file_has_no_bias_or_where_it_is_added_later(project: Project) -> None:
+    row = the_row(project)
+    assert row["status"] == "supported", row["reason"]
+    assert row["numbers"]["truth"].startswith("layers read back"), row["numbers"]["truth"]
+    said = row["numbers"]["converter"]
+    assert said["compared"] == said["constants"] and said["worst_steps"] <= 0.501
+    assert row["numbers"]["converter_ranges"]["compared"] >= 3
+    assert not [flag for flag in row["flags"] if not flag.startswith("shim")]
+
+
+DROPPED = {
+    "bias of a convolution": ("CONV_2D", 5, "converter: bias of CONV_2D up to "),
+    "bias of a dilated convolution": ("ADD", 6, "converter: bias of ADD up to "),
+    "shift of a norm": ("ADD", 8, "under our own quantisation"),  # zeros are like no constant of the file
+}
+
+
+@pytest.mark.parametrize("dropped", DROPPED)
+def test_what_was_dropped_is_a_mismatch(project: Project, dropped: str) -> None:
+    operator, size, reason = DROPPED[dropped]
+    row = the_row(project, (operator, size))
+    assert row["status"] == "mismatch" and reason in row["reason"], row["reason"]
