@@ -38,26 +38,27 @@ def compare_constants(constants: Rows, matches: Rows, *, biases: bool = True, ta
 
 
 def compare_ranges(
-    results: Rows, measured: Mapping[str, tuple[float, float]], *, table: Table = DEFAULTS
-) -> Comparison:
+    results: Rows, measured: Mapping[str, tuple[float, float]], *, readers: Mapping[str, str] | None = None,
+    table: Table = DEFAULTS,
+) -> Comparison:  # fmt: skip
     """The verdict on the ranges of activations: those of ``results`` against what the calibration ``measured``.
 
     Of each result ``low`` and ``high`` are the ends of its range and ``scale`` its step; ``measured`` holds the
     smallest and the largest real value over the calibration inputs, by the name of the result's real value. A range
     always holds zero; a symmetric one reaches to the value that is furthest from it. Where one end is kept, the other
     one may be moved outwards until zero is a whole number of steps away, the one nearest to where the calibration has
-    it (NNCF does so): with zero near the end that is kept that is a move of many steps.
+    it (NNCF does so): with zero near the end that is kept that is a move of many steps. ``readers`` has, by the same
+    names, the result that alone reads another one: a calibration that writes it over the other one sees both (TFLite).
     """
     wrong, compared, worst = [], 0, 0.0
     for row in results:
         if row.get("scale") is None or row["real"] not in measured:
             continue
         low, high = measured[row["real"]]
-        ends = abs(row["low"] - min(low, 0.0)), abs(row["high"] - max(high, 0.0))
-        off = max(ends)
-        if abs(row["low"] + row["high"]) <= SYMMETRIC * row["scale"]:
-            off = min(off, abs(row["high"] - max(-low, high)))
-        off = off / row["scale"] if math.isfinite(row["low"] + row["high"]) else math.inf
+        off = _off(row, low, high)
+        reader = measured.get((readers or {}).get(row["real"], ""))
+        if reader and not off <= table.converter_ranges:
+            off = min(off, _off(row, min(low, reader[0]), max(high, reader[1])))
         compared += 1
         worst = max(worst, off)
         if not off <= table.converter_ranges and not _widened_for_zero(row, min(low, 0.0), max(high, 0.0), table):
@@ -67,6 +68,14 @@ def compare_ranges(
             )
     numbers = {"converter_ranges": {"compared": compared, "worst_steps": worst}}
     return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+
+
+def _off(row: Mapping[str, Any], low: float, high: float) -> float:
+    """By how many steps the ends of a range are off ``low`` and ``high``, the one that is further off."""
+    off = float(max(abs(row["low"] - min(low, 0.0)), abs(row["high"] - max(high, 0.0))))
+    if abs(row["low"] + row["high"]) <= SYMMETRIC * row["scale"]:
+        off = min(off, abs(row["high"] - max(-low, high)))
+    return off / float(row["scale"]) if math.isfinite(row["low"] + row["high"]) else math.inf
 
 
 def _widened_for_zero(row: Mapping[str, Any], low: float, high: float, table: Table) -> bool:

@@ -87,3 +87,15 @@ def test_how_far_a_range_may_be_from_symmetric() -> None:
     assert compare_ranges([row(-4.5, 4.0)], {"r": (-1.0, 4.0)}).status == MISMATCH
     narrow = compare_ranges([row(-4.0, 4.0)], {"r": (-5.0, 1.0)})
     assert narrow.numbers["converter_ranges"]["worst_steps"] == 4.0
+
+
+def test_a_range_may_be_joined_with_that_of_what_is_computed_in_its_place() -> None:
+    measured = {"r": (-2.0, 1.0), "next": (0.0, 3.0), "other": (-9.0, 9.0)}
+    wide = [row(-2.0, 3.0)]
+    assert compare_ranges(wide, measured).status == MISMATCH
+    assert compare_ranges(wide, measured, readers={"r": "other", "other": "next"}).status == MISMATCH
+    joined = compare_ranges(wide, measured, readers={"r": "next"})
+    assert (joined.status, joined.numbers["converter_ranges"]["worst_steps"]) == (AGREE, 0.0)
+    assert compare_ranges([row(-2.0, 1.0)], measured, readers={"r": "next"}).status == AGREE, "its own is right too"
+    assert compare_ranges([row(-2.0, 2.5)], measured, readers={"r": "next"}).status == MISMATCH, "neither"
+    assert compare_ranges(wide, {"r": (-2.0, 1.0)}, readers={"r": "next"}).status == MISMATCH, "nobody measured it"

@@ -159,7 +159,8 @@ def _ranges(
         name: (float(values.min()), float(values.max()))
         for name, values in zip(names, numbered(exact.arrays).values(), strict=True)
     }
-    ranges = compare_ranges(results, measured, table=run.judge.table)
+    readers = layer_tasks.readers(rebuilt)
+    ranges = compare_ranges(results, measured, readers=readers, table=run.judge.table)
     return replace(ranges, numbers={**constants.numbers, **ranges.numbers})
 
 

@@ -78,6 +78,26 @@ def joined(tasks: Tasks, model: Model, rebuilt: Done, matched: Done, inputs: Inp
     return Task(Stage.BUILD, "onnx_layers", (call,), parts, tasks.limits(model, "onnx_layers"))
 
 
+def readers(rebuilt: Done) -> dict[str, str]:
+    """For the real values of each result those of the result of the one node that reads it, where one alone does."""
+    said = rebuilt.meta["rebuild"]
+    given = {row["output"]: row["real"] for row in said["given"]}
+    users: dict[str, list[str]] = {}
+    for row in said["nodes"]:
+        for name in row["inputs"]:
+            users.setdefault(name, []).append(row["outputs"][0])
+    made = {row["real"] for row in said["results"]}
+    found: dict[str, str] = {}
+    for row in said["results"]:
+        name = given.get(row["output"], "")
+        while len(users.get(name, [])) == 1:
+            [name] = users[name]
+            if name in made:
+                found[row["real"]] = name
+                break
+    return found
+
+
 def calibrated(rebuilt: Done, calibration: InputSet) -> InputSet:
     """The calibration inputs as those of the layers as one whole."""
     said = rebuilt.meta["rebuild"]
