@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -148,16 +148,43 @@ def mutants_of_layers(layers: LayerResults, mutated: Done, table: Table) -> dict
     return found
 
 
-def signal_to_noise(expected: Mapping[str, Array], actual: Mapping[str, Array]) -> dict[str, float | None]:
+def signal_to_noise(
+    expected: Mapping[str, Array], actual: Mapping[str, Array], chosen: Collection[str] = ()
+) -> dict[str, float | None]:
     """The ratio of signal to noise (dB) of every output [N, ...] by the name that it has in ``expected``.
 
     Outputs are matched by position; None where there is no noise, -inf for a wrong shape and for NaN and Inf. Of
-    integers it is the share of the elements that differ, of one at least, taken as an amplitude.
+    integers it is the share of the elements that differ, of one at least, taken as an amplitude. What belongs to an
+    index of ``chosen`` (:func:`choices`) is compared where that is the same one.
     """
+    found = dict(zip(expected, actual.values(), strict=False))
     return {
-        name: _distance(truth, values) if values.shape == truth.shape and np.isfinite(values).all() else -np.inf
-        for (name, truth), values in zip(expected.items(), actual.values(), strict=False)
+        name: _distance(*_of_same_choice(name, expected, found, chosen))
+        if values.shape == expected[name].shape and np.isfinite(values).all()
+        else -np.inf
+        for name, values in found.items()
     }
+
+
+def choices(expected: Mapping[str, Array], operators: Collection[str]) -> list[str]:
+    """The outputs [N, ...] that say which elements a TopK chose: integers, several of an input."""
+    if "TopK" not in operators:
+        return []
+    return [name for name, values in expected.items() if values.dtype.kind in "iu" and values.size > len(values)]
+
+
+def _of_same_choice(
+    name: str, expected: Mapping[str, Array], found: Mapping[str, Array], chosen: Collection[str]
+) -> tuple[Array, Array]:
+    """An output of the reference and of the run, where both chose the same element: another one has other values."""
+    truth, values = expected[name], found[name]
+    for key in chosen:
+        index = expected[key][: len(truth)]
+        if truth.dtype.kind == "f" and key in found and found[key].shape == index.shape == truth.shape[: index.ndim]:
+            same = found[key] == index
+            if same.any():
+                return truth[same], values[same]
+    return truth, values
 
 
 def _distance(truth: Array, values: Array) -> float | None:
@@ -167,27 +194,32 @@ def _distance(truth: Array, values: Array) -> float | None:
     return -20 * math.log10(differ / truth.size) if truth.size else None
 
 
-def noisy(expected: Mapping[str, Array], mutants: Done, least: float) -> dict[str, dict[str, Any]]:
+def noisy(
+    expected: Mapping[str, Array], mutants: Done, least: float, chosen: Collection[str] = ()
+) -> dict[str, dict[str, Any]]:
     """For each mutant of the file, whether the signal to noise of an output is under the ``least`` one, in dB.
 
     ``expected`` holds [N, ...] over the inputs of which the mutants ran on the first. ``ratio`` is by what factor the
-    noise exceeds what is permitted.
+    noise exceeds what is permitted. ``chosen`` is as in :func:`signal_to_noise`.
     """
     found: dict[str, dict[str, Any]] = {}
     names = list(expected)
+    runs: dict[str, dict[str, Array]] = {}
     for key, values in mutants.arrays.items():
         mutant, _, output = key.rpartition(":out")
-        truth = expected[names[int(output)]][: len(values)]
-        if (
-            mutant == ORIGINAL
-            or truth.dtype.kind != "f"
-            or truth.shape != values.shape
-            or np.array_equal(truth, values)
-        ):
+        runs.setdefault(mutant, {})[names[int(output)]] = values
+    for mutant, outputs in runs.items():
+        if mutant == ORIGINAL:
             continue
-        ratio = 10 ** ((least - (sqnr(values, truth) or np.inf)) / 20)
-        before = found.get(mutant, {"ratio": 0.0})
-        found[mutant] = max(before, {"killed": ratio > 1, "ratio": ratio}, key=lambda row: row["ratio"])
+        for name, values in outputs.items():
+            truth = expected[name][: len(values)]
+            if truth.dtype.kind != "f" or truth.shape != values.shape or np.array_equal(truth, values):
+                continue
+            cut = {**expected, name: truth}
+            same, kept = _of_same_choice(name, cut, outputs, chosen)
+            ratio = 10 ** ((least - (sqnr(kept, same) or np.inf)) / 20)
+            before = found.get(mutant, {"ratio": 0.0})
+            found[mutant] = max(before, {"killed": ratio > 1, "ratio": ratio}, key=lambda row: row["ratio"])
     return found
 
 

@@ -17,8 +17,20 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Unverified
 from bench_plugin.domain.precision import FIXED_QDQ, WEIGHTS
 from bench_plugin.pipeline.cell_run import CellRun
+<<<<<<< HEAD
 from bench_plugin.pipeline.judge import ReferenceOutputs, unchanged
 from bench_plugin.pipeline.judge_quantised import judge_prequantised, noisy, numbered, perturbed, signal_to_noise
+=======
+from bench_plugin.pipeline.judge import ReferenceOutputs
+from bench_plugin.pipeline.judge_quantised import (
+    choices,
+    judge_prequantised,
+    noisy,
+    numbered,
+    perturbed,
+    signal_to_noise,
+)
+>>>>>>> f478d38c (By approximation: what a TopK chose is compared where the choice is the reference's)
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import layer_tasks
 
@@ -225,8 +237,9 @@ def _by_approximation(
         return unverified(
             Unverified.NO_REFERENCE, f"our own quantisation has no float64 reference: {evaluated.failure.message}"
         )
-    ours = signal_to_noise(plain.outputs, numbered(evaluated.arrays))
-    theirs = signal_to_noise(plain.outputs, numbered(ran.arrays))
+    chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
+    ours = signal_to_noise(plain.outputs, numbered(evaluated.arrays), chosen)
+    theirs = signal_to_noise(plain.outputs, numbered(ran.arrays), chosen)
     integers = [name for name, values in plain.outputs.items() if values.dtype.kind != "f"]
     comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers)
     truth = {"truth": "the unrounded model, by approximation"}
@@ -243,7 +256,12 @@ def insensitive(run: CellRun, found: Compiled, plain: ReferenceOutputs) -> Outco
         reason = f"mutants could not be run: {mutants.failure.message}"
         return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
     least = run.log.numbers["own_sqnr_db"] - run.judge.table.approximation_db
+<<<<<<< HEAD
     strength = rated(noisy(plain.outputs, mutants, least), unchanged=unchanged(mutants), exact=False)
+=======
+    chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
+    strength = rated(noisy(plain.outputs, mutants, least, chosen), exact=False)
+>>>>>>> f478d38c (By approximation: what a TopK chose is compared where the choice is the reference's)
     if any(kind_of(name) is Kind.STRUCTURE for name in strength.missed):
         return noted(run, strength)
     return noted(run, replace(strength, reason=""))
