@@ -17,11 +17,7 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Unverified
 from bench_plugin.domain.precision import FIXED_QDQ, WEIGHTS
 from bench_plugin.pipeline.cell_run import CellRun
-<<<<<<< HEAD
 from bench_plugin.pipeline.judge import ReferenceOutputs, unchanged
-from bench_plugin.pipeline.judge_quantised import judge_prequantised, noisy, numbered, perturbed, signal_to_noise
-=======
-from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import (
     choices,
     judge_prequantised,
@@ -30,7 +26,6 @@ from bench_plugin.pipeline.judge_quantised import (
     perturbed,
     signal_to_noise,
 )
->>>>>>> f478d38c (By approximation: what a TopK chose is compared where the choice is the reference's)
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import layer_tasks
 
@@ -256,12 +251,9 @@ def insensitive(run: CellRun, found: Compiled, plain: ReferenceOutputs) -> Outco
         reason = f"mutants could not be run: {mutants.failure.message}"
         return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
     least = run.log.numbers["own_sqnr_db"] - run.judge.table.approximation_db
-<<<<<<< HEAD
-    strength = rated(noisy(plain.outputs, mutants, least), unchanged=unchanged(mutants), exact=False)
-=======
     chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
-    strength = rated(noisy(plain.outputs, mutants, least, chosen), exact=False)
->>>>>>> f478d38c (By approximation: what a TopK chose is compared where the choice is the reference's)
+    noise = noisy(plain.outputs, mutants, least, chosen)
+    strength = rated(noise, unchanged=unchanged(mutants), exact=False)
     if any(kind_of(name) is Kind.STRUCTURE for name in strength.missed):
         return noted(run, strength)
     return noted(run, replace(strength, reason=""))
