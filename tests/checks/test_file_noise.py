@@ -118,4 +118,5 @@ def test_a_fault_shows_on_the_inputs_that_are_left(project: Project, tools_pytho
 
 def test_without_a_large_number_all_inputs_are_compared(project: Project, tools_python: Path) -> None:
     row = dynamic(project, tools_python, 0.0)
-    assert row["status"] == "supported" and not row["flags"] and row["numbers"]["stable_inputs"] >= 15, row
+    assert row["status"] == "supported" and row["numbers"]["stable_inputs"] >= 15, row
+    assert not [flag for flag in row["flags"] if "which are not compared" in flag]
