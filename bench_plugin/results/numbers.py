@@ -73,6 +73,7 @@ NUMBERS = (
     Number("worst_steps", COMPILED, QUANTISED, "largest distance from a layer's unrounded result, in steps"),
     Number("per_layer", COMPILED, QUANTISED, "of every layer: `within`, `largest_steps`, `exception`; or its `E`"),
     Number("converter", COMPILED, QUANTISED, "quantised `constants`, `compared` with the file, `worst_steps`"),
+    Number("whole_E", COMPILED, QUANTISED, "E of all layers together, unrounded, with the constants of the file"),
     Number("converter_ranges", COMPILED, QUANTISED, "ranges `compared` with the calibration, `worst_steps`"),
     Number(
         "own_sqnr_db",

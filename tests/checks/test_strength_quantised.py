@@ -74,6 +74,12 @@ def by_tool(project: Project, python: Path, scale: float) -> Mapping[str, Any]:
     return found
 
 
+def test_layers_that_are_right_are_not_the_model_where_a_block_is_missing(project: Project, tools_python: Path) -> None:
+    row = by_tool(project, tools_python, 0.5)
+    assert row["status"] == "mismatch" and row["numbers"]["whole_E"] > 0.05, row
+    assert "the layers are right one by one, but are not the model" in row["reason"]
+
+
 def test_what_no_input_exercises_is_named_where_a_tool_quantised_the_file_itself(
     project: Project, tools_python: Path
 ) -> None:

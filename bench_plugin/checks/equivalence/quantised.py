@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
-from bench_plugin.checks.equivalence import layers
+from bench_plugin.checks.equivalence import layers, whole
 from bench_plugin.checks.equivalence.comparing import compared, compared_in_steps
 from bench_plugin.checks.sensitivity import noted
 from bench_plugin.compare.converted import compare_constants, compare_ranges
@@ -116,7 +116,33 @@ def _quantised_by_tool(
     if kernels.status == UNVERIFIED or said["unread"] or not _complete(converter):
         rest = _by_approximation(run, models, found, ran, plain)
         return replace(rest, numbers={**numbers, **rest.numbers})
-    return replace(kernels, numbers=numbers)
+    if not said["results"] or matched is None:
+        return replace(kernels, numbers=numbers)
+    return _as_a_whole(run, models, found, ran, rebuilt, matched, plain, replace(kernels, numbers=numbers))
+
+
+def _as_a_whole(
+    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, rebuilt: Done, matched: Done,
+    plain: ReferenceOutputs, kernels: Comparison,
+) -> Comparison:  # fmt: skip
+    """The verdict on layers that are right one by one, and that have to be the whole model.
+
+    Where they cannot be put together, the result must not be further off than our own quantisation may be.
+    """
+    error = whole.error(run, models, found, rebuilt, matched, plain)
+    if isinstance(error, float):
+        numbers = {**kernels.numbers, "whole_E": error}
+        if error <= run.judge.table.converter_whole:
+            return replace(kernels, numbers=numbers)
+        reason = f"the layers are right one by one, but are not the model: E {error:.2e} without any rounding"
+        return Comparison(MISMATCH, reason, numbers)
+    noise = _noise(run, models, found, ran, plain)
+    if noise.status != MISMATCH:
+        return replace(
+            kernels, notes=(*kernels.notes, f"whether the layers are the whole model was not proven: {error}")
+        )
+    reason = f"the layers are right one by one, but whether they are the model is not known ({error}): {noise.reason}"
+    return unverified(Unverified.NO_REFERENCE, reason, {**kernels.numbers, **noise.numbers})
 
 
 def _matched(run: CellRun, found: Compiled, rebuilt: Done) -> Done | None:
@@ -218,8 +244,13 @@ def _weight_only(
 def _by_approximation(
     run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs
 ) -> Comparison:
-    """Where nothing was read back: the noise of the result against that of our own quantisation of the same model."""
+    """Where nothing was read back: the noise of the result is all that can be judged."""
     run.log.flag(BY_APPROXIMATION)
+    return _noise(run, models, found, ran, plain)
+
+
+def _noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs) -> Comparison:
+    """The noise of the result against that of our own quantisation of the same model."""
     types = run.cell.types
     graph = WEIGHTS if types.few_bits and types.activations == "float32" else LAYERED
     own = models.prepared(run, found.original, models.calibration(run, found.original), graph)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,17 +50,19 @@ def assembled(tasks: Tasks, model: Model, rebuilt: Done) -> Task:
     return Task(Stage.BUILD, "onnx_layers", (call,), {"rebuilt": rebuilt.key}, tasks.limits(model, "onnx_layers"))
 
 
-def joined(tasks: Tasks, model: Model, rebuilt: Done, matched: Done, inputs: InputSet) -> Task | None:
+def joined(
+    tasks: Tasks, model: Model, rebuilt: Done, matched: Done, inputs: InputSet, ends: Sequence[str] = ()
+) -> Task | None:  # fmt: skip
     """The file ``unrounded.onnx`` of the layers that were read back as one whole, not quantised.
 
-    Its constants are those of the model's file, its outputs the real values of the results that are calibrated. None
-    where it is not whole: a tensor that is given is neither the input nor a result.
+    Its constants are those of the model's file, its outputs ``ends`` or else the real values of the results that are
+    calibrated. None where it is not whole: a tensor that is given is neither the input nor a result.
     """
     said = rebuilt.meta["rebuild"]
     made = {row["output"]: row["real"] for row in said["results"]}
-    names = {row["real"]: made[row["output"]] for row in said["given"] if row["output"] in made}
+    names = unrounded_names(rebuilt)
     free = [row["name"] for row in said["given"] if row["output"] not in made]
-    wanted = [row["real"] for row in said["results"] if row.get("calibrated")]
+    wanted = list(ends) or [row["real"] for row in said["results"] if row.get("calibrated")]
     if len(free) != 1 or len(inputs.arrays()) != 1 or not wanted:
         return None
 
@@ -76,6 +78,13 @@ def joined(tasks: Tasks, model: Model, rebuilt: Done, matched: Done, inputs: Inp
     )  # fmt: skip
     parts = {"rebuilt": rebuilt.key, "matched": matched.key}
     return Task(Stage.BUILD, "onnx_layers", (call,), parts, tasks.limits(model, "onnx_layers"))
+
+
+def unrounded_names(rebuilt: Done) -> dict[str, str]:
+    """For the real values that layers are given, from integers, the real values that these integers are made of."""
+    said = rebuilt.meta["rebuild"]
+    made = {row["output"]: row["real"] for row in said["results"]}
+    return {row["real"]: made[row["output"]] for row in said["given"] if row["output"] in made}
 
 
 def readers(rebuilt: Done) -> dict[str, str]:

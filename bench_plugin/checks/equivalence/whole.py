@@ -1,0 +1,89 @@
+"""Whether the layers that were read back from an artefact are the model: they are put together in float64.
+
+Layers that are right one by one, with the constants of the file, say nothing of a block between them that a tool leaves
+out. So they are evaluated one after another, unrounded and with the constants of the file, and compared with the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.compare.measures import distance, scale_of
+from bench_plugin.pipeline.cell_run import CellRun
+from bench_plugin.pipeline.judge import ReferenceOutputs
+from bench_plugin.pipeline.judge_quantised import numbered
+from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks import layer_tasks
+
+NEAR = 1e-3  # of a step: how far an output may be off the integers that it was made from
+
+
+def error(
+    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, plain: ReferenceOutputs
+) -> float | str:
+    """E of the layers as one whole against the file in float64, of the worst output; a text says why it is unknown."""
+    given = layer_tasks.few(found.subject.inputs)
+    task = models.compile_tasks.run(run.cell, found.subject, rebuilt, models.limits(run), inputs=given)
+    exposed = run.obtain("layers", task)
+    if exposed.failure:
+        return f"the artefact with all tensors as outputs does not run: {exposed.failure.message}"
+    if any(row.get("dynamic") for row in rebuilt.meta["rebuild"]["results"]):
+        return "its inputs are rounded as it runs"
+    ends = _ends(rebuilt.meta["rebuild"]["results"], exposed.arrays, len(plain.outputs))
+    if isinstance(ends, str):
+        return ends
+    names = layer_tasks.unrounded_names(rebuilt)
+    ends = [names.get(end, end) for end in ends]
+    joined = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, given, list(dict.fromkeys(ends)))
+    if joined is None:
+        return "it takes several inputs, or not all of it was read back"
+    made = run.obtain("layers", joined)
+    inputs = layer_tasks.calibrated(rebuilt, given)
+    exact = made if made.failure else run.obtain(
+        "evaluate", layer_tasks.unrounded(run.tasks, run.model, made, inputs)
+    )  # fmt: skip
+    if exact.failure:
+        return f"its layers cannot be evaluated one after another: {exact.failure.message}"
+    values = dict(zip(made.meta["assemble"]["layers"], numbered(exact.arrays).values(), strict=True))
+    return _worst(plain.outputs, [values[end] for end in ends])
+
+
+def _worst(expected: Mapping[str, Any], actual: Sequence[Any]) -> float | str:
+    worst = 0.0
+    for (name, truth), values in zip(expected.items(), actual, strict=True):
+        own = truth[: len(values)]
+        if own.size != values.size:
+            return f"{name} has another shape as the layers give it"
+        worst = max(worst, distance(values.reshape(own.shape), own, scale_of(own)).E)
+    return worst
+
+
+def _ends(results: Sequence[Mapping[str, Any]], exposed: Mapping[str, Any], count: int) -> list[str] | str:
+    """The real values that the ``count`` outputs of a model [N, ...] are, by the results whose integers they come from.
+
+    A text says why they are not known.
+    """
+    found: list[str] = []
+    for index in range(count):
+        output = np.asarray(exposed[f"out{index}"])
+        ends = [str(row["real"]) for row in results if _gives(row, exposed[f"out{row['output']}"], output)]
+        if not ends:
+            return f"none of its layers gives output {index}"
+        found.append(ends[-1])
+    return found
+
+
+def _gives(row: Mapping[str, Any], integers: Any, output: Any) -> bool:
+    """Whether an output is what the integers of a result stand for."""
+    values = np.asarray(integers, dtype=np.float64)
+    if values.size != output.size or output.dtype.kind != "f":
+        return False
+    step = float(row["scale"] or 0.0) if row.get("scale") is not None else 0.0
+    if step and np.asarray(integers).dtype.kind in "iu":
+        values = (values - row.get("zero", 0)) * step
+    near = NEAR * step if step else 0.0
+    return bool((np.abs(values.reshape(-1) - output.reshape(-1).astype(np.float64)) <= near).all())
