@@ -332,7 +332,8 @@ def _finished(future: Future[Outcome], seconds: float) -> bool:
     return True
 
 
-def command_line() -> list[str]:
-    """The command that started this process, for the header row."""
-    name = Path(sys.argv[0]).name
-    return ["pytest" if name == "__main__.py" else name, *sys.argv[1:]]  # python -m pytest
+def command_line(started: Sequence[str] = ()) -> list[str]:
+    """The command that ``started`` pytest, that of this process if none is given, for the header row."""
+    program, *arguments = started or sys.argv
+    name = Path(program).name
+    return ["pytest" if name == "__main__.py" else name, *arguments]  # python -m pytest

@@ -127,6 +127,14 @@ def test_a_folder_that_cannot_be_written_is_a_usage_error(project: Project, work
 
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]])
+def test_the_header_has_the_command_of_the_run_also_with_workers(project: Project, workers: list[str]) -> None:
+    project.model("a")
+    finished = project.run(*workers)
+    command = finished.rows[0]["command"]
+    assert command[0] == "pytest" and set(workers) <= set(command), command
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
 def test_rows_that_do_not_fit_are_shown_and_the_run_is_not_green(project: Project, workers: list[str]) -> None:
     project.model("a")
     project.model("b")
