@@ -185,19 +185,11 @@ def _ranges(
     if task is None or layer_tasks.few(found.subject.inputs).parts.get("first"):
         run.log.flag("ranges of activations were not compared with the calibration")
         return constants
-    made = run.obtain("layers", task)
-    inputs = layer_tasks.calibrated(rebuilt, calibration)
-    exact = made if made.failure else run.obtain(
-        "evaluate", layer_tasks.unrounded(run.tasks, run.model, made, inputs)
-    )  # fmt: skip
-    if exact.failure:
-        run.log.flag(f"ranges of activations were not compared with the calibration: {exact.failure.message}")
+    values = whole.evaluated(run, task, rebuilt, calibration)
+    if isinstance(values, Failure):
+        run.log.flag(f"ranges of activations were not compared with the calibration: {values.message}")
         return constants
-    names = made.meta["assemble"]["layers"]
-    measured = {
-        name: (float(values.min()), float(values.max()))
-        for name, values in zip(names, numbered(exact.arrays).values(), strict=True)
-    }
+    measured = {name: (float(real.min()), float(real.max())) for name, real in values.items()}
     readers = layer_tasks.readers(rebuilt)
     ranges = compare_ranges(results, measured, readers=readers, table=run.judge.table)
     return replace(ranges, numbers={**constants.numbers, **ranges.numbers})

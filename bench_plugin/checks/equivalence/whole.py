@@ -13,11 +13,13 @@ import numpy as np
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.compare.measures import distance, scale_of
+from bench_plugin.domain.outcome import Failure
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import numbered
-from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.stages import Done, Task
 from bench_plugin.pipeline.tasks import layer_tasks
+from bench_plugin.pipeline.tasks.subjects import InputSet
 
 NEAR = 1e-3  # of a step: how far an output may be off the integers that it was made from
 
@@ -41,15 +43,22 @@ def error(
     joined = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, given, list(dict.fromkeys(ends)))
     if joined is None:
         return "it takes several inputs, or not all of it was read back"
-    made = run.obtain("layers", joined)
-    inputs = layer_tasks.calibrated(rebuilt, given)
-    exact = made if made.failure else run.obtain(
-        "evaluate", layer_tasks.unrounded(run.tasks, run.model, made, inputs)
-    )  # fmt: skip
-    if exact.failure:
-        return f"its layers cannot be evaluated one after another: {exact.failure.message}"
-    values = dict(zip(made.meta["assemble"]["layers"], numbered(exact.arrays).values(), strict=True))
+    values = evaluated(run, joined, rebuilt, given)
+    if isinstance(values, Failure):
+        return f"its layers cannot be evaluated one after another: {values.message}"
     return _worst(plain.outputs, [values[end] for end in ends])
+
+
+def evaluated(run: CellRun, joined: Task, rebuilt: Done, inputs: InputSet) -> dict[str, Any] | Failure:
+    """The outputs [N, ...] of the task ``joined`` in float64, by name, for N samples of ``inputs``."""
+    made = run.obtain("layers", joined)
+    if made.failure:
+        return made.failure
+    given = layer_tasks.calibrated(rebuilt, inputs)
+    exact = run.obtain("evaluate", layer_tasks.unrounded(run.tasks, run.model, made, given))
+    if exact.failure:
+        return exact.failure
+    return dict(zip(made.meta["assemble"]["layers"], numbered(exact.arrays).values(), strict=True))
 
 
 def _worst(expected: Mapping[str, Any], actual: Sequence[Any]) -> float | str:

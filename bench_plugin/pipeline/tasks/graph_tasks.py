@@ -17,7 +17,6 @@ from bench_plugin.pipeline.tasks.subjects import Arrays, InputSet, Subject
 
 CALIBRATED = ("qdq", FIXED_QDQ)  # the prepared graphs whose scales come from a calibration set
 FACTS = "onnx_facts"
-TOOLS = {FIXED_QDQ: "fixed_point_graphs"}  # what prepares a graph, where it is not onnx_graphs
 
 
 def prepared(
@@ -29,13 +28,20 @@ def prepared(
     bits.
     """
     calibrated = graph in CALIBRATED
-    tool = "onnx_rounding" if graph.startswith("w16") else TOOLS.get(graph, "onnx_graphs")
+    tool = _preparing(graph)
     meta: dict[str, Any] = {"graph": graph, "batched": subject.inputs.batched, "calibration_method": method}
     if graph in STORED or graph == FIXED_QDQ or (calibrated and types.few_bits):
         meta.update(weights=types.weights, activations=types.activations, granularity=types.granularity)
     call = CallSpec("prepare", meta, calibration.arrays if calibrated else dict)
     parts = {"file": subject.origin, **(calibration.parts if calibrated else {})}
     return Task(Stage.BUILD, tool, (call,), parts, tasks.limits(model, tool), subject.files)
+
+
+def _preparing(graph: str) -> str:
+    """The adapter that prepares a graph."""
+    if graph.startswith("w16"):
+        return "onnx_rounding"
+    return "fixed_point_graphs" if graph == FIXED_QDQ else "onnx_graphs"
 
 
 def effects(tasks: Tasks, model: Model, subject: Subject, graph: str) -> Task:
