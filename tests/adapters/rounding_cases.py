@@ -20,12 +20,14 @@ from onnx.reference import ReferenceEvaluator
 from bench_plugin.agent import modules
 
 
-def model(nodes: list[Any], inputs: dict[str, list[int]], output: list[int], weights: dict[str, Any]) -> Any:
+def model(
+    nodes: list[Any], inputs: dict[str, list[int]], output: list[int], weights: dict[str, Any], opset: int = 17
+) -> Any:
     graph = h.make_graph(
         nodes, "g", [h.make_tensor_value_info(name, 1, shape) for name, shape in inputs.items()],
         [h.make_tensor_value_info("y", 1, output)], [n.from_array(value, name) for name, value in weights.items()],
     )  # fmt: skip
-    return h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+    return h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=8)
 
 
 def recurrent(operator: str, gates: int, rng: Any, **attributes: Any) -> Any:
@@ -112,6 +114,50 @@ def absorbed(rng: Any, places: Any, *, transposed: bool) -> float:
     return float(np.abs(ReferenceEvaluator(graph).run(None, {"x": x})[0] - expected).max())
 
 
+def shared(rng: Any, places: Any) -> float:
+    """How far two layers behind a LayerNormalization are, of which one takes it in and one reads it rounded."""
+    single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
+    g, b, w, c, v, x = single(4), single(4), single(4, 3), single(3), single(4, 3), single(5, 4)
+    nodes = [h.make_node("LayerNormalization", ["x", "g", "b"], ["n"]),
+             h.make_node("Gemm", ["n", "w", "c"], ["first"]), h.make_node("MatMul", ["n", "v"], ["second"]),
+             h.make_node("Mul", ["first", "second"], ["y"])]  # fmt: skip
+    graph = model(nodes, {"x": [5, 4]}, [5, 3], {"g": g, "b": b, "w": w, "c": c, "v": v})
+    chosen = ("g", "b", "v", "w times g, which others round", "c with that of g")
+    for place in places(onnx, graph, lambda values: values.astype("float16")):
+        if place.name in chosen:
+            place.round(graph)
+    even = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+    half = lambda values: values.astype("float16").astype("float32")  # noqa: E731
+    expected = (even @ half(g[:, None] * w) + half(c + b @ w)) * ((even * half(g) + half(b)) @ half(v))
+    return float(np.abs(ReferenceEvaluator(graph).run(None, {"x": x})[0] - expected).max())
+
+
+def attended(rng: Any, places: Any, scale: float | None) -> float:
+    """How far an Attention is whose queries' layer takes in the root of the scale, which is rounded for the keys."""
+    single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
+    wq, bq, wk, wv, x = single(6, 6), single(6), single(6, 6), single(6, 6), single(5, 6)
+    nodes = [h.make_node("MatMul", ["x", "wq"], ["m"]), h.make_node("Add", ["m", "bq"], ["q"]),
+             h.make_node("MatMul", ["x", "wk"], ["k"]), h.make_node("MatMul", ["x", "wv"], ["v"]),
+             *(h.make_node("Unsqueeze", [name, "first"], [f"{name}3"]) for name in "kv"),
+             h.make_node("Reshape", ["q", "batched"], ["q3"]),
+             h.make_node("Attention", ["q3", "k3", "v3"], ["y"], q_num_heads=1, kv_num_heads=1,
+                         **({} if scale is None else {"scale": scale}))]  # fmt: skip
+    weights = {"wq": wq, "bq": bq, "wk": wk, "wv": wv, "first": np.array([0]), "batched": np.array([1, 5, 6])}
+    graph = model(nodes, {"x": [5, 6]}, [1, 5, 6], weights, opset=23)
+    root = np.sqrt(np.float32(6**-0.5 if scale is None else scale))
+    names = ["the root of y.scale", "wq times the root of y.scale", "bq with that of the root of y.scale"]
+    for place in places(onnx, graph, lambda values: values.astype("float16")):
+        if place.name in names:
+            names.remove(place.name)
+            place.round(graph)
+    assert not names, names
+    half = lambda values: values.astype("float16").astype("float32")  # noqa: E731
+    scores = (x @ half(wq * root) + half(bq * root)) @ (x @ wk * half(root)).T
+    shares = np.exp(scores - scores.max(1, keepdims=True))
+    expected = shares / shares.sum(1, keepdims=True) @ (x @ wv)
+    return float(np.abs(ReferenceEvaluator(graph).run(None, {"x": x})[0][0] - expected).max())
+
+
 def looped(rng: Any) -> Any:
     """A weight that only the body of a Loop reads, as torch exports EmbeddingBag."""
     value = h.make_tensor_value_info
@@ -151,6 +197,7 @@ def main(folder: str) -> None:
     for name in (
         "shared/onnx_names",
         "rounding/onnx_constants",
+        "rounding/onnx_absorbed",
         "rounding/onnx_places",
         "rounding/onnx_folding",
         "rounding/onnx_rounding",
@@ -200,6 +247,8 @@ def main(folder: str) -> None:
         places = made(onnx, graph, convert)
         found[name] = [[place.name, place.weight, place.of] for place in places]
     found["absorbed"] = [absorbed(rng, made, transposed=transposed) for transposed in (False, True)]
+    found["shared"] = shared(rng, made)
+    found["attended"] = [attended(rng, made, scale) for scale in (None, 0.31)]
     json.dump(found, sys.stdout)
 
 

@@ -64,6 +64,14 @@ def test_weights_and_biases_take_in_the_normalization_before_them(found: Mapping
     assert max(found["absorbed"]) < 1e-5  # the roundings themselves change 100 times as much
 
 
+def test_one_layer_takes_in_the_normalization_that_another_one_reads_rounded(found: Mapping[str, Any]) -> None:
+    assert found["shared"] < 1e-5
+
+
+def test_the_layer_of_the_queries_takes_in_the_root_of_the_scale(found: Mapping[str, Any]) -> None:
+    assert max(found["attended"]) < 1e-5
+
+
 def test_where_a_tool_has_no_subnormal_numbers_zeros_take_their_place(found: Mapping[str, Any]) -> None:
     normal = 2.0**-14
     assert found["tiny w16"]["least"] < normal <= found["tiny w16-flush"]["least"]

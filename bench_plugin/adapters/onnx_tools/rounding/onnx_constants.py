@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bench_plugin.adapters.onnx_tools.shared import onnx_names
@@ -41,6 +42,20 @@ class Constant(NamedTuple):
 
     values: Any
     add: Callable[[Any, Any], None]
+
+
+@dataclass(frozen=True)
+class Place:
+    """One rounding that a tool may do. ``weight`` says whether it is that of the weight of a layer.
+
+    ``round`` adds what the rounding changes to the constants of a model that has the same nodes and tensors. ``of``
+    names the constant that this is another way to round of.
+    """
+
+    name: str
+    weight: bool
+    round: Callable[[Any], None]
+    of: str = ""
 
 
 def constants(onnx: Any, model: Any) -> dict[str, Constant]:
@@ -91,6 +106,25 @@ def without_subnormals(values: Any) -> Any:
     tie = (exact > size) & (np.abs(outward.astype("float64")) - exact == exact - size)
     nearest = np.where(tie, outward, nearest)
     return np.where(np.abs(nearest.astype("float64")) < SMALLEST_NORMAL, np.float16(0), nearest)
+
+
+def put_number(onnx: Any, index: int, name: str, number: float, model: Any) -> None:
+    """Give an attribute of the node ``index`` of the model's graph another number."""
+    node = model.graph.node[index]
+    kept = [one for one in node.attribute if one.name != name]
+    del node.attribute[:]
+    node.attribute.extend([*kept, onnx.helper.make_attribute(name, number)])
+
+
+def number_of(onnx: Any, node: Any, name: str) -> Any | None:
+    """The number of an attribute, or its default, as float32 []; None where neither is known."""
+    import numpy as np
+
+    given = next((one.f for one in node.attribute if one.name == name), None)
+    if given is None:
+        attribute = onnx.defs.get_schema(node.op_type).attributes.get(name)
+        given = attribute.default_value.f if attribute is not None else None
+    return None if given is None else np.array(given, dtype=np.float32)
 
 
 def lost(values: Any, convert: Convert) -> Any | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
 from bench_plugin.adapters.onnx_tools.rounding import onnx_places, onnx_rounding
+from bench_plugin.adapters.onnx_tools.rounding.onnx_constants import Place
 from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import PrepareCall
@@ -20,7 +21,7 @@ ADAPTER = {
     "title": "Effects of rounded constants",
     "distribution": "onnx",
     "operations": ["prepare"],
-    "uses": ["onnx_float64", "onnx_names", "onnx_operators", "onnx_places", "onnx_rounding"],
+    "uses": ["onnx_constants", "onnx_float64", "onnx_names", "onnx_operators", "onnx_places", "onnx_rounding"],
     "errors": [{"package": "onnx"}],
     "unsupported": [{"operation": "prepare", "exception": "NotImplementedError", "pattern": ""}],
 }
@@ -101,7 +102,7 @@ def _kept(exact: Outputs, count: int) -> dict[str, Any]:
 
 
 def _effect(
-    onnx: Any, model: Any, place: onnx_places.Place, given: Outputs, batched: bool, exact: Outputs, kept: Outputs
+    onnx: Any, model: Any, place: Place, given: Outputs, batched: bool, exact: Outputs, kept: Outputs
 ) -> dict[str, Any]:
     """The kept values of the outputs with one constant rounded; none where the graph does not run so."""
     changed = onnx.ModelProto()
