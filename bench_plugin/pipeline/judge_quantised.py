@@ -68,7 +68,8 @@ class LayerResults:
             if found is None or found.dtype.kind not in KINDS or found.shape != values.shape or not values.size:
                 continue
             near = table.allowances.get(self.exceptions.get(name, ""), table.quantised_near)
-            largest = steps(found, values).largest
+            known = ~np.isnan(values)
+            largest = steps(found[known], values[known]).largest if known.any() else 0.0
             if not largest <= near:
                 far.append((largest / near, name, largest))
         return "{1} is up to {2:.3g} steps from its unrounded result".format(*max(far)) if far else ""

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = r"""
 import json, sys
 sys.path.insert(0, sys.argv[1])
-folder, graph, declared = sys.argv[2], sys.argv[3], sys.argv[4] == "declared"
+folder, graph, declared = sys.argv[2], sys.argv[3], sys.argv[4]
 import numpy as np, onnx
 from onnx import helper as h, numpy_helper as nh
 from bench_plugin.adapters.onnx_tools import onnx_graphs
@@ -26,11 +26,15 @@ value = lambda name, *shape: h.make_tensor_value_info(name, 1, shape)
 weight = lambda *shape: rng.standard_normal(shape).astype("float32")
 weights = {"w": weight(6, 4), "v": weight(4, 3), "five": np.array(5.0, "float32"), "zero": np.array(0),
            "one": np.array(1)}
-nodes = [h.make_node("MatMul", ["x", "w"], ["a"]), h.make_node("Cast", ["five"], ["count"], to=7),
+five = [h.make_node("Sub", ["x", "x"], ["none"]), h.make_node("ReduceMax", ["none"], ["nothing"], keepdims=0),
+        h.make_node("Add", ["nothing", "five"], ["size"])] if declared == "output" else []
+nodes = [h.make_node("MatMul", ["x", "w"], ["a"]), *five,
+         h.make_node("Cast", ["size" if five else "five"], ["count"], to=7),
          h.make_node("Range", ["zero", "count", "one"], ["rows"]), h.make_node("Gather", ["a", "rows"], ["r"], axis=0),
-         h.make_node("MatMul", ["r", "v"], ["y"])]
-inner = [value("r", 5, 4)] if declared else [value("r", "n", 4)]
-made = h.make_graph(nodes, "g", [value("x", 7, 6)], [value("y", 5, 3)],
+         h.make_node("MatMul", ["r", "v"], ["y"]), h.make_node("Mul", ["y", "y"], ["s"]),
+         h.make_node("ReduceMax", ["s"], ["t"], keepdims=0)]
+inner = {"declared": [value("r", 5, 4)], "symbolic": [value("r", "n", 4)], "output": []}[declared]
+made = h.make_graph(nodes, "g", [value("x", 7, 6)], [value("y", "m" if declared == "output" else 5, 3), value("t")],
                     [nh.from_array(values, name) for name, values in weights.items()], value_info=inner)
 onnx.save(h.make_model(made, opset_imports=[h.make_opsetid("", 17)], ir_version=8), folder + "/m.onnx")
 inputs = {"calib:x": from_numpy(rng.standard_normal((8, 7, 6)).astype("float32"))}
@@ -51,7 +55,7 @@ def declared(python: Path, folder: Path, graph: str, source: str) -> dict[str, A
 
 
 @pytest.mark.parametrize("graph", ["fp16", "qdq"])
-@pytest.mark.parametrize("source", ["declared", "symbolic"])
+@pytest.mark.parametrize("source", ["declared", "symbolic", "output"])
 def test_a_prepared_file_declares_no_sizes_under_new_names(
     tools_python: Path, tmp_path: Path, graph: str, source: str
 ) -> None:

@@ -77,8 +77,8 @@ def test_an_exception_that_nobody_knows_is_an_error() -> None:
         judged(off_by(), exception="luck")
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_never_agrees(value: float) -> None:
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_what_is_infinite_never_agrees(value: float) -> None:
     unrounded = off_by()
     unrounded[3, 3] = value
     assert judged(unrounded)[0] == MISMATCH

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench_plugin.compare.measures import scale_of
 from bench_plugin.compare.quantised import (
     accumulated,
     compare_by_approximation,
@@ -76,9 +77,35 @@ def test_a_layer_without_elements_hides_no_other() -> None:
     assert (found.status, found.numbers["layers"], found.numbers["layers_wrong"]) == (MISMATCH, 1, 1)
 
 
-def test_a_step_that_is_no_number_is_the_worst() -> None:
-    found = compare_layers({"a": INTEGERS * np.nan, "b": INTEGERS + 0.1}, {"a": INTEGERS, "b": INTEGERS})
-    assert found.status == MISMATCH and np.isnan(found.numbers["worst_steps"])
+def test_elements_without_a_defined_result_are_left_out_and_counted() -> None:
+    undefined = INTEGERS + 0.1
+    undefined[0, 0] = np.nan
+    found = compare_layers({"a": undefined}, {"a": INTEGERS})
+    assert found.status == AGREE and found.numbers["per_layer"][0]["undefined"] == 1
+    undefined[0, 1] += 0.7
+    assert compare_layers({"a": undefined}, {"a": INTEGERS}).status == MISMATCH, "the others are compared"
+    nothing = compare_layers({"a": INTEGERS * np.nan}, {"a": INTEGERS})
+    assert (nothing.status, nothing.kind) == (UNVERIFIED, Unverified.NO_REFERENCE)
+
+
+def test_a_mutant_of_a_layer_with_undefined_elements_is_judged_by_the_others() -> None:
+    undefined = INTEGERS + 0.1
+    undefined[0, 0] = np.nan
+    same = killed_in_layer(undefined, undefined, True)
+    assert not same["killed"] and not same["noticeable"] and same["ratio"] == pytest.approx(0.1 / 0.75)
+    assert killed_in_layer(undefined, undefined + 3, True)["killed"]
+    assert killed_in_layer(INTEGERS * np.nan, INTEGERS * np.nan, True)["ratio"] == 0
+
+
+def test_a_float32_layer_may_be_as_far_off_as_one_rounding_to_float32() -> None:
+    masked = np.array([[-1e4 + 0.123456, 0.5], [-1e4 + 0.234567, 0.25]])
+    rounded = masked.astype(np.float32)
+    single = float(np.linalg.norm(rounded - masked) / scale_of(masked).norm)
+    assert single > 1e-3, "far more than the limit"
+    assert compare_layers({"q": INTEGERS, "f": masked}, {"q": INTEGERS, "f": rounded}).status == AGREE
+    for times, status in ((1.9, AGREE), (2.1, MISMATCH)):
+        found = {"q": INTEGERS, "f": masked + times * (rounded - masked)}
+        assert compare_layers({"q": INTEGERS, "f": masked}, found).status == status, times
 
 
 def test_what_counts_as_integers() -> None:

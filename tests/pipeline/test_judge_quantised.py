@@ -175,6 +175,16 @@ def test_what_is_more_than_a_rounding_off_does_not_add_up(by: float, exception: 
         assert found.numbers["layers_wrong"] == 0 and found.numbers["accumulated"] > 0
 
 
+def test_what_has_no_defined_result_is_no_more_than_a_rounding_off() -> None:
+    layers = off_in_a_few(0.505)
+    name, values = next(iter(layers.unrounded.items()))
+    values = values.copy()
+    values[0, 0] = np.nan
+    layers = replace(layers, unrounded={**layers.unrounded, name: values})
+    assert layers.beyond_rounding(DEFAULTS) == "" and judged(moved(0.02, 1.5), layers).status == AGREE
+    assert replace(layers, unrounded={name: values * np.nan}).beyond_rounding(DEFAULTS) == ""
+
+
 def test_where_no_input_is_stable_a_few_elements_of_a_layer_may_be_further_off() -> None:
     shaken = done(out0=GRAPH, perturbed0_out0=GRAPH + SCALE)
     found = judged(moved(0.02, 1.5), off_in_a_few(0.7), truth=shaken)

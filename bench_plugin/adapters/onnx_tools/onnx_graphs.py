@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits, low_bits_graphs, qonnx_files
@@ -177,25 +176,23 @@ def _dynamic(call: PrepareCall, source: str, target: str) -> None:
 
 
 def _without_new_symbols(model: Any, source: Any) -> bool:
-    """Remove declarations of inner tensors with sizes of names that the source does not have; whether there were any.
+    """Remove declarations of inner tensors with sizes of names that the source does not give them; whether any was.
 
-    Shape inference makes such names for sizes that it does not find. A compiler takes them for dynamic sizes, where it
-    would find the numbers by itself.
+    Shape inference makes such names for sizes that it does not find, and gives inner tensors those of outputs. A
+    compiler takes them for dynamic sizes, where it would find the numbers by itself.
     """
-    known = {dim.dim_param for value in _declared(source) for dim in value.type.tensor_type.shape.dim}
+    known = {dim.dim_param for value in source.graph.input for dim in value.type.tensor_type.shape.dim}
+    given = {(value.name, str(value.type)) for value in source.graph.value_info}
     kept = [
         value for value in model.graph.value_info
-        if all(dim.dim_param in known or not dim.dim_param for dim in value.type.tensor_type.shape.dim)
+        if (value.name, str(value.type)) in given
+        or all(dim.dim_param in known or not dim.dim_param for dim in value.type.tensor_type.shape.dim)
     ]  # fmt: skip
     changed = len(kept) < len(model.graph.value_info)
     if changed:
         del model.graph.value_info[:]
         model.graph.value_info.extend(kept)
     return changed
-
-
-def _declared(model: Any) -> Iterator[Any]:
-    return itertools.chain(model.graph.input, model.graph.output, model.graph.value_info)
 
 
 def _undeclared(model: Any) -> Any:
