@@ -81,7 +81,9 @@ class Table:
     ``approximation_db`` is how far the ratio
     of signal to noise (dB) may lie under that of our own quantisation, where nothing else can be judged. Of what a
     converter wrote, ``converter_weights`` is the largest distance of a weight or a bias in steps, ``converter_ranges``
-    that of the ends of an activation's range, and ``converter_whole`` the E of its layers without any rounding.
+    that of the ends of an activation's range, and ``converter_whole`` the E of its layers without any rounding. Of a
+    tool that rounds weights in a way that is not known, the result may be ``unknown_rounding`` times as far from the
+    unrounded file as rounded weights are, before it is wrong.
     """
 
     rows: Mapping[str, Row] = field(
@@ -114,6 +116,7 @@ class Table:
     converter_weights: float = 0.501
     converter_ranges: float = 1.0
     converter_whole: float = 2e-2
+    unknown_rounding: float = 1.5
     allowances: Mapping[str, float] = field(default_factory=lambda: {"ties": 0.63, "double rounding": 0.53})
 
     def row(self, precision: str, *, loose: bool = False) -> Row:

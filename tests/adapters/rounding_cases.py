@@ -158,6 +158,33 @@ def attended(rng: Any, places: Any, scale: float | None) -> float:
     return float(np.abs(ReferenceEvaluator(graph).run(None, {"x": x})[0][0] - expected).max())
 
 
+def gated(rng: Any, places: Any) -> float:
+    """How far a convolution is that takes in the factor and the sum of the HardSigmoid behind it."""
+    single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
+    w, c, x = single(3, 4, 1, 1), single(3), single(2, 4, 5, 5)
+    nodes = [h.make_node("Conv", ["x", "w", "c"], ["g"]), h.make_node("HardSigmoid", ["g"], ["y"], alpha=1 / 6)]
+    graph = model(nodes, {"x": [2, 4, 5, 5]}, [2, 3, 5, 5], {"w": w, "c": c})
+    for place in places(onnx, graph, lambda values: values.astype("float16")):
+        if place.name in ("w times y.alpha", "c with y.beta"):
+            place.round(graph)
+    half = lambda values: values.astype("float16").astype("float32")  # noqa: E731
+    sums = np.einsum("nchw,oc->nohw", x, half(w / 6)[:, :, 0, 0]) + half(c / 6 + 0.5)[:, None, None]
+    return float(np.abs(ReferenceEvaluator(graph).run(None, {"x": x})[0] - np.clip(sums, 0, 1)).max())
+
+
+def computed(rng: Any, store: Any) -> dict[str, Any]:
+    """What is left of a graph that computes constants from others; a random one and a Constant stay."""
+    values = rng.standard_normal(3).astype(np.float32)
+    nodes = [h.make_node("Exp", ["s"], ["e"]), h.make_node("Constant", [], ["two"], value_float=2.0),
+             h.make_node("Mul", ["e", "two"], ["d"]), h.make_node("RandomNormal", [], ["r"], shape=[3]),
+             h.make_node("Mul", ["x", "d"], ["m"]), h.make_node("Add", ["m", "r"], ["y"])]  # fmt: skip
+    graph = model(nodes, {"x": [2, 3]}, [2, 3], {"s": values})
+    store(onnx, graph)
+    stored = {tensor.name: n.to_array(tensor) for tensor in graph.graph.initializer}
+    return {"nodes": [node.op_type for node in graph.graph.node], "stored": sorted(stored),
+            "off": float(np.abs(stored["d"] - 2 * np.exp(values)).max())}  # fmt: skip
+
+
 def looped(rng: Any) -> Any:
     """A weight that only the body of a Loop reads, as torch exports EmbeddingBag."""
     value = h.make_tensor_value_info
@@ -198,6 +225,7 @@ def main(folder: str) -> None:
         "shared/onnx_names",
         "rounding/onnx_constants",
         "rounding/onnx_absorbed",
+        "rounding/onnx_computed",
         "rounding/onnx_places",
         "rounding/onnx_folding",
         "rounding/onnx_rounding",
@@ -249,6 +277,8 @@ def main(folder: str) -> None:
     found["absorbed"] = [absorbed(rng, made, transposed=transposed) for transposed in (False, True)]
     found["shared"] = shared(rng, made)
     found["attended"] = [attended(rng, made, scale) for scale in (None, 0.31)]
+    found["gated"] = gated(rng, made)
+    found["computed"] = computed(rng, sys.modules["bench_plugin.adapters.onnx_tools.rounding.onnx_computed"].store)
     json.dump(found, sys.stdout)
 
 

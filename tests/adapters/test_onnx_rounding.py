@@ -72,6 +72,15 @@ def test_the_layer_of_the_queries_takes_in_the_root_of_the_scale(found: Mapping[
     assert max(found["attended"]) < 1e-5
 
 
+def test_a_convolution_takes_in_the_gate_behind_it(found: Mapping[str, Any]) -> None:
+    assert found["gated"] < 1e-6
+
+
+def test_what_is_computed_from_constants_is_stored(found: Mapping[str, Any]) -> None:
+    assert found["computed"]["nodes"] == ["Constant", "RandomNormal", "Mul", "Add"]
+    assert found["computed"]["stored"] == ["d", "s"] and found["computed"]["off"] < 1e-6
+
+
 def test_where_a_tool_has_no_subnormal_numbers_zeros_take_their_place(found: Mapping[str, Any]) -> None:
     normal = 2.0**-14
     assert found["tiny w16"]["least"] < normal <= found["tiny w16-flush"]["least"]

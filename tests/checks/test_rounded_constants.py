@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.compare.table import DEFAULTS
 from tests.project import Project
 
 FAKE = Path(__file__).parent.parent / "fake"
@@ -65,9 +67,22 @@ def test_a_mistake_is_no_rounding(project: Project, tools_python: Path) -> None:
     assert row["status"] == "mismatch" and row["placement"]["rounded_as"] == "as written", row["reason"]
 
 
+def test_what_is_as_near_as_a_rounding_and_is_none_that_is_known_proves_nothing(
+    project: Project, tools_python: Path
+) -> None:
+    row = run(project, tools_python, "rounds-some-apart")
+    assert (row["status"], row["unverified"]) == ("unverified", "no reference"), row["reason"]
+    known = (
+        r"no way of rounding that is known gives this result, which is (\d\.\d+|1) times as far from the unrounded file"
+    )
+    found = re.match(known + " as rounded weights are: out0: E ", row["reason"])
+    assert found and float(found[1]) <= DEFAULTS.unknown_rounding, row["reason"]
+
+
 def test_a_tool_that_rounds_no_weight_is_wrong(project: Project, tools_python: Path) -> None:
     row = run(project, tools_python, "none")
     assert row["status"] == "mismatch" and row["placement"]["rounded_as"] == "as written", row["reason"]
+    assert row["reason"].startswith("no weight is rounded: out0: E ")
 
 
 def test_a_single_number_for_each_input_is_enough(project: Project, tools_python: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 
-from bench_plugin.checks.equivalence.rounding import fitting, roundings
+from bench_plugin.checks.equivalence.rounding import fitting, from_unrounded, roundings
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
 
@@ -95,3 +98,28 @@ def test_a_comparison_that_proves_nothing_ends_the_search() -> None:
     nothing = unverified(Unverified.ILL_CONDITIONED, "noise")
     comparison, words = fitting(roundings("w16", ["LSTM"]), lambda graph: nothing, lambda graph: None)
     assert comparison is nothing and words == "as written"
+
+
+ONE, TWO = np.array([[1.0], [1.0]]), np.array([[2.0], [2.0]])
+
+
+@pytest.mark.parametrize(
+    ("rounded", "actual", "ratio"),
+    [
+        ([TWO], [TWO], 1.0),
+        ([TWO], [TWO * 2], 3.0),
+        ([TWO], [ONE], 0.0),
+        ([ONE], [ONE], 0.0),
+        ([ONE], [TWO], math.inf),  # the rounding changes nothing
+        ([TWO, TWO], [ONE, TWO * 2], 3.0),
+        ([TWO, TWO], [TWO], math.inf),
+        ([TWO], [TWO[:1]], math.inf),
+        ([TWO], [TWO * np.nan], math.inf),
+    ],
+)
+def test_how_far_a_run_is_from_the_unrounded_file(
+    rounded: list[np.ndarray[Any, Any]], actual: list[np.ndarray[Any, Any]], ratio: float
+) -> None:
+    plain = {str(index): ONE for index in range(len(rounded))}
+    runs = {f"out{index}": values for index, values in enumerate(actual)} | {"alt:out0": TWO}
+    assert from_unrounded(plain, dict(zip("ab", rounded, strict=False)), runs) == ratio

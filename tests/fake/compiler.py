@@ -38,7 +38,7 @@ ADAPTER = {
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
             "run-twice", "run-alone", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions",
             "leaves-out", "ignores-input", "compile-spin", "compile-pause", "scenario-hang", "wrong-apart",
-            "wrong-exposed", "rounds-some", "rounds-some-wrong",
+            "wrong-exposed", "rounds-some", "rounds-some-wrong", "rounds-some-apart",
         ]
     },
     "on_request": True,
@@ -110,7 +110,7 @@ class Adapter:
         if fault in ("wrong-apart", "wrong-exposed"):
             fault = _of_layers(fault, model.graph)
         if fault.startswith("rounds-some"):
-            _round_some(model.graph, wrong=fault.endswith("wrong"))
+            _round_some(model.graph, {"wrong": 1.01, "apart": 1.0005}.get(fault.rpartition("-")[2], 1.0))
         if fault == "leaves-out":
             _leave_out(model.graph)
         for opset in model.opset_import:
@@ -153,10 +153,10 @@ def _leave_out(graph: Any) -> None:
             node.CopyFrom(onnx.helper.make_node("Identity", node.input[:1], node.output))
 
 
-def _round_some(graph: Any, *, wrong: bool) -> None:
+def _round_some(graph: Any, factor: float) -> None:
     """Round what is named ``..._half`` and slopes in attributes to float16, of ``..._inverse`` the reciprocal.
 
-    If ``wrong``, what is named ``..._single`` is 1.0005 times as large.
+    What is named ``..._single`` becomes ``factor`` times as large.
     """
     import numpy as np
     import onnx
@@ -166,7 +166,7 @@ def _round_some(graph: Any, *, wrong: bool) -> None:
 
     roundings = {
         "half": half, "inverse": lambda values: 1 / half(1 / values),
-        "single": lambda values: values * (1.0005 if wrong else 1),
+        "single": lambda values: values * factor,
     }  # fmt: skip
     for tensor in graph.initializer:
         rounding = roundings[tensor.name.rpartition("_")[2]]

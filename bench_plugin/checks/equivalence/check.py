@@ -16,6 +16,7 @@ quantised by the tool         what is read back from its artefact            the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -23,7 +24,7 @@ from typing import Any
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.compiled.twice import asked, nondeterministic
 from bench_plugin.checks.equivalence import comparing, quantised
-from bench_plugin.checks.equivalence.rounding import fitting, pointed, roundings
+from bench_plugin.checks.equivalence.rounding import fitting, from_unrounded, pointed, roundings
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.checks.sensitivity import insensitive, noted
 from bench_plugin.compare.precision import WRONG
@@ -146,24 +147,37 @@ class Equivalence:
             reason = "the tool rounds weights of a graph of its own: nothing says which they are"
             return unverified(Unverified.NO_REFERENCE, reason)
         if run.cell.graph:
-            return self._as_rounded(run, found, ran, plain, reference, found.subject)
+            expected = self._of_rounded_file(run, found, reference, found.subject)
+            return self._as_rounded(run, found, ran, plain, expected, of_file=reference is None)
         base = str(self._models.compile_tasks.adapter(run.cell).declaration.get("rounds", "w16"))
+        ratios: list[float] = []
 
         def compared(graph: str) -> Comparison:
             prepared = self._models.prepared(run, found.original, found.original.inputs, graph)
-            return self._as_rounded(run, found, ran, plain, reference, prepared)
+            expected = self._of_rounded_file(run, found, reference, prepared)
+            if isinstance(expected, ReferenceOutputs):
+                ratios.append(from_unrounded(plain.outputs, expected.outputs, ran.arrays))
+            return self._as_rounded(run, found, ran, plain, expected, of_file=reference is None)
 
         candidates = roundings(base, found.file.check.meta["check"]["operators"])
         comparison, run.log.placement["rounded_as"] = fitting(
             candidates, compared, lambda graph: pointed(run, found, ran, plain, graph)
         )
-        return comparison
+        near = min(ratios, default=math.inf)
+        if comparison.status != MISMATCH or near > run.judge.table.unknown_rounding or run.model.detections:
+            return comparison
+        if run.judge.compare(run.model, plain, ran).status == AGREE:
+            return replace(comparison, reason=f"no weight is rounded: {comparison.reason}")
+        reason = (
+            f"no way of rounding that is known gives this result, which is {near:.2g} times as far from the unrounded "
+            f"file as rounded weights are: {comparison.reason}"
+        )
+        return unverified(Unverified.NO_REFERENCE, reason, comparison.numbers)
 
-    def _as_rounded(
-        self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, reference: Done | None,
-        graph: Subject | Failure,
-    ) -> Comparison:  # fmt: skip
-        """Compare with one file whose weights are rounded."""
+    def _of_rounded_file(
+        self, run: CellRun, found: Compiled, reference: Done | None, graph: Subject | Failure
+    ) -> ReferenceOutputs | Comparison:
+        """The float64 reference of a file whose weights are rounded, or why there is none."""
         if isinstance(graph, Failure):
             return unverified(Unverified.NO_REFERENCE, f"no file with rounded weights: {graph.message}")
         perturbed = int(reference is None)
@@ -172,8 +186,15 @@ class Equivalence:
             reason = f"the rounded file has no float64 reference: {evaluated.failure.message}"
             return unverified(Unverified.NO_REFERENCE, reason)
         expected = run.judge.file_reference(run.model, evaluated, reference)
-        stored = f"{run.cell.types.weights} weights"
-        expected = replace(expected, origin=f"file with {stored} in float64")
+        return replace(expected, origin=f"file with {run.cell.types.weights} weights in float64")
+
+    def _as_rounded(
+        self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs,
+        expected: ReferenceOutputs | Comparison, *, of_file: bool,
+    ) -> Comparison:  # fmt: skip
+        """Compare with one file whose weights are rounded, by the row of the type that the file computes in."""
+        if isinstance(expected, Comparison):
+            return expected
         own = found.file.computes if PRECISIONS[found.file.computes].reduced else "fp32"
         if own != "fp32":  # a file that computes in a narrow type does so with rounded weights, too
             emulated = comparing.emulated(run, found)
@@ -181,7 +202,7 @@ class Equivalence:
                 reason = f"{own} could not be emulated: {emulated.failure.message}"
                 return unverified(Unverified.NO_REFERENCE, reason)
             expected = run.judge.at_precision(expected, emulated, own)
-        return comparing.compared(run, self._models, found, ran, expected, plain, own, of_file=reference is None)
+        return comparing.compared(run, self._models, found, ran, expected, plain, own, of_file=of_file)
 
     def _infer_precision(self, run: CellRun, found: Compiled, ran: Done, exact: ReferenceOutputs) -> None:
         """Record the precision inferred from the error, where the tool could have replaced the requested one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -103,6 +104,26 @@ def pointed(run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, g
     if not any(rows[index]["weight"] for index in numbers):
         return None
     return f"{graph}{ONLY}{sum(1 << index for index in numbers):x}", named(rows, numbers)
+
+
+def from_unrounded(plain: Mapping[str, Any], rounded: Mapping[str, Any], actual: Mapping[str, Any]) -> float:
+    """How far a run is from the unrounded file, over how far the file with rounded weights is; no unit.
+
+    ``plain`` and ``rounded`` are float64 [N, ...] and matched by position with the outputs of the run. The distance is
+    the Euclidean norm, and the output where the ratio is largest counts. It is infinite where an output of the run has
+    another shape or type or is not finite, and where the rounding changes nothing that the run changes.
+    """
+    worst = 0.0
+    found = [np.asarray(values) for name, values in actual.items() if ":" not in name]
+    if len(found) < len(plain):
+        return math.inf
+    for exact, expected, values in zip(plain.values(), rounded.values(), found, strict=False):
+        if values.shape != exact.shape or not np.isfinite(values).all():
+            return math.inf
+        run, rounding = (float(np.linalg.norm(np.float64(each) - exact)) for each in (values, expected))
+        if run:
+            worst = max(worst, run / rounding if rounding else math.inf)
+    return worst
 
 
 def _needed(comparison: Comparison) -> float:

@@ -28,6 +28,7 @@ ADAPTER = {
 }
 
 NORMALIZATIONS = ("LayerNormalization", "RMSNormalization")
+WITH_BIAS = ("Conv", "ConvTranspose", "Gemm")
 MOVES = ("Reshape", "Transpose", "Identity")  # what is between a layer and the attention that reads it
 
 
@@ -92,6 +93,25 @@ def places(
         if layer.of:
             nothing = np.zeros((), dtype=np.float32)
             yield from _taken(_Line("", nothing + 1, nothing), layer, known, convert)
+    for node in model.graph.node:
+        if node.op_type == "HardSigmoid" and node.input[0] in makers:
+            yield from _before_gate(onnx, makers[node.input[0]], node, known, read, convert)
+
+
+def _before_gate(
+    onnx: Any, layer: Any, gate: Any, known: Mapping[str, Constant], read: Readers, convert: Convert
+) -> Iterator[Place]:
+    """The weights of a layer that take in the factor of a HardSigmoid behind it, and the bias that takes in its sum."""
+    alpha, beta = (float(number_of(onnx, gate, name) or 0) for name in ("alpha", "beta"))
+    own = layer.op_type in WITH_BIAS and len(read[layer.output[0]]) == 1 and len(layer.input) > 2 and alpha
+    name = gate.name or gate.output[0]
+    for role, number in zip(layer.input[1:3], (0.0, beta), strict=False) if own else ():
+        if role not in known or len(read[role]) > 1:
+            continue
+        added = lost((known[role].values * alpha + number).astype("float32"), convert)
+        if added is not None:
+            words = f"{role} with {name}.beta" if number else f"{role} times {name}.alpha"
+            yield Place(words, not number, functools.partial(known[role].add, added / alpha), role)
 
 
 def _taken(line: _Line, layer: _Layer, known: Mapping[str, Constant], convert: Convert) -> Iterator[Place]:

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools.rounding import onnx_constants, onnx_folding, onnx_places
+from bench_plugin.adapters.onnx_tools.rounding import onnx_computed, onnx_constants, onnx_folding, onnx_places
 from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import PrepareCall
@@ -19,7 +19,7 @@ ADAPTER = {
     "title": "Weights in float16",
     "distribution": "onnx",
     "operations": ["prepare"],
-    "uses": ["onnx_constants", "onnx_folding", "onnx_names", "onnx_places"],
+    "uses": ["onnx_computed", "onnx_constants", "onnx_folding", "onnx_names", "onnx_places"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -76,26 +76,28 @@ def rounded(onnx: Any, model: Any, graph: str) -> Any:
     computes from others are computed first; ``computed`` rounds their biases too.
 
     ``only-N`` rounds the constants whose bits are set in the hexadecimal number N, and no others: the first one of
-    :func:`onnx_places.places` is the lowest bit.
+    :func:`onnx_places.places` of the :func:`unrounded` model is the lowest bit.
     """
     base, *steps = graph.split("+")
-    weights = _changed(onnx, model, steps)
     if steps and steps[-1].startswith(ONLY):
         bits = int(steps[-1].removeprefix(ONLY), 16)
-        model = onnx_folding.stored(onnx, model, weights, {})
+        model = unrounded(onnx, model, graph)
         for index, place in enumerate(onnx_places.places(onnx, model, converter(graph))):
             if bits >> index & 1:
                 place.round(model)
         return model
+    weights = _changed(onnx, model, steps)
     convert = converter(graph)
     halves = {name: convert(values) for name, values in weights.values.items() if _is_rounded(name, weights, base)}
     return onnx_folding.stored(onnx, model, weights, halves)
 
 
 def unrounded(onnx: Any, model: Any, graph: str) -> Any:
-    """The model after the steps of ``graph``, its weights as they are otherwise."""
+    """The model after the steps of ``graph``, with what it computes from constants stored; nothing is rounded."""
     weights = _changed(onnx, model, graph.split("+")[1:])
-    return onnx_folding.stored(onnx, model, weights, {})
+    model = onnx_folding.stored(onnx, model, weights, {})
+    onnx_computed.store(onnx, model)
+    return model
 
 
 def _changed(onnx: Any, model: Any, steps: list[str]) -> onnx_folding.Weights:

@@ -1,0 +1,80 @@
+"""What an ONNX graph computes from constants alone, stored as constants, as a tool does before it rounds them."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from bench_plugin.adapters.onnx_tools.shared import onnx_names
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "onnx_computed",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Computed constants of ONNX files",
+    "distribution": "onnx",
+    "operations": [],
+    "uses": ["onnx_names"],
+}
+
+RANDOM = frozenset({
+    "Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
+})  # fmt: skip
+MOST = 2**22  # bytes of a result that is stored: a larger one is made from a shape
+
+
+class Adapter:
+    """Remembers nothing; the adapters that use this file take its functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("onnx", "numpy")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+def store(onnx: Any, model: Any) -> None:
+    """Replace the nodes of the graph that read constants alone by their results, in place.
+
+    Nodes with bodies, with random results, of other domains and with results of more than ``MOST`` bytes stay, and so
+    do Constant nodes.
+    """
+    known = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    kept, made = [], {}
+    for node in model.graph.node:
+        found = _results(onnx, model, node, known)
+        known.update(found)
+        if node.op_type == "Constant" or not found:
+            kept.append(node)
+        else:
+            made.update(found)
+    read = {name for node in kept for name in onnx_names.read_by(node)}.union(one.name for one in model.graph.output)
+    del model.graph.node[:]
+    model.graph.node.extend(kept)
+    model.graph.initializer.extend(
+        onnx.numpy_helper.from_array(values, name) for name, values in made.items() if name in read
+    )
+
+
+def _results(onnx: Any, model: Any, node: Any, known: dict[str, Any]) -> dict[str, Any]:
+    """The results of a node by name; none where it does not read constants alone or has to stay."""
+    import numpy as np
+
+    given = [name for name in node.input if name]
+    bodies = any(one.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS) for one in node.attribute)
+    if bodies or node.op_type in RANDOM or node.domain not in ("", "ai.onnx") or any(one not in known for one in given):
+        return {}
+    names = [name for name in node.output if name]
+    outputs = [onnx.helper.make_empty_tensor_value_info(name) for name in names]
+    stored = [onnx.numpy_helper.from_array(known[name], name) for name in dict.fromkeys(given)]
+    graph = onnx.helper.make_graph([node], "one", [], outputs, stored)
+    one = onnx.helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+    try:
+        results = importlib.import_module("onnx.reference").ReferenceEvaluator(one).run(None, {})
+    except (ArithmeticError, IndexError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+        print(f"{names[0]} cannot be computed before: {error}")
+        return {}
+    arrays = {name: np.asarray(values) for name, values in zip(names, results, strict=True)}
+    return arrays if all(values.nbytes <= MOST for values in arrays.values()) else {}
