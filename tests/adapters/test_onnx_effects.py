@@ -26,9 +26,11 @@ nodes = [h.make_node("MatMul", ["x", "w"], ["a"]), h.make_node("Add", ["a", "b"]
          h.make_node("ArgMax", ["y"], ["label"], axis=1, keepdims=0)]
 weights, outputs = {"w": weight(6, 9), "b": weight(9)}, [value("y", "n", 9)]
 outputs.append(h.make_tensor_value_info("label", 7, ["n"]))
-if case == "sizes":  # a size that is computed from a constant, so that rounding it changes the shape
+if case == "sizes":  # a size that is computed from a constant and the input, so that rounding it changes the shape
     weights["size"] = np.array([9.0004], "float32")
-    nodes += [h.make_node("Ceil", ["size"], ["c"]), h.make_node("Cast", ["c"], ["i"], to=7),
+    nodes += [h.make_node("Sub", ["x", "x"], ["d"]), h.make_node("ReduceSum", ["d"], ["nothing"], keepdims=0),
+              h.make_node("Add", ["size", "nothing"], ["sum"]),
+              h.make_node("Ceil", ["sum"], ["c"]), h.make_node("Cast", ["c"], ["i"], to=7),
               h.make_node("ConstantOfShape", ["i"], ["zeros"]), h.make_node("ReduceSum", ["zeros"], ["none"]),
               h.make_node("Add", ["y", "none"], ["z"]), h.make_node("Shape", ["zeros"], ["s"]),
               h.make_node("Expand", ["none", "s"], ["e"])]

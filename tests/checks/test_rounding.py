@@ -122,4 +122,4 @@ def test_how_far_a_run_is_from_the_unrounded_file(
 ) -> None:
     plain = {str(index): ONE for index in range(len(rounded))}
     runs = {f"out{index}": values for index, values in enumerate(actual)} | {"alt:out0": TWO}
-    assert from_unrounded(plain, dict(zip("ab", rounded, strict=False)), runs) == ratio
+    assert from_unrounded(plain, dict(zip("ab", rounded, strict=False)), runs) == pytest.approx(ratio)
