@@ -182,14 +182,14 @@ class Judge:
 
     def strength_in_steps(self, expected: ReferenceOutputs, mutants: Done, scales: Sequence[float | None]) -> Strength:
         """What the rule of quantised graphs would notice at the outputs, whose steps are ``scales``."""
-        outputs = _mutants(mutants, reduced=True)
+        outputs = of_mutants(mutants, reduced=True)
         count = int(mutants.meta["mutate"]["samples"])
         part = {name: values[:count] for name, values in expected.outputs.items()}
         original = outputs.pop(ORIGINAL)
         faults = with_faults(part, part, original, outputs)
         found = {name: killed_in_steps(part, one, scales, self._table) for name, one in faults.items()}
         rows = {name: row for name, row in found.items() if row is not None}
-        rows = located(rows, _sites(mutants))
+        rows = located(rows, sites_of(mutants))
         return rated(rows, unchanged=unchanged(mutants), exact=False, table=self._table)
 
     def strength(
@@ -202,14 +202,14 @@ class Judge:
         """
         if comparison.rule is None:
             raise ValueError("this comparison has no rule that could judge mutants")
-        outputs = _mutants(mutants, reduced=reduced)
+        outputs = of_mutants(mutants, reduced=reduced)
         return strength(
             comparison.rule, _numbered(ran.arrays), outputs.pop(ORIGINAL), outputs, single,
-            unchanged=unchanged(mutants), sites=_sites(mutants),
+            unchanged=unchanged(mutants), sites=sites_of(mutants),
         )  # fmt: skip
 
 
-def _mutants(mutants: Done, *, reduced: bool) -> dict[str, dict[str, Array]]:
+def of_mutants(mutants: Done, *, reduced: bool) -> dict[str, dict[str, Array]]:
     """The outputs of the file and of each mutant, by its name."""
     outputs: dict[str, dict[str, Array]] = {}
     for name, values in mutants.arrays.items():
@@ -224,7 +224,8 @@ def unchanged(mutants: Done) -> list[str]:
     return [f"{row['name']} at {row['site']}" for row in mutants.meta["mutate"]["unchanged"]]
 
 
-def _sites(mutants: Done) -> dict[str, str]:
+def sites_of(mutants: Done) -> dict[str, str]:
+    """Where each mutant was made, by its name."""
     return {str(row["name"]): str(row["site"]) for row in mutants.meta["mutate"]["mutants"]}
 
 

@@ -18,10 +18,11 @@ from bench_plugin.compare.quantised import (
     sqnr,
     steps,
 )
+from bench_plugin.compare.strength import Strength, located, rated, with_faults
 from bench_plugin.compare.table import Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
-from bench_plugin.pipeline.judge import ORIGINAL
+from bench_plugin.pipeline.judge import ORIGINAL, ReferenceOutputs, of_mutants, sites_of, unchanged
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.inputs import stack_names
 
@@ -195,29 +196,40 @@ def _distance(truth: Array, values: Array) -> float | None:
     return -20 * math.log10(differ / truth.size) if truth.size else None
 
 
+def strength_by_noise(
+    plain: ReferenceOutputs, ran: Done, mutants: Done, least: float, chosen: Collection[str], table: Table
+) -> Strength:
+    """What the rule by approximation would notice in the run that it judged, where ``least`` dB are permitted.
+
+    The effect of each mutant is added to the outputs of the run, and taken away from them; the weaker one counts.
+    """
+    outputs = of_mutants(mutants, reduced=True)
+    original = outputs.pop(ORIGINAL)
+    count = int(mutants.meta["mutate"]["samples"])
+    truth = {name: values[:count] for name, values in plain.outputs.items()}
+    first = dict(zip(truth, (values[:count] for values in numbered(ran.arrays).values()), strict=False))
+    added, taken = (
+        noisy(truth, with_faults(truth, first, original, outputs, sign=sign), least, chosen) for sign in (1, -1)
+    )
+    rows = {name: min(row, taken.get(name, row), key=lambda one: one["ratio"]) for name, row in added.items()}
+    return rated(located(rows, sites_of(mutants)), unchanged=unchanged(mutants), exact=False, table=table)
+
+
 def noisy(
-    expected: Mapping[str, Array], mutants: Done, least: float, chosen: Collection[str] = ()
+    expected: Mapping[str, Array], faults: Mapping[str, Mapping[str, Array]], least: float, chosen: Collection[str] = ()
 ) -> dict[str, dict[str, Any]]:
     """For each mutant of the file, whether the signal to noise of an output is under the ``least`` one, in dB.
 
-    ``expected`` holds [N, ...] over the inputs of which the mutants ran on the first. ``ratio`` is by what factor the
-    noise exceeds what is permitted. ``chosen`` is as in :func:`signal_to_noise`.
+    ``expected`` and the outputs of each mutant hold [n, ...]. ``ratio`` is by what factor the noise exceeds what is
+    permitted. ``chosen`` is as in :func:`signal_to_noise`.
     """
     found: dict[str, dict[str, Any]] = {}
-    names = list(expected)
-    runs: dict[str, dict[str, Array]] = {}
-    for key, values in mutants.arrays.items():
-        mutant, _, output = key.rpartition(":out")
-        runs.setdefault(mutant, {})[names[int(output)]] = values
-    for mutant, outputs in runs.items():
-        if mutant == ORIGINAL:
-            continue
+    for mutant, outputs in faults.items():
         for name, values in outputs.items():
-            truth = expected[name][: len(values)]
+            truth = expected[name]
             if truth.dtype.kind != "f" or truth.shape != values.shape or np.array_equal(truth, values):
                 continue
-            cut = {**expected, name: truth}
-            same, kept = _of_same_choice(name, cut, outputs, chosen)
+            same, kept = _of_same_choice(name, expected, outputs, chosen)
             ratio = 10 ** ((least - (sqnr(kept, same) or np.inf)) / 20)
             before = found.get(mutant, {"ratio": 0.0})
             found[mutant] = max(before, {"killed": ratio > 1, "ratio": ratio}, key=lambda row: row["ratio"])

@@ -10,7 +10,6 @@ import pytest
 from bench_plugin.compare.quantised import compare_by_approximation
 from bench_plugin.compare.verdict import AGREE, MISMATCH
 from bench_plugin.pipeline.judge_quantised import choices, noisy, signal_to_noise
-from bench_plugin.pipeline.stages import Done
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(0)
@@ -52,12 +51,9 @@ def test_wrong_boxes_and_too_many_other_choices_are_noticed() -> None:
 
 
 def test_mutants_are_held_against_the_same_figure() -> None:
-    arrays = {f"mutant:{name}": values for name, values in run(3, 0.02).items()}
-    mutants = Done(failure=None, arrays=arrays)
-    assert not noisy(TRUTH, mutants, 28.0, CHOSEN)["mutant"]["killed"]
-    assert noisy(TRUTH, mutants, 28.0)["mutant"]["killed"]
-    short = Done(failure=None, arrays={name: values[:4] for name, values in arrays.items()})
-    assert not noisy(TRUTH, short, 28.0, CHOSEN)["mutant"]["killed"]
+    faults = {"mutant": dict(zip(TRUTH, run(3, 0.02).values(), strict=True))}
+    assert not noisy(TRUTH, faults, 28.0, CHOSEN)["mutant"]["killed"]
+    assert noisy(TRUTH, faults, 28.0)["mutant"]["killed"]
 
 
 def test_labels_are_no_choices() -> None:

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from bench_plugin.compare.quantised import accumulated
+from bench_plugin.compare.strength import Strength
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Unverified
+from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import (
     LayerResults,
     judge_prequantised,
@@ -21,6 +23,7 @@ from bench_plugin.pipeline.judge_quantised import (
     numbered,
     perturbed,
     signal_to_noise,
+    strength_by_noise,
     with_single_rounding,
 )
 from bench_plugin.pipeline.stages import Done
@@ -369,23 +372,54 @@ def test_signal_to_noise_is_by_output_and_broken_ones_have_none() -> None:
 
 
 def test_a_mutant_is_noticed_by_approximation_where_its_noise_is_beyond_the_permitted() -> None:
-    truth = {"y": np.tile([3.0, 4.0], (4, 1)), "n": np.arange(4), "z": np.tile([3.0, 4.0], (4, 1))}
-    quiet, loud = (truth["y"][:2] + np.array([[0.0, off]]) for off in (0.25, 1.0))  # 26.0 and 14.0 dB
-    arrays = {
-        "original:out0": loud, "a:out0": quiet, "a:out1": np.arange(2) + 1, "a:out2": loud, "b:out0": quiet,
-        "c:out0": truth["y"][:2], "d:out0": loud[:, :1], "e:out0": loud, "e:out2": quiet, "f:g:out0": loud,
+    truth = {"y": np.tile([3.0, 4.0], (2, 1)), "n": np.arange(2), "z": np.tile([3.0, 4.0], (2, 1))}
+    quiet, loud = (truth["y"] + np.array([[0.0, off]]) for off in (0.25, 1.0))  # 26.0 and 14.0 dB
+    faults = {
+        "a": {"y": quiet, "n": np.arange(2) + 1, "z": loud}, "b": {"y": quiet}, "c": {"y": truth["y"]},
+        "d": {"y": loud[:, :1]}, "e": {"y": loud, "z": quiet}, "f": {"y": loud},
     }  # fmt: skip
-    found = noisy(truth, Done(failure=None, arrays=arrays), 20.0)
-    assert {name: row["killed"] for name, row in found.items()} == {"a": True, "b": False, "e": True, "f:g": True}
+    found = noisy(truth, faults, 20.0)
+    assert {name: row["killed"] for name, row in found.items()} == {"a": True, "b": False, "e": True, "f": True}
     assert found["a"]["ratio"] == pytest.approx(2.0) == found["e"]["ratio"]  # half of the signal where a tenth may be
     assert found["b"]["ratio"] == pytest.approx(0.5)
-    assert not noisy(truth, Done(failure=None, arrays={"b:out0": quiet}), 20 * np.log10(20.0))["b"]["killed"]
+    assert not noisy(truth, {"b": {"y": quiet}}, 20 * np.log10(20.0))["b"]["killed"]
 
 
 def test_a_mutant_without_any_signal_or_noise_is_not_noticed_by_approximation() -> None:
-    silent = {"y": np.zeros((2, 2))}
-    found = noisy(silent, Done(failure=None, arrays={"m:out0": np.ones((2, 2))}), 20.0)
+    found = noisy({"y": np.zeros((2, 2))}, {"m": {"y": np.ones((2, 2))}}, 20.0)
     assert found == {"m": {"ratio": 0.0}} or found["m"].get("killed") is False
+
+
+def by_noise(error: Array, effects: Mapping[str, Array], least: float) -> Strength:
+    """The strength of a run by approximation, whose outputs are ``error`` off, for mutants that add ``effects``."""
+    truth = np.tile([[1.0, -1.0, 1.0, -1.0], [-1.0, 1.0, 1.0, 1.0]], (4, 1))
+    arrays = {"original:out0": truth[:4]} | {f"{name}:out0": truth[:4] + effect for name, effect in effects.items()}
+    sites = [{"name": name, "site": f"node {index}"} for index, name in enumerate(effects)]
+    meta = {"mutate": {"samples": 4, "mutants": sites, "unchanged": []}}
+    plain = ReferenceOutputs({"y": truth}, "file in float64", {}, {}, {})
+    mutants = Done(failure=None, arrays=arrays, meta=meta)
+    return strength_by_noise(plain, done(out0=truth + error), mutants, least, [], DEFAULTS)
+
+
+def test_by_approximation_mutants_are_added_to_the_run_and_the_roundings_left_out() -> None:
+    noise = np.tile([1e-2, -1e-2], (8, 2))  # 40 dB
+    effects = {
+        "bias dropped": np.full((4, 4), 0.3), "weights x1.01": noise[:4] * 1.5, "bias in float16": noise[:4],
+        "residual branch zeroed": np.full((4, 4), 1e-4),
+    }  # fmt: skip
+    found = by_noise(noise, effects, 30.0)
+    assert set(found.table) == {"mean output", "rows permuted", *effects} - {"bias in float16"}
+    assert found.missed == ("weights x1.01", "residual branch zeroed") and found.share == pytest.approx(3 / 5)
+    assert "residual branch zeroed at node 3" in found.reason, "a part of the structure that no number shows"
+    both = by_noise(noise, {"weights x1.01": -3 * noise[:4]}, 36.0)  # the run has a third of the opposite mistake
+    assert both.table["weights x1.01"]["killed"], "by either sign"
+    assert not by_noise(noise, {"weights x1.01": -2 * noise[:4]}, 36.0).table["weights x1.01"]["killed"]
+
+
+def test_by_approximation_less_than_half_of_the_mutants_prove_nothing() -> None:
+    small = {f"{name}": np.full((4, 4), 1e-4) for name in ("bias dropped", "weights x1.01", "leaky relu 0.02")}
+    found = by_noise(np.full((8, 4), 1e-3), small, 30.0)
+    assert found.share == pytest.approx(2 / 5) and "notices 2 of 5 mutants" in found.reason
 
 
 def test_a_quantised_graph_is_judged_by_the_table_of_the_test_and_the_exceptions_of_its_layers() -> None:

@@ -240,7 +240,7 @@ class Equivalence:
         if run.cell.types.quantised and layers:  # of the layers, by their own rule
             return self._layers_sensitive(run, found, plain, layers)
         if quantised.BY_APPROXIMATION in run.log.flags:
-            return quantised.insensitive(run, found, plain)
+            return quantised.insensitive(run, found, plain, ran)
 
         def measured(mutants: Done) -> Strength:
             if comparison.rule is not None:

@@ -11,20 +11,18 @@ from bench_plugin.checks.equivalence.comparing import compared, compared_in_step
 from bench_plugin.checks.sensitivity import noted
 from bench_plugin.compare.converted import compare_constants, compare_ranges
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
-from bench_plugin.compare.strength import rated
-from bench_plugin.compare.table import Kind, kind_of
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Unverified
 from bench_plugin.domain.precision import FIXED_QDQ, WEIGHTS
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import ReferenceOutputs, unchanged
+from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import (
     choices,
     judge_prequantised,
-    noisy,
     numbered,
     perturbed,
     signal_to_noise,
+    strength_by_noise,
 )
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import layer_tasks
@@ -250,7 +248,7 @@ def _by_approximation(
 def _noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs) -> Comparison:
     """The noise of the result against that of our own quantisation of the same model."""
     types = run.cell.types
-    graph = WEIGHTS if types.few_bits and types.activations == "float32" else LAYERED
+    graph = WEIGHTS if types.weight_only else LAYERED
     own = models.prepared(run, found.original, models.calibration(run, found.original), graph)
     if isinstance(own, Failure):
         return unverified(
@@ -270,19 +268,12 @@ def _noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
     return replace(comparison, numbers={**comparison.numbers, **truth})
 
 
-def insensitive(run: CellRun, found: Compiled, plain: ReferenceOutputs) -> Outcome | None:
-    """The outcome of a row by approximation that would agree without a part of the model; None where it would not.
-
-    That rule notices few mutants, so that any other kind of them makes a verdict weak and does not refuse it.
-    """
+def insensitive(run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done) -> Outcome | None:
+    """The outcome of a row by approximation that would agree with a wrong model too; None where it would not."""
     mutants = run.mutants(found.file, found.inputs)
     if mutants.failure:
         reason = f"mutants could not be run: {mutants.failure.message}"
         return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
     least = run.log.numbers["own_sqnr_db"] - run.judge.table.approximation_db
     chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
-    noise = noisy(plain.outputs, mutants, least, chosen)
-    strength = rated(noise, unchanged=unchanged(mutants), exact=False)
-    if any(kind_of(name) is Kind.STRUCTURE for name in strength.missed):
-        return noted(run, strength)
-    return noted(run, replace(strength, reason=""))
+    return noted(run, strength_by_noise(plain, ran, mutants, least, chosen, run.judge.table))
