@@ -139,7 +139,7 @@ TRACED = re.compile(
     r"(?:Exception encountered when calling layer .*\(type \w+\)\.\s+)?(\S.*)",
     re.MULTILINE,
 )
-NATIVE = re.compile(r"/\S+:\d+ [^(\n]*\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)(?: const)? ")
+NATIVE = re.compile(r"(?<!\w)/\S+:\d+ [^(\n]*\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)(?: const)? ")
 
 
 def told(text: str) -> str:

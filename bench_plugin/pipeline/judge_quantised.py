@@ -89,7 +89,8 @@ def judge_prequantised(
     ``truth`` and ``ran`` hold the outputs [N, ...]; ``scales`` has the step of each, or None. ``plain`` holds the
     outputs [N, ...] of the unrounded model: the single steps of layers that are right add up, but not to more than
     ``table.quantised_sum`` times what the quantisation itself changes. What is beyond lies between the layers. Nor do
-    steps add up where a layer has elements that are more than a rounding off: what adds up is its mistake.
+    steps add up where a layer has elements that are more than a rounding off: what adds up is its mistake. Where no
+    layer is off at all, or where no input is stable to see what adds up, such a model is ill-conditioned.
     """
     whole = compare_stable(numbered(truth.arrays), perturbed(truth), numbered(ran.arrays), scales, table=table)
     if layers is None:
@@ -100,12 +101,23 @@ def judge_prequantised(
     numbers["accumulated"] = added if np.isfinite(added) else None
     if apart.status == MISMATCH or whole.status == AGREE:
         return replace(apart, numbers=numbers)
-    if whole.status == MISMATCH and (apart.status != AGREE or layers.exact):
+    if whole.status == MISMATCH and apart.status != AGREE:
         return replace(whole, numbers=numbers)
     coarse = layers.beyond_rounding(table)
     if whole.status == MISMATCH and coarse:
         reason = f"layer {coarse}, more than a rounding, and that adds up: {whole.reason}"
         return Comparison(MISMATCH, reason, numbers)
+    if coarse and apart.status == AGREE:
+        reason = f"layer {coarse}, more than a rounding, and what that adds up to is not known: {whole.reason}"
+        return unverified(Unverified.ILL_CONDITIONED, reason, numbers)
+    if whole.status == MISMATCH and layers.exact:
+        if added > table.quantised_sum:
+            return replace(whole, numbers=numbers)
+        reason = (
+            "every layer is right to the last integer, but not the whole: a rounding that the tool leaves out between "
+            f"layers cannot be told from a mistake there: {whole.reason}"
+        )
+        return unverified(Unverified.ILL_CONDITIONED, reason, numbers)
     if added > table.quantised_sum and _without_bound(plain, numbered(truth.arrays), numbered(ran.arrays)):
         reason = (
             "every layer is right, and nothing bounds what their single steps add up to, because the file was "

@@ -127,6 +127,26 @@ SHARED = """
 """
 
 
+# A constant first factor with a zero point for each row: with session.x64quantprecision the session comes about and
+# does not run.
+FIRST_FACTOR = """
+<ir_version: 8, opset_import: ["": 13]> g (float[1,2,3] x) => (float[1,2,3] y)
+<float s = {0.5}, uint8 z = {128}, int8[1,2,2] w = {1, 2, 3, -128}, float[2] ws = {0.5, 1.0}, int8[2] wz = {0, 0}> {
+    v = DequantizeLinear<axis = 1>(w, ws, wz)
+    a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) c = MatMul(v, b)
+    h = QuantizeLinear(c, s, z) y = DequantizeLinear(h, s, z)
+}
+"""
+
+
+def test_a_constant_first_factor_runs_without_the_switch_that_fails_on_it(tmp_path: Path) -> None:
+    model, x = written(FIRST_FACTOR, tmp_path / "model.onnx"), np.array([[[1, 2, 3], [0, -1, 0]]], np.float32)
+    how = {"precision": "w8a8", "graph": "qdq"}
+    answer = answered("onnxruntime", model, {"x": x}, [("y", "float32", (1, 2, 3))], tmp_path / "made", **how)
+    assert answer.outputs["out0"][2] == [[[0.5, 0.0, 1.5], [3.0, 63.5, 9.0]]], answer.error
+    assert "session.x64quantprecision" not in answer.compile["switches"]
+
+
 def test_a_weight_of_two_layers_runs_without_the_switch_that_fails_on_it(tmp_path: Path) -> None:
     model, x = written(SHARED, tmp_path / "model.onnx"), np.full((1, 2), 10, np.float32)
     how = {"precision": "w8a8", "graph": "qdq"}

@@ -22,6 +22,10 @@ LSTM = (
     "activation_func_names.size() == static_cast<size_t>(num_directions_) * 3 was false."
 )
 
+DIVISION = (
+    "tflite/kernels/div.cc:262 data[i] != zero_point was not true.Node number 41 (DIV) failed to invoke."
+)  # fmt: skip
+
 USER_CODE = (
     "in user code:\n\n"
     '    File "site-packages/onnx2tf/ops/Loop.py", line 31, in call  *\n'
@@ -60,6 +64,7 @@ WITHIN = USER_CODE.replace(
         ),
         (USER_CODE, "Attempting to build a graph-mode TensorArray: this is not supported."),
         (WITHIN, "Dimensions must be equal to build a graph-mode TensorArray: this is not supported."),
+        (DIVISION, DIVISION),
         ("list index out of range", "list index out of range"),
         ("", ""),
     ],

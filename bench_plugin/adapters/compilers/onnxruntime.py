@@ -233,6 +233,8 @@ class Adapter:
             whole = external.placed(call.files, call.folder)
             try:
                 self._session = self._made(call, whole, optimised, providers, exact)
+                if UNSIGNED in exact and _quantised(call):
+                    _try(self._session)
             except Exception as error:
                 if SKEW.search(str(error)):
                     raise VersionSkew(str(error)) from error
@@ -241,7 +243,8 @@ class Adapter:
                     raise NotProvided("this machine has no locale %s; Debian: package locales" % locale[1]) from error
                 if UNSIGNED not in exact:
                     raise
-                # The switch is ours, and it makes two weights of one that several layers share.
+                # The switch is ours. It makes two weights of one that several layers share, so that no session comes
+                # about, and of a constant first factor with several zero points a node that does not run.
                 others = {name: value for name, value in exact.items() if name != UNSIGNED}
                 self._session = self._made(call, whole, optimised, providers, others)
             _computes(self._session, providers[0])
@@ -269,6 +272,24 @@ class Adapter:
             chosen.graph_optimization_level = getattr(runtime.GraphOptimizationLevel, LEVELS[optimisation])
         self._exact = list(exact)
         return runtime.InferenceSession(path, chosen, providers=[_exact(name) for name in providers])
+
+
+def _quantised(call: CompilerCall) -> bool:
+    """Whether the file of the call has tensors that are quantised as it runs."""
+    with open(call.files["model.onnx"], "rb") as file:
+        return call.graph in (QDQ, "dynamic") or b"QuantizeLinear" in file.read()
+
+
+def _try(session: Any) -> None:
+    """Run the session once, with zeros; symbolic sizes are 1. Raises what the runtime raises."""
+    import numpy as np
+
+    feeds = {}
+    for row in session.get_inputs():
+        kind = row.type[len("tensor(") : -1]
+        shape = [size if isinstance(size, int) else 1 for size in row.shape]
+        feeds[row.name] = np.zeros(shape, {"float": "float32", "double": "float64"}.get(kind, kind))
+    session.run(None, feeds)
 
 
 def _exact(provider: str) -> Any:

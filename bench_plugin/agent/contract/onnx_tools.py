@@ -99,7 +99,8 @@ class PrepareCall(Call):
     """Pre-quantise or pre-convert ``model.onnx``.
 
     graph: ``qdq``, ``weights``, ``fixed``, ``kmeans``, ``dynamic``, ``fp16``, or weights in float16: ``w16``,
-        ``w16-all`` or ``w16-cut``, with ``+folded`` and ``+summed`` behind it for what is done before the rounding.
+        ``w16-all``, ``w16-cut`` or ``w16-flush``, with ``+computed``, ``+folded``, ``+scaled`` and ``+summed`` behind
+        it for what is done before the rounding, and at its end ``+only-`` with the bits of the constants to round.
     batched: calibration samples are rows of a batch.
     calibration_method: minmax, entropy or percentile.
     weights: of ``qdq``, ``weights``, ``fixed`` and ``kmeans``: int8, int4, uint4, int2 or uint2.
