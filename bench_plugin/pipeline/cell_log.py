@@ -48,7 +48,8 @@ class CellLog:
         for stage, seconds in done.seconds.items():
             if stage != "call":
                 self.timings[stage] = round(self.timings.get(stage, 0.0) + seconds, 6)
-        self.peaks[name] = max(self.peaks.get(name, 0), done.peak)
+        if done.peak:  # a call that failed measured nothing
+            self.peaks[name] = max(self.peaks.get(name, 0), done.peak)
         if done.cached:
             self.cached.append(name)
         if not done.fresh:
