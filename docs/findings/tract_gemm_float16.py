@@ -1,7 +1,8 @@
 """tract 0.23.9: Gemm of float16 with a bias is refused: "expected F16 got F32".
 
 Rule: ONNX Gemm 13: A, B, C and Y have one type, which float16 is one of.
-Every float16 model with a fully connected layer fails by it, as exporters write these as Gemm with a bias.
+So fails every float16 model whose exporter writes a fully connected layer as Gemm with a bias, as PyTorch's do. A Gemm
+without a bias fails too where alpha is not 1. Without both it compiles, and so do MatMul and Add.
 Upstream: none known.
 Needs tract==0.23.9, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
