@@ -29,7 +29,8 @@ def main() -> None:
     heads = ("compiler", "precision", *(grid.titles.get(model, model) for model in models), "would pass")
     print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
     for (compiler, precision), by_model in places.items():
-        missed = dict.fromkeys(name for one in by_model.values() for name in one.numbers.get("mutants_missed") or ())
+        names = (name for one in by_model.values() for name in one.numbers.get("mutants_missed") or ())
+        missed = dict.fromkeys(name.partition(" at ")[0] for name in names)  # mutants of layers have their place there
         shown = [_said(by_model[model]) if model in by_model else "–" for model in models]
         print("| " + " | ".join((compiler, precision, *shown, ", ".join(missed) or "–")) + " |")
 

@@ -69,7 +69,7 @@ class Adapter:
         self._function, self._meta = None, {}
         self._function, switches, notes = make(call, self._builders[call.framework])
         self._meta = {"integer": "", "switches": switches, "notes": notes, "shims": []}
-        return Reply({**self._meta, "effective": ""})
+        return Reply({**self._meta, "effective": "", "dynamic": "preserved"})
 
     def run(self, call: RunCall) -> Reply:
         """Outputs out0, out1 ... of the model; floats as float32. Raises RuntimeError without a compile before it."""

@@ -108,6 +108,7 @@ class Adapter:
             "dynamic": "preserved" if call.option("shapes", "frozen") == "kept" else "frozen",
             # Its Python interface has no way to set another executor.
             "switches": {"shapes": call.option("shapes", "frozen"), "executor": "single thread"},
+            "notes": ["one thread, whatever is asked for"],
             **_computed(call, runnable),
         }  # fmt: skip
         return Reply(meta, files=files)
