@@ -65,7 +65,7 @@ NUMBERS = (
         (*COMPILED, QUALITY),
         ALL,
         "of trained models, one input: `operations` and `weights` of convolutions and fully connected layers, "
-        "`parameters` (all constants, also of shapes), `other_operations`, `lower_bound` (docs/needs.md)",
+        "`parameters` (all initializers, also of shapes), `other_operations`, `lower_bound` (docs/needs.md)",
     ),
     Number("approximation", COMPILED, REDUCED, "against the unrounded model: `E`, `sqnr_db` (dB), `truth`"),
     Number("layers", COMPILED, QUANTISED, "layers that were compared one by one"),
