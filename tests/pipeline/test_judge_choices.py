@@ -57,5 +57,5 @@ def test_mutants_are_held_against_the_same_figure() -> None:
 
 
 def test_labels_are_no_choices() -> None:
-    assert choices(TRUTH, ["ArgMax"]) == []
+    assert choices(TRUTH, ["Conv", "TopK"]) == ["index"] and choices(TRUTH, ["ArgMax"]) == []
     assert choices({"label": np.zeros((16, 1), np.int64), "scores": np.zeros((16, 1, 9))}, ["TopK"]) == []

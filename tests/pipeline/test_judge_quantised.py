@@ -11,7 +11,7 @@ import pytest
 
 from bench_plugin.compare.quantised import accumulated
 from bench_plugin.compare.strength import Strength
-from bench_plugin.compare.table import DEFAULTS
+from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.pipeline.judge import ReferenceOutputs
@@ -402,19 +402,21 @@ def test_a_mutant_without_any_signal_or_noise_is_not_noticed_by_approximation() 
     assert found == {"m": {"ratio": 0.0}} or found["m"].get("killed") is False
 
 
-def by_noise(error: Array, effects: Mapping[str, Array], least: float) -> Strength:
+def by_noise(error: Array, effects: Mapping[str, Array], least: float, table: Table = DEFAULTS) -> Strength:
     """The strength of a run by approximation, whose outputs are ``error`` off, for mutants that add ``effects``."""
     truth = np.tile([[1.0, -1.0, 1.0, -1.0], [-1.0, 1.0, 1.0, 1.0]], (4, 1))
     arrays = {"original:out0": truth[:4]} | {f"{name}:out0": truth[:4] + effect for name, effect in effects.items()}
     sites = [{"name": name, "site": f"node {index}"} for index, name in enumerate(effects)]
-    meta = {"mutate": {"samples": 4, "mutants": sites, "unchanged": []}}
+    still = [{"name": "input ignored", "site": "mask"}]
+    meta = {"mutate": {"samples": 4, "mutants": sites, "unchanged": still}}
     plain = ReferenceOutputs({"y": truth}, "file in float64", {}, {}, {})
     mutants = Done(failure=None, arrays=arrays, meta=meta)
-    return strength_by_noise(plain, done(out0=truth + error), mutants, least, [], DEFAULTS)
+    return strength_by_noise(plain, done(out0=truth + error), mutants, least, [], table)
 
 
 def test_by_approximation_mutants_are_added_to_the_run_and_the_roundings_left_out() -> None:
     noise = np.tile([1e-2, -1e-2], (8, 2))  # 40 dB
+    noise[4:] = 100.0  # of inputs that the mutants did not run on
     effects = {
         "bias dropped": np.full((4, 4), 0.3), "weights x1.01": noise[:4] * 1.5, "bias in float16": noise[:4],
         "residual branch zeroed": np.full((4, 4), 1e-4),
@@ -423,6 +425,7 @@ def test_by_approximation_mutants_are_added_to_the_run_and_the_roundings_left_ou
     assert set(found.table) == {"mean output", "rows permuted", *effects} - {"bias in float16"}
     assert found.missed == ("weights x1.01", "residual branch zeroed") and found.share == pytest.approx(3 / 5)
     assert "residual branch zeroed at node 3" in found.reason, "a part of the structure that no number shows"
+    assert found.unchanged == ("input ignored at mask",) and found.table["weights x1.01"]["site"] == "node 1"
     both = by_noise(noise, {"weights x1.01": -3 * noise[:4]}, 36.0)  # the run has a third of the opposite mistake
     assert both.table["weights x1.01"]["killed"], "by either sign"
     assert not by_noise(noise, {"weights x1.01": -2 * noise[:4]}, 36.0).table["weights x1.01"]["killed"]
@@ -432,6 +435,22 @@ def test_by_approximation_less_than_half_of_the_mutants_prove_nothing() -> None:
     small = {f"{name}": np.full((4, 4), 1e-4) for name in ("bias dropped", "weights x1.01", "leaky relu 0.02")}
     found = by_noise(np.full((8, 4), 1e-3), small, 30.0)
     assert found.share == pytest.approx(2 / 5) and "notices 2 of 5 mutants" in found.reason
+    assert not by_noise(np.full((8, 4), 1e-3), small, 30.0, replace(DEFAULTS, sensitive=0.3)).reason
+
+
+def test_by_approximation_mutants_are_compared_where_the_choice_is_the_same() -> None:
+    index = np.stack([RNG.permutation(40)[:10] for _ in range(4)])
+    truth = {"index": index, "boxes": np.cos(index[..., None] + np.arange(4.0))}
+    moved = index.copy()
+    moved[:, 0] += 1
+    arrays = {"original:index": index, "original:boxes": truth["boxes"], "input ignored:index": moved,
+              "input ignored:boxes": np.cos(moved[..., None] + np.arange(4.0))}  # fmt: skip
+    meta = {"mutate": {"samples": 4, "mutants": [{"name": "input ignored", "site": "x"}], "unchanged": []}}
+    plain = ReferenceOutputs(truth, "file in float64", {}, {}, {})
+    ran = done(out0=index, out1=truth["boxes"] + 1e-3)
+    for chosen, missed in (([], ()), (["index"], ("input ignored",))):
+        found = strength_by_noise(plain, ran, Done(failure=None, arrays=arrays, meta=meta), 30.0, chosen, DEFAULTS)
+        assert found.missed == missed
 
 
 def test_a_quantised_graph_is_judged_by_the_table_of_the_test_and_the_exceptions_of_its_layers() -> None:

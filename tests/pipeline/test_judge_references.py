@@ -201,3 +201,29 @@ def test_the_strength_in_steps_is_by_the_table_of_the_test_and_without_roundings
     fine = Judge({"cap": 1e-6})
     strict = fine.strength_in_steps(expected(truth, NOISE), made, [None])
     assert found.missed == ("bias dropped",) and strict.missed == () and strict.limits is fine.table
+
+
+def test_the_noise_of_rounding_every_result_counts_where_it_is_larger() -> None:
+    truth, other = drawn(), drawn(3)
+    plain = ReferenceOutputs({"y": truth, "z": other}, "file in float64", {}, {}, {})
+    levels = {"out0": Noise(1e-6, 2e-6, 3), "out1": Noise(1e-3, 1e-3, 2)}
+    rounded_file = ReferenceOutputs({"out0": truth, "out1": other}, "another file", levels, {}, {})
+    emulated = done(fp32_y=off_by(truth, 1e-4), fp32_z=off_by(other, 1e-5), bf16_y=off_by(truth, 1e-1))
+    found = JUDGE.with_single_rounding(rounded_file, plain, emulated)
+    assert found.noise["out0"] == Noise(pytest.approx(1e-4), pytest.approx(1e-4), 4), "of rounding"
+    assert found.noise["out1"] == Noise(1e-3, 1e-3, 3), "of perturbed inputs"
+    assert found.outputs is rounded_file.outputs and found.origin == "another file"
+
+
+@pytest.mark.parametrize(("precision", "least"), [("bf16", 0.3), ("w16", 0.8)])
+def test_errors_resemble_those_of_a_precision_by_their_direction(precision: str, least: float) -> None:
+    truth = drawn()
+    rounding = off_by(truth, 1e-2) - truth
+    across = off_by(truth, 1e-2, seed=5) - truth
+    across -= rounding * (across * rounding).sum() / (rounding**2).sum()
+    across *= np.linalg.norm(rounding) / np.linalg.norm(across)
+    emulated = Done(failure=None, arrays={f"{precision}:y": truth + rounding, "fp16:y": truth + across})
+    plain = expected(truth, NOISE)
+    for share, alike in ((least - 0.01, False), (least + 0.01, True)):
+        error = share * rounding + np.sqrt(1 - share**2) * across
+        assert JUDGE.resembles(plain, emulated, done(out0=truth + error), precision) is alike, share
