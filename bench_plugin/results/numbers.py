@@ -71,7 +71,12 @@ NUMBERS = (
     Number("layers", COMPILED, QUANTISED, "layers that were compared one by one"),
     Number("layers_wrong", COMPILED, QUANTISED, "how many of them are wrong"),
     Number("worst_steps", COMPILED, QUANTISED, "largest distance from a layer's unrounded result, in steps"),
-    Number("per_layer", COMPILED, QUANTISED, "of every layer: `within`, `largest_steps`, `exception`; or its `E`"),
+    Number(
+        "per_layer",
+        COMPILED,
+        QUANTISED,
+        "of every layer: `within`, `largest_steps`, `exception`, `undefined` (elements without a defined result); or its `E`",
+    ),
     Number(
         "converter",
         COMPILED,
