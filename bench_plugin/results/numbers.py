@@ -75,7 +75,8 @@ NUMBERS = (
         "per_layer",
         COMPILED,
         QUANTISED,
-        "of every layer: `within`, `largest_steps`, `exception`, `undefined` (elements without a defined result); or its `E`",
+        "of every layer: `within`, `largest_steps`, `exception`, `undefined` (elements without a defined result); or "
+        "its `E`",
     ),
     Number(
         "converter",
