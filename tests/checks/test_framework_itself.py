@@ -1,0 +1,20 @@
+"""The framework itself as a compiler, with a real framework: what its row says of sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench_plugin.reach.environments.toolchains import Toolchains
+from tests.checks.test_trained_models import rows
+
+
+def test_the_framework_itself_takes_other_sizes_than_those_it_was_built_for(tmp_path: Path) -> None:
+    if not Toolchains().folder("pytorch").is_dir():
+        pytest.skip("the toolchain pytorch is not made: bench env sync pytorch")
+    found = rows(
+        tmp_path, "suites/equivalence", "--models=lstm", "--compilers=native", "--precisions=fp32",
+        "--frameworks=pytorch", "--targets=local",
+    )  # fmt: skip
+    assert [(row["status"], row["numbers"]["dynamic"]) for row in found] == [("supported", "preserved")]
