@@ -82,6 +82,31 @@ def test_of_too_few_values_nothing_is_read(values: int, known: bool) -> None:
     assert found == ({1} if known else None)
 
 
+def test_a_file_without_constants_that_could_be_rounded_has_none_that_are() -> None:
+    exact, _ = outputs()
+    assert chosen(exact, {}, exact, SCALES) == frozenset()
+
+
+def test_two_values_are_enough_for_one_constant() -> None:
+    exact = {"out0": np.array([1.0, 2.0])}
+    effects = {7: {"out0": np.array([1.1, 2.2])}}
+    assert chosen(exact, effects, effects[7], {"out0": 0.0}) == {7}, "also where the outputs have no scale"
+    assert chosen(exact, effects, exact, {"out0": 1.0}) == frozenset()
+
+
+def test_the_opposite_of_a_rounding_is_none() -> None:
+    exact, effects = outputs()
+    opposite = {name: 2 * values - effects[2][name] for name, values in exact.items()}
+    assert chosen(exact, effects, opposite, SCALES) == frozenset()
+
+
+def test_outputs_count_in_their_own_units() -> None:
+    exact, effects = outputs()
+    found = with_roundings(exact, effects, [1, 3])
+    found["out1"] = found["out1"] + 50.0 * np.random.default_rng(8).standard_normal(VALUES)  # as large as effects there
+    assert chosen(exact, effects, found, {"out0": 1.0, "out1": 1e8}) == {1, 3}
+
+
 def test_of_outputs_without_real_numbers_nothing_is_read() -> None:
     assert chosen({}, {}, {}, {}) is None
 
@@ -95,6 +120,7 @@ ROWS = [{"name": name, "of": ""} for name in "abcdefg"] + [{"name": "1/g", "of":
         (range(7), "7 of 7 constants"),
         ([*range(6), 7], "7 of 7 constants; as 1/g"),
         ([0, 1, 2, 3, 4, 5], "6 of 7 constants, not g"),
+        ([0, 1, 2], "3 of 7 constants, not d, e, f, g"),
         ([0, 7], "2 of 7 constants, not b, c, d, e and 1 more; as 1/g"),
     ],
 )
