@@ -243,7 +243,7 @@ def noisy(
                 continue
             same, kept = _of_same_choice(name, expected, outputs, chosen)
             ratio = 10 ** ((least - (sqnr(kept, same) or np.inf)) / 20)
-            before = found.get(mutant, {"ratio": 0.0})
+            before = found.get(mutant, {"killed": False, "ratio": 0.0})
             found[mutant] = max(before, {"killed": ratio > 1, "ratio": ratio}, key=lambda row: row["ratio"])
     return found
 
