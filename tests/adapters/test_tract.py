@@ -90,6 +90,7 @@ def test_a_scalar_stays_a_scalar(tmp_path: Path) -> None:
     answer = answered("tract", model, given, [("y", "float32", (3,))], tmp_path / "made")
     assert answer.outputs["out0"] == ["float32", [3], [2.0, 3.0, 4.0]], answer.error
     assert answer.compile["notes"] == ["one thread, whatever is asked for"], "its interface takes no number"
+    assert answer.compile["placement"]["threads"] == 1
 
 
 def test_a_float16_file_runs_and_its_precision_is_not_claimed(tmp_path: Path) -> None:

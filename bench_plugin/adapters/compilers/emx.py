@@ -158,7 +158,7 @@ class Adapter:
             },
             "placement": {
                 "requested": 1.0, "nodes": len(model.graph.node), "fallback": [], **contractions.placed(counts),
-                **built.said,
+                **built.said, "threads": 1,
             },
             "notes": ["one thread, whatever is asked for"],
         }  # fmt: skip

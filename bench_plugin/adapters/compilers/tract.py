@@ -109,9 +109,9 @@ class Adapter:
             # Its Python interface has no way to set another executor.
             "switches": {"shapes": call.option("shapes", "frozen"), "executor": "single thread"},
             "notes": ["one thread, whatever is asked for"],
-            **_computed(call, runnable),
         }  # fmt: skip
-        return Reply(meta, files=files)
+        placement, computed = _computed(call, runnable)
+        return Reply({**meta, **computed, "placement": {**placement, "threads": 1}}, files=files)
 
     def run(self, call: RunCall) -> Reply:
         """Outputs out0, out1 ... of ``model.onnx``."""
@@ -188,18 +188,18 @@ def _nodes(runnable: Any, inputs: Sequence[Any] | None = None) -> list[dict[str,
     return found
 
 
-def _computed(call: CompileCall, runnable: Any) -> Mapping[str, object]:
-    """What is known of the precision: of a quantised model, the contractions that the optimised model has in integers.
+def _computed(call: CompileCall, runnable: Any) -> tuple[Mapping[str, object], Mapping[str, object]]:
+    """What is known of the precision, placement and the rest: of a quantised model, the contractions in integers.
 
     Products of float16 are counted as float32, in which its kernels compute them: nothing tells these from others.
     """
     if call.precision == "fp16":
-        return {"effective": ""}
+        return {}, {"effective": ""}
     if call.graph not in (QDQ, "dynamic"):
-        return {}
+        return {}, {}
     rows = [(node["operator"], kind) for node in _nodes(runnable) for kind in node["multiply_adds"]]
     counts = contractions.counted((name, kind not in FLOATS) for name, kind in rows if CONTRACTIONS.search(name))
-    return {"integer": contractions.integer(counts), "placement": contractions.placed(counts)}
+    return contractions.placed(counts), {"integer": contractions.integer(counts)}
 
 
 def _readable(error: Exception) -> Exception:

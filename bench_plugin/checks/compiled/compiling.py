@@ -250,7 +250,7 @@ class CompiledModels:
         keys = ("effective", "integer", "switches", "options", "notes")
         log.placement.update({key: said[key] for key in keys if said.get(key)})
         log.placement.update(said.get("placement", {}))
-        log.placement["threads"] = self.compile_tasks.threads(run.cell)
+        log.placement.setdefault("threads", self.compile_tasks.threads(run.cell))
         for text in said.get("shims", []):
             log.flag(f"shim: {text}")
         if run.cell.types.few_bits or run.cell.types.stored:
@@ -259,7 +259,7 @@ class CompiledModels:
             log.flag("simulated")
         share = said.get("placement", {}).get("requested")
         if isinstance(share, int | float) and share < 1:
-            log.flag(f"{share:.0%} of the nodes on the requested backend")
+            log.flag(f"{share:.0%} of the nodes on the backend and in the type that were asked for")
 
     def _beyond_memory(self, run: CellRun, subject: Subject) -> str:
         """Why the inputs of a batch do not fit into the memory of a stage, or of the target; empty where they may."""
