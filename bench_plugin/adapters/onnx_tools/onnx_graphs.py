@@ -234,11 +234,16 @@ def _refuse_narrow_scales(model: Any) -> None:
 
 
 def _bound(model: Any, binding: Mapping[str, int]) -> Any:
-    """Symbolic dimensions of inputs and outputs as numbers; inferred shapes between them are dropped."""
+    """Symbolic sizes of inputs, and of outputs that share them, as numbers; what else is declared is dropped."""
+    sizes = {dim.dim_param: 1 for value in model.graph.input for dim in value.type.tensor_type.shape.dim} | dict(
+        binding
+    )
     for value in (*model.graph.input, *model.graph.output):
         for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param:
-                dim.dim_value = binding.get(dim.dim_param, 1)
+            if dim.dim_param in sizes and dim.dim_param:
+                dim.dim_value = sizes[dim.dim_param]
+            elif dim.dim_param:
+                dim.Clear()
     del model.graph.value_info[:]
     return model
 
