@@ -163,16 +163,7 @@ class Equivalence:
         comparison, run.log.placement["rounded_as"] = fitting(
             candidates, compared, lambda graph: pointed(run, found, ran, plain, graph)
         )
-        near = min(ratios, default=math.inf)
-        if comparison.status != MISMATCH or near > run.judge.table.unknown_rounding or run.model.detections:
-            return comparison
-        if run.judge.compare(run.model, plain, ran).status == AGREE:
-            return replace(comparison, reason=f"no weight is rounded: {comparison.reason}")
-        reason = (
-            f"no way of rounding that is known gives this result, which is {near:.2g} times as far from the unrounded "
-            f"file as rounded weights are: {comparison.reason}"
-        )
-        return unverified(Unverified.NO_REFERENCE, reason, comparison.numbers)
+        return _settled(run, plain, ran, comparison, min(ratios, default=math.inf))
 
     def _of_rounded_file(
         self, run: CellRun, found: Compiled, reference: Done | None, graph: Subject | Failure
@@ -284,6 +275,24 @@ def _computed_precision(run: CellRun, found: Compiled) -> str:
     """
     own, single = found.file.computes, run.cell.precision == "fp32" or run.cell.types.rounds_weights
     return own if single and PRECISIONS[own].reduced else run.cell.precision
+
+
+def _settled(
+    run: CellRun, plain: ReferenceOutputs, ran: Done, comparison: Comparison, near: float
+) -> Comparison:  # fmt: skip
+    """The comparison of weights that a tool rounded itself, where a mismatch may be a rounding that is not known.
+
+    ``near`` is how far the run is from the unrounded file, over how far the nearest file with rounded weights is.
+    """
+    if comparison.status != MISMATCH or near > run.judge.table.unknown_rounding or run.model.detections:
+        return comparison
+    if run.judge.compare(run.model, plain, ran).status == AGREE:
+        return replace(comparison, reason=f"no weight is rounded: {comparison.reason}")
+    reason = (
+        f"no way of rounding that is known gives this result, which is {near:.2g} times as far from the unrounded "
+        f"file as rounded weights are: {comparison.reason}"
+    )
+    return unverified(Unverified.NO_REFERENCE, reason, comparison.numbers)
 
 
 def _note_others(run: CellRun, others: Mapping[Cell, Outcome]) -> None:
