@@ -105,13 +105,14 @@ def _before_gate(
     alpha, beta = (float(number_of(onnx, gate, name) or 0) for name in ("alpha", "beta"))
     own = layer.op_type in WITH_BIAS and len(read[layer.output[0]]) == 1 and len(layer.input) > 2 and alpha
     name = gate.name or gate.output[0]
-    for role, number in zip(layer.input[1:3], (0.0, beta), strict=False) if own else ():
+    ways = (("times", "alpha", 0.0), ("with", "beta", beta))
+    for role, (verb, attribute, summand) in zip(layer.input[1:3], ways, strict=False) if own else ():
         if role not in known or len(read[role]) > 1:
             continue
-        added = lost((known[role].values * alpha + number).astype("float32"), convert)
+        added = lost((known[role].values * alpha + summand).astype("float32"), convert)
         if added is not None:
-            words = f"{role} with {name}.beta" if number else f"{role} times {name}.alpha"
-            yield Place(words, not number, functools.partial(known[role].add, added / alpha), role)
+            put = functools.partial(known[role].add, added / alpha)
+            yield Place(f"{role} {verb} {name}.{attribute}", attribute == "alpha", put, role)
 
 
 def _taken(line: _Line, layer: _Layer, known: Mapping[str, Constant], convert: Convert) -> Iterator[Place]:
