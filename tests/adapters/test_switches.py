@@ -52,6 +52,7 @@ def test_what_a_tool_says_of_its_switches_is_exact(tmp_path: Path, adapter: str)
     assert answer.outputs["out0"][2] == [[9.0, 12.0], [9.0, 12.0]], answer.error
     said = answer.compile["switches"]
     assert {name: said.get(name, "is missing") for name in EXACT[adapter]} == EXACT[adapter]
+    assert answer.compile.get("placement", {}).get("threads") == (1 if adapter in ("emx", "tract") else None)
 
 
 def test_tvm_is_told_not_to_use_fast_arithmetic(tmp_path: Path) -> None:
@@ -145,6 +146,26 @@ def test_a_constant_first_factor_runs_without_the_switch_that_fails_on_it(tmp_pa
     answer = answered("onnxruntime", model, {"x": x}, [("y", "float32", (1, 2, 3))], tmp_path / "made", **how)
     assert answer.outputs["out0"][2] == [[[0.5, 0.0, 1.5], [3.0, 63.5, 9.0]]], answer.error
     assert "session.x64quantprecision" not in answer.compile["switches"]
+
+
+# Zeros of the size 1 are no input of this file, with the switch and without it.
+OF_TWO_ROWS = """
+<ir_version: 8, opset_import: ["": 13]> g (float[N,2] x) => (float[M,2] y)
+<int64[2] two = {2, 2}, float s = {0.5}, uint8 z = {128}, int8[2,2] w = {1, 2, 3, -128}, float ws = {0.5},
+ int8 wz = {0}> {
+    r = Reshape(x, two)
+    v = DequantizeLinear(w, ws, wz) a = QuantizeLinear(r, s, z) b = DequantizeLinear(a, s, z) c = MatMul(b, v)
+    h = QuantizeLinear(c, s, z) y = DequantizeLinear(h, s, z)
+}
+"""
+
+
+def test_a_file_that_takes_no_zeros_keeps_the_switch_against_saturation(tmp_path: Path) -> None:
+    model, x = written(OF_TWO_ROWS, tmp_path / "model.onnx"), np.eye(2, dtype=np.float32)
+    how = {"precision": "w8a8", "graph": "qdq"}
+    answer = answered("onnxruntime", model, {"x": x}, [("y", "float32", (2, 2))], tmp_path / "made", **how)
+    assert answer.outputs["out0"][2] == [[0.5, 1.0], [1.5, -64.0]], answer.error
+    assert answer.compile["switches"]["session.x64quantprecision"] == "1"
 
 
 def test_a_weight_of_two_layers_runs_without_the_switch_that_fails_on_it(tmp_path: Path) -> None:

@@ -40,6 +40,14 @@ def test_a_stage_that_failed_and_was_not_credited_counts_too() -> None:
     assert not log.outcome(Status.SUPPORTED).reusable
 
 
+def test_a_stage_that_measured_no_memory_has_no_peak() -> None:
+    log = CellLog({})
+    log.credit("compile", done(Symptom.UNSUPPORTED))
+    log.credit("run", Done(key="key", failure=None, peak=7))
+    log.credit("run", Done(key="key", failure=None, peak=5))
+    assert log.peaks == {"run": 7}
+
+
 def test_a_row_says_how_many_nodes_of_each_operator_its_file_has() -> None:
     log = CellLog({})
     log.note_file({"valid": True, "objection": "", "opsets": {"ai.onnx": 17}, "operators": {"Conv": 2}, "inputs": []})

@@ -231,10 +231,12 @@ class Adapter:
         if key != self._key:
             self.reset()
             whole = external.placed(call.files, call.folder)
+            # The switch is ours. It makes two weights of one that several layers share, so that no session comes about,
+            # and of a constant first factor with several zero points a node that does not run.
+            others = {name: value for name, value in exact.items() if name != UNSIGNED}
             try:
                 self._session = self._made(call, whole, optimised, providers, exact)
-                if UNSIGNED in exact and _quantised(call):
-                    _try(self._session)
+                switch_fails = UNSIGNED in exact and _quantised(call) and not _runs(self._session)
             except Exception as error:
                 if SKEW.search(str(error)):
                     raise VersionSkew(str(error)) from error
@@ -243,10 +245,12 @@ class Adapter:
                     raise NotProvided("this machine has no locale %s; Debian: package locales" % locale[1]) from error
                 if UNSIGNED not in exact:
                     raise
-                # The switch is ours. It makes two weights of one that several layers share, so that no session comes
-                # about, and of a constant first factor with several zero points a node that does not run.
-                others = {name: value for name, value in exact.items() if name != UNSIGNED}
                 self._session = self._made(call, whole, optimised, providers, others)
+                switch_fails = False
+            if switch_fails:
+                self._session = self._made(call, whole, optimised, providers, others)
+                if not _runs(self._session):  # zeros are no input for this file, whatever the switch
+                    self._session = self._made(call, whole, optimised, providers, exact)
             _computes(self._session, providers[0])
             self._key = key
         return self._session
@@ -280,16 +284,21 @@ def _quantised(call: CompilerCall) -> bool:
         return call.graph in (QDQ, "dynamic") or b"QuantizeLinear" in file.read()
 
 
-def _try(session: Any) -> None:
-    """Run the session once, with zeros; symbolic sizes are 1. Raises what the runtime raises."""
+def _runs(session: Any) -> bool:
+    """Whether the session runs on zeros; symbolic sizes are 1."""
     import numpy as np
 
     feeds = {}
-    for row in session.get_inputs():
-        kind = row.type[len("tensor(") : -1]
-        shape = [size if isinstance(size, int) else 1 for size in row.shape]
-        feeds[row.name] = np.zeros(shape, {"float": "float32", "double": "float64"}.get(kind, kind))
-    session.run(None, feeds)
+    try:
+        for row in session.get_inputs():
+            kind = row.type[len("tensor(") : -1]
+            shape = [size if isinstance(size, int) else 1 for size in row.shape]
+            feeds[row.name] = np.zeros(shape, {"float": "float32", "double": "float64"}.get(kind, kind))
+        session.run(None, feeds)
+    except Exception as error:  # whatever the runtime raises, or a type that NumPy does not know
+        print("the session does not run on zeros: %s" % error)
+        return False
+    return True
 
 
 def _exact(provider: str) -> Any:
