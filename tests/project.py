@@ -174,3 +174,15 @@ def make_project(folder: Path, python: Path) -> Project:
     made.write("pytest.ini", "[pytest]\n")
     made.write("test_models.py", TESTS)
     return made
+
+
+def rows_of_suites(folder: Path, *arguments: str) -> list[Mapping[str, Any]]:
+    """The rows of computed cells of a run of the project's suites, without expectations being broken."""
+    results = folder / "results.jsonl"
+    command = [sys.executable, "-m", "pytest", *arguments, *LEAN, f"--bench-results={results}", "-q"]
+    done = subprocess.run(
+        command, cwd=Path(__file__).parents[1], env=kept_environment(), capture_output=True, text=True, timeout=1800
+    )
+    assert done.returncode == 0, done.stdout[-5000:]
+    found = [json.loads(line) for line in results.read_text().splitlines()]
+    return [row for row in found if row["kind"] == "cell"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,9 @@ from typing import Any
 import pytest
 
 from bench_plugin.reach.environments.toolchains import Toolchains
+from tests.given_file import EQUIVALENCE, write_file
 from tests.project import Project
 
-TESTS = """
-import pytest
-
-@pytest.mark.bench(check="equivalence")
-def test_equivalence(bench_cell):
-    bench_cell.verify()
-"""
 # A chain of layers that widen and narrow; their weights are written in pieces, seeded by the place.
 MAKE = """
 import sys
@@ -55,14 +48,14 @@ GIB = 2**30
 @pytest.fixture
 def given(project: Project) -> Project:
     """A project that compiles given files with onnxruntime."""
-    project.write("test_models.py", TESTS)
+    project.write("test_models.py", EQUIVALENCE)
     return project
 
 
-def make(path: Path, *, narrow: int = 16, wide: int = 64, layers: int = 2, seed: int = 0) -> Path:
-    python = str(Toolchains().ensure("onnxruntime"))
-    subprocess.run([python, "-c", MAKE, str(path), *map(str, (narrow, wide, layers, seed))], check=True)
-    return path
+def make(
+    project: Project, name: str = "chain.onnx", *, narrow: int = 16, wide: int = 64, layers: int = 2, seed: int = 0
+) -> Path:
+    return write_file(project, Toolchains().ensure("onnxruntime"), MAKE, name, narrow, wide, layers, seed)
 
 
 def verify(project: Project, path: Path, *more: str, seconds: float = 120) -> Mapping[str, Any]:
@@ -74,22 +67,22 @@ def verify(project: Project, path: Path, *more: str, seconds: float = 120) -> Ma
 
 
 def test_weights_beside_the_file_go_where_the_artefact_goes(given: Project) -> None:
-    row = verify(given, make(given.folder / "chain.onnx"))
+    row = verify(given, make(given))
     assert row["status"] == "supported", row["reason"]
     assert row["artefacts"]["external/chain.weights"]["bytes"] == 2 * 16 * 64 * 4
 
 
 def test_other_weights_are_another_model(given: Project) -> None:
-    first = verify(given, make(given.folder / "chain.onnx"))
+    first = verify(given, make(given))
     again = verify(given, given.folder / "chain.onnx")
-    other = verify(given, make(given.folder / "chain.onnx", seed=1))
+    other = verify(given, make(given, seed=1))
     assert first["key"] == again["key"] != other["key"]
     assert first["numbers"]["E"] == again["numbers"]["E"] != other["numbers"]["E"]
     assert other["status"] == "supported", other["reason"]
 
 
 def test_a_location_outside_of_the_folder_is_an_invalid_model(given: Project) -> None:
-    path = make(given.folder / "chain.onnx")
+    path = make(given)
     data = path.read_bytes()
     path.write_bytes(data.replace(b"chain.weights", b"../in.weights"))
     row = verify(given, path)
@@ -99,7 +92,7 @@ def test_a_location_outside_of_the_folder_is_an_invalid_model(given: Project) ->
 
 @pytest.mark.nightly
 def test_more_than_2_gib_of_weights(given: Project) -> None:
-    path = make(given.folder / "large.onnx", narrow=1024, wide=65536, layers=10)
+    path = make(given, "large.onnx", narrow=1024, wide=65536, layers=10)
     assert path.with_suffix(".weights").stat().st_size > 2 * GIB
     row = verify(given, path, seconds=900)
     assert row["status"] == "supported", row["reason"]

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.given_file import COMPILER, compiles, the_row, write_file
 from tests.project import Project
 
-FAKE = Path(__file__).parent.parent / "fake"
-TESTS = """
-import pytest
-
-@pytest.mark.bench(check="equivalence")
-def test_equivalence(bench_cell):
-    bench_cell.verify()
-"""
 # A layer whose result is added to a large number, which is taken away again, and then raised to a power.
 MAKE = """
 import sys
@@ -38,18 +30,10 @@ PRECISIONS = {"fp32": ("-k", "fakec]", "--precisions=fp32"), "w16": ("-k", "w16 
 
 
 def run(project: Project, python: Path, far: float, *arguments: str, fault: str = "none") -> Mapping[str, Any]:
-    project.write(
-        "bench.toml", f'adapters = ["{FAKE}/framework.py", "{FAKE}/compiler.py"]\ntoolchains = ["toolchains"]\n'
-    )
-    project.write("test_models.py", TESTS)
-    project.write("make.py", MAKE)
-    path = project.folder / "far.onnx"
-    subprocess.run([str(python), "make.py", str(path), str(far)], cwd=project.folder, check=True)
+    compiles(project)
+    path = write_file(project, python, MAKE, "far.onnx", far)
     options = (f"--bench-onnx={path}", "--compilers=fakec", f"--bench-option=fakec.fault={fault}")
-    finished = project.run(*options, *arguments)
-    rows = [row for row in finished.rows if row["kind"] == "cell"]
-    assert len(rows) == 1, finished.text
-    return rows[0]
+    return the_row(project.run(*options, *arguments))
 
 
 def test_what_rounding_between_the_layers_loses_is_noise(project: Project, tools_python: Path) -> None:
@@ -88,21 +72,12 @@ FLAG = "float32's own rounding decides the integers of 8 inputs, which are not c
 
 def dynamic(project: Project, python: Path, far: float, fault: str = "none") -> Mapping[str, Any]:
     """The row of a dynamically quantised file in the fake compiler, which computes in float32."""
-    source = (FAKE / "compiler.py").read_text()
-    project.write("compiler.py", source.replace('"bf16": ["original"]', '"w8a8-dyn": ["dynamic"]'))
-    project.write(
-        "bench.toml",
-        f'adapters = ["{FAKE}/framework.py", "{project.folder}/compiler.py"]\ntoolchains = ["toolchains"]\n',
-    )
-    project.write("test_models.py", TESTS)
-    project.write("make.py", DYNAMIC)
-    path, inputs = project.folder / "far.onnx", project.folder / "far.npz"
-    subprocess.run([str(python), "make.py", str(path), str(far), str(inputs)], cwd=project.folder, check=True)
+    source = COMPILER.read_text().replace('"bf16": ["original"]', '"w8a8-dyn": ["dynamic"]')
+    compiles(project, project.write("compiler.py", source))
+    inputs = project.folder / "far.npz"
+    path = write_file(project, python, DYNAMIC, "far.onnx", far, inputs)
     options = (f"--bench-onnx={path}", f"--bench-inputs={inputs}", "--compilers=fakec", "--precisions=w8a8-dyn")
-    finished = project.run(*options, "-k", "fakec-", f"--bench-option=fakec.fault={fault}")
-    rows = [row for row in finished.rows if row["kind"] == "cell"]
-    assert len(rows) == 1, finished.text
-    return rows[0]
+    return the_row(project.run(*options, "-k", "fakec-", f"--bench-option=fakec.fault={fault}"))
 
 
 def test_integers_that_the_rounding_of_float32_decides_are_not_compared(project: Project, tools_python: Path) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from bench_plugin.reach.environments.toolchains import Toolchains
-from tests.checks.test_trained_models import rows
+from tests.project import rows_of_suites
 
 
 def test_the_framework_itself_takes_other_sizes_than_those_it_was_built_for(tmp_path: Path) -> None:
     if not Toolchains().folder("pytorch").is_dir():
         pytest.skip("the toolchain pytorch is not made: bench env sync pytorch")
-    found = rows(
+    found = rows_of_suites(
         tmp_path, "suites/equivalence", "--models=lstm", "--compilers=native", "--precisions=fp32",
         "--frameworks=pytorch", "--targets=local",
     )  # fmt: skip

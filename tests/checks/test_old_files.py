@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
 from bench_plugin.reach.environments.toolchains import Toolchains
+from tests.given_file import EQUIVALENCE, write_file
 from tests.project import Project
 
-TESTS = """
-import pytest
-
-@pytest.mark.bench(check="equivalence")
-def test_equivalence(bench_cell):
-    bench_cell.verify()
-"""
 MAKE = """
 import sys
 import numpy as np, onnx
@@ -32,9 +23,8 @@ onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version
 
 
 def test_weights_that_are_inputs_too(project: Project) -> None:
-    project.write("test_models.py", TESTS)
-    path = Path(project.folder / "old.onnx")
-    subprocess.run([str(Toolchains().ensure("onnxruntime")), "-c", MAKE, str(path)], check=True)
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), MAKE, "old.onnx")
     finished = project.run("--compilers=onnxruntime", f"--bench-onnx={path}")
     rows = {row["cell"]["precision"]: row for row in finished.rows if row["kind"] == "cell"}
     assert set(rows) == {"fp32", "w16", "w8a8", "w8a8-dyn"}, finished.text

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bench_plugin.compare.table import DEFAULTS
+from tests.given_file import compiles, the_row, write_file
 from tests.project import Project
 
-FAKE = Path(__file__).parent.parent / "fake"
-TESTS = """
-import pytest
-
-@pytest.mark.bench(check="equivalence")
-def test_equivalence(bench_cell):
-    bench_cell.verify()
-"""
 # Two layers with a slope and a divisor between them. The fake compiler rounds by the ends of the names.
 MAKE = """
 import sys
@@ -40,18 +32,10 @@ onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version
 
 
 def run(project: Project, python: Path, fault: str, size: int = 5) -> Mapping[str, Any]:
-    project.write(
-        "bench.toml", f'adapters = ["{FAKE}/framework.py", "{FAKE}/compiler.py"]\ntoolchains = ["toolchains"]\n'
-    )
-    project.write("test_models.py", TESTS)
-    project.write("make.py", MAKE)
-    path = project.folder / "some.onnx"
-    subprocess.run([str(python), "make.py", str(path), str(size)], cwd=project.folder, check=True)
+    compiles(project)
+    path = write_file(project, python, MAKE, "some.onnx", size)
     options = (f"--bench-onnx={path}", "--compilers=fakec", f"--bench-option=fakec.fault={fault}")
-    finished = project.run(*options, "-k", "w16 and own", "--precisions=w16")
-    rows = [row for row in finished.rows if row["kind"] == "cell"]
-    assert len(rows) == 1, finished.text
-    return rows[0]
+    return the_row(project.run(*options, "-k", "w16 and own", "--precisions=w16"))
 
 
 def test_the_constants_that_a_tool_rounds_are_read_from_its_outputs(project: Project, tools_python: Path) -> None:

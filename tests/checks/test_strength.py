@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.given_file import EQUIVALENCE, compiles, the_row, write_file
 from tests.project import Project
 
-FAKE = Path(__file__).parent.parent / "fake"
-TESTS = """
-import pytest
-
-@pytest.mark.bench(check="equivalence")
-def test_equivalence(bench_cell):
-    bench_cell.verify()
-
+TESTS = f"""{EQUIVALENCE}
 @pytest.mark.bench(check="import")
 def test_import(bench_cell):
     bench_cell.verify()
@@ -61,10 +54,7 @@ DEAD, HIDDEN, FAINT, VISIBLE = 0.0, 1e-8, 1e-3, 0.5
 @pytest.fixture
 def blocks(project: Project) -> Project:
     """A project that compiles and imports given files with the fakes."""
-    project.write(
-        "bench.toml", f'adapters = ["{FAKE}/framework.py", "{FAKE}/compiler.py"]\ntoolchains = ["toolchains"]\n'
-    )
-    project.write("test_models.py", TESTS)
+    compiles(project, tests=TESTS)
     return project
 
 
@@ -76,16 +66,9 @@ def run(
 
     With a ``gate`` the file has a second input, which changes what goes through the block by that share.
     """
-    path = project.folder / "block.onnx"
-    project.write("make.py", MAKE)
-    said = [str(path), str(scale), dtype, *([] if gate is None else [str(gate)])]
-    subprocess.run([str(python), "make.py", *said], cwd=project.folder, check=True)
-    finished = project.run(
-        f"--bench-onnx={path}", "--compilers=fakec", f"--bench-option=fakec.fault={fault}", *arguments
-    )
-    rows = [row for row in finished.rows if row["kind"] == "cell"]
-    assert len(rows) == 1, finished.text
-    return rows[0]
+    path = write_file(project, python, MAKE, "block.onnx", scale, dtype, *([] if gate is None else [gate]))
+    options = (f"--bench-onnx={path}", "--compilers=fakec", f"--bench-option=fakec.fault={fault}")
+    return the_row(project.run(*options, *arguments))
 
 
 COMPILED = {

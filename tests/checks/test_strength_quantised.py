@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.checks.test_strength import DEAD, FAKE
+from tests.checks.test_strength import DEAD
 from tests.checks.test_strength import MAKE as BLOCK
+from tests.given_file import COMPILER, compiles, the_row, write_file
 from tests.project import Project
 
-TEST = """
-import pytest
-
-@pytest.mark.bench(check="equivalence")
-def test_equivalence(bench_cell):
-    bench_cell.verify()
-"""
 # A norm behind an input, which no layer takes in; its variances are so large that another epsilon changes few integers.
 MAKE = """
+import sys
 import numpy as np, onnx
 from onnx import helper as h
 rng = np.random.default_rng(0)
@@ -34,23 +28,19 @@ nodes = [
 value = lambda name, size: h.make_tensor_value_info(name, 1, ["n", size])
 tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in weights.items()]
 graph = h.make_graph(nodes, "g", [value("x", 8)], [value("y", 4)], tensors)
-onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "norm.onnx")
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
 """
 
 
 def test_the_epsilon_of_a_norm_of_its_own_that_the_rule_of_layers_lets_pass_is_named(
     project: Project, tools_python: Path
 ) -> None:
-    project.write(
-        "bench.toml", f'adapters = ["{FAKE}/framework.py", "{FAKE}/compiler.py"]\ntoolchains = ["toolchains"]\n'
-    )
-    project.write("test_models.py", TEST)
-    project.write("make.py", MAKE)
-    subprocess.run([str(tools_python), "make.py"], cwd=project.folder, check=True)
+    compiles(project)
+    write_file(project, tools_python, MAKE, "norm.onnx")
     finished = project.run(
         "--bench-onnx=norm.onnx", "--compilers=fakec", "--precisions=w8a8", "-k", "equivalence and qdq"
     )
-    [row] = [row for row in finished.rows if row["kind"] == "cell"]
+    row = the_row(finished)
     numbers, name = row["numbers"], "batchnorm eps 1e-5 at norm"
     assert row["status"] == "supported", finished.text
     assert numbers["mutants"][name]["kind"] == "detail" and numbers["mutants"][name]["killed"] is False
@@ -61,17 +51,9 @@ def test_the_epsilon_of_a_norm_of_its_own_that_the_rule_of_layers_lets_pass_is_n
 
 def by_tool(project: Project, python: Path, scale: float) -> Mapping[str, Any]:
     """The row of a compiler that quantises the two layers of a file itself and leaves out the block between them."""
-    project.write(
-        "bench.toml",
-        f'adapters = ["{FAKE}/framework.py", "{FAKE}/quantising_compiler.py"]\ntoolchains = ["toolchains"]\n',
-    )
-    project.write("test_models.py", TEST)
-    project.write("make.py", BLOCK)
-    subprocess.run([str(python), "make.py", "block.onnx", str(scale), "float32"], cwd=project.folder, check=True)
-    finished = project.run("--bench-onnx=block.onnx", "--compilers=fakeq", "--precisions=w8a8")
-    [row] = [row for row in finished.rows if row["kind"] == "cell"]
-    found: Mapping[str, Any] = row
-    return found
+    compiles(project, COMPILER.parent / "quantising_compiler.py")
+    write_file(project, python, BLOCK, "block.onnx", scale, "float32")
+    return the_row(project.run("--bench-onnx=block.onnx", "--compilers=fakeq", "--precisions=w8a8"))
 
 
 def test_layers_that_are_right_are_not_the_model_where_a_block_is_missing(project: Project, tools_python: Path) -> None:

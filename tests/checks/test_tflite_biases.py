@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,9 @@ import pytest
 
 from bench_plugin.adapters.compilers import tflite
 from bench_plugin.reach.environments.toolchains import Toolchains
-from tests.checks.test_equivalence import FRAMEWORK
+from tests.given_file import EQUIVALENCE, compiles, the_row, write_file
 from tests.project import Project
 
-TESTS = """
-import pytest
-
-@pytest.mark.bench(check="equivalence")
-def test_equivalence(bench_cell):
-    bench_cell.verify()
-"""
 # What the norm adds is positive: TFLite's calibration writes the sum over the product, whose range so has both.
 # A convolution without a bias whose result is read twice (as in a dense block), and two dilated ones with biases.
 MAKE = """
@@ -70,28 +62,22 @@ def _planted(content):
 """
 
 
-def the_row(project: Project, plant: tuple[str, int] | None = None) -> Mapping[str, Any]:
+def run(project: Project, plant: tuple[str, int] | None = None) -> Mapping[str, Any]:
     """The row of w8a8 in TFLite; where something is planted, the operator and the elements of the constant to zero."""
-    project.write("test_models.py", TESTS)
-    path, name = project.folder / "net.onnx", "tflite"
-    subprocess.run([str(Toolchains().ensure("onnxruntime")), "-c", MAKE, str(path)], check=True)
+    project.write("test_models.py", EQUIVALENCE)
+    name, path = "tflite", write_file(project, Toolchains().ensure("onnxruntime"), MAKE, "net.onnx")
     if plant is not None:
         name = "planted"
         source = Path(tflite.__file__).read_text().replace('"name": "tflite"', f'"name": "{name}"')
         source = source.replace("        path = call.path(ARTEFACT)\n", "        content = _planted(content)\n"
                                 "        path = call.path(ARTEFACT)\n", 1)  # fmt: skip
-        project.write("planted.py", source + PLANT.format(operator=plant[0], size=plant[1]))
-        adapters = f'adapters = ["{FRAMEWORK}", "{project.folder}/planted.py"]'
-        project.write("bench.toml", f'{adapters}\ntoolchains = ["toolchains"]\n')
+        compiles(project, project.write("planted.py", source + PLANT.format(operator=plant[0], size=plant[1])))
     options = (f"--compilers={name}", "--precisions=w8a8", f"--bench-onnx={path}")
-    finished = project.run(*options)
-    assert finished.rows, finished.text
-    [row] = [row for row in finished.rows if row["kind"] == "cell"]
-    return row
+    return the_row(project.run(*options))
 
 
 def test_zeros_where_the_file_has_no_bias_or_where_it_is_added_later(project: Project) -> None:
-    row = the_row(project)
+    row = run(project)
     assert row["status"] == "supported", row["reason"]
     assert row["numbers"]["truth"].startswith("layers read back"), row["numbers"]["truth"]
     said = row["numbers"]["converter"]
@@ -110,5 +96,5 @@ DROPPED = {
 @pytest.mark.parametrize("dropped", DROPPED)
 def test_what_was_dropped_is_a_mismatch(project: Project, dropped: str) -> None:
     operator, size, reason = DROPPED[dropped]
-    row = the_row(project, (operator, size))
+    row = run(project, (operator, size))
     assert row["status"] == "mismatch" and reason in row["reason"], row["reason"]

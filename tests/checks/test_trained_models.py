@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.project import LEAN, kept_environment
-
-ROOT = Path(__file__).parents[2]
-
-
-def rows(folder: Path, *arguments: str) -> list[Mapping[str, Any]]:
-    """The rows of computed cells of a run of the project's suites, without expectations being broken."""
-    results = folder / "results.jsonl"
-    command = [sys.executable, "-m", "pytest", *arguments, *LEAN, f"--bench-results={results}", "-q"]
-    done = subprocess.run(command, cwd=ROOT, env=kept_environment(), capture_output=True, text=True, timeout=1800)
-    assert done.returncode == 0, done.stdout[-5000:]
-    found = [json.loads(line) for line in results.read_text().splitlines()]
-    return [row for row in found if row["kind"] == "cell"]
+from tests.project import rows_of_suites
 
 
 @pytest.mark.nightly
 def test_pruned_digits_need_less_and_still_do_their_task(tmp_path: Path) -> None:
-    found = rows(
+    found = rows_of_suites(
         tmp_path, "suites/quality", "--kept=100,50,25", "--models=digits_cnn,digits_mlp", "--compilers=onnxruntime",
         "--precisions=fp32,int8", "--frameworks=pytorch,tensorflow",
     )  # fmt: skip
@@ -45,7 +28,7 @@ def test_pruned_digits_need_less_and_still_do_their_task(tmp_path: Path) -> None
 
 @pytest.mark.nightly
 def test_the_detector_finds_shapes_and_integers_cost_it_little(tmp_path: Path) -> None:
-    found = rows(
+    found = rows_of_suites(
         tmp_path, "suites/quality", "suites/equivalence", "--models=shapes_detector", "--compilers=onnxruntime",
         "--precisions=fp32,int8", "--frameworks=pytorch",
     )  # fmt: skip
