@@ -85,3 +85,20 @@ def test_an_artefact_that_changes_when_it_is_exposed_is_not_judged_by_its_layers
     row = the_row(quantising, "w8a8", "exposed")
     assert row["status"] == "supported" and "by approximation" in row["flags"]
     assert "exposing the tensors of the model changes its result" in row["flags"]
+
+
+UNKNOWN = "none of its layers gives output 0"
+
+
+def test_layers_that_do_not_lead_to_the_output_are_not_proven_to_be_the_model(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8", "behind")
+    assert row["status"] == "supported", row
+    assert f"whether the layers are the whole model was not proven: {UNKNOWN}" in row["flags"]
+    assert row["numbers"]["whole_E"] is None and row["numbers"]["layers"] == 3
+
+
+def test_a_wrong_output_behind_right_layers_has_no_reference(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8", "behind-noise")
+    assert (row["status"], row["unverified"]) == ("unverified", "no reference"), row
+    assert row["reason"].startswith(f"the layers are right one by one, but whether they are the model is not known "
+                                    f"({UNKNOWN}): "), row  # fmt: skip

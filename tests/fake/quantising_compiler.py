@@ -28,7 +28,7 @@ ADAPTER = {
     "options": {
         "fault": [
             "none", "converter-weights", "converter-bias", "converter-range", "kernel-bias", "kernel-scale",
-            "kernel-zero", "kernel-dynamic", "unread", "unread-noise", "exposed", "one-layer",
+            "kernel-zero", "kernel-dynamic", "unread", "unread-noise", "exposed", "one-layer", "behind", "behind-noise",
         ]
     },
     "on_request": True,
@@ -128,7 +128,9 @@ def _static(net: dict[str, Any], x: Any, fault: str) -> list[Any]:
         y[..., 0] *= 1.02
     r = _quantised(net, "y", y)
     given = _dequantised(net, "y", r).astype("float32")
-    if fault == "unread-noise":
+    if fault == "behind":  # something in floating point that no layer stands for
+        given = given * np.float32(1.001)
+    if fault.endswith("-noise"):
         given = given + np.float32(5) * np.sin(100 * given)
     if PROBES not in net:
         return [given]
