@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.checks.test_strength import DEAD
+from tests.checks.test_strength import DEAD, FAINT
 from tests.checks.test_strength import MAKE as BLOCK
 from tests.given_file import COMPILER, compiles, the_row, write_file
 from tests.project import Project
@@ -49,11 +49,15 @@ def test_the_epsilon_of_a_norm_of_its_own_that_the_rule_of_layers_lets_pass_is_n
     assert numbers["mutants_applicable"] == len(numbers["mutants"]) - (not noticed)
 
 
-def by_tool(project: Project, python: Path, scale: float) -> Mapping[str, Any]:
+def by_tool(project: Project, python: Path, scale: float, fault: str = "none") -> Mapping[str, Any]:
     """The row of a compiler that quantises the two layers of a file itself and leaves out the block between them."""
     compiles(project, COMPILER.parent / "quantising_compiler.py")
     write_file(project, python, BLOCK, "block.onnx", scale, "float32")
-    return the_row(project.run("--bench-onnx=block.onnx", "--compilers=fakeq", "--precisions=w8a8"))
+    return the_row(
+        project.run(
+            "--bench-onnx=block.onnx", "--compilers=fakeq", "--precisions=w8a8", f"--bench-option=fakeq.fault={fault}"
+        )
+    )
 
 
 def test_layers_that_are_right_are_not_the_model_where_a_block_is_missing(project: Project, tools_python: Path) -> None:
@@ -69,3 +73,12 @@ def test_what_no_input_exercises_is_named_where_a_tool_quantised_the_file_itself
     assert row["status"] == "supported", row["reason"]
     assert row["numbers"]["layers"] > 0 and "by approximation" not in row["flags"]
     assert "not exercised by these inputs: residual branch zeroed at Add residual" in row["flags"]
+
+
+def test_by_approximation_layers_that_were_read_back_do_not_speak_for_the_others(
+    project: Project, tools_python: Path
+) -> None:
+    row = by_tool(project, tools_python, FAINT, "one-layer")  # the block that is missing adds less than integers lose
+    assert row["numbers"]["layers"] == 3 and "by approximation" in row["flags"], row
+    assert (row["status"], row["unverified"]) == ("unverified", "not sensitive"), row["reason"]
+    assert "residual branch zeroed" in row["reason"]

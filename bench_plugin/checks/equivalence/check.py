@@ -227,11 +227,11 @@ class Equivalence:
         """The outcome of a run that agrees, but whose comparison would not notice the mutants; else None."""
         reduced = PRECISIONS[run.cell.precision].reduced or PRECISIONS[_computed_precision(run, found)].reduced
 
+        if quantised.BY_APPROXIMATION in run.log.flags:  # also where some layers were read back: not all of them were
+            return quantised.insensitive(run, found, plain, ran)
         layers = run.log.numbers.get("mutants")
         if run.cell.types.quantised and layers:  # of the layers, by their own rule
             return self._layers_sensitive(run, found, plain, layers)
-        if quantised.BY_APPROXIMATION in run.log.flags:
-            return quantised.insensitive(run, found, plain, ran)
 
         def measured(mutants: Done) -> Strength:
             if comparison.rule is not None:
