@@ -112,6 +112,20 @@ def lstm():
     return graph(nodes, weights, [single("x", 8)], [single("y", 8)])
 
 
+def normalised(factor):
+    # The scales of the first two layers are lost in a norm; what the third one adds has a factor.
+    nodes = [
+        h.make_node("MatMul", ["x", "w1"], ["m1"], name="before"), h.make_node("Relu", ["m1"], ["r"]),
+        h.make_node("MatMul", ["r", "w2"], ["m2"], name="before the norm"),
+        h.make_node("LayerNormalization", ["m2", "g"], ["n"], epsilon=1e-7),
+        h.make_node("MatMul", ["x", "w3"], ["m3"], name="beside"), h.make_node("Mul", ["m3", "factor"], ["f"]),
+        h.make_node("Sum", ["n", "f"], ["y"]),
+    ]
+    weights = {"w1": weight(8, 8), "w2": weight(8, 8), "w3": weight(8, 8), "g": np.ones(8, "float32"),
+               "factor": np.array(factor, "float32")}
+    return graph(nodes, weights, [single("x", 8)], [single("y", 8)])
+
+
 def report(made, size):
     x = {"x": np.random.default_rng(1).standard_normal((3, size)).astype("float32")}
     before = made.model.SerializeToString()
@@ -136,6 +150,8 @@ cases = {
     "written": (written_norm(1e-5), 8), "large epsilon": (written_norm(1e-2), 8), "lstm": (lstm(), 8),
     "sizes": (sizes(), 8), "projected": (projected(), 8), "faint shortcut": (projected(1e-6), 8),
     "one dead": (residual(0.0, 0.5), 8), "dead branch": (projected(0.0), 8), "broken": (broken(), 8),
+    "normalised": (normalised(1.0), 8), "normalised and hidden": (normalised(1e-9), 8),
+    "normalised alone": (normalised(0.0), 8),
 }
 print(json.dumps({name: report(*case) for name, case in cases.items()}))
 """
@@ -239,3 +255,13 @@ def test_recurrent_layers_are_layers(tools_python: Path) -> None:
     mutants = found(tools_python)["lstm"]["mutants"]
     for name in ("weights x 1.01", "channel zeroed", "channels swapped", "classes swapped"):
         assert mutants[name]["site"].startswith("LSTM") and mutants[name]["effect"] > 0, name
+
+
+def test_a_layer_whose_scale_is_lost_in_a_norm_is_not_the_one_that_is_scaled(tools_python: Path) -> None:
+    everything = {name: case["mutants"]["weights x 1.01"] for name, case in found(tools_python).items()}
+    assert everything["normalised"]["site"] == "MatMul beside" and everything["normalised"]["effect"] > 1e-3
+    # What hardly counts is no layer without a scale: nobody would notice a mistake in it, and the verdict says so.
+    hidden = everything["normalised and hidden"]
+    assert hidden["site"] == "MatMul beside" and 0 <= hidden["effect"] < 1e-7
+    alone = everything["normalised alone"]
+    assert "effect" not in alone and alone["without"] == ["MatMul beside"]

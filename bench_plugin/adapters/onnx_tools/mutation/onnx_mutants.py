@@ -37,7 +37,10 @@ BRANCHES = dict.fromkeys(("residual branch zeroed", "parallel branch zeroed"), o
 # An effect of an ignored input below FAINT is looked at in float64 and is none below ROUNDED: a mask of zeros that
 # adds -10,000 to every score changes nothing but their rounding, by 1e-3 in float32 and 1e-12 in float64.
 FAINT, ROUNDED = 1e-2, 1e-11
-TURNS = {"channel zeroed": 4, "channels swapped": 4, **BRANCHES}
+# Where 1 % more weight changes less than FAINT_SCALE, the scale of that layer is lost (in a normalisation behind it) if
+# twice the weights change less than this share of what weights of zero change. Another layer is tried then.
+FAINT_SCALE, LOST_SCALE = 1e-5, 1e-2
+TURNS = {"channel zeroed": 4, "channels swapped": 4, onnx_mutations.SCALED: 4, **BRANCHES}
 
 Outputs = dict[str, Any]
 
@@ -46,7 +49,7 @@ Outputs = dict[str, Any]
 class Try:
     """A mutant in one place: its ``site``, its ``outputs``, and what gives those in float64.
 
-    ``exact`` is None where nothing was changed at all.
+    ``exact`` is None where nothing was changed at all, or only a scale that is lost.
     """
 
     site: str
@@ -119,7 +122,8 @@ class Mutable:
             if best and not faintest:
                 return best[1].site, best[1].outputs, []
         without: list[str] = []
-        for one in equal if faintest else equal[-1:]:
+        tried = [one for one in equal if one.exact] or equal
+        for one in equal if faintest else tried[-1:]:
             if not self._effect_in_float64(one) > (ROUNDED if name == IGNORED else 0):
                 without.append(one.site)
             elif best is None or best[0]:
@@ -134,13 +138,32 @@ class Mutable:
                 return
             site, undo = applied
             try:
-                results = _run(self._graph, self._given, self._batched)
+                results = self._result(undo)
             except Exception as error:  # the tool's own: what the mistake changed does not fit together
                 print(f"{name} at {site} gives no graph that runs: {error}")
                 continue
-            finally:
-                undo()
+            if name == onnx_mutations.SCALED and self._scale_is_lost(turn, results):
+                yield Try(site, self.original, None)
+                continue
             yield Try(site, results, partial(self._mutated_in_float64, name, turn))
+
+    def _result(self, undo: Callable[[], None]) -> Outputs:
+        """What the graph computes with the mistake that was applied, which is undone."""
+        try:
+            return _run(self._graph, self._given, self._batched)
+        finally:
+            undo()
+
+    def _scale_is_lost(self, turn: int, results: Outputs) -> bool:
+        """Whether the scale of a layer has no influence but for rounding, where ``results`` are of a larger one."""
+        if _effect(results, self.original) >= FAINT_SCALE:
+            return False
+        changed = []
+        for factor in (2.0, 0.0):
+            applied = onnx_mutations.scaled(self._graph, turn, factor)
+            assert applied is not None  # it was applied with another factor
+            changed.append(_effect(self._result(applied[1]), self.original))
+        return changed[0] < LOST_SCALE * changed[1]
 
     def _ignored(self) -> Iterator[Try]:
         """Each input in turn replaced by zeros of its shape and type (false, or empty strings), of at least two.

@@ -28,6 +28,7 @@ ADAPTER = {
 }
 
 NORMS = ("LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization")
+SCALED = "weights x 1.01"
 SMALL, LARGE = 5e-4, 1e-3  # an epsilon below the first is set to the second
 
 
@@ -42,8 +43,15 @@ class Adapter:
         """Nothing to forget."""
 
 
-def _scaled(graph: Graph, turn: int) -> Mutated:
-    return _on_middle(graph, lambda weight, axis: weight * type(weight.flat[0])(1.01))
+def scaled(graph: Graph, turn: int, factor: float = 1.01) -> Mutated:
+    """The weights of one layer times a factor: of the layer in the middle at turn 0, then of others, the next first."""
+    layers = graph.layers()
+    middle = len(layers) // 2
+    nearest = sorted(range(len(layers)), key=lambda place: (abs(place - middle), place < middle))
+    if turn >= len(layers):
+        return None
+    node, weight = layers[nearest[turn]]
+    return site_of(node), graph.change(weight, lambda values: values * values.dtype.type(factor))
 
 
 def _zeroed(graph: Graph, turn: int) -> Mutated:
@@ -224,7 +232,7 @@ MUTANTS: dict[str, Callable[[Graph, int], Mutated]] = {
     "channel zeroed": _zeroed,
     "channels swapped": _swapped,
     "classes swapped": _classes_swapped,
-    "weights x 1.01": _scaled,
+    SCALED: scaled,
     "last layer in float16": _layer_in_half,
     "count_include_pad": _count_include_pad,
     "same upper or lower": _same_lower,
