@@ -23,6 +23,7 @@ from bench_plugin.pipeline.tasks.inputs import stack_names
 Array = np.ndarray[Any, Any]
 
 NOISE_KINDS = ("default", "variant", "perturbed")
+NUDGED = ("fp32-up", "fp32-down")  # emulations of float32 that only find integers which may be rounded to either side
 ORIGINAL = "original"  # among the mutants: the outputs of the file as it is, from the same runtime
 
 
@@ -120,7 +121,7 @@ class Judge:
 
     def inferred_precision(self, expected: ReferenceOutputs, emulated: Done, done: Done) -> str:
         """The inferred precision of a run (compare/precision.py), "" where none can be inferred."""
-        kinds = dict.fromkeys(name.split(":")[0] for name in emulated.arrays)
+        kinds = [kind for kind in dict.fromkeys(name.split(":")[0] for name in emulated.arrays) if kind not in NUDGED]
         emulations = {kind: stack_names(emulated.arrays, kind) for kind in kinds}
         count = int(emulated.meta["emulate"]["samples"])
         errors = emulated_errors(expected.outputs, emulations)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.quantised import (
     KINDS,
     accumulated,
@@ -18,16 +19,15 @@ from bench_plugin.compare.quantised import (
     sqnr,
     steps,
 )
-from bench_plugin.compare.strength import Strength, located, rated, with_faults
-from bench_plugin.compare.table import Table
+from bench_plugin.compare.strength import FAR, Strength, located, rated, with_faults
+from bench_plugin.compare.table import Kind, Table, kind_of
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
-from bench_plugin.pipeline.judge import ORIGINAL, ReferenceOutputs, of_mutants, sites_of, unchanged
+from bench_plugin.pipeline.judge import NUDGED, ORIGINAL, ReferenceOutputs, of_mutants, sites_of, unchanged
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.inputs import stack_names
 
 Array = np.ndarray[Any, Any]
-ROUNDED = "perturbed-float32"
 
 
 @dataclass(frozen=True)
@@ -162,6 +162,32 @@ def mutants_of_layers(layers: LayerResults, mutated: Done, table: Table) -> dict
     return found
 
 
+def mistakes_in_whole(plain: ReferenceOutputs, mutants: Done, limit: float) -> dict[str, dict[str, Any]]:
+    """For each mutant of the structure, whether the layers of an artefact that has it are too far from the model.
+
+    ``limit`` is the E that the layers as one whole may be off in the worst output, without any rounding.
+    """
+    outputs = of_mutants(mutants, reduced=True)
+    original = outputs.pop(ORIGINAL)
+    count = int(mutants.meta["mutate"]["samples"])
+    first = {name: values[:count] for name, values in plain.outputs.items()}
+    found: dict[str, dict[str, Any]] = {}
+    for mutant, faulty in with_faults(first, first, original, outputs).items():
+        if kind_of(mutant) is not Kind.STRUCTURE:
+            continue
+        errors = [_share(values, first[name]) for name, values in faulty.items() if first[name].dtype.kind == "f"]
+        ratio = max(errors, default=0.0) / limit
+        found[mutant] = {"killed": ratio > 1, "ratio": min(ratio, FAR)}
+    return located(found, sites_of(mutants))
+
+
+def _share(values: Array, truth: Array) -> float:
+    """E of one output [n, ...], infinite where it cannot be measured."""
+    if values.shape != truth.shape or not np.isfinite(values).all():
+        return math.inf
+    return distance(values, truth, scale_of(truth)).E
+
+
 def signal_to_noise(
     expected: Mapping[str, Array], actual: Mapping[str, Array], chosen: Collection[str] = ()
 ) -> dict[str, float | None]:
@@ -260,13 +286,16 @@ def perturbed(done: Done) -> list[dict[str, Array]]:
 
 
 def with_single_rounding(truth: Done, emulated: Done) -> Done:
-    """The reference of a quantised graph with one perturbed run more: every result rounded to float32.
+    """The reference of a quantised graph with more perturbed runs: every result rounded to float32.
 
     Perturbed inputs and weights do not show what is lost between: a small number that is added to a large one and
-    taken from it again. Inputs that ``emulated`` does not reach count as they were.
+    taken from it again. Nor do two such runs find every integer that lies in the middle between two, so that those of
+    a graph that rounds as it runs are also rounded up and down. Inputs that ``emulated`` does not reach count as they
+    were.
     """
     arrays = dict(truth.arrays)
-    for name, values in stack_names(emulated.arrays, "fp32").items():
-        if name in truth.arrays and values.shape[1:] == truth.arrays[name].shape[1:]:
-            arrays[f"{ROUNDED}:{name}"] = np.concatenate([values, truth.arrays[name][len(values) :]])
+    for kind in ("fp32", *NUDGED):
+        for name, values in stack_names(emulated.arrays, kind).items():
+            if name in truth.arrays and values.shape[1:] == truth.arrays[name].shape[1:]:
+                arrays[f"perturbed-{kind}:{name}"] = np.concatenate([values, truth.arrays[name][len(values) :]])
     return replace(truth, arrays=arrays)

@@ -104,3 +104,45 @@ def test_what_stands_behind_an_activation_is_not_multiplied_in(tools_python: Pat
 def test_a_bias_that_was_dropped_is_compared_with_the_one_of_the_file(tools_python: Path, tmp_path: Path) -> None:
     (_, bias), _ = matched(tools_python, tmp_path, ["Mul", "Add"], dropped=True)
     assert bias["tensor"] and bias["steps"] > 1
+
+
+# A symmetric matrix with a step for each column, which an artefact has as [columns, rows] and as [rows, columns].
+SYMMETRIC = """
+import json
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import TensorProto, helper, numpy_helper
+
+angle = 2 * np.pi * np.outer(np.arange(8), np.arange(8)) / 8
+matrix = (np.cos(angle) + np.diag(np.arange(8.0))).astype("float32")
+found = {}
+for way, names in {"right": ["x", "m"], "left": ["m", "x"]}.items():
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [8, 8]) for name in "xy"]
+    node = helper.make_node("MatMul", names, ["y"])
+    graph = helper.make_graph([node], "g", ports[:1], ports[1:], [numpy_helper.from_array(matrix, "m")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+    axis = 0 if way == "right" else 1
+    step = abs(matrix).max(axis=axis, keepdims=True).astype("float64") / 3
+    rounded = np.rint(matrix / step) * step
+    for layout in ("as written", "transposed"):
+        values, steps = (rounded, step) if layout == "as written" else (rounded.T, step.T)
+        arrays = {"fix:const:w": from_numpy(np.ascontiguousarray(values)), "fix:step:w": from_numpy(steps.copy())}
+        place = Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)
+        reply = Adapter().match(MatchCall(names=("w",), weights={}).at(place))
+        [rebuilt] = onnx.load(reply.files["rebuilt.onnx"]).graph.initializer
+        found[f"{way}, {layout}"] = float(abs(numpy_helper.to_array(rebuilt) - rounded).max())
+        assert abs(rounded - rounded.T).max() > 0.1
+print(json.dumps(found))
+"""
+
+
+def test_the_steps_of_a_symmetric_matrix_say_in_which_order_it_was_written(tools_python: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(tools_python), "-c", SYMMETRIC], cwd=tmp_path, text=True, capture_output=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert len(found) == 4 and max(found.values()) < 1e-6, found

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.compare.table import DEFAULTS
 from tests.checks.test_strength import DEAD, FAINT
 from tests.checks.test_strength import MAKE as BLOCK
 from tests.given_file import COMPILER, compiles, the_row, write_file
@@ -73,6 +74,15 @@ def test_what_no_input_exercises_is_named_where_a_tool_quantised_the_file_itself
     assert row["status"] == "supported", row["reason"]
     assert row["numbers"]["layers"] > 0 and "by approximation" not in row["flags"]
     assert "not exercised by these inputs: residual branch zeroed at Add residual" in row["flags"]
+
+
+def test_a_block_that_the_comparison_of_the_whole_would_not_miss_proves_nothing(
+    project: Project, tools_python: Path
+) -> None:
+    row = by_tool(project, tools_python, FAINT)
+    assert row["numbers"]["whole_E"] <= DEFAULTS.converter_whole and "by approximation" not in row["flags"], row
+    assert (row["status"], row["unverified"]) == ("unverified", "not sensitive"), row["reason"]
+    assert "residual branch zeroed at Add residual" in row["reason"]
 
 
 def test_by_approximation_layers_that_were_read_back_do_not_speak_for_the_others(

@@ -128,7 +128,8 @@ def test_bf16_with_the_noise_of_bf16_is_not_excused_by_the_cap_of_another_precis
 
 def test_a_precision_is_inferred_from_the_nearest_emulation_of_the_same_inputs() -> None:
     truth = drawn()
-    kinds = {"fp32_out0": 1e-7, "fp16_out0": 1e-3, "bf16_out0": 1e-2}
+    # What only finds integers that may be rounded to either side is no precision, however near it is.
+    kinds = {"fp32_out0": 1e-7, "fp16_out0": 1e-3, "bf16_out0": 1e-2, "fp32-up_out0": 1.5e-3, "fp32-down_out0": 8e-3}
     emulated = done({"emulate": {"samples": 4}}, **{name: off_by(truth, e)[:4] for name, e in kinds.items()})
     plain = expected(truth, NOISE)
     for e, name in ((5e-8, "fp32"), (1.5e-3, "fp16"), (8e-3, "bf16"), (2.0, "")):

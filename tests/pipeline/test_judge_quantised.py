@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bench_plugin.compare.quantised import accumulated
-from bench_plugin.compare.strength import Strength
+from bench_plugin.compare.strength import FAR, Strength
 from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Unverified
@@ -18,6 +18,7 @@ from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import (
     LayerResults,
     judge_prequantised,
+    mistakes_in_whole,
     mutants_of_layers,
     noisy,
     numbered,
@@ -453,6 +454,35 @@ def test_by_approximation_mutants_are_compared_where_the_choice_is_the_same() ->
         assert found.missed == missed
 
 
+def test_the_whole_notices_a_mutant_of_the_structure_that_changes_more_than_its_limit() -> None:
+    truth = np.arange(32.0).reshape(8, 4)
+    plain = ReferenceOutputs({"y": truth, "label": np.arange(8)}, "file in float64", {}, {}, {})
+    effects = {
+        "residual branch zeroed": 0.1,
+        "parallel branch zeroed": 0.3,
+        "bias dropped": 9.0,
+        "input ignored": np.nan,
+    }
+    label = np.arange(4)
+    arrays = {"original:out0": truth[:4], "original:out1": label}
+    for name, effect in effects.items():
+        arrays |= {f"{name}:out0": truth[:4] + effect, f"{name}:out1": label + 1}
+    rows = [{"name": "residual branch zeroed", "site": "Add r"}]
+    mutants = Done(failure=None, arrays=arrays, meta={"mutate": {"samples": 4, "mutants": rows, "unchanged": []}})
+    norm = np.linalg.norm(truth[:4] - truth[:4].mean(axis=0))  # of what the inputs change
+    found = mistakes_in_whole(plain, mutants, 0.2 * 4 / norm)
+    assert set(found) == {
+        "residual branch zeroed",
+        "parallel branch zeroed",
+        "input ignored",
+        "mean output",
+        "rows permuted",
+    }
+    assert {name for name, row in found.items() if not row["killed"]} == {"residual branch zeroed"}
+    assert found["residual branch zeroed"] == {"killed": False, "ratio": pytest.approx(0.5), "site": "Add r"}
+    assert found["parallel branch zeroed"]["ratio"] == pytest.approx(1.5) and found["input ignored"]["ratio"] == FAR
+
+
 def test_a_quantised_graph_is_judged_by_the_table_of_the_test_and_the_exceptions_of_its_layers() -> None:
     coarse = LayerResults({"conv": INTEGERS + 0.6}, {"conv": INTEGERS}, {"conv": "ties"})
     assert judged(GRAPH, coarse).status == AGREE
@@ -472,3 +502,13 @@ def test_an_input_that_rounding_to_float32_changes_is_not_stable() -> None:
     assert judged(wrong, None).status == MISMATCH
     wrong[7] += 5 * SCALE  # which was not emulated, and counts as before
     assert judged(wrong, None, truth=truth).status == MISMATCH
+
+
+@pytest.mark.parametrize("kind", ["fp32-up", "fp32-down"])
+def test_an_input_whose_integers_lie_between_two_is_not_stable(kind: str) -> None:
+    nudged, wrong = GRAPH[:4].copy(), GRAPH.copy()
+    nudged[1] += 0.6 * SCALE
+    wrong[1] += 5 * SCALE
+    emulated = Done(failure=None, arrays={"fp32:out0": GRAPH[:4], f"{kind}:out0": nudged})
+    excused = judged(wrong, None, truth=with_single_rounding(done(out0=GRAPH), emulated))
+    assert (excused.status, excused.numbers["stable_inputs"]) == (AGREE, 9)

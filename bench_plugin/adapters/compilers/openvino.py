@@ -389,6 +389,8 @@ def _readable(error: RuntimeError) -> Exception:
     else:
         kind = RuntimeError
     lines = [line.strip().removeprefix("-- ") for line in text.splitlines()]
-    useful = next((line for line in lines if line and not PREAMBLE.match(line)), lines[0] if lines else "")
+    said = [line for line in lines if line]
+    # Where no line is in words, the last one is the condition that failed.
+    useful = next((line for line in said if not PREAMBLE.match(line)), said[-1] if said else "")
     operator = OPERATOR.search(text)
     return kind(f"{operator[1]}: {useful}\n{text}" if operator else f"{useful}\n{text}")

@@ -34,6 +34,10 @@ EMULATIONS = {
     "wbf16": ("bfloat16", "float32", ""),
     "bf16": ("bfloat16", "bfloat16", ""),
 }
+# Of files that round to integers as they run: the emulation of fp32 with every value that is divided by a scale moved
+# by two ulps, so that each integer that float32 may round to either side is rounded to both.
+NUDGES = {"fp32-up": 1 + 2.0**-22, "fp32-down": 1 - 2.0**-22}
+DYNAMIC = "DynamicQuantizeLinear"
 
 
 class Adapter:
@@ -47,14 +51,18 @@ class Adapter:
         """Nothing to forget."""
 
     def emulate(self, call: EmulateCall) -> Reply:
-        """Outputs ``<emulation>:out0`` ... of the first samples under each emulation."""
+        """Outputs ``<emulation>:out0`` ... of the first samples under each emulation, and under NUDGES."""
         call.stage("reference")
         onnx = importlib.import_module("onnx")
         given = {name: values[: call.samples] for name, values in call.inputs.items()}
         arrays = {}
-        for name, rounding in EMULATIONS.items():
+        source = onnx.load(call.files["model.onnx"])
+        nudges = NUDGES if any(node.op_type == DYNAMIC for node in source.graph.node) else {}
+        for name in (*EMULATIONS, *nudges):
             model = onnx_float64.promoted(onnx, onnx.load(call.files["model.onnx"]), narrow=True)
-            _rounded(onnx, model.graph, rounding)
+            _rounded(onnx, model.graph, EMULATIONS[name if name in EMULATIONS else "fp32"])
+            if name in nudges:
+                _nudged(onnx, model.graph, nudges[name])
             model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, 1))
             arrays.update(samples.blobs(_evaluated(onnx, model, given, call.batched), name + ":"))
         return Reply({"samples": call.samples}, arrays)
@@ -62,7 +70,9 @@ class Adapter:
 
 def _evaluated(onnx: Any, model: Any, given: dict[str, Any], batched: bool) -> dict[str, Any]:
     reference = importlib.import_module("onnx.reference")
-    operators = [*onnx_operators.fast_operators(onnx), _round_operator()]
+    operators = onnx_operators.fast_operators(onnx)
+    plain = next(one for one in operators if one.__name__ == DYNAMIC)
+    operators = [*operators, _round_operator(), _nudged_operator(plain)]
     evaluator = reference.ReferenceEvaluator(model, new_ops=operators)
     order = [name for name in evaluator.input_names if name in given]
 
@@ -84,6 +94,30 @@ def _round_operator() -> Any:
             return (ROUNDINGS[format](x) if getattr(x, "dtype", None) == "float64" else x,)
 
     return Round
+
+
+def _nudged_operator(plain: Any) -> Any:
+    """DynamicQuantizeLinear, whose values are multiplied by a factor before they are divided by the scale."""
+    base = importlib.import_module("onnx.reference.op_run").OpRun
+
+    class DynamicQuantizeLinear(base):  # type: ignore[misc, valid-type]
+        op_domain = DOMAIN
+
+        def _run(self, x: Any, factor: float = 1.0) -> tuple[Any, Any, Any]:
+            import numpy as np
+
+            steps, scale, zero = plain._run(self, x)
+            moved = np.rint(np.asarray(x, dtype=np.float64) * factor / scale) + zero.astype(np.float64)
+            return np.clip(moved, 0, 255).astype(steps.dtype), scale, zero
+
+    return DynamicQuantizeLinear
+
+
+def _nudged(onnx: Any, graph: Any, factor: float) -> None:
+    for node in graph.node:
+        if node.op_type == DYNAMIC:
+            node.domain = DOMAIN
+            node.attribute.append(onnx.helper.make_attribute("factor", factor))
 
 
 def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str]) -> None:

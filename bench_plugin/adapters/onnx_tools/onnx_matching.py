@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ FLOAT, DOUBLE = 1, 11
 CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 ALIKE = 0.9  # cosine from which on two constants are the same one, right or wrong
 SPREAD = 0.25  # relative difference of norms up to which constants are compared at all
+EQUAL = 1e-12  # difference of two such cosines that only the order of summation makes
 SINGLE = 1e-6  # what float32 arithmetic may change, as a share of the largest value
 
 
@@ -64,6 +65,7 @@ class Adapter:
         replaced: dict[str, Any] = {}
         tensors: dict[str, Candidate] = {}
         arrays: dict[str, Array] = {}
+        outputs = _outputs(model.graph)
         belonging = _belonging(call)
         later: dict[str, Found] = {}
         for name in call.names:
@@ -77,7 +79,7 @@ class Adapter:
                     rows.append({"name": name, "tensor": "no bias", "found": False, "folded": False, "steps": 0.0})
                     continue
             else:
-                found = later.get(name) or _nearest(values, candidates)
+                found = later.get(name) or _nearest(values, step, candidates, outputs)
             if found is None:
                 rows.append({"name": name, "tensor": "", "found": False, "folded": False, "steps": 0.0})
                 continue
@@ -233,11 +235,31 @@ def _per_channel(node: Any, known: Mapping[str, Any], channels: int, axis: int) 
     return (constants[0], vector, 0.0) if node.op_type == "Mul" else (constants[0], 1.0, vector)
 
 
-def _nearest(values: Any, candidates: list[Candidate]) -> Found | None:
-    """The constant of the file that is most like these values, and the order of its axes; None where none is alike."""
+def _outputs(graph: Any) -> dict[str, set[int]]:
+    """The axes of constants that count the outputs of the contractions which read them; some from the last one."""
+    found: dict[str, set[int]] = {}
+    for node in graph.node:
+        if node.op_type not in CONTRACTIONS:
+            continue
+        said = {one.name: one.i for one in node.attribute}
+        first, second = -2, {"Conv": 0, "ConvTranspose": 1}.get(node.op_type, -1)
+        if node.op_type == "Gemm":
+            first, second = (1 if said.get("transA") else 0), (0 if said.get("transB") else 1)
+        for name, axis in zip(node.input[:2], (first, second)):
+            found.setdefault(name, set()).add(axis)
+    return found
+
+
+def _nearest(
+    values: Any, step: Any, candidates: list[Candidate], outputs: Mapping[str, Collection[int]]
+) -> Found | None:
+    """The constant of the file that is most like these values, and the order of its axes; None where none is alike.
+
+    A symmetric matrix is alike in both orders. Its steps, where they are one per channel, go along its outputs.
+    """
     numpy = importlib.import_module("numpy")
     norm = float(numpy.linalg.norm(values))
-    best, most = None, ALIKE
+    found: list[tuple[float, Found]] = []
     for candidate in candidates:
         own = float(numpy.linalg.norm(candidate.values))
         if candidate.values.size != values.size or abs(own - norm) > SPREAD * max(own, norm):
@@ -247,9 +269,25 @@ def _nearest(values: Any, candidates: list[Candidate]) -> Found | None:
                 return candidate, order
             placed = _placed(candidate.values, order, values.shape)
             alike = float((placed * values).sum()) / (norm * own)
-            if alike > most:
-                best, most = (candidate, order), alike
-    return best
+            if alike > ALIKE:
+                found.append((alike, (candidate, order)))
+    most = max((alike for alike, _ in found), default=0.0)
+    near = [one for alike, one in found if alike > most - EQUAL]
+    if len(near) > 1:
+        near = [one for one in near if _along_outputs(one, values.shape, step, outputs)] or near
+    return near[0] if near else None
+
+
+def _along_outputs(found: Found, shape: tuple[int, ...], step: Any, outputs: Mapping[str, Collection[int]]) -> bool:
+    """Whether the steps of values of this shape change along an axis of the constant that counts outputs."""
+    numpy = importlib.import_module("numpy")
+    candidate, order = found
+    steps = _back(numpy.broadcast_to(step, shape), Candidate("", candidate.values), order)
+    for axis in outputs.get(candidate.name, ()):
+        channels = numpy.moveaxis(steps, axis, 0)
+        if (channels == channels[(slice(None), *[slice(0, 1)] * (channels.ndim - 1))]).all():
+            return True
+    return False
 
 
 def _orders(shape: Sequence[int]) -> Iterable[tuple[int, ...]]:

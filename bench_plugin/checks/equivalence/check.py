@@ -231,7 +231,7 @@ class Equivalence:
             return quantised.insensitive(run, found, plain, ran)
         layers = run.log.numbers.get("mutants")
         if run.cell.types.quantised and layers:  # of the layers, by their own rule
-            return self._layers_sensitive(run, found, plain, layers)
+            return self._layers_sensitive(run, found, plain, ran, layers)
 
         def measured(mutants: Done) -> Strength:
             if comparison.rule is not None:
@@ -242,22 +242,26 @@ class Equivalence:
         return insensitive(run, found.file, found.inputs, measured)
 
     def _layers_sensitive(
-        self, run: CellRun, found: Compiled, plain: ReferenceOutputs, layers: Mapping[str, Mapping[str, Any]]
-    ) -> Outcome | None:
+        self, run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done,
+        layers: Mapping[str, Mapping[str, Any]],
+    ) -> Outcome | None:  # fmt: skip
         """The same for a quantised graph: the mutants of its layers, and end to end those of the structure.
 
         Layers that are right one by one say nothing of a block between them that a tool leaves out. What a tool
-        quantised itself has no steps at its outputs, by which mutants could be judged there.
+        quantised itself has no steps at its outputs: there it is the comparison of its layers as one whole that has to
+        notice such a block.
         """
         rows = dict(layers)
         scales = found.subject.meta.get("output_scales")
         mutants = run.mutants(found.file, found.inputs)
-        if mutants.failure and scales:
+        if mutants.failure and (scales or run.log.numbers.get("whole_E") is not None):
             reason = f"mutants could not be run: {mutants.failure.message}"
             return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
         if scales:
             whole = run.judge.strength_in_steps(plain, mutants, list(scales)).table
             rows |= {name: row for name, row in whole.items() if kind_of(name) is Kind.STRUCTURE}
+        elif not mutants.failure:
+            rows |= quantised.whole_mutants(run, self._models, found, plain, ran, mutants)
         named = [] if mutants.failure else unchanged(mutants)
         without = [name for name in named if kind_of(name) is Kind.STRUCTURE]
         return noted(run, rated(rows, unchanged=without, exact=False, table=run.judge.table))

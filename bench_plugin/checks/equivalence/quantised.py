@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers, whole
@@ -19,6 +20,7 @@ from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import (
     choices,
     judge_prequantised,
+    mistakes_in_whole,
     numbered,
     perturbed,
     signal_to_noise,
@@ -130,7 +132,7 @@ def _as_a_whole(
     error = whole.error(run, models, found, rebuilt, matched, plain)
     if isinstance(error, float):
         numbers = {**kernels.numbers, "whole_E": error}
-        if error <= run.judge.table.converter_whole or error <= _own_error(run, models, found, ran, plain):
+        if error <= run.judge.table.converter_whole or error <= whole_limit(run, models, found, ran, plain, rebuilt):
             return replace(kernels, numbers=numbers)
         reason = f"the layers are right one by one, but are not the model: E {error:.2e} without any rounding"
         return Comparison(MISMATCH, reason, numbers)
@@ -143,10 +145,19 @@ def _as_a_whole(
     return unverified(Unverified.NO_REFERENCE, reason, {**kernels.numbers, **noise.numbers})
 
 
-def _own_error(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs) -> float:
-    """How far our own quantisation is from the model, as an amplitude: a tool may correct its biases by as much."""
+def whole_limit(
+    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs, rebuilt: Done
+) -> float:
+    """The largest E of the layers of an artefact as one whole, without any rounding, that is no missing part.
+
+    A tool may correct its biases by as much as our own quantisation is from the model. Where the biases were read back
+    they are compared one by one, so that none is corrected.
+    """
+    limit = run.judge.table.converter_whole
+    if any(constant["kind"] == "bias" for constant in rebuilt.meta["rebuild"]["constants"]):
+        return limit
     own = _noise(run, models, found, ran, plain).numbers.get("own_sqnr_db")
-    return float(10 ** (-own / 20)) if isinstance(own, (int, float)) else 0.0
+    return max(limit, float(10 ** (-own / 20))) if isinstance(own, (int, float)) else limit
 
 
 def _matched(run: CellRun, found: Compiled, rebuilt: Done) -> Done | None:
@@ -266,6 +277,16 @@ def _noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
     comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers)
     truth = {"truth": "the unrounded model, by approximation"}
     return replace(comparison, numbers={**comparison.numbers, **truth})
+
+
+def whole_mutants(
+    run: CellRun, models: CompiledModels, found: Compiled, plain: ReferenceOutputs, ran: Done, mutants: Done
+) -> dict[str, dict[str, Any]]:
+    """What the comparison of the whole would notice of mutants of the structure; empty where there was none."""
+    rebuilt = layers.read_back(run, models, found)
+    if run.log.numbers.get("whole_E") is None or isinstance(rebuilt, str):
+        return {}
+    return mistakes_in_whole(plain, mutants, whole_limit(run, models, found, ran, plain, rebuilt))
 
 
 def insensitive(run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done) -> Outcome | None:
