@@ -50,15 +50,14 @@ def test_the_epsilon_of_a_norm_of_its_own_that_the_rule_of_layers_lets_pass_is_n
     assert numbers["mutants_applicable"] == len(numbers["mutants"]) - (not noticed)
 
 
-def by_tool(project: Project, python: Path, scale: float, fault: str = "none") -> Mapping[str, Any]:
+def by_tool(
+    project: Project, python: Path, scale: float, fault: str = "none", precision: str = "w8a8"
+) -> Mapping[str, Any]:
     """The row of a compiler that quantises the two layers of a file itself and leaves out the block between them."""
     compiles(project, COMPILER.parent / "quantising_compiler.py")
     write_file(project, python, BLOCK, "block.onnx", scale, "float32")
-    return the_row(
-        project.run(
-            "--bench-onnx=block.onnx", "--compilers=fakeq", "--precisions=w8a8", f"--bench-option=fakeq.fault={fault}"
-        )
-    )
+    options = ("--compilers=fakeq", f"--precisions={precision}", f"--bench-option=fakeq.fault={fault}")
+    return the_row(project.run("--bench-onnx=block.onnx", *options))
 
 
 def test_layers_that_are_right_are_not_the_model_where_a_block_is_missing(project: Project, tools_python: Path) -> None:
@@ -81,6 +80,15 @@ def test_a_block_that_the_comparison_of_the_whole_would_not_miss_proves_nothing(
 ) -> None:
     row = by_tool(project, tools_python, FAINT)
     assert row["numbers"]["whole_E"] <= DEFAULTS.converter_whole and "by approximation" not in row["flags"], row
+    assert (row["status"], row["unverified"]) == ("unverified", "not sensitive"), row["reason"]
+    assert "residual branch zeroed at Add residual" in row["reason"]
+
+
+def test_a_block_that_nothing_proves_to_be_there_has_to_be_noticed_by_approximation(
+    project: Project, tools_python: Path
+) -> None:
+    row = by_tool(project, tools_python, FAINT, precision="w8")  # its inputs are rounded as it runs
+    assert row["numbers"]["whole_E"] is None and row["numbers"]["layers"] == 2, row
     assert (row["status"], row["unverified"]) == ("unverified", "not sensitive"), row["reason"]
     assert "residual branch zeroed at Add residual" in row["reason"]
 

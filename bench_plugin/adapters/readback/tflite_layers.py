@@ -220,7 +220,7 @@ class Reader:
                 return
 
     def operand(self, operator: str, index: int) -> str:
-        """The real values that a sum or a product takes; a constant of several elements is compared with the file."""
+        """The real values that a node takes; a constant of several elements is compared with the file."""
         values = self.file.values(index)
         if values is not None and values.size > 1:
             self._declare("weight", operator, index)

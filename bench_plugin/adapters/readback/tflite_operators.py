@@ -157,7 +157,7 @@ def _batch_matmul(reader: Any, node: Any) -> list[str]:
         raise Unread("its rounding of inputs is not known")
     sides = []
     for index, flipped in ((inputs[0], options.adjX), (inputs[1], options.adjY)):
-        value = reader.real(index)
+        value = reader.operand("BATCH_MATMUL", index)
         rank = len(reader.file.shape(index))
         order = [*range(rank - 2), rank - 1, rank - 2]
         sides.append(layers.node("Transpose", [value], perm=order) if flipped else value)

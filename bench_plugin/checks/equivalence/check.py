@@ -254,16 +254,15 @@ class Equivalence:
         rows = dict(layers)
         scales = found.subject.meta.get("output_scales")
         mutants = run.mutants(found.file, found.inputs)
-        if mutants.failure and (scales or run.log.numbers.get("whole_E") is not None):
+        if mutants.failure:
             reason = f"mutants could not be run: {mutants.failure.message}"
             return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
         if scales:
             whole = run.judge.strength_in_steps(plain, mutants, list(scales)).table
             rows |= {name: row for name, row in whole.items() if kind_of(name) is Kind.STRUCTURE}
-        elif not mutants.failure:
+        else:
             rows |= quantised.whole_mutants(run, self._models, found, plain, ran, mutants)
-        named = [] if mutants.failure else unchanged(mutants)
-        without = [name for name in named if kind_of(name) is Kind.STRUCTURE]
+        without = [name for name in unchanged(mutants) if kind_of(name) is Kind.STRUCTURE]
         return noted(run, rated(rows, unchanged=without, exact=False, table=run.judge.table))
 
 

@@ -12,6 +12,8 @@ from bench_plugin.checks.equivalence.comparing import compared, compared_in_step
 from bench_plugin.checks.sensitivity import noted
 from bench_plugin.compare.converted import compare_constants, compare_ranges
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
+from bench_plugin.compare.strength import Strength
+from bench_plugin.compare.table import Kind, kind_of
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Unverified
 from bench_plugin.domain.precision import FIXED_QDQ, WEIGHTS
@@ -282,11 +284,15 @@ def _noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
 def whole_mutants(
     run: CellRun, models: CompiledModels, found: Compiled, plain: ReferenceOutputs, ran: Done, mutants: Done
 ) -> dict[str, dict[str, Any]]:
-    """What the comparison of the whole would notice of mutants of the structure; empty where there was none."""
+    """What the comparison of the whole would notice of mutants of the structure, or in its place that of the noise."""
     rebuilt = layers.read_back(run, models, found)
-    if run.log.numbers.get("whole_E") is None or isinstance(rebuilt, str):
+    if run.log.numbers.get("whole_E") is not None and not isinstance(rebuilt, str):
+        return mistakes_in_whole(plain, mutants, whole_limit(run, models, found, ran, plain, rebuilt))
+    own = _noise(run, models, found, ran, plain).numbers.get("own_sqnr_db")
+    if own is None:
         return {}
-    return mistakes_in_whole(plain, mutants, whole_limit(run, models, found, ran, plain, rebuilt))
+    table = _by_noise(run, found, plain, ran, mutants, own).table
+    return {name: dict(row) for name, row in table.items() if kind_of(name) is Kind.STRUCTURE}
 
 
 def insensitive(run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done) -> Outcome | None:
@@ -295,6 +301,11 @@ def insensitive(run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Don
     if mutants.failure:
         reason = f"mutants could not be run: {mutants.failure.message}"
         return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
-    least = run.log.numbers["own_sqnr_db"] - run.judge.table.approximation_db
+    return noted(run, _by_noise(run, found, plain, ran, mutants, run.log.numbers["own_sqnr_db"]))
+
+
+def _by_noise(run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done, mutants: Done, own: float) -> Strength:
+    """What the rule by approximation would notice, where our own quantisation has ``own`` dB."""
     chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
-    return noted(run, strength_by_noise(plain, ran, mutants, least, chosen, run.judge.table))
+    least = own - run.judge.table.approximation_db
+    return strength_by_noise(plain, ran, mutants, least, chosen, run.judge.table)
