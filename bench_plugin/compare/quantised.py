@@ -47,6 +47,7 @@ def compare_layers(
     exceptions: Mapping[str, str] | None = None,
     *,
     dynamic: Collection[str] = (),
+    noise: Mapping[str, float] | None = None,
     table: Table = DEFAULTS,
 ) -> Comparison:
     """The verdict on the layers of a quantised model, each of which was fed the integers that the tool itself used.
@@ -54,7 +55,8 @@ def compare_layers(
     ``unrounded`` holds the float64 result [N, ...] of each layer by its name: in steps of its scale, clamped and not
     rounded, or in its own unit where the layer ends in floating point. ``actual`` holds what the tool made of the same
     integers. ``exceptions`` names the allowance (a key of ``table.allowances``) of layers whose rounding was measured
-    to be coarser; ``dynamic`` are the layers that round their inputs as they run.
+    to be coarser; ``dynamic`` are the layers that round their inputs as they run. ``noise`` is the E of those by one
+    rounding of their inputs to float32, where it is known: an input near a tie goes to either side.
     """
     rows, wrong = [], []
     for name, expected in unrounded.items():
@@ -66,8 +68,9 @@ def compare_layers(
         if actual[name].dtype.kind in KINDS:
             row, objection = _layer(name, expected, actual[name], (exceptions or {}).get(name, ""), table)
         else:
-            limit = table.quantised_dynamic if name in dynamic else table.quantised_float
-            row, objection = _layer_in_float(name, expected, actual[name], limit)
+            one = (noise or {}).get(name, 0.0)
+            row, objection = _layer_in_float(name, expected, actual[name], _limit(name in dynamic, one, table))
+            row |= {"noise_E": one} if one else {}
         rows.append(row)
         wrong += [objection] if objection else []
     numbers = {"layers": len(rows), "layers_wrong": len(wrong), "worst_steps": _worst(rows), "per_layer": rows}
@@ -76,6 +79,13 @@ def compare_layers(
     if not dynamic and not any("largest_steps" in row for row in rows):
         return unverified(Unverified.NO_REFERENCE, "no quantised layer to compare", numbers)
     return Comparison(AGREE, "", numbers)
+
+
+def _limit(dynamic: bool, noise: float, table: Table) -> float:
+    """The largest E of a layer that ends in floating point; see :func:`compare_layers` for ``noise``."""
+    if not dynamic:
+        return table.quantised_float
+    return max(table.quantised_dynamic, min(table.quantised_noise * noise, table.row("fp32").cap))
 
 
 def _layer(name: str, expected: Array, found: Array, exception: str, table: Table) -> tuple[dict[str, Any], str]:
@@ -112,7 +122,7 @@ def _layer_in_float(name: str, expected: Array, found: Array, limit: float) -> t
         np.asarray(found, dtype=np.float64), expected.astype(np.float32).astype(np.float64)
     ))  # fmt: skip
     limit = max(limit, 2 * single)
-    return {"name": name, "E": error}, "" if error <= limit else f"layer {name}: E {error:.2e} > {limit:.0e} in float"
+    return {"name": name, "E": error}, "" if error <= limit else f"layer {name}: E {error:.2e} > {limit:.1e} in float"
 
 
 def compare_stable(
@@ -203,18 +213,20 @@ def killed_in_layer(
     exception: str = "",
     *,
     dynamic: bool = False,
+    noise: float = 0.0,
     table: Table = DEFAULTS,
 ) -> dict[str, Any]:
     """Whether the rule of :func:`compare_layers` would detect a mutant of one layer.
 
     ``unrounded`` and ``mutant`` are float64 results [N, ...] of the layer, clamped and not rounded; where the layer's
-    result is ``integers``, the mutant is judged after rounding. ``ratio`` is its largest distance over the permitted
-    one. It is not ``noticeable`` where a tool that rounds correctly, to integers or to float32, gives the same result.
+    result is ``integers``, the mutant is judged after rounding; ``noise`` is that of :func:`compare_layers`. ``ratio``
+    is its largest distance over the permitted one. It is not ``noticeable`` where a tool that rounds correctly, to
+    integers or to float32, gives the same result.
     """
     if mutant.shape != unrounded.shape:
         return {"killed": True, "ratio": 1e9, "noticeable": True}
     if not integers:
-        limit = table.quantised_dynamic if dynamic else table.quantised_float
+        limit = _limit(dynamic, noise, table)
         row, objection = _layer_in_float("", unrounded, mutant, limit)
         seen = not np.array_equal(np.float32(unrounded), np.float32(mutant))
         return {"killed": bool(objection), "ratio": (row["E"] or 0.0) / limit, "noticeable": seen}
@@ -295,6 +307,6 @@ def sqnr(actual: Array, truth: Array) -> float | None:
     return 10 * float(np.log10(signal / noise)) if noise > 0 and signal > 0 else None
 
 
-def _worst(rows: Sequence[Mapping[str, Any]]) -> float:
+def _worst(rows: Sequence[Mapping[str, Any]]) -> float | None:
     found = [float(row["largest_steps"]) for row in rows if "largest_steps" in row]
-    return float(np.max(found)) if found else 0.0  # not a number, where one of them is
+    return float(np.max(found)) if found else None  # not a number, where one of them is

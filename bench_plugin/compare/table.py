@@ -75,7 +75,8 @@ class Table:
     ``quantised_near`` steps of the unrounded float64 result, and none further than ``quantised_far``; ``allowances``
     has other shares of a step than ``quantised_near`` for kinds of layers that were measured to round more coarsely.
     A layer of a quantised model that ends in floating point may have an E of ``quantised_float``, or of
-    ``quantised_dynamic`` where its inputs are rounded as it runs. End to end, the share ``quantised_share`` must be
+    ``quantised_dynamic`` where its inputs are rounded as it runs, and then of ``quantised_noise`` times what one
+    rounding of its inputs to float32 changes, up to the cap of fp32. End to end, the share ``quantised_share`` must be
     within one step, and no element more than ``quantised_steps`` steps off; where every layer
     is right, single steps of them may add up to ``quantised_sum`` times what the quantisation itself changes.
     ``approximation_db`` is how far the ratio
@@ -110,6 +111,7 @@ class Table:
     quantised_far: float = 0.75
     quantised_float: float = 1e-4
     quantised_dynamic: float = 2e-4
+    quantised_noise: float = 3.0
     quantised_steps: float = 3.0
     quantised_sum: float = 2.0
     approximation_db: float = 6.0

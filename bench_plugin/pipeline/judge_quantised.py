@@ -36,13 +36,14 @@ class LayerResults:
 
     ``unrounded`` holds the float64 result [N, ...] of each layer by name, clamped and not rounded, ``actual`` what the
     tool made of it; ``exceptions`` the layers whose rounding is known to be coarser, ``dynamic`` those that round their
-    inputs as they run (:func:`compare_layers`).
+    inputs as they run, and ``noise`` what one rounding of these inputs changes (:func:`compare_layers`).
     """
 
     unrounded: Mapping[str, Array]
     actual: Mapping[str, Array]
     exceptions: Mapping[str, str] = field(default_factory=dict)
     dynamic: frozenset[str] = frozenset()
+    noise: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def exact(self) -> bool:
@@ -56,6 +57,12 @@ class LayerResults:
             and np.array_equal(self.actual[name], np.rint(values))
             for name, values in self.unrounded.items()
         )
+
+    def with_noise(self, perturbed: Sequence[Array]) -> LayerResults:
+        """The same with the noise of dynamic layers; ``perturbed`` are all layers, one rounding of their inputs off."""
+        both = zip(self.unrounded.items(), perturbed, strict=True)
+        noise = {name: _share(moved, values) for (name, values), moved in both if name in self.dynamic}
+        return replace(self, noise={name: one for name, one in noise.items() if math.isfinite(one)})
 
     def beyond_rounding(self, table: Table) -> str:
         """Which layer has an element that is more than a rounding off, and how far; the furthest one, else empty.
@@ -157,8 +164,9 @@ def mutants_of_layers(layers: LayerResults, mutated: Done, table: Table) -> dict
             continue
         integers = layer in layers.actual and layers.actual[layer].dtype.kind in "iu"
         found[mutant] = killed_in_layer(
-            expected, values, integers, layers.exceptions.get(layer, ""), dynamic=layer in layers.dynamic, table=table
-        )
+            expected, values, integers, layers.exceptions.get(layer, ""),
+            dynamic=layer in layers.dynamic, noise=layers.noise.get(layer, 0.0), table=table,
+        )  # fmt: skip
     return found
 
 

@@ -70,13 +70,13 @@ NUMBERS = (
     Number("approximation", COMPILED, REDUCED, "against the unrounded model: `E`, `sqnr_db` (dB), `truth`"),
     Number("layers", COMPILED, QUANTISED, "layers that were compared one by one"),
     Number("layers_wrong", COMPILED, QUANTISED, "how many of them are wrong"),
-    Number("worst_steps", COMPILED, QUANTISED, "largest distance from a layer's unrounded result, in steps"),
+    Number("worst_steps", COMPILED, QUANTISED, "largest distance from a layer's unrounded result, in steps if any"),
     Number(
         "per_layer",
         COMPILED,
         QUANTISED,
         "of every layer: `within`, `largest_steps`, `exception`, `undefined` (elements without a defined result); or "
-        "its `E`",
+        "its `E`, and `noise_E` by one rounding of its inputs where that was needed",
     ),
     Number(
         "converter",

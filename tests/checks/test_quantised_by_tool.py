@@ -42,6 +42,18 @@ def test_what_is_right_is_supported_by_all_three_rules(quantising: Project) -> N
     assert not [flag for flag in row["flags"] if "approximation" in flag or "read back" in flag]
 
 
+@pytest.mark.parametrize(("fault", "status"), [("none", "supported"), ("kernel-bias", "mismatch")])
+def test_tensors_beyond_what_memory_may_hold_are_judged_on_fewer_inputs(
+    quantising: Project, fault: str, status: str
+) -> None:
+    quantising.write("conftest.py", "from bench_plugin.pipeline.tasks import layer_tasks\nlayer_tasks.HELD = 300\n")
+    row = the_row(quantising, "w8a8", fault)
+    assert row["status"] == status, row
+    [flag] = [flag for flag in row["flags"] if flag.startswith("layers are compared on ")]
+    assert flag == "layers are compared on 3 inputs: the tensors of all of them take too much memory"
+    assert row["numbers"]["layers"] == 3
+
+
 def test_dynamic_rounding_is_part_of_what_is_rebuilt(quantising: Project) -> None:
     row = the_row(quantising, "w8")
     assert row["status"] == "supported", row

@@ -121,6 +121,33 @@ def test_a_layer_in_floating_point_is_judged_by_its_error(e: float, dynamic: boo
     assert found.status == (status if dynamic or status == MISMATCH else UNVERIFIED)  # nothing quantised was judged
 
 
+@pytest.mark.parametrize(
+    ("e", "noise", "dynamic", "status"),
+    [
+        (5e-4, 1.8e-4, True, AGREE),  # within three times what ties change
+        (5e-4, 1.6e-4, True, MISMATCH),
+        (5e-4, 1.8e-4, False, MISMATCH),  # rounds no inputs
+        (1.1e-3, 1e-2, True, MISMATCH),  # beyond what any float32 model may be off
+        (0.9e-3, 1e-2, True, AGREE),
+    ],
+)
+def test_a_layer_that_rounds_its_inputs_may_be_off_by_its_ties(
+    e: float, noise: float, dynamic: bool, status: str
+) -> None:
+    truth, actual = with_error(e)
+    layers = {"q": off_by(), "fc": truth}, {"q": INTEGERS, "fc": actual}
+    found = compare_layers(*layers, dynamic={"fc"} if dynamic else (), noise={"fc": noise})
+    assert found.status == status
+    assert found.numbers["per_layer"][1]["noise_E"] == noise
+    killed = killed_in_layer(truth, actual, integers=False, dynamic=dynamic, noise=noise)["killed"]
+    assert killed is (status == MISMATCH)
+
+
+def test_layers_without_steps_have_no_worst_step() -> None:
+    truth, actual = with_error(1e-5)
+    assert compare_layers({"fc": truth}, {"fc": actual}, dynamic={"fc"}).numbers["worst_steps"] is None
+
+
 def test_layers_are_exact_only_where_every_integer_is_the_nearest() -> None:
     assert LayerResults({"a": off_by((5, 0.49))}, {"a": INTEGERS}).exact
     assert not LayerResults({"a": off_by((1, 0.51))}, {"a": INTEGERS}).exact

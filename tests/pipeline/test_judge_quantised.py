@@ -367,6 +367,17 @@ def test_mutants_of_layers_are_judged_by_the_table_of_the_test_and_the_exception
     assert mutants_of_layers(real, near, replace(DEFAULTS, quantised_dynamic=1e-4))["m"]["killed"]
 
 
+def test_what_a_rounding_of_the_inputs_changes_is_noise_of_dynamic_layers_alone() -> None:
+    real = np.random.default_rng(1).standard_normal((8, 50))
+    layers = LayerResults({"a": real, "d": real}, {"a": real, "d": real}, dynamic=frozenset({"d"}))
+    noisy = layers.with_noise([with_error(real, 3e-4), with_error(real, 2e-4)])
+    assert noisy.noise == {"d": pytest.approx(2e-4, rel=1e-3)}
+    assert layers.with_noise([real, np.where(real > 2, np.nan, real)]).noise == {}  # not a noise that permits anything
+    far = Done(failure=None, arrays={"m:out1": with_error(real, 5e-4)})
+    assert mutants_of_layers(layers, far, DEFAULTS)["m"]["killed"]
+    assert not mutants_of_layers(noisy, far, DEFAULTS)["m"]["killed"]
+
+
 # By approximation
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from bench_plugin.pipeline.judge_quantised import LayerResults, mutants_of_layer
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks, layer_tasks
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
+
+PERTURBATION = 1  # the seed of the rounding that finds what a tie may change
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,18 @@ class Layers:
     made: Done
     inputs: InputSet
     faithful: bool = True
+
+    def with_noise(self, run: CellRun) -> Layers:
+        """The same with what one rounding of their inputs changes in layers that round them as they run.
+
+        An input that lies as near to a tie as float32 rounds goes to either side of it.
+        """
+        task = layer_tasks.unrounded(run.tasks, run.model, self.made, self.inputs, perturb=PERTURBATION)
+        other = run.obtain("evaluate", task)
+        if other.failure:
+            run.log.flag(f"what one rounding changes in the layers is not known: {other.failure.message}")
+            return self
+        return replace(self, results=self.results.with_noise(list(numbered(other.arrays).values())))
 
 
 def of_graph(run: CellRun, models: CompiledModels, graph: Subject) -> Layers | None:
@@ -113,11 +127,14 @@ def of_artefact(run: CellRun, models: CompiledModels, found: Compiled, ran: Done
     made = run.obtain("layers", layer_tasks.assembled(run.tasks, run.model, rebuilt))
     if made.failure:
         return _why(made.failure)
-    inputs = layer_tasks.exposed_inputs(rebuilt, exposed)
+    samples = layer_tasks.held_samples(exposed.arrays)
+    if samples is not None:
+        run.log.flag(f"layers are compared on {samples} inputs: the tensors of all of them take too much memory")
+    inputs = layer_tasks.exposed_inputs(rebuilt, exposed, samples)
     exact = run.obtain("evaluate", layer_tasks.unrounded(run.tasks, run.model, made, inputs))
     if exact.failure:
         return f"the layers have no float64 reference: {_why(exact.failure)}"
-    return Layers(_results(rebuilt, exposed, exact), made, inputs, _faithful(run, ran, exposed.arrays))
+    return Layers(_results(rebuilt, exposed, exact, samples), made, inputs, _faithful(run, ran, exposed.arrays))
 
 
 def note_mutants(run: CellRun, layers: Layers) -> None:
@@ -129,13 +146,13 @@ def note_mutants(run: CellRun, layers: Layers) -> None:
     run.log.numbers["mutants"] = mutants_of_layers(layers.results, done, run.judge.table)
 
 
-def _results(rebuilt: Done, exposed: Done, exact: Done) -> LayerResults:
+def _results(rebuilt: Done, exposed: Done, exact: Done, samples: int | None) -> LayerResults:
     unrounded, actual, exceptions, dynamic = {}, {}, {}, set()
     rows = rebuilt.meta["rebuild"]["results"]
     for row, values in zip(rows, numbered(exact.arrays).values(), strict=True):
         name = f"{row['layer']} {row['output']}"
         unrounded[name] = values
-        actual[name] = _in_steps(exposed.arrays[f"out{row['output']}"], row)
+        actual[name] = _in_steps(exposed.arrays[f"out{row['output']}"][:samples], row)
         if row.get("exception"):
             exceptions[name] = row["exception"]
         if row.get("dynamic"):
@@ -148,7 +165,11 @@ def _in_steps(values: Any, row: Mapping[str, Any]) -> Any:
     if row.get("scale") is None or values.dtype.kind in "iu":
         return values
     steps = np.asarray(values, dtype=np.float64) / row["scale"] + row.get("zero", 0)
-    return np.rint(steps).astype(np.int64) if np.isfinite(steps).all() else steps
+    if not np.isfinite(steps).all():
+        return steps
+    whole = np.rint(steps)
+    few = np.abs(whole).max(initial=0) < 2**15  # of a large model all tensors are held at once
+    return whole.astype(np.int16 if few else np.int64)
 
 
 def _faithful(run: CellRun, ran: Done, exposed: Mapping[str, Any]) -> bool:

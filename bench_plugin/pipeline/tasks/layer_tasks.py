@@ -18,6 +18,7 @@ from bench_plugin.reach.processes.given_files import GivenFile
 UNROUNDED = "unrounded.onnx"
 MUTANT_SAMPLES = 4
 LARGE, FEW = 20_000, 4  # from inputs of so many elements on, only so many samples go through every layer
+HELD, LEAST = 1 << 30, 2  # bytes of the tensors of all samples that are held at once; fewer samples where they are more
 
 
 def few(inputs: InputSet) -> InputSet:
@@ -117,19 +118,36 @@ def calibrated(rebuilt: Done, calibration: InputSet) -> InputSet:
     return InputSet(arrays, {**apart.parts, "input": free}, batched=False)
 
 
-def exposed_inputs(rebuilt: Done, exposed: Done) -> InputSet:
-    """What the layers are given: the tensors [N, ...] of the exposed artefact's own run."""
+def held_samples(exposed: Mapping[str, Any]) -> int | None:
+    """How many of the N samples of the tensors [N, ...] of an artefact are judged; None for all of them.
+
+    All tensors of a model are held at once, and again in float64: of DenseNet201 four samples take 6 GB.
+    """
+    count = min((len(values) for values in exposed.values()), default=0)
+    size = sum(values.nbytes for values in exposed.values())
+    if size <= HELD or count <= LEAST:
+        return None
+    return max(LEAST, int(count * HELD / size))
+
+
+def exposed_inputs(rebuilt: Done, exposed: Done, samples: int | None = None) -> InputSet:
+    """What the layers are given: the tensors [N, ...] of the exposed artefact's own run; of the first ``samples``."""
     rows = rebuilt.meta["rebuild"]["given"]
 
     def arrays() -> Arrays:
-        return {f"in:{row['name']}": exposed.arrays[f"out{row['output']}"] for row in rows}
+        return {f"in:{row['name']}": exposed.arrays[f"out{row['output']}"][:samples] for row in rows}
 
-    return InputSet(identified(("exposed", exposed.content), arrays), {"exposed": exposed.key}, batched=False)
+    cut: dict[str, Any] = {} if samples is None else {"first": samples}
+    identity = ("exposed", exposed.content, *cut.values())
+    return InputSet(identified(identity, arrays), {"exposed": exposed.key, **cut}, batched=False)
 
 
-def unrounded(tasks: Tasks, model: Model, made: Done, inputs: InputSet) -> Task:
-    """The results of all layers in float64, before their rounding: [N, ...] over the N samples of ``inputs``."""
-    call = CallSpec("evaluate", {"batched": False, "ragged": False, "perturb": None}, inputs.arrays)
+def unrounded(tasks: Tasks, model: Model, made: Done, inputs: InputSet, perturb: int | None = None) -> Task:
+    """The results of all layers in float64, before their rounding: [N, ...] over the N samples of ``inputs``.
+
+    With ``perturb``, a seed, all that they are given is one rounding to float32 off.
+    """
+    call = CallSpec("evaluate", {"batched": False, "ragged": False, "perturb": perturb}, inputs.arrays)
     parts: Mapping[str, Any] = {"file": made.key, **inputs.parts}
     files: Mapping[str, GivenFile] = {"model.onnx": made.given[UNROUNDED]}
     return Task(Stage.REFERENCE, "onnx_float64", (call,), parts, tasks.limits(model, "onnx_float64"), files)

@@ -1,0 +1,72 @@
+"""TFLite's int8: the constant of a product of matrices that stands in front of what it is multiplied with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench_plugin.adapters.compilers import tflite
+from bench_plugin.reach.environments.toolchains import Toolchains
+from tests.given_file import EQUIVALENCE, compiles, the_row, write_file
+from tests.project import Project
+
+MAKE = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h
+rng = np.random.default_rng(5)
+known = {"k": rng.normal(0, 0.4, (8, 8)), "w": rng.normal(0, 0.3, (6, 5))}
+nodes = [h.make_node("MatMul", ["k", "x"], ["a"]), h.make_node("Relu", ["a"], ["r"]),
+         h.make_node("MatMul", ["r", "w"], ["y"])]
+tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
+graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1, 8, 6])],
+                     [h.make_tensor_value_info("y", 1, [1, 8, 5])], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+# What a converter that writes a wrong scale would have written.
+PLANT = """
+def _planted(content):
+    from ai_edge_litert import schema_py_generated as schema
+    import flatbuffers
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(bytearray(content), 0))
+    graph, changed = model.subgraphs[0], 0
+    for node in graph.operators:
+        code = model.operatorCodes[node.opcodeIndex]
+        if max(code.builtinCode, code.deprecatedBuiltinCode) != schema.BuiltinOperator.BATCH_MATMUL:
+            continue
+        first = graph.tensors[node.inputs[0]]
+        if model.buffers[first.buffer].data is not None:
+            first.quantization.scale = [one * 1.01 for one in first.quantization.scale]
+            changed += 1
+    assert changed == 1, changed
+    builder = flatbuffers.Builder(1 << 20)
+    builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
+    return bytes(builder.Output())
+"""
+
+
+def run(project: Project, plant: str = "") -> Mapping[str, Any]:
+    """The row of w8a8 in TFLite, where ``plant`` is the source of what changes the artefact."""
+    project.write("test_models.py", EQUIVALENCE)
+    name, path = "tflite", write_file(project, Toolchains().ensure("onnxruntime"), MAKE, "net.onnx")
+    if plant:
+        name = "planted"
+        source = Path(tflite.__file__).read_text().replace('"name": "tflite"', f'"name": "{name}"')
+        source = source.replace("        path = call.path(ARTEFACT)\n", "        content = _planted(content)\n"
+                                "        path = call.path(ARTEFACT)\n", 1)  # fmt: skip
+        compiles(project, project.write("planted.py", source + plant))
+    options = (f"--compilers={name}", "--precisions=w8a8", f"--bench-onnx={path}")
+    return the_row(project.run(*options))
+
+
+def test_a_constant_factor_in_front_is_compared_with_the_file(project: Project) -> None:
+    row = run(project)
+    assert row["status"] == "supported", row["reason"]
+    assert row["numbers"]["converter"]["constants"] == row["numbers"]["converter"]["compared"] >= 2
+
+
+def test_a_wrong_scale_of_the_factor_in_front_is_a_mismatch(project: Project) -> None:
+    row = run(project, PLANT)
+    assert row["status"] == "mismatch", row
+    assert "converter: weight of BATCH_MATMUL up to " in row["reason"]
