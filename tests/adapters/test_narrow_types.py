@@ -73,13 +73,26 @@ def test_codes_of_eight_bits_go_into_a_compiler_and_come_out(tmp_path: Path, bac
     assert bytes(answer.outputs["value:0"][2]).hex() == "3840c07e"
 
 
-def test_mnn_has_no_name_for_an_input_of_eight_bits(tmp_path: Path) -> None:
-    text = '<ir_version: 10, opset_import: ["": 21]> g (float8e4m3fn[2] x) => (float8e4m3fn[2] y) { y = Identity(x) }'
-    model = written(text, tmp_path / "model.onnx")
-    values, raw = {"x": {"d": "float8_e4m3fn", "s": [2], "o": 0}}, [Array("uint8", (2,), bytes(2))]
-    outputs = [("y", "float8_e4m3fn", (2,))]
-    answer = answered("mnn", model, {}, outputs, tmp_path / "made", values=values, blobs=raw)
-    assert (answer.error, answer.symptom) == ("Unsupported: MNN takes no input of type float8_e4m3fn", "unsupported")
+@pytest.mark.parametrize(
+    ("onnx", "dtype", "data", "found"),
+    [
+        ("float8e4m3fn", "float8_e4m3fn", "3840", [1.0, 2.0]),
+        ("bfloat16", "bfloat16", "803f40c0", [1.0, -3.0]),
+        ("int4", "int4", "07fd", [7.0, -3.0]),
+        ("uint4", "uint4", "0f01", [15.0, 1.0]),
+    ],
+)
+def test_mnn_gets_types_that_its_interface_has_not_as_wider_ones(
+    tmp_path: Path, onnx: str, dtype: str, data: str, found: list[float]
+) -> None:
+    model = written(
+        f'<ir_version: 10, opset_import: ["": 21]> g ({onnx}[2] x) => (float[2] y) {{ y = Cast <to = 1> (x) }}',
+        tmp_path / "model.onnx",
+    )
+    raw = Array("uint8", (len(data) // 2,), bytes.fromhex(data))
+    values = {"x": {"d": dtype, "s": [2], "o": 0}}
+    answer = answered("mnn", model, {}, [("y", "float32", (2,))], tmp_path / "made", values=values, blobs=[raw])
+    assert answer.outputs["out0"][2] == found, answer.error
 
 
 def test_two_numbers_of_four_bits_share_a_byte(tmp_path: Path) -> None:

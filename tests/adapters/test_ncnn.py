@@ -22,10 +22,12 @@ from bench_plugin.adapters.compilers.ncnn import (
     _half_weights,
     _inputs,
     _integer_inputs,
+    _pnnx,
     _shapes,
 )
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.contract import CompileCall, Place, Port, Target
+from bench_plugin.agent.wire import Array
 from tests.adapters.real import answered, written
 
 SCRIPT = """
@@ -73,6 +75,12 @@ def test_inputs_of_rank_0_are_said_in_files(tmp_path: Path) -> None:
     assert (first.shape, first.dtype.name, second.shape, second.dtype.name) == ((2, 3), "float32", (), "int64")
 
 
+def test_bfloat16_has_a_name_of_pnnx_but_no_file_of_arrays() -> None:
+    assert _inputs(_compiling([Port("x", "bfloat16", (2, 3))])) == "inputshape=[2,3]bf16"
+    with pytest.raises(Unsupported, match=r"from \.npy files, which have no bfloat16"):
+        _inputs(_compiling([Port("x", "bfloat16", (2, 3)), Port("s", "bfloat16", ())]))
+
+
 @pytest.mark.parametrize(
     ("port", "said"),
     [
@@ -83,6 +91,18 @@ def test_inputs_of_rank_0_are_said_in_files(tmp_path: Path) -> None:
 def test_what_cannot_be_said_to_pnnx_is_unsupported(port: Port, said: str) -> None:
     with pytest.raises(Unsupported, match=said):
         _inputs(_compiling([port]))
+
+
+def test_memory_that_pnnx_does_not_write_holds_zeros(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "site" / "pnnx"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("", "utf-8")
+    (package / "pnnx").write_text('#!/bin/sh\necho "tunables: $GLIBC_TUNABLES"\n', "utf-8")
+    (package / "pnnx").chmod(0o755)
+    monkeypatch.syspath_prepend(str(package.parent))
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.perturb=1")
+    call = _call().at(Place(str(tmp_path), {}, {}, lambda stage: None))
+    assert _pnnx(call, []).strip() == "tunables: glibc.malloc.tcache_count=0:glibc.malloc.perturb=255"
 
 
 def test_what_its_onnxruntime_says_is_told_apart() -> None:
@@ -152,6 +172,17 @@ def test_integers_are_added_as_numbers(tmp_path: Path) -> None:
     answer = answered("ncnn", model, {"x": x, "y": y}, [("z", "uint8", (2, 3))], tmp_path / "ncnn")
     assert answer.outputs["out0"] == ["uint8", [2, 3], (x + y).tolist()], answer.error
     assert "integers are float32" in answer.compile["notes"][0]
+
+
+def test_bfloat16_is_given_as_the_float32_of_the_same_value(tmp_path: Path) -> None:
+    text = """<ir_version: 10, opset_import: ["": 25]> g (bfloat16[1,3] x) => (float[1,3] y)
+    { y = Cast <saturate = 1, to = 1> (x) }"""  # without saturate pnnx knows Cast, and ncnn has no layer for it
+    model = written(text, tmp_path / "cast.onnx")
+    x = np.array([[0.5, -3.0, 2.0**100]], np.float32)
+    codes = (x.view(np.uint32) >> 16).astype(np.uint16)  # the upper half of a float32
+    said, raw = {"x": {"d": "bfloat16", "s": [1, 3], "o": 0}}, [Array("uint8", (6,), codes.tobytes())]
+    answer = answered("ncnn", model, {}, [("y", "float32", (1, 3))], tmp_path / "ncnn", values=said, blobs=raw)
+    assert answer.outputs["out0"] == ["float32", [1, 3], x.tolist()], answer.error
 
 
 def test_places_in_a_table_are_handed_over_as_integers(tmp_path: Path) -> None:

@@ -54,7 +54,8 @@ ADAPTER = {
 }
 
 STORAGE = {"fp32": [], "w16": ["--fp16"], "w8": ["--weightQuantBits", "8"], "w4": ["--weightQuantBits", "4"]}
-NARROW = re.compile(r"bfloat16|float[48]_|u?int[24]$")  # types that its Python interface has no name for
+# Types that its Python interface has no name for: they are given as float32 and int32, as float16 and bool are.
+NARROW_FLOATS, NARROW_INTEGERS = re.compile(r"float16$|bfloat16$|float[48]_"), re.compile(r"u?int[24]$")
 WINOGRAD_LEVEL = 3  # Interpreter::HintMode::WINOGRAD_MEMORY_LEVEL; at 0 no convolution is transformed
 
 # What it prints, to stdout, where others raise.
@@ -105,13 +106,11 @@ class Adapter:
         if not os.path.exists(path):  # it returns the same whether it succeeded or not
             raise _refusal(said)
         self._opened(call, path)
-        refused = sorted({port.dtype for port in call.input_ports if NARROW.match(port.dtype)})
-        if refused:
-            raise Unsupported(f"MNN takes no input of type {', '.join(refused)}")
         placement: dict[str, object] = {"backend": "cpu"}
         if call.precision == "w4":
             placement["emulated"] = "yes"  # memory "normal" restores weights to float32 at loading
-        notes = ["MNN computes float16 in float32"] if any(port.dtype == "float16" for port in call.input_ports) else []
+        wide = sorted({port.dtype for port in call.input_ports if NARROW_FLOATS.match(port.dtype)})
+        notes = [f"MNN computes {name} in float32" for name in wide]
         meta: dict[str, object] = {
             "effective": "", "integer": "", "portable": True, "notes": notes, "placement": placement,
             "switches": {**options, "converter": switches, "precision": "high", "memory": "normal"},
@@ -175,7 +174,7 @@ def _options(call: CompilerCall) -> dict[str, str]:
 def _variable(expressions: Any, x: Any) -> Any:
     """An input as its converter declares it: int8, uint8, other integers and truth values in 32 bits, else float32.
 
-    Its converter reads float16 as float32, in which it computes such a file throughout.
+    Its converter reads float16 as float32, in which it computes such a file throughout; so do files of narrower types.
 
     Raises Unsupported for a type that would be cut short, ValueError for integers that do not fit.
     """
@@ -183,12 +182,12 @@ def _variable(expressions: Any, x: Any) -> Any:
 
     if x.dtype == np.uint8:
         kind, narrow = expressions.uint8, np.ascontiguousarray(x)
-    elif x.dtype.kind in "iub":
+    elif x.dtype.kind in "iub" or NARROW_INTEGERS.match(x.dtype.name):
         limits = np.iinfo(np.int32)
         if x.size and (int(x.min()) < limits.min or int(x.max()) > limits.max):
             raise ValueError(f"an input of {x.dtype} has values beyond the 32 bits that MNN keeps")
         kind, narrow = expressions.int, np.ascontiguousarray(x, dtype=np.int32)
-    elif x.dtype in (np.float32, np.float16):
+    elif x.dtype == np.float32 or NARROW_FLOATS.match(x.dtype.name):
         kind, narrow = expressions.float, np.ascontiguousarray(x, dtype=np.float32)
     else:
         raise Unsupported(f"MNN takes no input of type {x.dtype}")
