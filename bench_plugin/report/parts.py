@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from bench_plugin.report.entries import Entry
 from bench_plugin.report.statuses import legend
 
 FIRST_LINE = 140
+# A file by its absolute path; the names of nodes in a graph look alike, but have no such ending.
+ABSOLUTE = re.compile(r"(?<![\w.])(?:/[\w.+-]+)+/([\w+-]+\.(?:onnx|tflite|xml|so|py|cpp|cc|hpp|h|c|mlir|json))\b")
 SEEDED = (
     "Weights are not trained: they are drawn from a seed and conditioned, so that the outputs change visibly with the "
     "inputs and a small mistake in a tool shows."
@@ -132,6 +135,7 @@ def where(entry: Entry) -> str:
 
 
 def first_line(entry: Entry) -> str:
-    """The first line of the reason, bounded."""
+    """The first line of the reason, bounded; of files by an absolute path, which say nothing elsewhere, the names."""
     line = entry.reason.strip().splitlines()[0] if entry.reason.strip() else ""
+    line = ABSOLUTE.sub(r"\1", line)
     return line if len(line) <= FIRST_LINE else line[: FIRST_LINE - 1] + "…"

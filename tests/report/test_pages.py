@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench_plugin.report.blocks import anchor
+from bench_plugin.report.blocks import Document, Paragraph, anchor
 from bench_plugin.report.earlier import beside
 from bench_plugin.report.formats import html, markdown, restructured
 from bench_plugin.report.pages.registry import NAMES, build_pages, drop_stale
@@ -277,13 +277,26 @@ def test_the_causes_of_a_backend_are_in_our_words_with_cases_and_finding() -> No
     rows += [operator("test_sin", "version skew", reason="opset 28")]
     [page] = build_pages([header(), *rows, operator("test_abs", "supported")])
     text = markdown.render(page.details["iree"])
-    place = "compile: exception | axes must be constants | docs/findings/iree\\_axes.py"
-    assert f"| 2 | ERROR | {place} | test\\_sum\\_1, test\\_sum\\_2 |" in text
+    place = "compile: exception | axes must be constants | docs/findings/iree_axes.py"
+    assert f"| 2 | ERROR | {place} | test_sum_1, test_sum_2 |" in text
     assert "raw 1" not in text
-    assert "no 'Cos' here |  | test\\_cos |" in text and "1 cases. Nobody has looked further" in text
+    assert "no 'Cos' here |  | test_cos |" in text and "1 cases. Nobody has looked further" in text
     assert text.index("## Causes") < text.index("## Not analysed") < text.index("## Outside the score")
     assert "1 of 4 cases that it could be asked are supported: 25.0 %." in text
     assert "| IREE 3.11 | 3 | 2 | 2 | 1 |" in markdown.render(page.document)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Load model from /home/u/.cache/a-1/model.onnx failed", "Load model from model.onnx failed"),
+        ("Concat /features/block.5/conv gives nothing", "Concat /features/block.5/conv gives nothing"),
+        ("docs/findings/iree_axes.py", "docs/findings/iree_axes.py"),
+    ],
+)
+def test_of_files_by_an_absolute_path_the_names_are_shown(said: str, shown: str) -> None:
+    [page] = build_pages([header(), operator("test_sin", "version skew", reason=said)])
+    assert f"| {shown} |" in markdown.render(page.details["iree"])
 
 
 def test_a_score_over_time_is_of_runs_with_the_same_selection(tmp_path: Path) -> None:
@@ -320,3 +333,8 @@ def test_signatures_of_generated_graphs_say_whether_they_are_known() -> None:
     text = markdown.render(page.details["iree"])
     assert "| compare: mismatch | Tanh | out of # ULP | yes: properties.toml row 2 | Sin, Tanh |" in text
     assert "| compare: mismatch | Tanh | NaN | new | Sin |" in text
+
+
+def test_only_underscores_at_the_ends_of_words_are_escaped_in_markdown() -> None:
+    document = Document("t", (Paragraph("test_a_b _x y_ __init__ 1_2 a_(b)"),))
+    assert markdown.render(document).splitlines()[2] == r"test_a_b \_x y\_ \_\_init\_\_ 1_2 a\_(b)"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, anchor
 
 SUFFIX = "md"
+OUTER_UNDERSCORE = re.compile(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")  # within a word it is no mark-up (CommonMark 6.2)
 
 
 def render(document: Document) -> str:
@@ -37,4 +40,5 @@ def _table(table: Table) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ").replace("*", "\\*").replace("_", "\\_")
+    plain = text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ").replace("*", "\\*")
+    return OUTER_UNDERSCORE.sub(r"\\_", plain)
