@@ -1,8 +1,8 @@
 """MNN 3.6.1: Less of two negative float32 compares their bits as integers: -1 < -2 is true.
 
 Rule: ONNX Less 13: A < B element by element; -1 is not less than -2.
-Greater, GreaterOrEqual and LessOrEqual are computed by the same kernel, and so is what is built on them: Clip
-written out, Shrink, Where. Eleven of onnx's own cases fail by it.
+Greater, GreaterOrEqual, LessOrEqual and Equal are right. What is built on Less is wrong too: Clip written out,
+Shrink, Where. Eleven of onnx's own cases fail by it.
 Needs mnn==3.6.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 
