@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bench_plugin.compare.table import DEFAULTS
 from tests.checks.test_equivalence import FRAMEWORK, TESTS
 from tests.project import Project
 
@@ -77,6 +78,9 @@ def test_a_fault_is_a_mismatch_that_says_where(quantising: Project, fault: str) 
     precision, reason = WRONG[fault]
     row = the_row(quantising, precision, fault)
     assert row["status"] == "mismatch" and reason in row["reason"], row
+    whole = row["numbers"]["approximation"]
+    said = f"; the outputs are E {whole['E']:.1e}, {whole['sqnr_db']:.1f} dB from the unrounded model"
+    assert row["reason"].endswith(said), row["reason"]
 
 
 def test_without_reading_back_it_is_by_approximation_and_says_so(quantising: Project) -> None:
@@ -114,3 +118,15 @@ def test_a_wrong_output_behind_right_layers_has_no_reference(quantising: Project
     assert (row["status"], row["unverified"]) == ("unverified", "no reference"), row
     assert row["reason"].startswith(f"the layers are right one by one, but whether they are the model is not known "
                                     f"({UNKNOWN}): "), row  # fmt: skip
+
+
+def test_biases_may_be_corrected_by_as_much_as_our_own_quantisation_is_from_the_model(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8", "corrected")
+    assert row["status"] == "supported", row
+    assert row["numbers"]["whole_E"] > DEFAULTS.converter_whole, "no more than any tool may be off"
+
+
+def test_biases_that_are_corrected_by_more_are_not_those_of_the_model(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8", "corrected-too-far")
+    assert row["status"] == "mismatch", row
+    assert row["reason"].startswith("the layers are right one by one, but are not the model: E "), row["reason"]

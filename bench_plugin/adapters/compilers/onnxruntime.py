@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
-import math
 import os
 import platform
 import re
@@ -13,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from bench_plugin.adapters.onnx_tools.shared import onnxruntime_values
 from bench_plugin.agent import external
 from bench_plugin.agent.adapter import NotProvided, Reply, Unsupported, VersionSkew
 from bench_plugin.agent.contract import QDQ, CompileCall, CompilerCall, RunCall
@@ -68,6 +67,7 @@ ADAPTER = {
         "uint2",
     ],
     "distributions": ["onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-qnn"],
+    "uses": ["onnxruntime_values"],
     "errors": [{"package": "onnxruntime"}],
 }
 
@@ -75,20 +75,12 @@ BUILDS = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime
 
 PROVIDERS = {"cpu": "CPUExecutionProvider", "xnnpack": "XnnpackExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
-# ONNX's numbers of the types that numpy lacks, which are handed over as typed OrtValues, and their bits.
-TYPED = {
-    "bfloat16": (16, 16), "float8_e4m3fn": (17, 8), "float8_e4m3fnuz": (18, 8), "float8_e5m2": (19, 8),
-    "float8_e5m2fnuz": (20, 8), "uint4": (21, 4), "int4": (22, 4), "float4_e2m1fn": (23, 4), "float8_e8m0fnu": (24, 8),
-    "uint2": (25, 2), "int2": (26, 2),
-}  # fmt: skip
 # The types of stored weights, by precision, as a product of matrices holds them: a sign is in its zero point.
 TYPES = {
     "w8": "int8", "w4": "int4", "w4a8": "int4", "int4": "int4", "uint4": "int4", "int2": "int2", "uint2": "int2",
 }  # fmt: skip
 STORED = ("weights", "fixed", "kmeans")  # graphs in which only weights are rounded
 LEVELS = {"basic": "ORT_ENABLE_BASIC", "none": "ORT_DISABLE_ALL"}
-NAMES = {number: name for name, (number, _) in TYPED.items()}
-BYTE = 8
 
 # Makes uint8 of int8 weights, whose products with uint8 do not saturate. Of weights without zero points it makes a file
 # that does not run (docs/findings/onnxruntime_x64_zero_point.py).
@@ -130,13 +122,6 @@ SKEW = re.compile(
 
 # StringNormalizer asks the C library for a locale that a small machine does not have; with it the same file runs.
 LOCALE = re.compile(r"Failed to construct locale with name:([^:\s]+)")
-
-
-# Types as a session names them.
-SAID = (
-    "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float8e8m0", "float4e2m1", "int4",
-    "uint4", "int2", "uint2",
-)  # fmt: skip
 BESIDE = "optimised.weights"
 
 
@@ -196,25 +181,22 @@ class Adapter:
         session = self._opened(call)
         call.stage("run")
         given = call.named([row.name for row in session.get_inputs()])
+        typed = onnxruntime_values.are_typed((*session.get_inputs(), *session.get_outputs()))
 
-        narrow = {"tensor(%s)" % said for said in SAID}
-        typed = any(row.type in narrow for row in (*session.get_inputs(), *session.get_outputs()))
+        def made(xs: Sequence[Any]) -> dict[str, Any]:
+            return {name: onnxruntime_values.ortvalue_of(x) if typed else x for name, x in zip(given, xs)}
 
-        def run(xs: Sequence[Any]) -> list[Any]:
-            feeds = dict(zip(given, xs))
-            if not typed:
-                return list(session.run(None, feeds))
-            held = session.run_with_ort_values(None, {name: _held(x) for name, x in feeds.items()})
-            return [_array(value) for value in held]
+        def arrays(found: Sequence[Any]) -> list[Any]:
+            return [onnxruntime_values.array_of(value) if typed else value for value in found]
 
         names = [row.name for row in session.get_outputs()]
+        called = session.run_with_ort_values if typed else session.run
+
+        def run(xs: Sequence[Any]) -> list[Any]:
+            return arrays(called(names, made(xs)))
 
         def bind(xs: Sequence[Any]) -> Any:
-            feeds = dict(zip(given, xs))
-            if not typed:
-                return partial(session.run, names, feeds), list
-            held = {name: _held(x) for name, x in feeds.items()}
-            return partial(session.run_with_ort_values, names, held), lambda found: [_array(value) for value in found]
+            return partial(called, names, made(xs)), arrays
 
         meta: dict[str, object] = {
             "outputs": [{"name": row.name, "type": row.type} for row in session.get_outputs()],
@@ -383,50 +365,3 @@ def _carrier(node: Any, graph: Any) -> str:
     stored = {tensor.name for tensor in graph.initializer}
     stored |= {one.output[0] for one in graph.node if one.op_type == "DequantizeLinear" and one.input[0] in stored}
     return "float32" if node.op_type in FLOATS and any(name in stored for name in node.input[1:2]) else ""
-
-
-def _held(x: Any) -> Any:
-    """An array [...] as an OrtValue of its type. Elements of 4 or 2 bits share a byte, the first one low."""
-    value_of = importlib.import_module("onnxruntime").OrtValue
-    if x.dtype.name not in TYPED:
-        return value_of.ortvalue_from_numpy(x)
-    number, bits = TYPED[x.dtype.name]
-    value = value_of.ortvalue_from_shape_and_type(list(x.shape), number)
-    raw = _packed(x.reshape(-1), bits)
-    if raw.size:
-        ctypes.memmove(value.data_ptr(), raw.ctypes.data, raw.nbytes)
-    return value
-
-
-def _array(value: Any) -> Any:
-    """An OrtValue as an array [...], which is a copy."""
-    import numpy as np
-
-    name = NAMES.get(value.element_type()) if value.is_tensor() else None
-    if name is None:
-        return value.numpy()
-    shape, bits = tuple(value.shape()), TYPED[name][1]
-    count = math.prod(shape)
-    raw = ctypes.string_at(value.data_ptr(), -(-count * bits // BYTE)) if count else b""
-    dtype = getattr(importlib.import_module("ml_dtypes"), name)
-    if bits >= BYTE:
-        return np.frombuffer(raw, dtype=dtype).reshape(shape)
-    each = np.frombuffer(raw, dtype=np.uint8)
-    parts = np.stack([each >> place & (1 << bits) - 1 for place in range(0, BYTE, bits)], 1).reshape(-1)[:count]
-    if name.startswith("int"):  # as ml_dtypes has them, with the sign in all bits of the byte
-        return ((parts.astype(np.int8) ^ 1 << bits - 1) - (1 << bits - 1)).astype(dtype).reshape(shape)
-    return parts.astype(np.uint8).view(dtype).reshape(shape)
-
-
-def _packed(flat: Any, bits: int) -> Any:
-    """The bytes of a flat array of a type of so many bits."""
-    import numpy as np
-
-    raw = flat.view(np.uint8)
-    if bits >= BYTE:
-        return raw
-    each = BYTE // bits
-    padded = np.zeros(-(-raw.size // each) * each, dtype=np.uint8)
-    padded[: raw.size] = raw & (1 << bits) - 1
-    columns = padded.reshape(-1, each) << np.arange(0, BYTE, bits, dtype=np.uint8)
-    return np.bitwise_or.reduce(columns, axis=1)

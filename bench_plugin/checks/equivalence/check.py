@@ -93,7 +93,8 @@ class Equivalence:
                 return varies
         self._infer_precision(run, found, ran, exact)
         if comparison.status == MISMATCH:
-            comparison = replace(comparison, reason=self._with_inferred(run, found, ran, exact, comparison.reason))
+            reason = self._with_inferred(run, found, ran, exact, comparison.reason)
+            comparison = replace(comparison, reason=_with_whole(run, reason))
         if comparison.status != AGREE:
             return run.log.compared(comparison)
         blind = self._mutation_sensitive(run, found, plain, ran, comparison)
@@ -269,6 +270,15 @@ class Equivalence:
 def checker(parts: Parts) -> Checker:
     """The checker of this folder, for registry.py."""
     return Equivalence(parts)
+
+
+def _with_whole(run: CellRun, reason: str) -> str:
+    """The reason of a mismatch of a quantised model, which may be of one layer, with how far off its outputs are."""
+    found = run.log.numbers.get("approximation", {})
+    if not run.cell.types.quantised or found.get("E") is None:
+        return reason
+    noise = "" if found["sqnr_db"] is None else f", {found['sqnr_db']:.1f} dB"
+    return f"{reason}; the outputs are E {found['E']:.1e}{noise} from the unrounded model"
 
 
 def _computed_precision(run: CellRun, found: Compiled) -> str:

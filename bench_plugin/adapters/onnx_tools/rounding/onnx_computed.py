@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools.shared import onnx_names
@@ -58,17 +59,27 @@ def store(onnx: Any, model: Any) -> None:
     )
 
 
-def _results(onnx: Any, model: Any, node: Any, known: dict[str, Any]) -> dict[str, Any]:
+def _results(onnx: Any, model: Any, node: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     """The results of a node by name; none where it does not read constants alone or has to stay."""
+    bodies = any(one.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS) for one in node.attribute)
+    outside = node.domain not in ("", "ai.onnx")
+    if bodies or outside or node.op_type in RANDOM or any(name and name not in known for name in node.input):
+        return {}
+    arrays = evaluated(onnx, model, node, known)
+    return arrays if all(values.nbytes <= MOST for values in arrays.values()) else {}
+
+
+def evaluated(onnx: Any, model: Any, node: Any, known: Mapping[str, Any]) -> dict[str, Any]:
+    """The results of a node without bodies by name, of the arrays ``known`` that it reads, by onnx's evaluator.
+
+    None where the evaluator cannot compute them, which is printed.
+    """
     import numpy as np
 
-    given = [name for name in node.input if name]
-    bodies = any(one.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS) for one in node.attribute)
-    if bodies or node.op_type in RANDOM or node.domain not in ("", "ai.onnx") or any(one not in known for one in given):
-        return {}
     names = [name for name in node.output if name]
     outputs = [onnx.helper.make_empty_tensor_value_info(name) for name in names]
-    stored = [onnx.numpy_helper.from_array(known[name], name) for name in dict.fromkeys(given)]
+    given = dict.fromkeys(name for name in node.input if name)
+    stored = [onnx.numpy_helper.from_array(known[name], name) for name in given]
     graph = onnx.helper.make_graph([node], "one", [], outputs, stored)
     one = onnx.helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
     try:
@@ -76,5 +87,4 @@ def _results(onnx: Any, model: Any, node: Any, known: dict[str, Any]) -> dict[st
     except (ArithmeticError, IndexError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
         print(f"{names[0]} cannot be computed before: {error}")
         return {}
-    arrays = {name: np.asarray(values) for name, values in zip(names, results, strict=True)}
-    return arrays if all(values.nbytes <= MOST for values in arrays.values()) else {}
+    return {name: np.asarray(values) for name, values in zip(names, results, strict=True)}

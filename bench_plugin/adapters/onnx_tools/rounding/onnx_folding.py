@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from bench_plugin.adapters.onnx_tools.rounding import onnx_computed
 from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.toolkit import versions
 
@@ -16,7 +16,7 @@ ADAPTER = {
     "title": "Folded weights",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["onnx_names"],
+    "uses": ["onnx_computed", "onnx_names"],
 }
 
 FLOAT = 1
@@ -288,11 +288,4 @@ class _Constants:
         given = {name: self.value(name) for name in node.input if name}
         if node.op_type not in CONSTANT or any(value is None for value in given.values()):
             return {}
-        names = [name for name in node.output if name]
-        helper, stored = self._onnx.helper, self._onnx.numpy_helper.from_array
-        graph = helper.make_graph(
-            [node], "one", [], [helper.make_empty_tensor_value_info(name) for name in names],
-            [stored(value, name) for name, value in given.items()],
-        )  # fmt: skip
-        one = helper.make_model(graph, opset_imports=self._model.opset_import, ir_version=self._model.ir_version)
-        return dict(zip(names, importlib.import_module("onnx.reference").ReferenceEvaluator(one).run(None, {})))
+        return onnx_computed.evaluated(self._onnx, self._model, node, given)
