@@ -118,8 +118,11 @@ def disputed(rng: np.random.Generator) -> Any:
     yield "GridSample", cubic, (1, 2, 6, 5), None, beyond, "beyond a border"
 
 
-def main(folder: str) -> int:
-    """1 when a result differs, or a disputed case has one; prints how many were compared."""
+def main(folder: str, block: int = 0) -> int:
+    """1 when a result differs, or a disputed case has one; prints how many were compared.
+
+    A ``block`` is how many elements of the columns of a convolution are multiplied at once.
+    """
     for name in (
         "shared/onnx_recurrent",
         "shared/onnx_settings",
@@ -129,6 +132,8 @@ def main(folder: str) -> int:
     ):  # what is used comes first
         dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
         module = modules.loaded(dotted, os.path.join(folder, f"{name}.py"))
+        if block and name == "shared/onnx_windows":
+            module.BLOCK = block
     adapter = module.Adapter()
     rng = np.random.default_rng(0)
     count = wrong = 0
@@ -200,4 +205,4 @@ def _model(operator: str, attributes: Any, shape: Any, kernel: Any, extra: Any, 
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], *map(int, sys.argv[2:])))

@@ -13,10 +13,12 @@ from bench_plugin.reach.environments.toolchains import Toolchains
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("name", ["compare_operators.py", "compare_recurrent.py"])
-def test_operators_agree_with_onnx_runtime(name: str) -> None:
+@pytest.mark.parametrize("call", ["compare_operators.py", "compare_operators.py 40", "compare_recurrent.py"])
+def test_operators_agree_with_onnx_runtime(call: str) -> None:
+    name, *block = call.split()  # of a convolution's columns, so many elements at once
     script = Path(__file__).with_name(name)
-    command = [str(Toolchains().ensure("onnxruntime")), str(script), str(ROOT / "bench_plugin/adapters/onnx_tools")]
+    folder = ROOT / "bench_plugin/adapters/onnx_tools"
+    command = [str(Toolchains().ensure("onnxruntime")), str(script), str(folder), *block]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -49,3 +51,46 @@ def test_zeros_of_a_shape_are_of_float64_too_where_their_type_is_the_default(tmp
     command = [str(Toolchains().ensure("onnxruntime")), "-c", ZEROS, str(ROOT), str(tmp_path / "zeros.onnx")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.stdout == "float64 True\n", done.stderr
+
+
+WEIGHTS = r"""
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np, onnx
+from onnx import helper as h
+from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
+from bench_plugin.agent.arrays import from_numpy, to_numpy
+from bench_plugin.agent.contract import EvaluateCall, Place
+
+rng = np.random.default_rng(0)
+weights = {"w": rng.integers(-127, 128, (3, 4)).astype("int8"), "s": rng.random(4).astype("float32"),
+           "z": rng.integers(-9, 9, 4).astype("int8"), "one": np.float32(0.5), "none": np.int8(1)}
+nodes = [h.make_node("DequantizeLinear", ["w", "s", "z"], ["real"], axis=1),
+         h.make_node("MatMul", ["x", "real"], ["p"]), h.make_node("QuantizeLinear", ["p", "one", "none"], ["q"]),
+         h.make_node("DequantizeLinear", ["q", "one", "none"], ["y"])]
+value = lambda name, size: h.make_tensor_value_info(name, 1, ["n", size])
+graph = h.make_graph(nodes, "g", [value("x", 3)], [value("y", 4)],
+                     [onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in weights.items()])
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[2])
+counted = []
+def counting(onnx):
+    found = fast(onnx)
+    for one in found:
+        if one.__name__ == "DequantizeLinear":
+            one.plain = one._run
+            one._run = lambda self, *given, **options: counted.append(1) or self.plain(*given, **options)
+    return found
+fast, onnx_operators.fast_operators = onnx_operators.fast_operators, counting
+x = rng.standard_normal((5, 3)).astype("float32")
+place = Place("", {"model.onnx": sys.argv[2]}, {"in:x": from_numpy(x[:, None])}, lambda stage: None)
+y = to_numpy(onnx_float64.Adapter().evaluate(EvaluateCall(batched=False).at(place)).arrays["out0"])[:, 0]
+real = (weights["w"].astype("f8") - weights["z"]) * weights["s"].astype("f8")
+p = x.astype("f8") @ real
+print(np.array_equal(y, (np.clip(np.rint(p / 0.5) + 1, -128, 127) - 1) * 0.5), len(counted))
+"""
+
+
+def test_stored_weights_are_dequantised_once_and_activations_for_every_sample(tmp_path: Path) -> None:
+    command = [str(Toolchains().ensure("onnxruntime")), "-c", WEIGHTS, str(ROOT), str(tmp_path / "weights.onnx")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "True 6\n", done.stdout + done.stderr

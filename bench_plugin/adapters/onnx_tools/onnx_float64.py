@@ -93,6 +93,7 @@ class Adapter:
             if perturbation is not None and name not in steering:
                 values = perturbation(values)
             evaluator.rt_inits_[name] = values
+        _dequantise_weights(evaluator)
         given = {name: doubled(values[: call.samples]) for name, values in call.inputs.items()}
         if perturbation is not None:
             given = {name: perturbation(values) for name, values in given.items()}
@@ -132,6 +133,19 @@ def _opened(onnx: Any, path: str) -> tuple[Any, dict[str, Callable[[], Any]]]:
             tensor.CopyFrom(onnx.numpy_helper.from_array(np.empty(0, np.float32), tensor.name))
     onnx.load_external_data_for_model(model, folder)
     return promoted(onnx, model, narrow=True), beside
+
+
+def _dequantise_weights(evaluator: Any) -> None:
+    """Compute once, not for every sample, what DequantizeLinear makes of stored weights."""
+    known, given = evaluator.rt_inits_, set(evaluator.input_names)
+    left = []
+    for node in evaluator.rt_nodes_:
+        stored = all(name in known and name not in given for name in node.input if name)
+        if node.op_type == "DequantizeLinear" and stored:
+            known.update(zip(node.output, node.run(*(known.get(name) for name in node.input)), strict=True))
+        else:
+            left.append(node)
+    evaluator.rt_nodes_ = left
 
 
 def doubled(values: Any) -> Any:

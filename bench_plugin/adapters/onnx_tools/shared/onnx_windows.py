@@ -17,6 +17,8 @@ ADAPTER = {
     "operations": [],
 }
 
+BLOCK = 2**21  # elements of the columns of one product: 16 MiB, which is far less than a layer of a large model needs
+
 
 class Adapter:
     """Remembers nothing; the adapters that use this file take its functions."""
@@ -142,21 +144,33 @@ class _Window:
 
 
 def _convolved(padded: Any, w: Any, window: _Window, group: int) -> Any:
-    """padded [N, C, ...], w [M, C / group, ...] to [N, M, *out]: one product per kernel position."""
+    """padded [N, C, ...], w [M, C / group, ...] to [N, M, *out] in float64."""
     import numpy as np
 
-    count, outputs = padded.shape[0], w.shape[0]
-    per_group = w.shape[1]
-    area = int(np.prod(window.out))
-    positions = w.reshape(outputs, per_group, -1)
+    count, outputs, per_group = padded.shape[0], w.shape[0], w.shape[1]
     if per_group == 1 and outputs == group:
         total = np.zeros((count, outputs, *window.out))
         for index, part in enumerate(window.slices(padded)):
-            total += part * positions[:, 0, index].reshape(1, -1, *[1] * len(window.out))
+            total += part * w.reshape(outputs, -1)[:, index].reshape(1, -1, *[1] * len(window.out))
         return total
-    grouped = positions.reshape(group, outputs // group, per_group, -1)
-    result = np.zeros((count, group, outputs // group, area))
-    for index, part in enumerate(window.slices(padded)):
-        columns = part.reshape(count, group, per_group, area)
-        result += np.matmul(np.ascontiguousarray(grouped[:, :, :, index]), columns)
+    # Columns are ordered by the position in the kernel, then by the channel.
+    grouped = w.reshape(group, outputs // group, per_group, -1).swapaxes(2, 3).reshape(group, outputs // group, -1)
+    first, rest = window.out[0], int(np.prod(window.out[1:]))
+    positions, depth = int(np.prod(window.kernel)), grouped.shape[2]
+    result = np.empty((count, group, outputs // group, first, rest))
+    for images, rows in _blocks(count, first, group * depth * rest):
+        shape = (images.stop - images.start, group, per_group, rows.stop - rows.start, rest)
+        columns = np.empty((*shape[:2], positions, *shape[2:]))
+        for index, part in enumerate(window.slices(padded)):
+            columns[:, :, index] = part[images, :, rows].reshape(shape)
+        found = np.matmul(grouped, columns.reshape(*shape[:2], depth, -1))
+        result[images, :, :, rows] = found.reshape(*found.shape[:3], *shape[3:])
     return result.reshape(count, outputs, *window.out)
+
+
+def _blocks(count: int, rows: int, row: int) -> Iterator[tuple[slice, slice]]:
+    """Images and rows of the output whose columns, of ``row`` elements for each row of an image, fill ``BLOCK``."""
+    high = max(1, min(rows, BLOCK // max(row, 1)))
+    many = max(1, min(count, BLOCK // max(row * high, 1)))
+    for image, start in itertools.product(range(0, count, many), range(0, rows, high)):
+        yield slice(image, min(image + many, count)), slice(start, min(start + high, rows))
