@@ -61,17 +61,55 @@ def _planted(content):
     return bytes(builder.Output())
 """
 
+# Two inputs, so that the layers are not put together; the last layer is a product of matrices without a bias.
+TOWERS = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h
+rng = np.random.default_rng(1)
+known = {"a": rng.normal(0, 0.3, (8, 16)), "b": rng.normal(0, 0.3, 16), "c": rng.normal(0, 0.3, (6, 16)),
+         "d": rng.normal(0, 0.3, 16), "e": rng.normal(0, 0.3, (32, 12)), "f": rng.normal(0, 0.05, 12),
+         "l": rng.normal(0, 0.3, (12, 4))}
+nodes = [h.make_node("Gemm", ["x", "a", "b"], ["g"]), h.make_node("Relu", ["g"], ["r"]),
+         h.make_node("Gemm", ["z", "c", "d"], ["i"]), h.make_node("Relu", ["i"], ["s"]),
+         h.make_node("Concat", ["r", "s"], ["j"], axis=1), h.make_node("Gemm", ["j", "e", "f"], ["k"]),
+         h.make_node("Relu", ["k"], ["t"]), h.make_node("MatMul", ["t", "l"], ["y"])]
+tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
+value = lambda name, size: h.make_tensor_value_info(name, 1, [1, size])
+graph = h.make_graph(nodes, "g", [value("x", 8), value("z", 6)], [value("y", 4)], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+# What a converter that writes a layer without a bias would have written.
+REMOVE = """
+def _planted(content):
+    from ai_edge_litert import schema_py_generated as schema
+    import flatbuffers
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(bytearray(content), 0))
+    graph, changed = model.subgraphs[0], 0
+    for node in graph.operators:
+        code = model.operatorCodes[node.opcodeIndex]
+        if max(code.builtinCode, code.deprecatedBuiltinCode) == schema.BuiltinOperator.{operator}:
+            if node.inputs[2] >= 0 and list(graph.tensors[node.inputs[2]].shape) == [{size}]:
+                node.inputs, changed = [*node.inputs[:2], -1], changed + 1
+    assert changed == 1, changed
+    builder = flatbuffers.Builder(1 << 20)
+    builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
+    return bytes(builder.Output())
+"""
 
-def run(project: Project, plant: tuple[str, int] | None = None) -> Mapping[str, Any]:
-    """The row of w8a8 in TFLite; where something is planted, the operator and the elements of the constant to zero."""
+
+def run(
+    project: Project, plant: tuple[str, int] | None = None, make: str = MAKE, code: str = PLANT
+) -> Mapping[str, Any]:
+    """The row of w8a8 in TFLite; where something is planted, of which operator and how many elements it has."""
     project.write("test_models.py", EQUIVALENCE)
-    name, path = "tflite", write_file(project, Toolchains().ensure("onnxruntime"), MAKE, "net.onnx")
+    name, path = "tflite", write_file(project, Toolchains().ensure("onnxruntime"), make, "net.onnx")
     if plant is not None:
         name = "planted"
         source = Path(tflite.__file__).read_text().replace('"name": "tflite"', f'"name": "{name}"')
         source = source.replace("        path = call.path(ARTEFACT)\n", "        content = _planted(content)\n"
                                 "        path = call.path(ARTEFACT)\n", 1)  # fmt: skip
-        compiles(project, project.write("planted.py", source + PLANT.format(operator=plant[0], size=plant[1])))
+        compiles(project, project.write("planted.py", source + code.format(operator=plant[0], size=plant[1])))
     options = (f"--compilers={name}", "--precisions=w8a8", f"--bench-onnx={path}")
     return the_row(project.run(*options))
 
@@ -98,3 +136,15 @@ def test_what_was_dropped_is_a_mismatch(project: Project, dropped: str) -> None:
     operator, size, reason = DROPPED[dropped]
     row = run(project, (operator, size))
     assert row["status"] == "mismatch" and reason in row["reason"], row["reason"]
+
+
+def test_a_layer_without_a_bias_is_right_where_the_file_has_none(project: Project) -> None:
+    row = run(project, make=TOWERS)
+    assert row["status"] == "supported", row["reason"]
+    said = row["numbers"]["converter"]
+    assert (said["compared"], said["constants"]) == (8, 8), "four weights and as many biases"
+
+
+def test_a_layer_without_a_bias_is_a_mismatch_where_the_file_has_one(project: Project) -> None:
+    row = run(project, ("FULLY_CONNECTED", 12), TOWERS, REMOVE)
+    assert row["status"] == "mismatch" and "converter: bias of FULLY_CONNECTED up to " in row["reason"], row["reason"]

@@ -86,6 +86,7 @@ def _bias(reader: Any, node: Any, place: int, operator: str) -> str:
     """The real values of the bias at an input; empty where there is none."""
     inputs = inputs_of(node)
     if len(inputs) <= place or inputs[place] < 0:
+        _declare_none(reader, node, operator)
         return ""
     index = inputs[place]
     values = constant(reader, index)
@@ -96,6 +97,19 @@ def _bias(reader: Any, node: Any, place: int, operator: str) -> str:
     if not values.any():
         reader.declare_later(node)
     return str(name)
+
+
+def _declare_none(reader: Any, node: Any, operator: str) -> None:
+    """Declare zeros for the bias that a layer in integers does not have, as the file may have one."""
+    numpy = importlib.import_module("numpy")
+    file, inputs = reader.file, inputs_of(node)
+    if file.values(inputs[1]) is None or any(file.quantisation(index) is None for index in inputs[:2]):
+        return
+    steps = reader.along(inputs[1])[0].reshape(-1) * reader.along(inputs[0])[0].reshape(-1)
+    channels = file.shape(int(node.outputs[0]))[-1]
+    if steps.size in (1, channels):
+        reader.layers.quantised("bias", operator, numpy.zeros(channels), steps)
+        reader.declare_later(node)
 
 
 def _taken(reader: Any, node: Any, operator: str, axes: Sequence[int]) -> str:
