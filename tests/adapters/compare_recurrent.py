@@ -46,6 +46,7 @@ def main(folder: str) -> int:
     for name in (
         "shared/onnx_recurrent",
         "shared/onnx_settings",
+        "shared/onnx_widened",
         "shared/onnx_windows",
         "onnx_operators",
         "onnx_float64",

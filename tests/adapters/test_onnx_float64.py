@@ -25,6 +25,15 @@ def test_operators_agree_with_onnx_runtime(call: str) -> None:
     assert " compared, 0 differ" in done.stdout
 
 
+def test_no_operator_rounds_to_float32() -> None:
+    script = Path(__file__).with_name("compare_widths.py")
+    command = [str(Toolchains().ensure("onnxruntime")), str(script), str(ROOT / "bench_plugin/adapters/onnx_tools")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " operators, 0 wrong, [] missing" in done.stdout
+
+
 ZEROS = r"""
 import sys
 sys.path.insert(0, sys.argv[1])

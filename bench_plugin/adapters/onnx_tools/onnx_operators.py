@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools.shared import onnx_settings, onnx_windows
+from bench_plugin.adapters.onnx_tools.shared import onnx_settings, onnx_widened, onnx_windows
 from bench_plugin.adapters.onnx_tools.shared.onnx_recurrent import recurrent_operators
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
@@ -19,7 +19,7 @@ ADAPTER = {
     "title": "Operators of the ONNX reference in float64",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["onnx_recurrent", "onnx_settings", "onnx_windows"],
+    "uses": ["onnx_recurrent", "onnx_settings", "onnx_widened", "onnx_windows"],
 }
 
 MODES_NAMED = 11  # the opset from which Resize names its transformation of coordinates
@@ -76,7 +76,8 @@ def fast_operators(onnx: Any) -> list[Any]:
             return (x * slope.reshape(along) + (shift - mean * slope).reshape(along),)
 
     own = [BatchNormalization, Resize, Upsample]
-    return [*own, *onnx_windows.operators(base), *_quantised(base), *_corrected(base)]
+    widened = onnx_widened.operators(base)
+    return [*own, *onnx_windows.operators(base), *_quantised(base), *_corrected(base), *widened]
 
 
 def exact_operators(onnx: Any) -> list[Any]:
