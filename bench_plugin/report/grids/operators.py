@@ -102,7 +102,7 @@ class CauseGroup:
     """Cases of one backend that ended alike and for one reason.
 
     ``reason`` is that of their expectation, empty where none covers them; ``message`` is the first useful line of the
-    first case, as the tool wrote it.
+    first case by name, as the tool wrote it, and says whose it is where those of the others have other numbers.
     """
 
     status: str
@@ -171,19 +171,28 @@ def scores(rows: Iterable[Mapping[str, Any]]) -> dict[str, float | None]:
 def causes(entries: Iterable[Entry]) -> list[CauseGroup]:
     """The cases that are not supported, grouped by how they ended and why; the largest groups first.
 
-    Cases without an analysed reason are grouped by their message, apart from what varies.
+    Cases without an analysed reason are grouped by their message, apart from what varies; those outside the opsets of a
+    tool by their opset, too.
     """
     groups: dict[tuple[str, ...], list[Entry]] = {}
     for one in entries:
         if one.status != "supported":
             analysed = one.expected not in ("", NOT_ANALYSED)
             why = one.expected if analysed else normalised(one.reason)
-            groups.setdefault((one.status, where(one), one.expected, one.link, why), []).append(one)
+            opset = one.reason.partition(";")[0] if one.status == "version skew" else ""
+            groups.setdefault((one.status, where(one), one.expected, one.link, opset + why), []).append(one)
     found = [
-        CauseGroup(status, place, reason, link, first_line(ones[0]), _cases(ones))
+        CauseGroup(status, place, reason, link, _message(ones), _cases(ones))
         for (status, place, reason, link, _), ones in groups.items()
     ]
     return sorted(found, key=lambda group: (-len(group.cases), group.status, group.cases))
+
+
+def _message(ones: Sequence[Entry]) -> str:
+    """The first line of the first case by name, which it names where not all messages are the same."""
+    first = min(ones, key=lambda one: str(one.cell["model"]))
+    line = first_line(first)
+    return line if all(one.reason == first.reason for one in ones) else f"{line} ({first.cell['model']})"
 
 
 def _cases(ones: Iterable[Entry]) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ from bench_plugin.results.known_failures.expectations import NOT_ANALYSED
 
 KNOWN = "What a person found by looking, in our words, with the cases that it holds for. Many cases first."
 UNKNOWN = (
-    "Nobody has looked further than the message yet. It is that of the first case; the others of its line have the "
-    "same message, apart from values, addresses, paths and counters."
+    "Nobody has looked further than the message yet. Cases of one line have the same message, apart from values, "
+    "addresses, paths and counters; where these differ, the case that the message is of stands behind it."
 )
 FEW = 10  # names of cases that say nothing of the tool; the JSON page has all of them
 OUTSIDE = "These cases say nothing of the tool and are outside its score."
