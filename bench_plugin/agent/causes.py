@@ -131,7 +131,7 @@ def _from_package(package: str, error: BaseException) -> bool:
 
 
 # What tools write around the cause: places in MLIR, a layer of Keras, code that TensorFlow traced (there may be a layer
-# within), and a function of C++ with its signature.
+# within), a function of C++ with its signature, and the arguments of a call in TVM, which may end with a remark.
 MLIR = re.compile(r"^.*?error: loc\(.*\): (?=')")
 LAYER = re.compile(r"^Exception encountered when calling layer .*\(type (\w+)\)\.\s+(\S.*)")
 TRACED = re.compile(
@@ -140,15 +140,20 @@ TRACED = re.compile(
     re.MULTILINE,
 )
 NATIVE = re.compile(r"(?<!\w)/\S+:\d+ [^(\n]*\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)(?: const)? ")
+CALL = re.compile(r"(?<= )(R\.[\w.]+)\([^\n]*\)\n# Metadata omitted\.[^\n]*? to show it\.(?= )")
+OFFENDING = re.compile(r"\nOffending call:\n(R\.[\w.]+)\(")
 
 
 def told(text: str) -> str:
     """A message with what is wrong in its first line; where a tool wrote more around it, that comes behind it."""
-    first, _, _ = text.partition("\n")
+    first, _, _ = CALL.sub(r"\1(...)", text, count=1).partition("\n")
+    offending = OFFENDING.match(text, len(first))
+    if offending:
+        first = "%s (%s)" % (first, offending.group(1))
     layer, traced = LAYER.match(text), TRACED.search(text)
     if layer or traced:
         cause = traced.group(1) if traced else layer.group(2) if layer else first
         place = " (in a layer of type %s)" % layer.group(1) if layer else ""
         return "%s%s\n%s" % (cause, place, text)
     useful = NATIVE.sub("", MLIR.sub("", first))
-    return text if useful == first else "%s\n%s" % (useful, text)
+    return text if useful == text.partition("\n")[0] else "%s\n%s" % (useful, text)

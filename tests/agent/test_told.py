@@ -43,10 +43,30 @@ WITHIN = USER_CODE.replace(
     "Dimensions must be equal to build",
 )
 
+OPERANDS = (
+    "Binary operators must have the same datatype for both operands.  However, R.nn.conv2d(lv8, "
+    'metadata["ir.GenericConst"][0], strides=[1, 1], out_dtype=None)\n# Metadata omitted. Use show_meta=True in '
+    "script() method to show it. uses datatype T.float32 on the LHS (Type of R.Tensor((n, 12), "
+    'dtype="float32")), and datatype T.float16 on the RHS.'
+)
+EMITTED = (
+    "CodeGenVM cannot emit this Relax operator directly. Run the appropriate lowering pass.\n"
+    "Offending call:\nR.concat((array, alloc8), axis=2)"
+)
+
 
 @pytest.mark.parametrize(
     ("text", "first"),
     [
+        (
+            OPERANDS,
+            "Binary operators must have the same datatype for both operands.  However, R.nn.conv2d(...) uses datatype "
+            'T.float32 on the LHS (Type of R.Tensor((n, 12), dtype="float32")), and datatype T.float16 on the RHS.',
+        ),
+        (
+            EMITTED,
+            "CodeGenVM cannot emit this Relax operator directly. Run the appropriate lowering pass. (R.concat)",
+        ),
         (ERF, "'tf.Erf' op is neither a custom op nor a flex op"),
         (
             RESHAPE,
