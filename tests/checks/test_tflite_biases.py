@@ -50,7 +50,7 @@ def _planted(content):
         for index in node.inputs:
             tensor = graph.tensors[index]
             values = model.buffers[tensor.buffer].data
-            if values is None or list(tensor.shape) != [{size}] or not numpy.any(values):
+            if values is None or numpy.prod(tensor.shape) != {size} or not numpy.any(values):
                 continue
             zero = tensor.quantization.zeroPoint[0]
             model.buffers[tensor.buffer].data = numpy.full(len(values), zero, "int8").view("uint8")
@@ -77,6 +77,22 @@ nodes = [h.make_node("Gemm", ["x", "a", "b"], ["g"]), h.make_node("Relu", ["g"],
 tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
 value = lambda name, size: h.make_tensor_value_info(name, 1, [1, size])
 graph = h.make_graph(nodes, "g", [value("x", 8), value("z", 6)], [value("y", 4)], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+# A product of matrices, a bias and learned positions: TFLite adds the sum of both.
+POSITIONS = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h
+rng = np.random.default_rng(3)
+known = {"a": rng.normal(0, 0.3, (8, 12)), "b": rng.normal(0, 0.5, 12), "p": rng.normal(size=(5, 12)),
+         "l": rng.normal(0, 0.3, (12, 4))}
+nodes = [h.make_node("MatMul", ["x", "a"], ["m"]), h.make_node("Add", ["m", "b"], ["n"]),
+         h.make_node("Add", ["n", "p"], ["q"]), h.make_node("Relu", ["q"], ["t"]),
+         h.make_node("MatMul", ["t", "l"], ["y"])]
+tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
+value = lambda name, size: h.make_tensor_value_info(name, 1, [1, 5, size])
+graph = h.make_graph(nodes, "g", [value("x", 8)], [value("y", 4)], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
 """
 # What a converter that writes a layer without a bias would have written.
@@ -148,3 +164,15 @@ def test_a_layer_without_a_bias_is_right_where_the_file_has_none(project: Projec
 def test_a_layer_without_a_bias_is_a_mismatch_where_the_file_has_one(project: Project) -> None:
     row = run(project, ("FULLY_CONNECTED", 12), TOWERS, REMOVE)
     assert row["status"] == "mismatch" and "converter: bias of FULLY_CONNECTED up to " in row["reason"], row["reason"]
+
+
+def test_a_constant_may_be_the_sum_of_two_of_the_file(project: Project) -> None:
+    row = run(project, make=POSITIONS)
+    assert row["status"] == "supported", row["reason"]
+    said = row["numbers"]["converter"]
+    assert said["compared"] == said["constants"] and said["worst_steps"] <= 0.501
+
+
+def test_a_wrong_sum_of_two_constants_is_a_mismatch(project: Project) -> None:
+    row = run(project, ("ADD", 60), POSITIONS)
+    assert row["status"] == "mismatch", row["reason"]

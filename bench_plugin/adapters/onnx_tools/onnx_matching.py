@@ -132,6 +132,7 @@ def _candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
             if step is not None:
                 yield Candidate(node.input[1], step[1])
                 yield Candidate(step[0], step[2])
+        yield from _sums(graph, node, known)
         if node.op_type == "Div" and node.input[1] in known and known[node.input[1]].all():
             yield Candidate(node.input[1], 1 / known[node.input[1]])
         if node.op_type == "Conv" and node.input[1] in known:
@@ -140,6 +141,27 @@ def _candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
                 along = factor.reshape([-1] + [1] * (weights.ndim - 1))
                 yield Candidate(node.input[1], weights * along, along)
                 yield Candidate(name, bias, factor)
+
+
+def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
+    """The constant that a sum adds, with those that the sums right before it and the bias of a layer have added."""
+    numpy = importlib.import_module("numpy")
+    makers = {name: one for one in graph.node for name in one.output}
+    total, name, first = 0.0, "", True
+    while node is not None and node.op_type in ("Add", "Gemm"):
+        constants = [one for one in (node.input if node.op_type == "Add" else node.input[2:]) if one in known]
+        others = [one for one in node.input if one not in known]
+        if len(constants) != 1 or (node.op_type == "Add" and len(others) != 1):
+            return
+        try:
+            total = total + known[constants[0]]
+        except ValueError:  # shapes that only the activations between them bring together
+            return
+        name = name or constants[0]
+        if not first and numpy.ndim(total):
+            yield Candidate(name, total)
+        first = False
+        node = makers.get(others[0]) if node.op_type == "Add" else None
 
 
 def _steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:

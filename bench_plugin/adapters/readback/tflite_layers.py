@@ -200,24 +200,29 @@ class Reader:
         return self.layers.floats(name, self.numbers[index])
 
     def declare_later(self, node: Any) -> None:
-        """Declare the constant that a sum adds to each channel behind a node without a bias: it is the bias.
+        """Declare the constant that a sum adds to each channel behind a node without a bias: it is the bias."""
+        index = self.added_behind(node)
+        if index is not None and self.file.values(index).size == self.file.shape(int(node.outputs[0]))[-1]:
+            self._declare("bias", "ADD", index)
+
+    def added_behind(self, node: Any) -> int | None:
+        """The constant that a sum behind a node adds to its result.
 
         TFLite writes a dilated convolution as one of blocks between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND.
         """
         file, made = self.file, int(node.outputs[0])
-        channels = file.shape(made)[-1]
         while not node.builtinOptions or not int(getattr(node.builtinOptions, "fusedActivationFunction", 0) or 0):
             users = [user for user in file.graph.operators if made in user.inputs]
             if len(users) != 1 or made in file.graph.outputs:
-                return
+                return None
             [node] = users
             fixed = [int(one) for one in node.inputs if int(one) >= 0 and file.values(int(one)) is not None]
             made = int(node.outputs[0])
-            if file.operator(node) == "ADD" and len(fixed) == 1 and file.values(fixed[0]).size == channels:
-                self._declare("bias", "ADD", fixed[0])
-                return
+            if file.operator(node) == "ADD" and len(fixed) == 1:
+                return fixed[0]
             if file.operator(node) not in BETWEEN or not fixed:
-                return
+                return None
+        return None
 
     def operand(self, operator: str, index: int) -> str:
         """The real values that a node takes; a constant of several elements is compared with the file."""

@@ -107,9 +107,10 @@ def _declare_none(reader: Any, node: Any, operator: str) -> None:
         return
     steps = reader.along(inputs[1])[0].reshape(-1) * reader.along(inputs[0])[0].reshape(-1)
     channels = file.shape(int(node.outputs[0]))[-1]
-    if steps.size in (1, channels):
+    later = reader.added_behind(node)
+    if steps.size in (1, channels) and (later is None or file.values(later).size == channels):
         reader.layers.quantised("bias", operator, numpy.zeros(channels), steps)
-        reader.declare_later(node)
+        reader.declare_later(node)  # of another constant the bias may be a part, with which it is compared then
 
 
 def _taken(reader: Any, node: Any, operator: str, axes: Sequence[int]) -> str:
