@@ -59,10 +59,14 @@ class LayerResults:
         )
 
     def with_noise(self, perturbed: Sequence[Array]) -> LayerResults:
-        """The same with the noise of dynamic layers; ``perturbed`` are all layers, one rounding of their inputs off."""
+        """The same with the noise of dynamic layers; ``perturbed`` are all layers, one rounding of their inputs off.
+
+        The largest noise counts, where there is one already.
+        """
         both = zip(self.unrounded.items(), perturbed, strict=True)
-        noise = {name: _share(moved, values) for (name, values), moved in both if name in self.dynamic}
-        return replace(self, noise={name: one for name, one in noise.items() if math.isfinite(one)})
+        found = {name: _share(moved, values) for (name, values), moved in both if name in self.dynamic}
+        noise = {name: max(one, self.noise.get(name, 0.0)) for name, one in found.items() if math.isfinite(one)}
+        return replace(self, noise={**self.noise, **noise})
 
     def beyond_rounding(self, table: Table) -> str:
         """Which layer has an element that is more than a rounding off, and how far; the furthest one, else empty.

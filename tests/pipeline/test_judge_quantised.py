@@ -372,6 +372,7 @@ def test_what_a_rounding_of_the_inputs_changes_is_noise_of_dynamic_layers_alone(
     layers = LayerResults({"a": real, "d": real}, {"a": real, "d": real}, dynamic=frozenset({"d"}))
     noisy = layers.with_noise([with_error(real, 3e-4), with_error(real, 2e-4)])
     assert noisy.noise == {"d": pytest.approx(2e-4, rel=1e-3)}
+    assert noisy.with_noise([real, with_error(real, 1e-4)]).noise == noisy.noise, "the largest one counts"
     assert layers.with_noise([real, np.where(real > 2, np.nan, real)]).noise == {}  # not a noise that permits anything
     far = Done(failure=None, arrays={"m:out1": with_error(real, 5e-4)})
     assert mutants_of_layers(layers, far, DEFAULTS)["m"]["killed"]
