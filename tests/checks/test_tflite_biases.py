@@ -87,10 +87,14 @@ from onnx import helper as h
 rng = np.random.default_rng(3)
 known = {"a": rng.normal(0, 0.3, (8, 12)), "b": rng.normal(0, 0.5, 12), "p": rng.normal(size=(5, 12)),
          "l": rng.normal(0, 0.3, (12, 4))}
+known = {name: values.astype("float32") for name, values in known.items()}
+known |= {"0": np.array([0]), "5 12": np.array([5, 12])}
 nodes = [h.make_node("MatMul", ["x", "a"], ["m"]), h.make_node("Add", ["m", "b"], ["n"]),
-         h.make_node("Add", ["n", "p"], ["q"]), h.make_node("Relu", ["q"], ["t"]),
+         h.make_node("Shape", ["x"], ["s"]), h.make_node("Gather", ["s", "0"], ["c"]),
+         h.make_node("Concat", ["c", "5 12"], ["e"], axis=0), h.make_node("Expand", ["p", "e"], ["o"]),
+         h.make_node("Add", ["o", "n"], ["q"]), h.make_node("Relu", ["q"], ["t"]),
          h.make_node("MatMul", ["t", "l"], ["y"])]
-tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
+tensors = [onnx.numpy_helper.from_array(values, name) for name, values in known.items()]
 value = lambda name, size: h.make_tensor_value_info(name, 1, [1, 5, size])
 graph = h.make_graph(nodes, "g", [value("x", 8)], [value("y", 4)], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])

@@ -144,13 +144,18 @@ def _candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
 
 
 def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
-    """The constant that a sum adds, with those that the sums right before it and the bias of a layer have added."""
+    """The constant that a sum adds, with those that the sums right before it and the bias of a layer have added.
+
+    A constant that is repeated along axes of size 1 is added like the constant itself.
+    """
     numpy = importlib.import_module("numpy")
+    repeated = {one.output[0]: one.input[0] for one in graph.node if one.op_type == "Expand" and one.input[0] in known}
     makers = {name: one for one in graph.node for name in one.output}
     total, name, first = 0.0, "", True
     while node is not None and node.op_type in ("Add", "Gemm"):
-        constants = [one for one in (node.input if node.op_type == "Add" else node.input[2:]) if one in known]
-        others = [one for one in node.input if one not in known]
+        read = [repeated.get(one, one) for one in node.input]
+        constants = [one for one in (read if node.op_type == "Add" else read[2:]) if one in known]
+        others = [one for one in read if one not in known]
         if len(constants) != 1 or (node.op_type == "Add" and len(others) != 1):
             return
         try:
