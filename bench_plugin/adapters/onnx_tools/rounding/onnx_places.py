@@ -37,6 +37,8 @@ ATTRIBUTES = {
     "LayerNormalization": ("epsilon",), "LeakyRelu": ("alpha",), "RMSNormalization": ("epsilon",),
     "Selu": ("alpha", "gamma"), "Shrink": ("bias", "lambd"), "ThresholdedRelu": ("alpha",),
 }  # fmt: skip
+TIE = 2.0**-21  # of a number: four roundings of float32
+MOST_TIES = 4  # of one constant: each is a choice of its own
 # Operators that read constants as they read results: what only they read is no weight of a layer.
 ARITHMETIC = frozenset({"Add", "Concat", "Div", "Expand", "Max", "Min", "Mul", "PRelu", "Pow", "Sub", "Where"})
 
@@ -65,9 +67,30 @@ def places(onnx: Any, model: Any, convert: Convert) -> list[Place]:
         if added is not None:
             weight = constant.values.ndim >= 2 and not {node.op_type for node in read[name]} <= ARITHMETIC
             found.append(Place(name, weight, functools.partial(constant.add, added)))
+            found += _ties(name, constant, convert)
     found += _attributes(onnx, model, convert)
     found += _reciprocals(known, read, convert)
     return [*found, *onnx_absorbed.places(onnx, model, known, read, convert)]
+
+
+def _ties(name: str, constant: Constant, convert: Convert) -> list[Place]:
+    """The elements of a constant that lie as near to a tie as float32 arithmetic may move them, on its other side.
+
+    A tool that computes the constant from others in float32, such as one that folds a BatchNormalization, may so round
+    it to either side. None where there are more than ``MOST_TIES``.
+    """
+    import numpy as np
+
+    nearest = convert(constant.values)
+    places: list[Place] = []
+    for factor in (1 + TIE, 1 - TIE):
+        other = convert((constant.values.astype(np.float64) * factor).astype(np.float32))
+        for index in np.flatnonzero(other != nearest):
+            added = np.zeros_like(constant.values)
+            added.flat[index] = np.float32(other.flat[index]) - np.float32(nearest.flat[index])
+            said = f"element {index} of {name} on the other side of a tie"
+            places.append(Place(said, False, functools.partial(constant.add, added), name))
+    return places if len(places) <= MOST_TIES else []
 
 
 def _attributes(onnx: Any, model: Any, convert: Convert) -> Iterator[Place]:
