@@ -99,22 +99,25 @@ def with_faults(
 
 def strength(
     rule: Rule, actual: Outputs, original: Outputs, mutants: Mapping[str, Outputs], noise: Mapping[str, Noise], *,
-    unchanged: Sequence[str] = (), sites: Mapping[str, str] | None = None,
+    unchanged: Sequence[str] = (), sites: Mapping[str, str] | None = None, right: Outputs | None = None,
 ) -> Strength:  # fmt: skip
     """What the rule of a comparison says of each mutant (:func:`with_faults`), at the weaker one of its two signs.
 
     ``actual``, ``original`` and every mutant hold [n, ...] for the first n inputs of the rule; ``noise`` is that of
-    float32 by output, below which no detail is noticeable. ``sites`` says where mutants were made.
+    float32 by output, below which no detail is noticeable. ``sites`` says where mutants were made. ``right`` are
+    outputs [n, ...] that are right, such as those of an emulation: a mutant has to be noticed in them, too, as a run
+    that is nearly a mismatch by itself is one with any mistake.
     """
     count = min((len(values) for values in original.values()), default=0)
     truth = {name: values[:count] for name, values in rule.truth.items()}
-    first = {name: values[:count] for name, values in actual.items()}
+    bases = [actual] if right is None else [actual, right]
+    runs = [{name: values[:count] for name, values in run.items()} for run in bases]
     rows = {}
-    added, taken = (with_faults(truth, first, original, mutants, sign=sign) for sign in (1, -1))
-    for name in added:
-        both = [rule.judge(outputs[name]) for outputs in (added, taken)]
+    made = [with_faults(truth, run, original, mutants, sign=sign) for run in runs for sign in (1, -1)]
+    for name in made[0]:
+        every = [rule.judge(outputs[name]) for outputs in made]
         rows[name] = {
-            "killed": all(found.status == MISMATCH for found in both), "ratio": min(map(_ratio, both)),
+            "killed": all(found.status == MISMATCH for found in every), "ratio": min(map(_ratio, every)),
             "noticeable": name not in mutants or _noticeable(truth, original, mutants[name], noise),
         }  # fmt: skip
     return rated(located(rows, sites or {}), unchanged=unchanged, exact=rule.precision == "fp32", table=rule.table)

@@ -194,19 +194,23 @@ class Judge:
         return rated(rows, unchanged=unchanged(mutants), exact=False, table=self._table)
 
     def strength(
-        self, comparison: Comparison, ran: Done, mutants: Done, single: Mapping[str, Noise], *, reduced: bool = False
-    ) -> Strength:
+        self, comparison: Comparison, ran: Done, mutants: Done, single: Mapping[str, Noise], *, reduced: bool = False,
+        right: Mapping[str, Array] | None = None,
+    ) -> Strength:  # fmt: skip
         """What the rule of a comparison would notice in the run that it judged; ``single`` is the noise of float32.
 
-        The mistakes that round to float16 are none where the precision is ``reduced`` anyway. Raises ValueError for a
-        comparison without a rule.
+        The mistakes that round to float16 are none where the precision is ``reduced`` anyway. ``right`` are outputs
+        [n, ...] of the emulation of that precision, in which a mistake has to be noticed, too; fewer inputs than the
+        mutants ran on say nothing. Raises ValueError for a comparison without a rule.
         """
         if comparison.rule is None:
             raise ValueError("this comparison has no rule that could judge mutants")
         outputs = of_mutants(mutants, reduced=reduced)
+        count = int(mutants.meta["mutate"]["samples"])
+        enough = right is not None and all(len(values) >= count for values in right.values())
         return strength(
             comparison.rule, _numbered(ran.arrays), outputs.pop(ORIGINAL), outputs, single,
-            unchanged=unchanged(mutants), sites=sites_of(mutants),
+            unchanged=unchanged(mutants), sites=sites_of(mutants), right=right if enough else None,
         )  # fmt: skip
 
 

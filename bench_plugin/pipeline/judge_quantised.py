@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -247,21 +248,24 @@ def _distance(truth: Array, values: Array) -> float | None:
 
 
 def strength_by_noise(
-    plain: ReferenceOutputs, ran: Done, mutants: Done, least: float, chosen: Collection[str], table: Table
+    plain: ReferenceOutputs, runs: Sequence[Done], mutants: Done, least: float, chosen: Collection[str], table: Table
 ) -> Strength:
-    """What the rule by approximation would notice in the run that it judged, where ``least`` dB are permitted.
+    """What the rule by approximation would notice in each of the ``runs``, where ``least`` dB are permitted.
 
-    The effect of each mutant is added to the outputs of the run, and taken away from them; the weaker one counts.
+    These are the run that was judged and our own quantisation, which is right: a run that is nearly a mismatch by
+    itself is one with any mistake. The effect of each mutant is added to the outputs [N, ...] of a run, and taken away
+    from them; the weakest one counts.
     """
     outputs = of_mutants(mutants, reduced=True)
     original = outputs.pop(ORIGINAL)
     count = int(mutants.meta["mutate"]["samples"])
     truth = {name: values[:count] for name, values in plain.outputs.items()}
-    first = dict(zip(truth, (values[:count] for values in numbered(ran.arrays).values()), strict=False))
-    added, taken = (
-        noisy(truth, with_faults(truth, first, original, outputs, sign=sign), least, chosen) for sign in (1, -1)
-    )
-    rows = {name: min(row, taken.get(name, row), key=lambda one: one["ratio"]) for name, row in added.items()}
+    rows: dict[str, dict[str, Any]] = {}
+    for run, sign in itertools.product(runs, (1, -1)):
+        first = dict(zip(truth, (values[:count] for values in numbered(run.arrays).values()), strict=False))
+        found = noisy(truth, with_faults(truth, first, original, outputs, sign=sign), least, chosen)
+        for name, row in found.items():
+            rows[name] = min(rows.get(name, row), row, key=lambda one: float(one["ratio"]))
     return rated(located(rows, sites_of(mutants)), unchanged=unchanged(mutants), exact=False, table=table)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bench_plugin.compare.noise import Noise
+from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Failure, Stage, Symptom, Unverified
 from bench_plugin.inventory.models import Model
@@ -305,6 +306,22 @@ def test_the_strength_is_that_of_the_comparison_that_was_made() -> None:
     exact = done(out0=truth)
     fine = JUDGE.strength(JUDGE.compare(model(), expected(truth, NOISE), exact), exact, made, {"y": NOISE})
     assert fine.missed == () and fine.unnoticeable == ("bias in float16",)
+
+
+def test_a_run_that_is_nearly_a_mismatch_notices_no_more_than_a_right_one() -> None:
+    truth = drawn()
+    at = expected(truth, Noise(2e-2, 2e-2, 1))
+    row = DEFAULTS.row("bf16")
+    limit = min(max(row.k * 2e-2, row.floor), row.cap)
+    wrong = done(out0=off_by(truth, 0.95 * limit))
+    made = mutants(truth, bias_dropped=off_by(truth, 0.8 * limit, seed=5))
+    comparison = JUDGE.compare(model(), at, wrong, precision="bf16")
+    assert comparison.status == AGREE, comparison.reason
+    alone = JUDGE.strength(comparison, wrong, made, {"y": NOISE}, reduced=True)
+    right = {"out0": off_by(truth, 1e-3)[:4]}
+    both = JUDGE.strength(comparison, wrong, made, {"y": NOISE}, reduced=True, right=right)
+    few = JUDGE.strength(comparison, wrong, made, {"y": NOISE}, reduced=True, right={"out0": right["out0"][:3]})
+    assert (alone.missed, both.missed, few.missed) == ((), ("bias dropped",), ())
 
 
 def test_a_comparison_without_a_rule_cannot_judge_mutants() -> None:

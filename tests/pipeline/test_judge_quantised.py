@@ -415,8 +415,13 @@ def test_a_mutant_without_any_signal_or_noise_is_not_noticed_by_approximation() 
     assert found == {"m": {"killed": False, "ratio": 0.0}}
 
 
-def by_noise(error: Array, effects: Mapping[str, Array], least: float, table: Table = DEFAULTS) -> Strength:
-    """The strength of a run by approximation, whose outputs are ``error`` off, for mutants that add ``effects``."""
+def by_noise(
+    error: Array, effects: Mapping[str, Array], least: float, table: Table = DEFAULTS, own: Array | None = None
+) -> Strength:
+    """The strength of a run by approximation, whose outputs are ``error`` off, for mutants that add ``effects``.
+
+    Our own quantisation is ``own`` off, where it is given.
+    """
     truth = np.tile([[1.0, -1.0, 1.0, -1.0], [-1.0, 1.0, 1.0, 1.0]], (4, 1))
     arrays = {"original:out0": truth[:4]} | {f"{name}:out0": truth[:4] + effect for name, effect in effects.items()}
     sites = [{"name": name, "site": f"node {index}"} for index, name in enumerate(effects)]
@@ -424,7 +429,8 @@ def by_noise(error: Array, effects: Mapping[str, Array], least: float, table: Ta
     meta = {"mutate": {"samples": 4, "mutants": sites, "unchanged": still}}
     plain = ReferenceOutputs({"y": truth}, "file in float64", {}, {}, {})
     mutants = Done(failure=None, arrays=arrays, meta=meta)
-    return strength_by_noise(plain, done(out0=truth + error), mutants, least, [], table)
+    runs = [done(out0=truth + one) for one in (error, own) if one is not None]
+    return strength_by_noise(plain, runs, mutants, least, [], table)
 
 
 def test_by_approximation_mutants_are_added_to_the_run_and_the_roundings_left_out() -> None:
@@ -442,6 +448,14 @@ def test_by_approximation_mutants_are_added_to_the_run_and_the_roundings_left_ou
     both = by_noise(noise, {"weights x1.01": -3 * noise[:4]}, 36.0)  # the run has a third of the opposite mistake
     assert both.table["weights x1.01"]["killed"], "by either sign"
     assert not by_noise(noise, {"weights x1.01": -2 * noise[:4]}, 36.0).table["weights x1.01"]["killed"]
+
+
+def test_by_approximation_a_run_that_is_wrong_itself_notices_no_more_than_a_right_one() -> None:
+    wrong, right = np.full((8, 4), 0.09), np.tile([1e-2, -1e-2], (8, 2))
+    effects = {"weights x1.01": np.tile([0.05, -0.05], (4, 2))}
+    assert by_noise(wrong, effects, 20.0).table["weights x1.01"]["killed"], "0.09 off, where 0.1 may be"
+    for error, own in ((wrong, right), (right, wrong)):
+        assert not by_noise(error, effects, 20.0, own=own).table["weights x1.01"]["killed"]
 
 
 def test_by_approximation_less_than_half_of_the_mutants_prove_nothing() -> None:
@@ -462,7 +476,7 @@ def test_by_approximation_mutants_are_compared_where_the_choice_is_the_same() ->
     plain = ReferenceOutputs(truth, "file in float64", {}, {}, {})
     ran = done(out0=index, out1=truth["boxes"] + 1e-3)
     for chosen, missed in (([], ()), (["index"], ("input ignored",))):
-        found = strength_by_noise(plain, ran, Done(failure=None, arrays=arrays, meta=meta), 30.0, chosen, DEFAULTS)
+        found = strength_by_noise(plain, [ran], Done(failure=None, arrays=arrays, meta=meta), 30.0, chosen, DEFAULTS)
         assert found.missed == missed
 
 

@@ -38,6 +38,7 @@ from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs, unchanged
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks.inputs import stack_names
 from bench_plugin.pipeline.tasks.subjects import Subject
 
 
@@ -229,18 +230,27 @@ class Equivalence:
         reduced = PRECISIONS[run.cell.precision].reduced or PRECISIONS[_computed_precision(run, found)].reduced
 
         if quantised.BY_APPROXIMATION in run.log.flags:  # also where some layers were read back: not all of them were
-            return quantised.insensitive(run, found, plain, ran)
+            return quantised.insensitive(run, self._models, found, plain, ran)
         layers = run.log.numbers.get("mutants")
         if run.cell.types.quantised and layers:  # of the layers, by their own rule
             return self._layers_sensitive(run, found, plain, ran, layers)
 
         def measured(mutants: Done) -> Strength:
             if comparison.rule is not None:
-                return run.judge.strength(comparison, ran, mutants, plain.noise, reduced=reduced)
+                right = self._emulated_outputs(run, found) if reduced else None
+                return run.judge.strength(comparison, ran, mutants, plain.noise, reduced=reduced, right=right)
             scales = found.subject.meta.get("output_scales") or [None] * len(plain.outputs)
             return run.judge.strength_in_steps(plain, mutants, list(scales))
 
         return insensitive(run, found.file, found.inputs, measured)
+
+    def _emulated_outputs(self, run: CellRun, found: Compiled) -> dict[str, Any] | None:
+        """The outputs [n, ...] of the emulation of the cell's precision by name; None where there is none."""
+        precision = _computed_precision(run, found)
+        if not PRECISIONS[precision].computed:
+            return None
+        emulated = comparing.emulated(run, found)
+        return None if emulated.failure else stack_names(emulated.arrays, precision)
 
     def _layers_sensitive(
         self, run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done,

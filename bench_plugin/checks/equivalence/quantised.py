@@ -266,22 +266,25 @@ def _by_approximation(
     return _noise(run, models, found, ran, plain)
 
 
-def _noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs) -> Comparison:
-    """The noise of the result against that of our own quantisation of the same model."""
-    types = run.cell.types
-    graph = WEIGHTS if types.weight_only else LAYERED
+def _own(run: CellRun, models: CompiledModels, found: Compiled) -> Done | str:
+    """Our own quantisation of the model, evaluated in float64; a text says why there is none."""
+    graph = WEIGHTS if run.cell.types.weight_only else LAYERED
     own = models.prepared(run, found.original, models.calibration(run, found.original), graph)
     if isinstance(own, Failure):
-        return unverified(
-            Unverified.NO_REFERENCE, f"no quantisation of our own to compare the noise with: {own.message}"
-        )
+        return f"no quantisation of our own to compare the noise with: {own.message}"
     evaluated = run.evaluate(own.files["model.onnx"], own.origin, found.inputs)
     if evaluated.failure:
-        return unverified(
-            Unverified.NO_REFERENCE, f"our own quantisation has no float64 reference: {evaluated.failure.message}"
-        )
+        return f"our own quantisation has no float64 reference: {evaluated.failure.message}"
+    return evaluated
+
+
+def _noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs) -> Comparison:
+    """The noise of the result against that of our own quantisation of the same model."""
+    own = _own(run, models, found)
+    if isinstance(own, str):
+        return unverified(Unverified.NO_REFERENCE, own)
     chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
-    ours = signal_to_noise(plain.outputs, numbered(evaluated.arrays), chosen)
+    ours = signal_to_noise(plain.outputs, numbered(own.arrays), chosen)
     theirs = signal_to_noise(plain.outputs, numbered(ran.arrays), chosen)
     integers = [name for name, values in plain.outputs.items() if values.dtype.kind != "f"]
     comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers)
@@ -299,21 +302,27 @@ def whole_mutants(
     own = _noise(run, models, found, ran, plain).numbers.get("own_sqnr_db")
     if own is None:
         return {}
-    table = _by_noise(run, found, plain, ran, mutants, own).table
+    table = _by_noise(run, models, found, plain, ran, mutants, own).table
     return {name: dict(row) for name, row in table.items() if kind_of(name) is Kind.STRUCTURE}
 
 
-def insensitive(run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done) -> Outcome | None:
+def insensitive(
+    run: CellRun, models: CompiledModels, found: Compiled, plain: ReferenceOutputs, ran: Done
+) -> Outcome | None:
     """The outcome of a row by approximation that would agree with a wrong model too; None where it would not."""
     mutants = run.mutants(found.file, found.inputs)
     if mutants.failure:
         reason = f"mutants could not be run: {mutants.failure.message}"
         return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
-    return noted(run, _by_noise(run, found, plain, ran, mutants, run.log.numbers["own_sqnr_db"]))
+    return noted(run, _by_noise(run, models, found, plain, ran, mutants, run.log.numbers["own_sqnr_db"]))
 
 
-def _by_noise(run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done, mutants: Done, own: float) -> Strength:
+def _by_noise(
+    run: CellRun, models: CompiledModels, found: Compiled, plain: ReferenceOutputs, ran: Done, mutants: Done, own: float
+) -> Strength:
     """What the rule by approximation would notice, where our own quantisation has ``own`` dB."""
+    right = _own(run, models, found)
+    runs = [ran] if isinstance(right, str) else [ran, right]
     chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
     least = own - run.judge.table.approximation_db
-    return strength_by_noise(plain, ran, mutants, least, chosen, run.judge.table)
+    return strength_by_noise(plain, runs, mutants, least, chosen, run.judge.table)
