@@ -30,6 +30,8 @@ from bench_plugin.pipeline.tasks.inputs import stack_names
 
 Array = np.ndarray[Any, Any]
 
+DROPPED = "bias dropped"  # the mutant
+
 
 @dataclass(frozen=True)
 class LayerResults:
@@ -175,10 +177,24 @@ def mutants_of_layers(layers: LayerResults, mutated: Done, table: Table) -> dict
     return found
 
 
-def mistakes_in_whole(plain: ReferenceOutputs, mutants: Done, limit: float) -> dict[str, dict[str, Any]]:
-    """For each mutant of the structure, whether the layers of an artefact that has it are too far from the model.
+def only_in_whole(mutant: str, *, biases: bool) -> bool:
+    """Whether layers that are right one by one, with the constants of the file, say nothing of a mutant.
 
-    ``limit`` is the E that the layers as one whole may be off in the worst output, without any rounding.
+    These are what lies between the layers, and numbers that are no constants of quantised layers: an epsilon, which
+    BatchNormalization alone has in the weights, another GELU, and biases unless these are compared (``biases``).
+    """
+    kind = kind_of(mutant)
+    detail = kind is Kind.DETAIL and not mutant.startswith("batchnorm")
+    return kind is Kind.STRUCTURE or detail or (mutant == DROPPED and not biases)
+
+
+def mistakes_in_whole(
+    plain: ReferenceOutputs, mutants: Done, limit: float, *, biases: bool = True
+) -> dict[str, dict[str, Any]]:
+    """For each mutant that only the whole shows, whether an artefact's layers with it are too far from the model.
+
+    ``limit`` is the E that the layers as one whole may be off in the worst output, without any rounding. ``biases`` are
+    those of :func:`only_in_whole`. What is below the noise of float32 is not noticeable.
     """
     outputs = of_mutants(mutants, reduced=True)
     original = outputs.pop(ORIGINAL)
@@ -186,11 +202,12 @@ def mistakes_in_whole(plain: ReferenceOutputs, mutants: Done, limit: float) -> d
     first = {name: values[:count] for name, values in plain.outputs.items()}
     found: dict[str, dict[str, Any]] = {}
     for mutant, faulty in with_faults(first, first, original, outputs).items():
-        if kind_of(mutant) is not Kind.STRUCTURE:
+        if not only_in_whole(mutant, biases=biases):
             continue
-        errors = [_share(values, first[name]) for name, values in faulty.items() if first[name].dtype.kind == "f"]
-        ratio = max(errors, default=0.0) / limit
-        found[mutant] = {"killed": ratio > 1, "ratio": min(ratio, FAR)}
+        errors = {name: _share(values, first[name]) for name, values in faulty.items() if first[name].dtype.kind == "f"}
+        ratio = max(errors.values(), default=0.0) / limit
+        seen = any(one > (plain.noise[name].E if name in plain.noise else 0.0) for name, one in errors.items())
+        found[mutant] = {"killed": ratio > 1, "ratio": min(ratio, FAR), "noticeable": seen}
     return located(found, sites_of(mutants))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench_plugin.compare.noise import Noise
 from bench_plugin.compare.quantised import accumulated
 from bench_plugin.compare.strength import FAR, Strength
 from bench_plugin.compare.table import DEFAULTS, Table
@@ -482,12 +483,16 @@ def test_by_approximation_mutants_are_compared_where_the_choice_is_the_same() ->
 
 def test_the_whole_notices_a_mutant_of_the_structure_that_changes_more_than_its_limit() -> None:
     truth = np.arange(32.0).reshape(8, 4)
-    plain = ReferenceOutputs({"y": truth, "label": np.arange(8)}, "file in float64", {}, {}, {})
+    noise = {"y": Noise(1e-3, 1e-3, 1)}
+    plain = ReferenceOutputs({"y": truth, "label": np.arange(8)}, "file in float64", noise, {}, {})
     effects = {
         "residual branch zeroed": 0.1,
         "parallel branch zeroed": 0.3,
         "bias dropped": 9.0,
         "input ignored": np.nan,
+        "layernorm eps 1e-3": 0.1,
+        "gelu erf or tanh": 1e-5,
+        "batchnorm eps 1e-3": 0.1,
     }
     label = np.arange(4)
     arrays = {"original:out0": truth[:4], "original:out1": label}
@@ -503,9 +508,15 @@ def test_the_whole_notices_a_mutant_of_the_structure_that_changes_more_than_its_
         "input ignored",
         "mean output",
         "rows permuted",
+        "layernorm eps 1e-3",
+        "gelu erf or tanh",
     }
-    assert {name for name, row in found.items() if not row["killed"]} == {"residual branch zeroed"}
-    assert found["residual branch zeroed"] == {"killed": False, "ratio": pytest.approx(0.5), "site": "Add r"}
+    missed = {name: row["noticeable"] for name, row in found.items() if not row["killed"]}
+    assert missed == {"residual branch zeroed": True, "layernorm eps 1e-3": True, "gelu erf or tanh": False}
+    said = {"killed": False, "ratio": pytest.approx(0.5), "noticeable": True, "site": "Add r"}
+    assert found["residual branch zeroed"] == said
+    uncompared = mistakes_in_whole(plain, mutants, 0.2 * 4 / norm, biases=False)
+    assert set(uncompared) == {*found, "bias dropped"} and uncompared["bias dropped"]["killed"]
     assert found["parallel branch zeroed"]["ratio"] == pytest.approx(1.5) and found["input ignored"]["ratio"] == FAR
 
 

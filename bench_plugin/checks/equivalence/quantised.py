@@ -13,7 +13,6 @@ from bench_plugin.checks.sensitivity import noted
 from bench_plugin.compare.converted import compare_constants, compare_ranges
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
 from bench_plugin.compare.strength import Strength
-from bench_plugin.compare.table import Kind, kind_of
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Unverified
 from bench_plugin.domain.precision import FIXED_QDQ, WEIGHTS
@@ -24,6 +23,7 @@ from bench_plugin.pipeline.judge_quantised import (
     judge_prequantised,
     mistakes_in_whole,
     numbered,
+    only_in_whole,
     perturbed,
     signal_to_noise,
     strength_by_noise,
@@ -156,7 +156,7 @@ def whole_limit(
     they are compared one by one, so that none is corrected.
     """
     limit = run.judge.table.converter_whole
-    if any(constant["kind"] == "bias" for constant in rebuilt.meta["rebuild"]["constants"]):
+    if _compares_biases(rebuilt):
         return limit
     own = _noise(run, models, found, ran, plain).numbers.get("own_sqnr_db")
     return max(limit, float(10 ** (-own / 20))) if isinstance(own, (int, float)) else limit
@@ -295,15 +295,22 @@ def _noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
 def whole_mutants(
     run: CellRun, models: CompiledModels, found: Compiled, plain: ReferenceOutputs, ran: Done, mutants: Done
 ) -> dict[str, dict[str, Any]]:
-    """What the comparison of the whole would notice of mutants of the structure, or in its place that of the noise."""
+    """What the comparison of the whole notices of the mutants that only it shows, or in its place that of the noise."""
     rebuilt = layers.read_back(run, models, found)
+    biases = not isinstance(rebuilt, str) and _compares_biases(rebuilt)
     if run.log.numbers.get("whole_E") is not None and not isinstance(rebuilt, str):
-        return mistakes_in_whole(plain, mutants, whole_limit(run, models, found, ran, plain, rebuilt))
+        limit = whole_limit(run, models, found, ran, plain, rebuilt)
+        return mistakes_in_whole(plain, mutants, limit, biases=biases)
     own = _noise(run, models, found, ran, plain).numbers.get("own_sqnr_db")
     if own is None:
         return {}
     table = _by_noise(run, models, found, plain, ran, mutants, own).table
-    return {name: dict(row) for name, row in table.items() if kind_of(name) is Kind.STRUCTURE}
+    return {name: dict(row) for name, row in table.items() if only_in_whole(name, biases=biases)}
+
+
+def _compares_biases(rebuilt: Done) -> bool:
+    """Whether the artefact has biases that are compared with those of the file."""
+    return any(constant["kind"] == "bias" for constant in rebuilt.meta["rebuild"]["constants"])
 
 
 def insensitive(
