@@ -1,4 +1,4 @@
-"""TensorFlow 2.21.0 (TFLite): quantising an LSTM of Keras to integers kills the converter (SIGSEGV).
+"""TensorFlow 2.21.0 (TFLite): quantising an LSTM of Keras to integers kills the converter (SIGSEGV), as does any loop.
 
 Rule: TFLite's guide to post-training integer quantisation takes any model with a representative dataset; what cannot be
 quantised stays in float, or is an error.
