@@ -53,7 +53,10 @@ def _planted(content):
             if values is None or numpy.prod(tensor.shape) != {size} or not numpy.any(values):
                 continue
             zero = tensor.quantization.zeroPoint[0]
-            model.buffers[tensor.buffer].data = numpy.full(len(values), zero, "int8").view("uint8")
+            wrong = numpy.full(len(values), zero, "int8").view("uint8")
+            if {halved}:
+                wrong = (numpy.asarray(values).view("int32") // 2).view("uint8")
+            model.buffers[tensor.buffer].data = wrong
             changed += 1
     assert changed == 1, changed
     builder = flatbuffers.Builder(1 << 20)
@@ -119,7 +122,7 @@ def _planted(content):
 
 
 def run(
-    project: Project, plant: tuple[str, int] | None = None, make: str = MAKE, code: str = PLANT
+    project: Project, plant: tuple[str, int] | None = None, make: str = MAKE, code: str = PLANT, *, halved: bool = False
 ) -> Mapping[str, Any]:
     """The row of w8a8 in TFLite; where something is planted, of which operator and how many elements it has."""
     project.write("test_models.py", EQUIVALENCE)
@@ -129,7 +132,8 @@ def run(
         source = Path(tflite.__file__).read_text().replace('"name": "tflite"', f'"name": "{name}"')
         source = source.replace("        path = call.path(ARTEFACT)\n", "        content = _planted(content)\n"
                                 "        path = call.path(ARTEFACT)\n", 1)  # fmt: skip
-        compiles(project, project.write("planted.py", source + code.format(operator=plant[0], size=plant[1])))
+        source += code.format(operator=plant[0], size=plant[1], halved=halved)
+        compiles(project, project.write("planted.py", source))
     options = (f"--compilers={name}", "--precisions=w8a8", f"--bench-onnx={path}")
     return the_row(project.run(*options))
 
@@ -180,3 +184,8 @@ def test_a_constant_may_be_the_sum_of_two_of_the_file(project: Project) -> None:
 def test_a_wrong_sum_of_two_constants_is_a_mismatch(project: Project) -> None:
     row = run(project, ("ADD", 60), POSITIONS)
     assert row["status"] == "mismatch", row["reason"]
+
+
+def test_a_bias_that_is_like_no_constant_of_the_file_is_compared_with_that_of_its_layer(project: Project) -> None:
+    row = run(project, ("FULLY_CONNECTED", 12), TOWERS, halved=True)
+    assert row["status"] == "mismatch" and "converter: bias of FULLY_CONNECTED up to " in row["reason"], row["reason"]

@@ -72,14 +72,15 @@ class Adapter:
             values, step = call.fixed[f"const:{name}"], call.fixed[f"step:{name}"]
             biases = belonging.get(call.weights.get(name, ""), [])
             weight = tensors.get(call.weights.get(name, ""))
+            shifts = list(_shifts(model.graph, known, weight)) if weight and name in biases[:1] else []
             if name in biases[:1] and not values.any():  # dropped, or added later, or it was never there
                 added = [(one, call.fixed[f"const:{one}"], call.fixed[f"step:{one}"]) for one in biases[1:2]]
-                found = _of_zeros(list(_shifts(model.graph, known, weight)) if weight else [], added, later)
+                found = _of_zeros(shifts, added, later)
                 if found is None and weight:
                     rows.append({"name": name, "tensor": "no bias", "found": False, "folded": False, "steps": 0.0})
                     continue
             else:
-                found = later.get(name) or _nearest(values, step, candidates, outputs)
+                found = later.get(name) or _nearest(values, step, candidates, outputs) or _own(values, step, shifts)
             if found is None:
                 rows.append({"name": name, "tensor": "", "found": False, "folded": False, "steps": 0.0})
                 continue
@@ -211,6 +212,15 @@ def _shifts(graph: Any, known: Mapping[str, Any], weight: Candidate) -> Iterator
             reached = reached or numpy.array_equal(factor, weight.factor.reshape(-1))
             if reached and bias.any():
                 yield Candidate(name, bias, factor)
+
+
+def _own(values: Any, step: Any, shifts: Sequence[Candidate]) -> Found | None:
+    """What the file adds in the layer of a bias, which is like no constant of the file; the nearest of several."""
+    fitting = [one for one in shifts if one.values.size == values.size]
+    if not fitting:
+        return None
+    off = [float((abs(values.reshape(-1) - one.values.reshape(-1)) / step.reshape(-1)).max()) for one in fitting]
+    return fitting[off.index(min(off))], (0,)
 
 
 def _of_zeros(
