@@ -207,7 +207,7 @@ class Judge:
             raise ValueError("this comparison has no rule that could judge mutants")
         outputs = of_mutants(mutants, reduced=reduced)
         count = int(mutants.meta["mutate"]["samples"])
-        enough = right is not None and all(len(values) >= count for values in right.values())
+        enough = bool(right) and all(len(values) >= count for values in (right or {}).values())
         return strength(
             comparison.rule, _numbered(ran.arrays), outputs.pop(ORIGINAL), outputs, single,
             unchanged=unchanged(mutants), sites=sites_of(mutants), right=right if enough else None,

@@ -30,7 +30,7 @@ for name in ("to_nearest", "towards_zero"):
     found[name] = [place.name for place in places]
 changed = onnx.ModelProto()
 changed.CopyFrom(model)
-for place in onnx_places.places(onnx, model, onnx_constants.to_nearest)[:2]:
+for place in [onnx_places.places(onnx, model, onnx_constants.to_nearest)[index] for index in (0, 2)]:
     place.round(changed)
     found.setdefault("rounded", []).append(nh.to_array(changed.graph.initializer[0]).astype(float)[1].tolist())
 json.dump(found, sys.stdout)
@@ -42,7 +42,7 @@ def test_a_weight_at_a_tie_may_be_rounded_to_either_side(tools_python: Path) -> 
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     tie = "element 3 of w on the other side of a tie"
-    assert found["to_nearest"] == ["w", tie, "v"], "of many ties none is a choice of its own"
+    assert found["to_nearest"] == ["w", "v", tie], "of many ties none is a choice of its own"
     assert found["towards_zero"] == ["w", "v"], "what is cut off is the same on both sides"
     low = 0.0999755859375
     assert found["rounded"] == [[1 + 2.0**-10, low, low], [1.0, low, low]]

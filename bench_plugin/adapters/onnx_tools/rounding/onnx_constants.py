@@ -49,13 +49,14 @@ class Place:
     """One rounding that a tool may do. ``weight`` says whether it is that of the weight of a layer.
 
     ``round`` adds what the rounding changes to the constants of a model that has the same nodes and tensors. ``of``
-    names the constant that this is another way to round of.
+    names the constant that this is another way to round of. A ``tie`` is the other side of one element of it.
     """
 
     name: str
     weight: bool
     round: Callable[[Any], None]
     of: str = ""
+    tie: bool = False
 
 
 def constants(onnx: Any, model: Any) -> dict[str, Constant]:

@@ -38,7 +38,7 @@ ATTRIBUTES = {
     "Selu": ("alpha", "gamma"), "Shrink": ("bias", "lambd"), "ThresholdedRelu": ("alpha",),
 }  # fmt: skip
 TIE = 2.0**-21  # of a number: four roundings of float32
-MOST_TIES = 4  # of one constant: each is a choice of its own
+MOST_TIES, MOST_TIES_OF_FILE = 4, 16  # of one constant and of all: each is a choice of its own
 # Operators that read constants as they read results: what only they read is no weight of a layer.
 ARITHMETIC = frozenset({"Add", "Concat", "Div", "Expand", "Max", "Min", "Mul", "PRelu", "Pow", "Sub", "Where"})
 
@@ -55,22 +55,24 @@ class Adapter:
 
 
 def places(onnx: Any, model: Any, convert: Convert) -> list[Place]:
-    """The constants of the model's graph that ``convert`` changes, then numbers in attributes, then other ways.
+    """The constants of the model's graph that ``convert`` changes, then numbers in attributes, other ways, and ties.
 
     Other ways to round a constant are the reciprocal of a divisor, and weights and biases that take in what their
     layer's input was multiplied by and what was added to it. Constants in bodies of Loop, If and Scan are no places.
     """
     known, read = constants(onnx, model), readers(model)
-    found = []
+    found: list[Place] = []
+    ties: list[Place] = []
     for name, constant in known.items():
         added = lost(constant.values, convert)
         if added is not None:
             weight = constant.values.ndim >= 2 and not {node.op_type for node in read[name]} <= ARITHMETIC
             found.append(Place(name, weight, functools.partial(constant.add, added)))
-            found += _ties(name, constant, convert)
+            ties += _ties(name, constant, convert)
     found += _attributes(onnx, model, convert)
     found += _reciprocals(known, read, convert)
-    return [*found, *onnx_absorbed.places(onnx, model, known, read, convert)]
+    found += onnx_absorbed.places(onnx, model, known, read, convert)
+    return [*found, *ties] if len(ties) <= MOST_TIES_OF_FILE else found
 
 
 def _ties(name: str, constant: Constant, convert: Convert) -> list[Place]:
@@ -89,7 +91,7 @@ def _ties(name: str, constant: Constant, convert: Convert) -> list[Place]:
             added = np.zeros_like(constant.values)
             added.flat[index] = np.float32(other.flat[index]) - np.float32(nearest.flat[index])
             said = f"element {index} of {name} on the other side of a tie"
-            places.append(Place(said, False, functools.partial(constant.add, added), name))
+            places.append(Place(said, False, functools.partial(constant.add, added), name, tie=True))
     return places if len(places) <= MOST_TIES else []
 
 
