@@ -146,3 +146,39 @@ def test_the_steps_of_a_symmetric_matrix_say_in_which_order_it_was_written(tools
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert len(found) == 4 and max(found.values()) < 1e-6, found
+
+
+# A product with a bias, behind which learned positions are added; the artefact has the sum of both.
+SUM = """
+import json
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import TensorProto, helper, numpy_helper
+
+draw = np.random.default_rng(5)
+known = {name: draw.normal(size=size).astype("float32") for name, size in {"w": (8, 6), "b": 6, "p": (5, 6)}.items()}
+nodes = [helper.make_node("Gemm", ["x", "w", "b"], ["g"], beta=0.5), helper.make_node("Add", ["p", "g"], ["y"])]
+ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [5, size]) for name, size in {"x": 8, "y": 6}.items()]
+given = [numpy_helper.from_array(values, name) for name, values in known.items()]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+total = known["p"] + 0.5 * known["b"].astype("float64")
+arrays = {"fix:const:s": from_numpy(total + 0.004), "fix:step:s": from_numpy(np.array([0.01]))}
+call = MatchCall(names=("s",), weights={})
+reply = Adapter().match(call.at(Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+rebuilt = {one.name: numpy_helper.to_array(one) for one in onnx.load(reply.files["rebuilt.onnx"]).graph.initializer}
+[row] = reply.meta["matches"]
+print(json.dumps([row["tensor"], row["steps"], float(abs(rebuilt["p"] - known["p"]).max())]))
+"""
+
+
+def test_of_a_sum_the_rebuilt_file_gets_what_is_left_without_the_others(tools_python: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [str(tools_python), "-c", SUM], cwd=tmp_path, env=environment, text=True, capture_output=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    name, steps, off = json.loads(done.stdout)
+    assert name == "p" and steps == pytest.approx(0.4, abs=1e-3) and off == pytest.approx(0.004, abs=1e-5)

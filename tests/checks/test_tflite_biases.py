@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench_plugin.adapters.compilers import tflite
 from bench_plugin.reach.environments.toolchains import Toolchains
-from tests.given_file import EQUIVALENCE, compiles, the_row, write_file
+from tests.given_file import EQUIVALENCE, the_row, write_file
+from tests.planted_tflite import plant
 from tests.project import Project
 
 # What the norm adds is positive: TFLite's calibration writes the sum over the product, whose range so has both.
@@ -36,34 +35,22 @@ graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1, 3, 32])],
                      [h.make_tensor_value_info("y", 1, [1, 5, 32])], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
 """
-# What a converter that drops a bias would have written.
-PLANT = """
-def _planted(content):
-    from ai_edge_litert import schema_py_generated as schema
-    import flatbuffers, numpy
-    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(bytearray(content), 0))
-    graph, changed = model.subgraphs[0], 0
-    for node in graph.operators:
-        code = model.operatorCodes[node.opcodeIndex]
-        if max(code.builtinCode, code.deprecatedBuiltinCode) != schema.BuiltinOperator.{operator}:
+# What converters with a fault would have written of a constant: zeros, half of it, or none.
+CHANGED = """
+    for index in node.inputs:
+        tensor = graph.tensors[index]
+        values = model.buffers[tensor.buffer].data
+        if values is None or numpy.prod(tensor.shape) != {size} or not numpy.any(values):
             continue
-        for index in node.inputs:
-            tensor = graph.tensors[index]
-            values = model.buffers[tensor.buffer].data
-            if values is None or numpy.prod(tensor.shape) != {size} or not numpy.any(values):
-                continue
-            zero = tensor.quantization.zeroPoint[0]
-            wrong = numpy.full(len(values), zero, "int8").view("uint8")
-            if {halved}:
-                wrong = (numpy.asarray(values).view("int32") // 2).view("uint8")
-            model.buffers[tensor.buffer].data = wrong
-            changed += 1
-    assert changed == 1, changed
-    builder = flatbuffers.Builder(1 << 20)
-    builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
-    return bytes(builder.Output())
+        model.buffers[tensor.buffer].data = {wrong}
+        changed += 1
 """
-
+ZEROS = 'numpy.full(len(values), tensor.quantization.zeroPoint[0], "int8").view("uint8")'
+HALVED = '(numpy.asarray(values).view("int32") // 2).view("uint8")'
+REMOVED = """
+    if node.inputs[2] >= 0 and list(graph.tensors[node.inputs[2]].shape) == [{size}]:
+        node.inputs, changed = [*node.inputs[:2], -1], changed + 1
+"""
 # Two inputs, so that the layers are not put together; the last layer is a product of matrices without a bias.
 TOWERS = """
 import sys
@@ -102,40 +89,19 @@ value = lambda name, size: h.make_tensor_value_info(name, 1, [1, 5, size])
 graph = h.make_graph(nodes, "g", [value("x", 8)], [value("y", 4)], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
 """
-# What a converter that writes a layer without a bias would have written.
-REMOVE = """
-def _planted(content):
-    from ai_edge_litert import schema_py_generated as schema
-    import flatbuffers
-    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(bytearray(content), 0))
-    graph, changed = model.subgraphs[0], 0
-    for node in graph.operators:
-        code = model.operatorCodes[node.opcodeIndex]
-        if max(code.builtinCode, code.deprecatedBuiltinCode) == schema.BuiltinOperator.{operator}:
-            if node.inputs[2] >= 0 and list(graph.tensors[node.inputs[2]].shape) == [{size}]:
-                node.inputs, changed = [*node.inputs[:2], -1], changed + 1
-    assert changed == 1, changed
-    builder = flatbuffers.Builder(1 << 20)
-    builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
-    return bytes(builder.Output())
-"""
 
 
-def run(
-    project: Project, plant: tuple[str, int] | None = None, make: str = MAKE, code: str = PLANT, *, halved: bool = False
-) -> Mapping[str, Any]:
-    """The row of w8a8 in TFLite; where something is planted, of which operator and how many elements it has."""
+def run(project: Project, fault: tuple[str, str] | None = None, make: str = MAKE) -> Mapping[str, Any]:
+    """The row of w8a8 in TFLite; a ``fault`` is the operator and the source of what changes a node of it."""
     project.write("test_models.py", EQUIVALENCE)
-    name, path = "tflite", write_file(project, Toolchains().ensure("onnxruntime"), make, "net.onnx")
-    if plant is not None:
-        name = "planted"
-        source = Path(tflite.__file__).read_text().replace('"name": "tflite"', f'"name": "{name}"')
-        source = source.replace("        path = call.path(ARTEFACT)\n", "        content = _planted(content)\n"
-                                "        path = call.path(ARTEFACT)\n", 1)  # fmt: skip
-        source += code.format(operator=plant[0], size=plant[1], halved=halved)
-        compiles(project, project.write("planted.py", source))
-    options = (f"--compilers={name}", "--precisions=w8a8", f"--bench-onnx={path}")
-    return the_row(project.run(*options))
+    path = write_file(project, Toolchains().ensure("onnxruntime"), make, "net.onnx")
+    name = plant(project, *fault) if fault else "tflite"
+    return the_row(project.run(f"--compilers={name}", "--precisions=w8a8", f"--bench-onnx={path}"))
+
+
+def changed(size: int, wrong: str = ZEROS) -> str:
+    """The source that makes a constant of so many elements ``wrong``."""
+    return CHANGED.format(size=size, wrong=wrong)
 
 
 def test_zeros_where_the_file_has_no_bias_or_where_it_is_added_later(project: Project) -> None:
@@ -158,7 +124,7 @@ DROPPED = {
 @pytest.mark.parametrize("dropped", DROPPED)
 def test_what_was_dropped_is_a_mismatch(project: Project, dropped: str) -> None:
     operator, size, reason = DROPPED[dropped]
-    row = run(project, (operator, size))
+    row = run(project, (operator, changed(size)))
     assert row["status"] == "mismatch" and reason in row["reason"], row["reason"]
 
 
@@ -170,7 +136,7 @@ def test_a_layer_without_a_bias_is_right_where_the_file_has_none(project: Projec
 
 
 def test_a_layer_without_a_bias_is_a_mismatch_where_the_file_has_one(project: Project) -> None:
-    row = run(project, ("FULLY_CONNECTED", 12), TOWERS, REMOVE)
+    row = run(project, ("FULLY_CONNECTED", REMOVED.format(size=12)), TOWERS)
     assert row["status"] == "mismatch" and "converter: bias of FULLY_CONNECTED up to " in row["reason"], row["reason"]
 
 
@@ -182,10 +148,10 @@ def test_a_constant_may_be_the_sum_of_two_of_the_file(project: Project) -> None:
 
 
 def test_a_wrong_sum_of_two_constants_is_a_mismatch(project: Project) -> None:
-    row = run(project, ("ADD", 60), POSITIONS)
+    row = run(project, ("ADD", changed(60)), POSITIONS)
     assert row["status"] == "mismatch", row["reason"]
 
 
 def test_a_bias_that_is_like_no_constant_of_the_file_is_compared_with_that_of_its_layer(project: Project) -> None:
-    row = run(project, ("FULLY_CONNECTED", 12), TOWERS, halved=True)
+    row = run(project, ("FULLY_CONNECTED", changed(12, HALVED)), TOWERS)
     assert row["status"] == "mismatch" and "converter: bias of FULLY_CONNECTED up to " in row["reason"], row["reason"]

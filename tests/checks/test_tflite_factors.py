@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from bench_plugin.adapters.compilers import tflite
 from bench_plugin.reach.environments.toolchains import Toolchains
-from tests.given_file import EQUIVALENCE, compiles, the_row, write_file
+from tests.given_file import EQUIVALENCE, the_row, write_file
+from tests.planted_tflite import plant
 from tests.project import Project
 
 MAKE = """
@@ -26,38 +25,19 @@ onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version
 """
 # What a converter that writes a wrong scale would have written.
 PLANT = """
-def _planted(content):
-    from ai_edge_litert import schema_py_generated as schema
-    import flatbuffers
-    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(bytearray(content), 0))
-    graph, changed = model.subgraphs[0], 0
-    for node in graph.operators:
-        code = model.operatorCodes[node.opcodeIndex]
-        if max(code.builtinCode, code.deprecatedBuiltinCode) != schema.BuiltinOperator.BATCH_MATMUL:
-            continue
-        first = graph.tensors[node.inputs[0]]
-        if model.buffers[first.buffer].data is not None:
-            first.quantization.scale = [one * 1.01 for one in first.quantization.scale]
-            changed += 1
-    assert changed == 1, changed
-    builder = flatbuffers.Builder(1 << 20)
-    builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
-    return bytes(builder.Output())
+    first = graph.tensors[node.inputs[0]]
+    if model.buffers[first.buffer].data is not None:
+        first.quantization.scale = [one * 1.01 for one in first.quantization.scale]
+        changed += 1
 """
 
 
-def run(project: Project, plant: str = "") -> Mapping[str, Any]:
-    """The row of w8a8 in TFLite, where ``plant`` is the source of what changes the artefact."""
+def run(project: Project, body: str = "") -> Mapping[str, Any]:
+    """The row of w8a8 in TFLite, where ``body`` is the source of what changes a product in the artefact."""
     project.write("test_models.py", EQUIVALENCE)
-    name, path = "tflite", write_file(project, Toolchains().ensure("onnxruntime"), MAKE, "net.onnx")
-    if plant:
-        name = "planted"
-        source = Path(tflite.__file__).read_text().replace('"name": "tflite"', f'"name": "{name}"')
-        source = source.replace("        path = call.path(ARTEFACT)\n", "        content = _planted(content)\n"
-                                "        path = call.path(ARTEFACT)\n", 1)  # fmt: skip
-        compiles(project, project.write("planted.py", source + plant))
-    options = (f"--compilers={name}", "--precisions=w8a8", f"--bench-onnx={path}")
-    return the_row(project.run(*options))
+    path = write_file(project, Toolchains().ensure("onnxruntime"), MAKE, "net.onnx")
+    name = plant(project, "BATCH_MATMUL", body) if body else "tflite"
+    return the_row(project.run(f"--compilers={name}", "--precisions=w8a8", f"--bench-onnx={path}"))
 
 
 def test_a_constant_factor_in_front_is_compared_with_the_file(project: Project) -> None:

@@ -34,11 +34,15 @@ SINGLE = 1e-6  # what float32 arithmetic may change, as a share of the largest v
 
 @dataclass(frozen=True)
 class Candidate:
-    """A constant of the file as a converter may write it: ``factor`` is what was multiplied into it."""
+    """A constant of the file as a converter may write it.
+
+    ``factor`` is what was multiplied into it, ``others`` the constants that were added to it.
+    """
 
     name: str
     values: Any
     factor: Any = None
+    others: Any = 0.0
 
 
 Found = tuple[Candidate, tuple[int, ...]]  # a constant of the file, and the order of its axes
@@ -152,22 +156,25 @@ def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate
     numpy = importlib.import_module("numpy")
     repeated = {one.output[0]: one.input[0] for one in graph.node if one.op_type == "Expand" and one.input[0] in known}
     makers = {name: one for one in graph.node for name in one.output}
-    total, name, first = 0.0, "", True
+    name, others = "", 0.0
     while node is not None and node.op_type in ("Add", "Gemm"):
         read = [repeated.get(one, one) for one in node.input]
         constants = [one for one in (read if node.op_type == "Add" else read[2:]) if one in known]
-        others = [one for one in read if one not in known]
-        if len(constants) != 1 or (node.op_type == "Add" and len(others) != 1):
+        computed = [one for one in read if one not in known]
+        if len(constants) != 1 or (node.op_type == "Add" and len(computed) != 1):
             return
-        try:
-            total = total + known[constants[0]]
-        except ValueError:  # shapes that only the activations between them bring together
-            return
-        name = name or constants[0]
-        if not first and numpy.ndim(total):
-            yield Candidate(name, total)
-        first = False
-        node = makers.get(others[0]) if node.op_type == "Add" else None
+        if name:
+            beta = next((one.f for one in node.attribute if one.name == "beta"), 1.0)
+            try:
+                others = others + beta * known[constants[0]]
+                total = known[name] + others
+            except ValueError:  # shapes that only the activations between them bring together
+                return
+            if numpy.ndim(total):
+                yield Candidate(name, total, others=others)
+        elif node.op_type == "Add":
+            name = constants[0]
+        node = makers.get(computed[0]) if node.op_type == "Add" else None
 
 
 def _steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -338,10 +345,10 @@ def _placed(values: Any, order: tuple[int, ...], shape: tuple[int, ...]) -> Any:
 
 
 def _back(values: Any, candidate: Candidate, order: tuple[int, ...]) -> Any:
-    """The values that were read back, laid out as the file has them."""
+    """The values that were read back, laid out as the file has them, without what was done to them."""
     numpy = importlib.import_module("numpy")
     shape = [candidate.values.shape[axis] for axis in order]
-    laid = values.reshape(shape).transpose(numpy.argsort(order))
+    laid = values.reshape(shape).transpose(numpy.argsort(order)) - candidate.others
     return laid if candidate.factor is None else laid / numpy.where(candidate.factor == 0, 1.0, candidate.factor)
 
 
