@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.results.opening import opened
 from bench_plugin.results.rows import read_rows
 from bench_plugin.results.series import remove_unnamed
 
@@ -53,7 +54,7 @@ def files_beside(results: Path) -> list[Path]:
 def run_of_file(path: Path) -> str:
     """The run id in the first row of a results file; empty when there is none or the row cannot be read."""
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             header = json.loads(file.readline())
     except (OSError, ValueError):
         return ""

@@ -16,6 +16,7 @@ from bench_plugin import __version__
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.results.numbers import complete, measured
+from bench_plugin.results.opening import opened
 
 SCHEMA = 1
 KINDS = ("header", "plan", "declared", "cell")
@@ -189,7 +190,8 @@ def parse_rows(path: Path, loads: Callable[[bytes], Any] = json.loads) -> Rows:
     Raises UsageError for a missing file, for a line that is not a row, and for a row of another schema version.
     """
     try:
-        lines = path.read_bytes().split(b"\n")
+        with opened(path) as file:
+            lines = file.read().split(b"\n")
     except OSError as error:
         raise UsageError(f"{path}: cannot read results: {error.strerror}") from error
     rows, notes = [], []

@@ -30,6 +30,7 @@ from bench_plugin.matrix.shard import division_hash
 from bench_plugin.results.failure_text import failure_text
 from bench_plugin.results.history import new_run_id
 from bench_plugin.results.known_failures.expectations import Expectation, Judgement, Result, judge
+from bench_plugin.results.opening import is_compressed
 from bench_plugin.results.planned import packed
 from bench_plugin.results.rows import cell_row, declared_row, header_row, plan_row
 from bench_plugin.session.basis import Basis
@@ -228,6 +229,11 @@ class Run:
         results, cache = self.settings.results, self.settings.cache
         if results.is_dir():
             raise UsageError(f"--bench-results: {results} is a folder; name a file in it")
+        if is_compressed(results):
+            raise UsageError(
+                f"--bench-results: a run appends rows to {results.name}, which a compressed file does not allow; "
+                f"name it {results.stem}, and compress it with gzip after the run"
+            )
         for folder in (results.parent, results.parent / LOGS):
             make_folder(folder, "--bench-results")
             check_writable(folder, "--bench-results")

@@ -110,6 +110,14 @@ def test_a_folder_is_no_results_file(project: Project, name: str) -> None:
     assert sorted(path.name for path in mine.parent.iterdir()) == ["mine.txt"]
 
 
+def test_a_run_writes_to_no_compressed_file(project: Project) -> None:
+    project.model("a")
+    finished = project.run("--bench-results=reports/r.jsonl.gz")
+    assert finished.code == 4
+    assert "--bench-results: a run appends rows to r.jsonl.gz, which a compressed file does not allow" in finished.text
+    assert "name it r.jsonl, and compress it with gzip after the run" in finished.text
+
+
 def test_a_configured_folder_is_no_results_file(project: Project) -> None:
     project.model("a")
     project.write("bench.toml", (project.folder / "bench.toml").read_text() + 'results = "out/"\n')

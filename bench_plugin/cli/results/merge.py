@@ -19,6 +19,7 @@ from bench_plugin.report.merging.side_files import Logs, copy_series
 from bench_plugin.report.statuses import NOT_RUN
 from bench_plugin.results.checking.check import check
 from bench_plugin.results.history import find_run
+from bench_plugin.results.opening import written
 from bench_plugin.results.rows import parse_rows, read_rows
 from bench_plugin.results.writer import in_use
 
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", nargs="+", metavar="RESULTS", help="a results file, or the id of a run")
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="OUT",
-        help="the merged file; series and logs are copied to folders beside it",
+        help="the merged file, compressed if its name ends with .gz; series and logs are copied to folders beside it",
     )  # fmt: skip
     parser.add_argument(
         "--mixed", action="store_true",
@@ -97,10 +98,10 @@ def _check_nothing_is_lost(output: Path, merged: Merged) -> None:
 
 def _write(path: Path, rows: Sequence[Any]) -> None:
     """Write the rows in one step, so that a reader sees the old file or the new one."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
-        with partial.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+        with written(partial) as file:
+            file.writelines(f"{json.dumps(row, allow_nan=False)}\n".encode() for row in rows)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

@@ -13,6 +13,7 @@ import orjson
 from bench_plugin.domain.texts.masking import readable
 from bench_plugin.report.earlier import beside
 from bench_plugin.report.entries import header_of
+from bench_plugin.results.opening import opened
 from bench_plugin.results.rows import Row, finite, read_rows
 
 PLAN_WITHIN = 3  # lines at the head of a results file, among which its plan is
@@ -90,7 +91,7 @@ def _selections(rows: Sequence[Mapping[str, Any]]) -> set[str]:
 def _first_rows(path: Path) -> list[Row]:
     """The first rows of a file, among which is its plan; none of a file that cannot be read."""
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             rows = [loads(line) for line in (file.readline() for _ in range(PLAN_WITHIN)) if line.strip()]
     except (OSError, ValueError):
         return []

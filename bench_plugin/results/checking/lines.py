@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from bench_plugin.domain.errors import UsageError
+from bench_plugin.results.opening import opened
 
 LONGEST = 64 * 2**20  # bytes of a line; the rows of this project have up to 2 MB
 DEEPEST = 64  # levels of tables and lists in a row; those of this project have 9
@@ -35,7 +36,7 @@ class NumberedLine:
 def numbered_lines(path: Path, longest: int = LONGEST) -> Iterator[NumberedLine]:
     """The lines of a file; at most ``longest`` bytes of it are in memory. Raises UsageError if it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             number = 0
             while data := file.readline(longest + 1):
                 number += 1

@@ -11,6 +11,7 @@ from typing import Any
 
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.results.checking.lines import NotARow, decoded, numbered_lines
+from bench_plugin.results.opening import PATTERNS
 from bench_plugin.results.rows import KINDS, SCHEMA, Row, of_run
 from bench_plugin.results.tables.files import MAIN, read_parquet
 
@@ -48,9 +49,11 @@ def _sources(path: Path) -> list[Path]:
     if not path.is_dir():
         raise UsageError(f"{path}: there is no such file or folder")
     tables = sorted(found.parent for found in path.rglob(MAIN))
-    files = sorted(found for found in path.rglob("*.jsonl") if not found.name.startswith("."))
+    files = sorted(found for name in PATTERNS for found in path.rglob(name) if not found.name.startswith("."))
     if not tables and not files:
-        raise UsageError(f"{path}: there is no results file (*.jsonl) and no export ({MAIN}) in this folder")
+        raise UsageError(
+            f"{path}: there is no results file ({' or '.join(PATTERNS)}) and no export ({MAIN}) in this folder"
+        )
     return [*tables, *files]
 
 
