@@ -1,8 +1,10 @@
-"""pnnx 20261020 (ncnn): a reduction over exactly one axis that is an input reduces nothing.
+"""pnnx 20261020 (ncnn): ReduceSum and four others over exactly one axis that is an input reduce nothing.
 
 Rule: ONNX ReduceSum 13: axes is an 'optional input list of integers, along which to reduce'. ReduceMean 18 and others: the same.
 pnnx stores the list of one as a number; of that the layer for ncnn is written with an empty list of axes (-23303=0), and
-gives its input back. Two axes are right. So Softmax and the norms are wrong wherever they are written out as functions.
+gives its input back; so with ReduceMean, ReduceL1, ReduceL2 and ReduceLogSumExp, not with ReduceProd. Two axes are right.
+So Softmax and the norms are wrong wherever they are written out as functions. (ReduceMax, ReduceMin, ReduceLogSum and
+ReduceSumSquare with axes as an input are no layers of ncnn at all.)
 Needs ncnn==1.0.20261020, pnnx==20261020, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 
