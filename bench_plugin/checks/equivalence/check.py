@@ -145,9 +145,6 @@ class Equivalence:
         self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, reference: Done | None
     ) -> Comparison:
         """For weights that a file has rounded: compare with the rounded file in float64, by the row of fp32."""
-        if not run.cell.exporter and run.model.onnx is None:
-            reason = "the tool rounds weights of a graph of its own: nothing says which they are"
-            return unverified(Unverified.NO_REFERENCE, reason)
         if run.cell.graph:
             expected = self._of_rounded_file(run, found, reference, found.subject)
             return self._as_rounded(run, found, ran, plain, expected, of_file=reference is None)
@@ -165,7 +162,11 @@ class Equivalence:
         comparison, run.log.placement["rounded_as"] = fitting(
             candidates, compared, lambda graph: pointed(run, found, ran, plain, graph)
         )
-        return _settled(run, plain, ran, comparison, min(ratios, default=math.inf))
+        comparison = _settled(run, plain, ran, comparison, min(ratios, default=math.inf))
+        if comparison.status == MISMATCH and not run.cell.exporter and run.model.onnx is None:
+            reason = f"the tool rounds weights of a graph of its own, not of the file: {comparison.reason}"
+            return unverified(Unverified.NO_REFERENCE, reason, comparison.numbers)
+        return comparison
 
     def _of_rounded_file(
         self, run: CellRun, found: Compiled, reference: Done | None, graph: Subject | Failure
@@ -200,13 +201,15 @@ class Equivalence:
     def _infer_precision(self, run: CellRun, found: Compiled, ran: Done, exact: ReferenceOutputs) -> None:
         """Record the precision inferred from the error, where the tool could have replaced the requested one.
 
+        A result within the tolerance of fp32 is what was asked for: the model, or the file with its rounded weights.
         A wrong result points to no precision.
         """
         precision = run.cell.types
         if (run.log.numbers.get("E") or 0.0) >= WRONG:
             return
-        within = not precision.reduced and run.log.numbers.get("needed", 0.0) <= 1.0
-        if within:
+        unknown = math.inf if precision.reduced else 0.0
+        judged_by_fp32 = not precision.reduced or precision.rounds_weights
+        if judged_by_fp32 and run.log.numbers.get("needed", unknown) <= 1.0:
             run.log.placement["effective_by_error"] = _computed_precision(run, found)
         elif not precision.integers:  # integers are farther from the unrounded model than any emulation
             emulated = comparing.emulated(run, found)
