@@ -163,12 +163,33 @@ def latest(rows: Iterable[Mapping[str, Any]], checks: Sequence[str]) -> list[Map
 
 
 def header_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The first header; its command names those of resumed runs too."""
+    """The first header; its command names those of resumed runs too.
+
+    Of several runs ``runs`` has what identifies each, in the order of their ids, and ``versions`` all versions.
+    """
     headers = [row for row in rows if row["kind"] == "header"]
     if not headers:
         return {}
     commands = [" ".join(row["command"]) for row in headers if row.get("command")]
-    return {**headers[0], "command": "; ".join(dict.fromkeys(commands))}
+    header = {**headers[0], "command": "; ".join(dict.fromkeys(commands))}
+    runs = {str(row.get("run", "")): row for row in headers}
+    if len(runs) > 1:
+        kept = ("run", "started", "commit", "machine")
+        header["runs"] = [{key: runs[run].get(key) for key in kept} for run in sorted(runs)]
+        header["versions"] = _all_versions(list(runs.values()))
+    return header
+
+
+def _all_versions(headers: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """The locked versions by toolchain and distribution; where runs had several, all of them."""
+    seen: dict[str, dict[str, list[str]]] = {}
+    for header in headers:
+        for toolchain, lock in (header.get("versions") or {}).items():
+            for name, version in lock.items():
+                found = seen.setdefault(toolchain, {}).setdefault(name, [])
+                if str(version) not in found:
+                    found.append(str(version))
+    return {toolchain: {name: " and ".join(found) for name, found in lock.items()} for toolchain, lock in seen.items()}
 
 
 def partial(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -179,10 +200,23 @@ def partial(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _planned(plans: Sequence[Mapping[str, Any]], done: int) -> int:
-    """How many cells the profile has; where runs were of different checks, those of all checks together."""
+    """How many cells the profile has, or the runs selected; where runs were of different checks, those of all checks.
+
+    Selections of different models have no cell in common, and are added.
+    """
     by_check: dict[str, int] = {}
-    for row in plans:
+    apart: list[Mapping[str, Any]] = []
+    for row in sorted(plans, key=lambda row: -row["count"]):
         for check, count in row.get("totals", {}).items():
             by_check[check] = max(by_check.get(check, 0), count)
-    largest = max((max(row.get("total", 0), row["count"]) for row in plans), default=done)
-    return max(largest, sum(by_check.values()))
+        if all(_disjoint(row.get("selection", {}), other.get("selection", {})) for other in apart):
+            apart.append(row)
+    largest = max((row.get("total", 0) for row in plans), default=done)
+    selected = sum(int(row["count"]) for row in apart)
+    return max(int(largest), sum(by_check.values()), selected)
+
+
+def _disjoint(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two selections name models, and none of them is the same; each has cells of its models alone."""
+    models, others = set(one.get("models", ())), set(other.get("models", ()))
+    return bool(models and others) and "all" not in models | others and not models & others

@@ -31,31 +31,54 @@ def run_line(header: Mapping[str, Any]) -> Iterator[Block]:
     """One paragraph at the head of a page: when, where and from what the page was made."""
     if not header:
         return
-    machine = header.get("machine", {})
-    where = ", ".join(str(machine[key]) for key in ("cpu", "architecture") if key in machine)
-    when = str(header.get("started", "")).replace("T", " ").replace("Z", " UTC")
-    run = f"Run {header['run']}" if header.get("run") else "Run"
-    commit = header.get("commit") or "none"
-    yield Paragraph(f"{run} of {when or 'an unknown date'}, commit {commit}, on {where or 'an unknown machine'}.")
+    runs = header.get("runs") or [header]
+    times = sorted({str(one.get("started") or "").replace("T", " ").replace("Z", " UTC") for one in runs} - {""})
+    when = " to ".join(dict.fromkeys((times[0], times[-1]))) if times else "an unknown date"
+    ids = [str(one["run"]) for one in runs if one.get("run")]
+    run = f"{len(runs)} runs" if len(runs) > 1 else f"Run {ids[0]}" if ids else "Run"
+    commits = _each(str(one.get("commit") or "none") for one in runs)
+    machines = _each(_machine(one.get("machine") or {}) for one in runs)
+    yield Paragraph(f"{run} of {when}, commit{_plural(commits)} {', '.join(commits)}, on {'; '.join(machines)}.")
+
+
+def _machine(machine: Mapping[str, Any]) -> str:
+    """Processor and architecture."""
+    return ", ".join(str(machine[key]) for key in ("cpu", "architecture") if key in machine) or "an unknown machine"
+
+
+def _each(values: Iterable[str]) -> list[str]:
+    """Each value once, in order."""
+    return list(dict.fromkeys(values))
+
+
+def _plural(values: Sequence[object]) -> str:
+    return "s" if len(values) > 1 else ""
 
 
 def made_with(header: Mapping[str, Any]) -> Iterator[Block]:
-    """Date, machine, commit, command, seeds and versions of a run."""
+    """Date, machine, commit, command, seeds and versions of a run, or of each of several."""
     yield Heading("Made with")
     if not header:
         yield Paragraph("The results file has no header.")
         return
-    machine = header.get("machine", {})
+    runs = header.get("runs") or [header]
     command = header.get("command", "")
+
+    def of_runs(name: str) -> str:
+        return "; ".join(_each(str(one.get(name) or "") for one in runs))
+
     facts = {
-        "run": header.get("run", ""), "started": header.get("started", ""), "commit": header.get("commit") or "none",
+        "run": of_runs("run"), "started": of_runs("started"),
+        "commit": "; ".join(_each(str(one.get("commit") or "none") for one in runs)),
         "command": command if isinstance(command, str) else " ".join(command),
-        "machine": ", ".join(f"{name} {value}" for name, value in machine.items()),
+        "machine": "; ".join(
+            _each(", ".join(f"{name} {value}" for name, value in (one.get("machine") or {}).items()) for one in runs)
+        ),
         "seeds": ", ".join(f"{name} {value}" for name, value in header.get("seeds", {}).items()),
         "bench_plugin": header.get("bench_plugin", ""), "Python": header.get("python", ""),
     }  # fmt: skip
     known = tuple((TableCell(name), TableCell(str(text))) for name, text in facts.items() if text)
-    yield Table(("", "this run"), known)
+    yield Table(("", "these runs" if len(runs) > 1 else "this run"), known)
     rows = [
         (TableCell(toolchain), TableCell(", ".join(f"{name} {version}" for name, version in sorted(lock.items()))))
         for toolchain, lock in sorted(header.get("versions", {}).items())

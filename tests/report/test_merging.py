@@ -17,6 +17,7 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.matrix.matrix import plan_hash
 from bench_plugin.matrix.shard import division_hash
+from bench_plugin.report.blocks import Paragraph
 from bench_plugin.report.merging.merge import Source, merge
 from bench_plugin.report.pages.registry import build_pages
 from bench_plugin.results.planned import packed
@@ -161,6 +162,44 @@ def test_totals_of_runs_with_different_checks_add_up() -> None:
                                  "totals": {"quality": 4}}]  # fmt: skip
     rows = rows_of(merged_text(first, second, [opening("run-3"), computed("run-3", cell("a"), "supported")]))
     assert "partial: 1 of 5 cells" in build_pages(rows)[0].remarks
+
+
+def selected(run: str, models: Sequence[str], count: int) -> Row:
+    return {"schema": 1, "kind": "plan", "run": run, "count": count, "total": 1, "totals": {"export": 1},
+            "selection": {"models": list(models)}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("second", "remark"), [(["b", "c"], "partial: 2 of 7 cells"), (["a", "b"], "partial: 2 of 4 cells"),
+                           (["all"], "partial: 2 of 4 cells"), ([], "partial: 2 of 4 cells")],
+)  # fmt: skip
+def test_selections_of_different_models_add_up(second: Sequence[str], remark: str) -> None:
+    first = [opening("run-1"), selected("run-1", ["a"], 3), computed("run-1", cell("a"), "supported")]
+    other = [opening("run-2"), selected("run-2", second, 4), computed("run-2", cell("b"), "supported")]
+    assert remark in build_pages(rows_of(merged_text(first, other)))[0].remarks
+
+
+def test_pages_of_several_runs_name_all_their_commits_machines_and_versions() -> None:
+    machines = ({"cpu": "Xeon", "architecture": "x86_64"}, {"cpu": "Neoverse", "architecture": "aarch64"})
+    locks = [{"onnxruntime": {"onnx": version, "numpy": "2"}} for version in ("1.22", "1.23")]
+    headers = [
+        opening(f"run-{index + 1}", commit=commit, machine=machines[index], versions=locks[index])
+        for index, commit in enumerate(("aaa", "bbb"))
+    ]
+    first, second = [headers[0], computed("run-1", cell("a"), "supported")], [headers[1]]
+    (page,) = build_pages(rows_of(merged_text(second, first)))
+    head, *_, made, locked = page.document.blocks
+    assert head == Paragraph("2 runs of run-1 to run-2, commits aaa, bbb, on Xeon, x86_64; Neoverse, aarch64.")
+    facts = {row[0].text: row[1].text for row in made.rows}
+    assert facts["run"] == "run-1; run-2" and facts["commit"] == "aaa; bbb"
+    assert facts["machine"] == "architecture x86_64, cpu Xeon; architecture aarch64, cpu Neoverse"
+    assert [row[1].text for row in locked.rows] == ["numpy 2, onnx 1.22 and 1.23"]
+
+
+def test_a_resumed_run_is_one_run() -> None:
+    rows = [opening("run-1", commit="aaa"), opening("run-1", commit="aaa"), computed("run-1", cell("a"), "supported")]
+    head = build_pages(rows)[0].document.blocks[0]
+    assert head == Paragraph("Run run-1 of run-1, commit aaa, on an unknown machine.")
 
 
 def test_shards_of_plans_that_differ_are_refused() -> None:

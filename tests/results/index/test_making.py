@@ -245,7 +245,9 @@ def test_sources_that_are_none_are_named(history: History, tmp_path: Path) -> No
     with pytest.raises(UsageError, match="none: there is no such file or folder"):
         history.update(tmp_path / "none")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UsageError, match=r"there is no results file \(\*.jsonl or \*.jsonl.gz\) and no export \(cells.parquet\)"):
+    with pytest.raises(
+        UsageError, match=r"there is no results file \(\*.jsonl or \*.jsonl.gz\) and no export \(cells.parquet\)"
+    ):
         history.update(tmp_path / "empty")
     (tmp_path / "empty/cells.parquet").write_bytes(b"PAR1")
     with pytest.raises(UsageError, match="empty: not what bench export wrote"):
