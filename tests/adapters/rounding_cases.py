@@ -76,6 +76,30 @@ def dense(rng: Any, *, transposed: bool, alpha: float = 1.0) -> Any:
     return model(nodes, {"x": [2, 4]}, [2, 5], weights)
 
 
+def tabular(rng: Any) -> Any:
+    """BatchNormalization of a graph's input, and one behind a product of matrices without a bias; two dimensions."""
+    single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
+    weights = {"w": single(4, 5)}
+    for name, size in (("a", 4), ("b", 5)):
+        weights.update({f"{name}{each}": single(size) for each in "stm"} | {f"{name}v": single(size) ** 2 + 1})
+    nodes = [
+        h.make_node("BatchNormalization", ["x", "as", "at", "am", "av"], ["n"]),
+        h.make_node("MatMul", ["n", "w"], ["p"]),
+        h.make_node("BatchNormalization", ["p", "bs", "bt", "bm", "bv"], ["y"]),
+    ]
+    return model(nodes, {"x": [2, 4]}, [2, 5], weights)
+
+
+def powers(rng: Any) -> Any:
+    """A factor that is the power of two constants, which nothing else reads."""
+    values = {"w": rng.standard_normal((4, 5)).astype(np.float32), "base": np.full((), 7.3, np.float32)}
+    nodes = [
+        h.make_node("Pow", ["base", "exponent"], ["root"]), h.make_node("MatMul", ["x", "w"], ["p"]),
+        h.make_node("Mul", ["p", "root"], ["y"]),
+    ]  # fmt: skip
+    return model(nodes, {"x": [2, 4]}, [2, 5], {**values, "exponent": np.full((), 0.31, np.float32)})
+
+
 def tiny(rng: Any) -> Any:
     """A product with weights of which float16 has only subnormal numbers."""
     weights = rng.standard_normal((4, 5)).astype(np.float32)
@@ -241,6 +265,7 @@ def main(folder: str) -> None:
         "weighed": dense(rng, transposed=False, alpha=0.5), "tiny": tiny(rng), "looped": looped(rng),
         "scaled": scaled(rng), "multiplied": multiplied("Conv", rng, (1, 4, 1, 1)),
         "spread": multiplied("ConvTranspose", rng, (4, 1, 1)), "rows": multiplied("Conv", rng, (1, 1, 6, 1)),
+        "tabular": tabular(rng),
     }  # fmt: skip
     found: dict[str, Any] = {}
     for name, graph in graphs.items():
@@ -274,6 +299,9 @@ def main(folder: str) -> None:
         graph = graphs[name] if name in graphs else divided(rng)
         places = made(onnx, graph, convert)
         found[name] = [[place.name, place.weight, place.of] for place in places]
+    kept = powers(rng)
+    sys.modules["bench_plugin.adapters.onnx_tools.rounding.onnx_computed"].store(onnx, kept)
+    found["powers"] = [[place.name, place.weight, place.of] for place in made(onnx, kept, convert)]
     found["absorbed"] = [absorbed(rng, made, transposed=transposed) for transposed in (False, True)]
     found["shared"] = shared(rng, made)
     found["attended"] = [attended(rng, made, scale) for scale in (None, 0.31)]

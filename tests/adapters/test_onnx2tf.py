@@ -61,6 +61,32 @@ def external(tmp_path: Path) -> Path:
     return path
 
 
+# PyTorch's exporter begins the names of nodes with a slash, and onnx2tf names variables of grouped convolutions so.
+GROUPED = """
+import sys, numpy as np, onnx
+from onnx import helper as h, numpy_helper as n
+weight = n.from_array(np.load(sys.argv[2]), "w")
+value = lambda name, shape: h.make_tensor_value_info(name, 1, shape)
+node = h.make_node("Conv", ["x", "w"], ["y"], "/net/Conv", group=2)
+graph = h.make_graph([node], "g", [value("x", [1, 4, 5, 5])], [value("y", [1, 4, 3, 3])], [weight])
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+
+
+def test_a_grouped_convolution_may_have_a_name_that_begins_with_a_slash(tmp_path: Path) -> None:
+    draw = np.random.default_rng(3)
+    x, w = draw.normal(size=(1, 4, 5, 5)).astype(np.float32), draw.normal(size=(4, 2, 3, 3)).astype(np.float32)
+    model, weights = tmp_path / "grouped.onnx", tmp_path / "weights.npy"
+    np.save(weights, w)
+    python = str(Toolchains().ensure("onnxruntime"))
+    subprocess.run([python, "-c", GROUPED, str(model), str(weights)], check=True)
+    answer = answered("tflite", model, {"x": x}, [("y", "float32", (1, 4, 3, 3))], tmp_path / "tflite")
+    assert not answer.error, answer.error
+    windows = np.lib.stride_tricks.sliding_window_view(x[0].reshape(2, 2, 5, 5), (3, 3), axis=(2, 3))
+    expected = np.einsum("gchwij,gocij->gohw", windows, w.reshape(2, 2, 2, 3, 3)).reshape(1, 4, 3, 3)
+    assert np.allclose(answer.outputs["out0"][2], expected, atol=1e-5)
+
+
 def test_axes_that_the_graph_computes_are_constants_behind_onnxsim(tmp_path: Path) -> None:
     model = written(COMPUTED_AXES, tmp_path / "axes.onnx")
     x = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.docs.fences import ROOT
 
-# In the toolchain's own interpreter: a convolution as exporters write it, and the weights as a converter writes them.
+# In the toolchain's own interpreter: a contraction as exporters write it, and the weights as a converter writes them.
 SCRIPT = """
 import json, sys
 import numpy as np, onnx
@@ -21,13 +21,16 @@ from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import TensorProto, helper, numpy_helper
 
-behind, off, dropped = json.loads(sys.argv[1])
+behind, off, dropped, operator = json.loads(sys.argv[1])
 draw = np.random.default_rng(5)
-weights, bias = draw.normal(size=(4, 3, 3, 3)).astype("float32"), draw.normal(size=4).astype("float32")
+shape, axis = {"Conv": ((4, 3, 3, 3), 0), "ConvTranspose": ((3, 4, 3, 3), 1), "Gemm": ((3, 4), 1),
+               "transposed": ((4, 3), 0)}[operator]
+weights, bias = draw.normal(size=shape).astype("float32"), draw.normal(size=4).astype("float32")
 scale, shift = draw.uniform(0.5, 2, 4).astype("float32"), draw.normal(size=4).astype("float32")
 mean, variance = draw.normal(size=4).astype("float32"), draw.uniform(0.5, 2, 4).astype("float32")
 constants = {"w": weights, "b": bias}
-nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"])]
+known = {"transB": 1} if operator == "transposed" else {}
+nodes = [helper.make_node("Gemm" if known else operator, ["x", "w", "b"], ["c"], **known)]
 factor, summand = np.ones(4), bias.astype("float64")
 last = "c"
 for number, kind in enumerate(behind):
@@ -38,21 +41,23 @@ for number, kind in enumerate(behind):
         f = scale / np.sqrt(variance.astype("float64") + 1e-5)
         factor, summand = factor * f, (summand - mean) * f + shift
     elif kind in ("Mul", "Add"):
-        constants[f"{name}-k"] = (scale if kind == "Mul" else shift).reshape(1, 4, 1, 1)
+        constants[f"{name}-k"] = (scale if kind == "Mul" else shift).reshape(1, 4, *[1] * (len(shape) - 2))
         names = [f"{name}-k"]
         factor, summand = (factor * scale, summand * scale) if kind == "Mul" else (factor, summand + shift)
     else:
         names = []
     nodes.append(helper.make_node(kind, [last, *names], [name]))
     last = name
-shapes = {"x": [1, 3, 8, 8], last: None}
+shapes = {"x": [1, 3, *[8] * (len(shape) - 2)], last: None}
 ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
 given = [numpy_helper.from_array(values, name) for name, values in constants.items()]
 graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
 
 step = 0.01
-written = (weights * factor.reshape(4, 1, 1, 1)).transpose(0, 2, 3, 1)  # channels last
+written = weights * factor.reshape([-1 if place == axis else 1 for place in range(len(shape))])
+written = np.moveaxis(written, axis, 0)
+written = np.moveaxis(written, 1, -1)  # channels last
 found = {"w8": written + off * step, "b8": np.zeros(4) if dropped else summand}
 arrays = {}
 for name, values in found.items():
@@ -71,10 +76,12 @@ CHAINS = [
 ]
 
 
-def matched(tools_python: Path, folder: Path, behind: list[str], off: float = 0.0, dropped: bool = False) -> Any:
+def matched(
+    tools_python: Path, folder: Path, behind: list[str], off: float = 0.0, dropped: bool = False, operator: str = "Conv"
+) -> Any:
     """The rows of weight and bias, and how far the rebuilt weights are from the file's."""
     done = subprocess.run(
-        [str(tools_python), "-c", SCRIPT, json.dumps([behind, off, dropped])], cwd=folder, text=True,
+        [str(tools_python), "-c", SCRIPT, json.dumps([behind, off, dropped, operator])], cwd=folder, text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -89,6 +96,13 @@ def test_what_scales_and_shifts_channels_is_multiplied_in(
     assert weight["tensor"] == "w" and weight["folded"] and weight["steps"] < 1e-3
     assert bias["folded"] and bias["steps"] < 1e-3
     assert off < 1e-6, "the rebuilt file has the weights before anything was multiplied in"
+
+
+@pytest.mark.parametrize("operator", ["ConvTranspose", "Gemm", "transposed"])
+def test_it_is_multiplied_into_weights_of_every_contraction(tools_python: Path, tmp_path: Path, operator: str) -> None:
+    (weight, bias), off = matched(tools_python, tmp_path, ["BatchNormalization", "Relu"], operator=operator)
+    assert weight["tensor"] == "w" and weight["folded"] and weight["steps"] < 1e-3
+    assert bias["folded"] and bias["steps"] < 1e-3 and off < 1e-6
 
 
 def test_a_weight_that_is_off_is_off_by_so_many_steps(tools_python: Path, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def found(tools_python: Path) -> Mapping[str, Any]:
 
 def test_every_rounding_keeps_the_function(found: Mapping[str, Any]) -> None:
     rounded = {name: row for name, row in found.items() if " " in name}
-    assert len(rounded) == 16 * 10
+    assert len(rounded) == 17 * 10
     assert {name: row["off"] for name, row in rounded.items() if row["off"] > ROUNDED} == {}
 
 
@@ -122,6 +122,16 @@ def test_batch_normalization_goes_into_a_product_of_matrices_too(found: Mapping[
     row = found[f"{name} w16-all+folded+summed"]
     assert row["operators"] == ["Cast", "Cast", "Gemm"] and set(row["halves"]) == {"w_float16", "c_float16"}
     assert "Mul" in found["weighed w16+folded"]["operators"]  # of a product that is scaled itself nothing is folded
+
+
+def test_batch_normalization_of_two_dimensions_goes_into_a_product_without_a_bias(found: Mapping[str, Any]) -> None:
+    row = found["tabular w16+folded"]
+    assert row["operators"] == ["Cast", "Mul", "Add", "Gemm"] and set(row["halves"]) == {"w_float16"}
+    assert LEAST < row["off"] < ROUNDED  # the factor and the summand of the first one have as many dimensions as x
+
+
+def test_constants_that_only_computed_another_one_are_no_places(found: Mapping[str, Any]) -> None:
+    assert found["powers"] == [["w", True, ""], ["root", False, ""]]
 
 
 @pytest.mark.parametrize("name", ["multiplied", "spread"])

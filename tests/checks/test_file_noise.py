@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.given_file import COMPILER, compiles, the_row, write_file
+from tests.given_file import COMPILER, EQUIVALENCE, compiles, the_row, write_file
 from tests.project import Project
 
 # A layer whose result is added to a large number, which is taken away again, and then raised to a power.
@@ -42,6 +42,14 @@ def test_what_rounding_between_the_layers_loses_is_noise(project: Project, tools
     assert row["numbers"]["E"] > 4e-6 and row["numbers"]["noise_E"] > 0.3 * row["numbers"]["E"]
     row = run(project, tools_python, 3e5, *PRECISIONS["fp32"], fault="run-wrong")
     assert row["status"] == "mismatch", row["reason"]  # 1 % off everywhere
+
+
+def test_it_is_noise_of_a_round_trip_too(project: Project, tools_python: Path) -> None:
+    compiles(project, tests=EQUIVALENCE.replace("equivalence", "export"))
+    path = write_file(project, tools_python, MAKE, "far.onnx", 3e5)
+    row = the_row(project.run(f"--bench-onnx={path}"))  # in ONNX Runtime, which computes in float32
+    assert row["check"] == "export" and row["status"] == "supported", row["reason"]
+    assert row["numbers"]["E"] > 4e-6 and row["numbers"]["noise_E"] > 0.3 * row["numbers"]["E"]
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -52,6 +52,18 @@ def main(folder):
     ]  # fmt: skip
     table = [weight("table", 5, 8, scale=1.0), weight("w", 8, 4), weight("b", 4)]
     save("ids", [*through, mean, head], [port("ids", TensorProto.INT32, ["n", 6])], [*table, whole("axis", 1)])
+    # Attention of one query to rows of which a mask of 0 and 1 leaves some out.
+    masked = [
+        NODE("Gather", ["table", "ids"], ["e3"]), NODE("MatMul", ["e3", "q"], ["s3"]),
+        NODE("Squeeze", ["s3", "last"], ["s"]), NODE("Cast", ["mask"], ["f"], to=1),
+        NODE("Sub", ["one", "f"], ["left"]), NODE("Mul", ["left", "far"], ["added"]),
+        NODE("Add", ["s", "added"], ["t"]), NODE("Softmax", ["t"], ["p"]), NODE("Unsqueeze", ["p", "last"], ["p3"]),
+        NODE("Mul", ["e3", "p3"], ["e"]), mean, head,
+    ]  # fmt: skip
+    known = {"one": 1, "far": -10000}
+    scalars = [numpy_helper.from_array(np.float32(value), name) for name, value in known.items()]
+    inputs = [port("ids", TensorProto.INT64, ["n", 6]), port("mask", TensorProto.INT64, ["n", 6])]
+    save("masked", masked, inputs, [*table, weight("q", 8, 1, scale=1.0), whole("last", 2), *scalars])
     # An index that the model computes leads out of the table.
     beyond = [NODE("Mul", ["ids", "many"], ["i"]), NODE("Gather", ["table", "i"], ["e"]), mean, head]
     save("beyond", beyond, [port("ids", TensorProto.INT64, ["n", 6])], [*table, whole("many", 1000)])

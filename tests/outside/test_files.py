@@ -22,7 +22,7 @@ def test_export(bench_cell):
 def test_equivalence(bench_cell):
     bench_cell.verify()
 """
-SUPPORTED = ("ids", "external", "dynamic")
+SUPPORTED = ("ids", "external", "dynamic", "masked")
 # File -> status, kind of unverified, stage, symptom, and what the reason says.
 OTHERS = {
     "beyond": (

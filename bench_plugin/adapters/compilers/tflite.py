@@ -249,6 +249,10 @@ def _frozen(source: str, path: str, binding: Mapping[str, int]) -> Any:
     unknown = [value.name for value in _inputs(model.graph) if None in _dims(value)]
     if unknown:
         raise RuntimeError(f"TFLite needs fixed shapes; nothing says the size of input {unknown[0]}")
+    for node in model.graph.node:
+        # onnx2tf names the variables of a grouped convolution so, and TensorFlow saves none with a slash in front.
+        if node.op_type == "Conv" and any(one.name == "group" and one.i > 1 for one in node.attribute):
+            node.name = node.name.lstrip("/")
     del model.graph.value_info[:]  # made of the symbols; inferred again
     model = onnx.shape_inference.infer_shapes(model, data_prop=True)
     onnx.save(model, path)

@@ -25,6 +25,7 @@ ADAPTER = {
 STANDARD_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 WHOLE_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 # Operators whose output holds the same numbers as their first input, which are identifiers still.
+BOOL = 9  # the type as an attribute of Cast has it
 CARRYING = frozenset(
     ["Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose", "Slice", "Expand", "Tile", "Split"]
 )
@@ -142,19 +143,21 @@ def _made_twice(graph: Any) -> bool:
 
 
 def _tables(onnx: Any, model: Any, wanted: set[str]) -> dict[str, dict[str, int]]:
-    """For each of these inputs that indexes a table, as ``high``, the size of the smallest one.
+    """For each of these inputs that indexes a table, as ``high``, the size of the smallest one; 2 for a mask.
 
-    A table is data of known size of a Gather, or the depth of a OneHot. Operators that only move or cast the numbers
-    of an input are followed, in subgraphs too.
+    A table is data of known size of a Gather, or the depth of a OneHot. A mask is what is taken from 1, as in
+    ``(1 - mask) * -10000``, or cast to bool, and indexes no table. Operators that only move or cast the numbers of an
+    input are followed, in subgraphs too.
     """
     if not wanted:
         return {}
     if model.functions:
         model = importlib.import_module("onnx.inliner").inline_local_functions(model)
     sizes = _sizes(onnx, model)
-    depths = {tensor.name: tensor for tensor in model.graph.initializer if _elements(tensor) == 1}
+    scalars = _scalars(onnx, model)
     source = {name: name for name in wanted}  # the input whose numbers a tensor holds
     found: dict[str, int] = {}
+    masks: set[str] = set()
 
     def bound(name: str, size: Any) -> None:
         if isinstance(size, int) and size > 0:
@@ -162,6 +165,10 @@ def _tables(onnx: Any, model: Any, wanted: set[str]) -> dict[str, dict[str, int]
 
     for node in _nodes(model.graph):
         first, second = (*node.input, "", "")[:2]
+        if node.op_type == "Sub" and second in source and scalars.get(first) == 1:
+            masks.add(source[second])
+        if node.op_type == "Cast" and first in source and any(one.i == BOOL for one in node.attribute):
+            masks.add(source[first])
         if node.op_type in CARRYING and first in source:
             source.update({name: source[first] for name in node.output if name})
         elif node.op_type in ("Gather", "GatherElements") and second in source and first in sizes:
@@ -170,9 +177,22 @@ def _tables(onnx: Any, model: Any, wanted: set[str]) -> dict[str, dict[str, int]
         elif node.op_type == "GatherND" and second in source and sizes.get(first):
             known = [size for size in sizes[first] if isinstance(size, int)]
             bound(second, min(known, default=None))
-        elif node.op_type == "OneHot" and first in source and second in depths:
-            bound(first, int(onnx.numpy_helper.to_array(depths[second]).reshape(-1)[0]))
-    return {name: {"high": size} for name, size in found.items()}
+        elif node.op_type == "OneHot" and first in source and second in scalars:
+            bound(first, int(scalars[second]))
+    return {name: {"high": size} for name, size in (dict.fromkeys(masks, 2) | found).items()}
+
+
+def _scalars(onnx: Any, model: Any) -> dict[str, float]:
+    """The values of weights and constants of a single element."""
+    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+    for node in _nodes(model.graph):
+        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
+            tensors[node.output[0]] = node.attribute[0].t
+    kinds = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.INT32, onnx.TensorProto.INT64)
+    return {
+        name: float(onnx.numpy_helper.to_array(tensor).reshape(-1)[0])
+        for name, tensor in tensors.items() if tensor.data_type in kinds and _elements(tensor) == 1
+    }  # fmt: skip
 
 
 def _sizes(onnx: Any, model: Any) -> dict[str, list[Any]]:

@@ -127,7 +127,7 @@ def _belonging(call: MatchCall) -> dict[str, list[str]]:
 
 def _candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
     """The constants of the file, what a BatchNormalization multiplies by and adds, what a quotient multiplies by, and
-    those of convolutions with a BatchNormalization multiplied in.
+    those of contractions with a BatchNormalization multiplied in.
     """
     for name, values in known.items():
         yield Candidate(name, values)
@@ -140,12 +140,21 @@ def _candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
         yield from _sums(graph, node, known)
         if node.op_type == "Div" and node.input[1] in known and known[node.input[1]].all():
             yield Candidate(node.input[1], 1 / known[node.input[1]])
-        if node.op_type == "Conv" and node.input[1] in known:
+        if node.op_type in CONTRACTIONS and node.input[1] in known:
             weights = known[node.input[1]]
+            axis = _channel_axis(node, weights.ndim)
             for name, factor, bias in itertools.islice(_steps(graph, node, known), 1, None):
-                along = factor.reshape([-1] + [1] * (weights.ndim - 1))
-                yield Candidate(node.input[1], weights * along, along)
+                if factor.size == weights.shape[axis]:  # not so of a ConvTranspose of several groups
+                    along = factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
+                    yield Candidate(node.input[1], weights * along, along)
                 yield Candidate(name, bias, factor)
+
+
+def _channel_axis(node: Any, rank: int) -> int:
+    """The axis of a contraction's weights that counts the channels of its outputs."""
+    if any(one.name == "transB" and one.i for one in node.attribute):
+        return 0
+    return {"Conv": 0, "ConvTranspose": 1}.get(node.op_type, rank - 1)
 
 
 def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:

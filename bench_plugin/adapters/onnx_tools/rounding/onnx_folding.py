@@ -138,22 +138,26 @@ def sum_biases(model: Any, weights: Weights) -> None:
 def fold(onnx: Any, model: Any, weights: Weights) -> None:
     """BatchNormalization as a part of the layer in front of it; elsewhere as a factor and a summand."""
     makers = {name: node for node in model.graph.node for name in node.output}
-    uses = _uses(model)
+    uses, ranks = _uses(model), _ranks(onnx, model)
     nodes: list[Any] = []
     for node in model.graph.node:
+        rank = ranks.get(node.input[0])
         if node.op_type != "BatchNormalization" or any(name not in weights.values for name in node.input[1:]):
             nodes.append(node)
             continue
         slope, shift = _line(node, weights)
         maker = makers.get(node.input[0])
         # Of a product of matrices of more than two dimensions the channels are not those of BatchNormalization.
-        alone = uses[node.input[0]] == 1
-        if maker is not None and alone and maker.op_type != "MatMul" and _takes(maker, weights, uses):
+        fits = maker is not None and (maker.op_type != "MatMul" or rank == 2)
+        if maker is not None and fits and uses[node.input[0]] == 1 and _takes(maker, weights, uses):
+            maker.op_type = "Gemm" if maker.op_type == "MatMul" else maker.op_type  # which has a bias
             _into(maker, slope, shift, weights)
             maker.output[0] = node.output[0]
             makers[node.output[0]] = maker
+        elif rank is not None:
+            nodes.extend(_apart(onnx, node, rank, slope, shift, weights))
         else:
-            nodes.extend(_apart(onnx, model, node, slope, shift, weights))
+            nodes.append(node)
     del model.graph.node[:]
     model.graph.node.extend(nodes)
 
@@ -236,10 +240,16 @@ def _into(maker: Any, slope: Any, shift: Any, weights: Weights) -> None:
     maker.input.append(name)
 
 
-def _apart(onnx: Any, model: Any, node: Any, slope: Any, shift: Any, weights: Weights) -> list[Any]:
+def _ranks(onnx: Any, model: Any) -> dict[str, int]:
+    """The number of dimensions of each tensor of which it is known, inputs of the graph among them."""
+    graph = onnx.shape_inference.infer_shapes(model).graph
+    values = [*graph.input, *graph.value_info, *graph.output]
+    types = {value.name: value.type.tensor_type for value in values}
+    return {name: len(one.shape.dim) for name, one in types.items() if one.HasField("shape")}
+
+
+def _apart(onnx: Any, node: Any, rank: int, slope: Any, shift: Any, weights: Weights) -> list[Any]:
     """A product and a sum in the place of the node, with vectors that are broadcast along the channels."""
-    rank = next((len(value.type.tensor_type.shape.dim) for value in onnx.shape_inference.infer_shapes(
-        model).graph.value_info if value.name == node.input[0]), 4)  # fmt: skip
     first, between = node.output[0], node.output[0] + "_scaled"
     names = [first + "_slope", first + "_shift"]
     for name, values in zip(names, (slope, shift)):

@@ -66,7 +66,7 @@ def places(onnx: Any, model: Any, convert: Convert) -> list[Place]:
     for name, constant in known.items():
         added = lost(constant.values, convert)
         if added is not None:
-            weight = constant.values.ndim >= 2 and not {node.op_type for node in read[name]} <= ARITHMETIC
+            weight = constant.values.ndim >= 2 and not {node.op_type for node in read.get(name, ())} <= ARITHMETIC
             found.append(Place(name, weight, functools.partial(constant.add, added)))
             ties += _ties(name, constant, convert)
     found += _attributes(onnx, model, convert)
@@ -108,8 +108,9 @@ def _attributes(onnx: Any, model: Any, convert: Convert) -> Iterator[Place]:
 def _reciprocals(known: Mapping[str, Constant], read: Readers, convert: Convert) -> Iterator[Place]:
     """Divisors that a tool multiplies by the reciprocal of, which it rounds."""
     for name, constant in known.items():
-        only = all(node.op_type == "Div" and node.input[1] == name for node in read[name])
-        if only and constant.values.all():
+        readers = read.get(name, ())  # what only computed others, which are stored now, is read by nobody
+        only = all(node.op_type == "Div" and node.input[1] == name for node in readers)
+        if readers and only and constant.values.all():
             added = lost(1 / constant.values, convert)
             if added is not None and (1 / constant.values + added).all():
                 changed = 1 / (1 / constant.values + added)
