@@ -21,7 +21,7 @@ from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import TensorProto, helper, numpy_helper
 
-behind, off, dropped, operator = json.loads(sys.argv[1])
+behind, off, dropped, operator, front = json.loads(sys.argv[1])
 draw = np.random.default_rng(5)
 shape, axis = {"Conv": ((4, 3, 3, 3), 0), "ConvTranspose": ((3, 4, 3, 3), 1), "Gemm": ((3, 4), 1),
                "transposed": ((4, 3), 0)}[operator]
@@ -30,8 +30,15 @@ scale, shift = draw.uniform(0.5, 2, 4).astype("float32"), draw.normal(size=4).as
 mean, variance = draw.normal(size=4).astype("float32"), draw.uniform(0.5, 2, 4).astype("float32")
 constants = {"w": weights, "b": bias}
 known = {"transB": 1} if operator == "transposed" else {}
-nodes = [helper.make_node("Gemm" if known else operator, ["x", "w", "b"], ["c"], **known)]
+first, inner, nodes = "x", np.ones(3), []
 factor, summand = np.ones(4), bias.astype("float64")
+if front:
+    named = dict(zip(["f-s", "f-t", "f-m", "f-v"], (each[:3] for each in (scale, shift, mean, variance))))
+    constants |= named
+    nodes, first = [helper.make_node("BatchNormalization", ["x", *named], ["n"])], "n"
+    inner = scale[:3] / np.sqrt(variance[:3].astype("float64") + 1e-5)
+    summand = summand + np.moveaxis(weights, axis, 0) @ (shift[:3] - mean[:3] * inner)
+nodes.append(helper.make_node("Gemm" if known else operator, [first, "w", "b"], ["c"], **known))
 last = "c"
 for number, kind in enumerate(behind):
     name = f"{kind}{number}"
@@ -56,7 +63,7 @@ onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], 
 
 step = 0.01
 written = weights * factor.reshape([-1 if place == axis else 1 for place in range(len(shape))])
-written = np.moveaxis(written, axis, 0)
+written = np.moveaxis(written, axis, 0) * inner.reshape(1, 3, *[1] * (len(shape) - 2))
 written = np.moveaxis(written, 1, -1)  # channels last
 found = {"w8": written + off * step, "b8": np.zeros(4) if dropped else summand}
 arrays = {}
@@ -77,11 +84,17 @@ CHAINS = [
 
 
 def matched(
-    tools_python: Path, folder: Path, behind: list[str], off: float = 0.0, dropped: bool = False, operator: str = "Conv"
+    tools_python: Path,
+    folder: Path,
+    behind: list[str],
+    off: float = 0.0,
+    dropped: bool = False,
+    operator: str = "Conv",
+    front: bool = False,
 ) -> Any:
     """The rows of weight and bias, and how far the rebuilt weights are from the file's."""
     done = subprocess.run(
-        [str(tools_python), "-c", SCRIPT, json.dumps([behind, off, dropped, operator])], cwd=folder, text=True,
+        [str(tools_python), "-c", SCRIPT, json.dumps([behind, off, dropped, operator, front])], cwd=folder, text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -101,6 +114,16 @@ def test_what_scales_and_shifts_channels_is_multiplied_in(
 @pytest.mark.parametrize("operator", ["ConvTranspose", "Gemm", "transposed"])
 def test_it_is_multiplied_into_weights_of_every_contraction(tools_python: Path, tmp_path: Path, operator: str) -> None:
     (weight, bias), off = matched(tools_python, tmp_path, ["BatchNormalization", "Relu"], operator=operator)
+    assert weight["tensor"] == "w" and weight["folded"] and weight["steps"] < 1e-3
+    assert bias["folded"] and bias["steps"] < 1e-3 and off < 1e-6
+
+
+@pytest.mark.parametrize("behind", [[], ["BatchNormalization"]], ids=["alone", "behind too"])
+@pytest.mark.parametrize("operator", ["Gemm", "transposed"])
+def test_a_matrix_takes_in_what_is_in_front_of_it(
+    tools_python: Path, tmp_path: Path, operator: str, behind: list[str]
+) -> None:
+    (weight, bias), off = matched(tools_python, tmp_path, [*behind, "Relu"], operator=operator, front=True)
     assert weight["tensor"] == "w" and weight["folded"] and weight["steps"] < 1e-3
     assert bias["folded"] and bias["steps"] < 1e-3 and off < 1e-6
 

@@ -148,6 +148,28 @@ def _candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
                     along = factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
                     yield Candidate(node.input[1], weights * along, along)
                 yield Candidate(name, bias, factor)
+            yield from _taken_in(graph, node, known)
+
+
+def _taken_in(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
+    """The constants of a product with a matrix that takes in the BatchNormalization in front of it, and those behind.
+
+    Of matrices alone: a convolution pads its input with zeros, which the BatchNormalization did not shift.
+    """
+    weights = known[node.input[1]]
+    maker = next((one for one in graph.node if node.input[0] in one.output), None)
+    if maker is None or maker.op_type != "BatchNormalization" or weights.ndim != 2:
+        return
+    axis = _channel_axis(node, weights.ndim)
+    step = _per_channel(maker, known, weights.shape[1 - axis], 1)
+    if step is None:
+        return
+    scale, shift = (values.reshape([-1 if place != axis else 1 for place in range(2)]) for values in step[1:])
+    moved = (weights * shift).sum(axis=1 - axis)
+    for name, factor, bias in _steps(graph, node, known):
+        along = scale * factor.reshape([-1 if place == axis else 1 for place in range(2)])
+        yield Candidate(node.input[1], weights * along, along)
+        yield Candidate(name or node.input[1], bias + moved * factor, factor)
 
 
 def _channel_axis(node: Any, rank: int) -> int:
