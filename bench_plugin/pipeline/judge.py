@@ -107,6 +107,11 @@ class Judge:
         noise = {name: measure_noise(expected.outputs[name], [run]) for name, run in runs.items()}
         return replace(expected, noise=noise)
 
+    def with_sums(self, expected: ReferenceOutputs, emulated: Done, precision: str) -> ReferenceOutputs:
+        """The same reference with the larger one of its noise and that of sums in ``precision`` itself."""
+        summed = self.at_precision(expected, emulated, f"{precision}-sums")
+        return replace(expected, noise=larger(expected.noise, summed.noise))
+
     def with_single_rounding(
         self, expected: ReferenceOutputs, plain: ReferenceOutputs, emulated: Done
     ) -> ReferenceOutputs:

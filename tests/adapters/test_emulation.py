@@ -1,4 +1,4 @@
-"""The emulation of precisions: integers that float32 may round to either side are rounded to both."""
+"""The emulation of precisions: integers that float32 may round to either side, and sums in a narrow type."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 from pathlib import Path
+
+import pytest
 
 from tests.docs.fences import ROOT
 
@@ -54,3 +56,52 @@ def test_a_file_without_such_integers_is_emulated_by_its_precisions_alone(tools_
     assert {name.split(":")[0] for name in emulated(tools_python, tmp_path, "static")} == {
         "fp32", "tf32", "w16", "fp16", "wbf16", "bf16",
     }  # fmt: skip
+
+
+# A contraction, and what adding its terms one by one in float16 gives, each sum rounded.
+SUMS = """
+import json, sys
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_emulate import Adapter
+from bench_plugin.agent.arrays import from_numpy, to_numpy
+from bench_plugin.agent.contract import EmulateCall, Place
+from onnx import helper as h
+
+kind = sys.argv[1]
+rng = np.random.default_rng(5)
+half = lambda values: values.astype("float16").astype("float64")
+rows, terms, outputs = 24, 288, 40
+a, w = half(rng.standard_normal((rows, terms))), half(rng.standard_normal((terms, outputs)) / 17 + 0.02)
+exact, summed = a @ w, np.zeros((rows, outputs))
+for k in range(terms):
+    summed = half(summed + a[:, k : k + 1] * w[k])
+if kind == "Gemm":
+    x, weights, shape, said = a, w.T, [1, outputs], {"transB": 1}
+elif kind == "MatMul":
+    x, weights, shape, said = a, w, [1, outputs], {}
+else:  # a convolution of 3 x 3 with 32 channels over an image of its own size
+    x, weights, shape, said = a.reshape(rows, 32, 3, 3), w.T.reshape(outputs, 32, 3, 3), [1, outputs, 1, 1], {}
+value = lambda name, dims: h.make_tensor_value_info(name, 1, ["n", *dims[1:]])
+graph = h.make_graph([h.make_node(kind, ["x", "w"], ["y"], **said)], "g", [value("x", x.shape)], [value("y", shape)],
+                     [onnx.numpy_helper.from_array(np.ascontiguousarray(weights, "float32"), "w")])
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "model.onnx")
+arrays = {"in:x": from_numpy(np.ascontiguousarray(x, "float32"))}
+place = Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)
+reply = Adapter().emulate(EmulateCall(samples=rows, batched=True, sums=True).at(place))
+found = {name: to_numpy(values).reshape(rows, outputs) for name, values in reply.arrays.items()}
+spread = lambda values: float(np.sqrt(((values - exact) ** 2).mean()))
+print(json.dumps({"real": spread(summed), **{name: spread(values) for name, values in found.items()}}))
+"""
+
+
+@pytest.mark.parametrize("kind", ["Gemm", "MatMul", "Conv"])
+def test_sums_in_a_narrow_type_are_as_far_off_as_real_ones(tools_python: Path, tmp_path: Path, kind: str) -> None:
+    done = subprocess.run(
+        [str(tools_python), "-c", SUMS, kind], cwd=tmp_path, text=True, capture_output=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert set(found) == {"real", "fp16-sums:out0", "bf16-sums:out0"}
+    assert found["fp16-sums:out0"] == pytest.approx(found["real"], rel=0.15)
+    assert found["bf16-sums:out0"] == pytest.approx(8 * found["real"], rel=0.15)

@@ -38,7 +38,8 @@ ADAPTER = {
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
             "run-twice", "run-alone", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions",
             "leaves-out", "ignores-input", "compile-spin", "compile-pause", "scenario-hang", "wrong-apart",
-            "wrong-exposed", "rounds-some", "rounds-some-wrong", "rounds-some-apart",
+            "wrong-exposed", "rounds-some", "rounds-some-wrong", "rounds-some-apart", "sums-in-bf16",
+            "sums-in-bf16-wrong",
         ]
     },
     "on_request": True,
@@ -115,7 +116,9 @@ class Adapter:
             _leave_out(model.graph)
         for opset in model.opset_import:
             opset.version = max(opset.version, 21)  # the evaluator's quantisation begins there
-        evaluator = ReferenceEvaluator(model)
+        evaluator = ReferenceEvaluator(model, new_ops=[_narrow_gemm()] if fault.startswith("sums-in-bf16") else None)
+        if fault == "sums-in-bf16-wrong":
+            fault = "run-opposite"
         given = call.named(evaluator.input_names)
 
         calls = iter(range(sys.maxsize))
@@ -130,6 +133,27 @@ class Adapter:
             return [_changed(fault, y) for y in evaluator.run(None, dict(zip(given, xs, strict=True)))]
 
         return samples.answered(call, run, list(given.values()), {"placement": {"run_by": os.getpid()}})
+
+
+def _narrow_gemm() -> Any:
+    """Gemm whose products are added one by one in bfloat16."""
+    import numpy as np
+    from onnx.reference.op_run import OpRun
+
+    def bfloat16(values: Any) -> Any:
+        raw = np.ascontiguousarray(values, np.float32).view(np.uint32)
+        return ((raw + 0x7FFF + ((raw >> 16) & 1)) & np.uint32(0xFFFF0000)).view(np.float32)
+
+    class Gemm(OpRun):  # type: ignore[misc]
+        op_domain = ""
+
+        def _run(self, x: Any, w: Any, b: Any, **options: Any) -> tuple[Any]:
+            total = np.zeros((len(x), w.shape[1]), np.float32)
+            for k in range(len(w)):
+                total = bfloat16(total + x[:, k : k + 1] * w[k])
+            return (bfloat16(total + b),)
+
+    return Gemm
 
 
 def _apart(graph: Any) -> bool:

@@ -139,7 +139,8 @@ class Adapter:
         unknown = sorted({kind for kind in types if ncnn.layer_to_index(kind) < 0})
         if unknown:
             half = " of float16" if any(port.dtype == "float16" for port in call.input_ports) else ""
-            raise Unsupported(f"ncnn has no layer for {', '.join(unknown)}{half}")
+            absent = "no layer of that name" if len(unknown) == 1 else "no layers of these names"
+            raise Unsupported(f"pnnx left {', '.join(unknown)}{half} in the graph, and ncnn has {absent}")
         axes = call.path("axes.json")
         with open(axes, "w", encoding="utf-8") as file:
             integers = _integer_inputs(graph, len(call.input_ports))

@@ -36,6 +36,11 @@ EMULATIONS = {
 }
 # Of files that round to integers as they run: the emulation of fp32 with every value that is divided by a scale moved
 # by two ulps, so that each integer that float32 may round to either side is rounded to both.
+# Of the relative size of a last bit: the standard deviation of rounding numbers whose mantissas are spread evenly by
+# their logarithms, (integral of m^-3 from 1 to 2, over ln 2)^0.5 / 12^0.5.
+SPREAD = 0.2123
+LAST_BITS = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
+SUMS = "-sums"  # behind the name of an emulation whose products are summed in its own type
 NUDGES = {"fp32-up": 1 + 2.0**-22, "fp32-down": 1 - 2.0**-22}
 DYNAMIC = "DynamicQuantizeLinear"
 
@@ -58,9 +63,10 @@ class Adapter:
         arrays = {}
         source = onnx.load(call.files["model.onnx"])
         nudges = NUDGES if any(node.op_type == DYNAMIC for node in source.graph.node) else {}
-        for name in (*EMULATIONS, *nudges):
+        for name in ("fp16" + SUMS, "bf16" + SUMS) if call.sums else (*EMULATIONS, *nudges):
             model = onnx_float64.promoted(onnx, onnx.load(call.files["model.onnx"]), narrow=True)
-            _rounded(onnx, model.graph, EMULATIONS[name if name in EMULATIONS else "fp32"])
+            kept = name.removesuffix(SUMS)
+            _rounded(onnx, model.graph, EMULATIONS[kept if kept in EMULATIONS else "fp32"], sums=kept != name)
             if name in nudges:
                 _nudged(onnx, model.graph, nudges[name])
             model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, 1))
@@ -72,7 +78,7 @@ def _evaluated(onnx: Any, model: Any, given: dict[str, Any], batched: bool) -> d
     reference = importlib.import_module("onnx.reference")
     operators = onnx_operators.fast_operators(onnx)
     plain = next(one for one in operators if one.__name__ == DYNAMIC)
-    operators = [*operators, _round_operator(), _nudged_operator(plain)]
+    operators = [*operators, _round_operator(), _summed_operator(), _nudged_operator(plain)]
     evaluator = reference.ReferenceEvaluator(model, new_ops=operators)
     order = [name for name in evaluator.input_names if name in given]
 
@@ -94,6 +100,32 @@ def _round_operator() -> Any:
             return (ROUNDINGS[format](x) if getattr(x, "dtype", None) == "float64" else x,)
 
     return Round
+
+
+def _summed_operator() -> Any:
+    """A product's result y as if its terms had been added one by one, each sum rounded to a narrow type.
+
+    ``q`` is the sum of the squares of the terms; ``weights``, whose axis ``channels`` counts the outputs, say how many
+    terms there are. In whatever order K terms come, the
+    k-th sum has the mean square (k/K)^2 y^2 + k/K (1 - k/K) q, so that all of them have K (y^2 / 3 + q / 6). The
+    rounding of each is a random number of that size.
+    """
+    base = importlib.import_module("onnx.reference.op_run").OpRun
+
+    class Summed(base):  # type: ignore[misc, valid-type]
+        op_domain = DOMAIN
+
+        def _run(self, y: Any, q: Any, weights: Any, channels: int = 0, seed: int = 0, format: str = "") -> tuple[Any]:
+            import numpy as np
+
+            matrix = weights.shape[-2:]  # of a stack of them each is a product of its own
+            terms = weights.size if weights.ndim == 1 else np.prod(matrix if channels < 0 else weights.shape)
+            terms = terms / (weights.shape[channels] if weights.ndim > 1 else 1)
+            size = SPREAD * LAST_BITS[format] * np.sqrt(terms * (y**2 / 3 + np.abs(q) / 6))
+            self._drawn = getattr(self, "_drawn", None) or np.random.default_rng(seed)  # goes on from sample to sample
+            return (y + size * self._drawn.standard_normal(y.shape),)
+
+    return Summed
 
 
 def _nudged_operator(plain: Any) -> Any:
@@ -120,8 +152,11 @@ def _nudged(onnx: Any, graph: Any, factor: float) -> None:
             node.attribute.append(onnx.helper.make_attribute("factor", factor))
 
 
-def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str]) -> None:
-    """Round weights in place, and put a rounding behind every result of the top-level graph."""
+def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, sums: bool = False) -> None:
+    """Round weights in place, and put a rounding behind every result of the top-level graph.
+
+    With ``sums`` the terms of a contraction are added in the type of the results, too.
+    """
     weights, results, operands = rounding
     for tensor in graph.initializer:
         if tensor.data_type == DOUBLE:
@@ -133,15 +168,36 @@ def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str]) -> None:
             for place, name in enumerate(node.input[:2]):
                 node.input[place] = f"{name}_operand{index}_{place}"
                 nodes.append(_round_node(onnx, name, node.input[place], operands))
-        nodes.append(node)
+        made = _summed(onnx, index, node, results) if sums and node.op_type in CONTRACTIONS else [node]
+        nodes += made
         if node.op_type in ("Shape", "Constant", "ConstantOfShape"):
             continue
-        for place, name in enumerate(node.output):
+        last = made[-1]
+        for place, name in enumerate(last.output):
             if name:
-                node.output[place] = f"{name}_exact"
-                nodes.append(_round_node(onnx, node.output[place], name, results))
+                last.output[place] = f"{name}_exact"
+                nodes.append(_round_node(onnx, last.output[place], name, results))
     del graph.node[:]
     graph.node.extend(nodes)
+
+
+def _summed(onnx: Any, index: int, node: Any, format: str) -> list[Any]:
+    """A contraction, the sum of the squares of its terms, and its result as if they had been added in a narrow type."""
+    squares = onnx.NodeProto()
+    squares.CopyFrom(node)
+    factors = [f"{name}_squared{index}_{place}" for place, name in enumerate(node.input[:2])]
+    del squares.input[:]
+    squares.input.extend(factors)
+    result, squares.output[0] = node.output[0], f"{node.output[0]}_squares"
+    node.output[0] = f"{result}_summed"
+    transposed = any(one.name == "transB" and one.i for one in node.attribute)
+    channels = {"Conv": 0, "ConvTranspose": 1, "Gemm": -2 if transposed else -1, "MatMul": -1}[node.op_type]
+    made = onnx.helper.make_node(
+        "Summed", [node.output[0], squares.output[0], node.input[1]], [result], domain=DOMAIN, channels=channels,
+        seed=index, format=format,
+    )  # fmt: skip
+    products = [onnx.helper.make_node("Mul", [name, name], [factor]) for name, factor in zip(node.input, factors)]
+    return [node, *products, squares, made]
 
 
 def _round_node(onnx: Any, source: str, target: str, format: str) -> Any:

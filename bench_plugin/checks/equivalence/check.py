@@ -139,7 +139,9 @@ class Equivalence:
                 reason = f"{precision} could not be emulated: {emulated.failure.message}"
                 return unverified(Unverified.NO_REFERENCE, reason)
             expected = run.judge.at_precision(plain, emulated, precision)
-        return comparing.compared(run, self._models, found, ran, expected, plain, precision, of_file=reference is None)
+        of_file = reference is None
+        comparison = comparing.compared(run, self._models, found, ran, expected, plain, precision, of_file=of_file)
+        return comparing.compared_with_sums(run, self._models, found, ran, expected, comparison, precision)
 
     def _rounded(
         self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, reference: Done | None

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.compare.operators.strict import LOW_ACCUMULATOR
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
+from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import with_single_rounding
@@ -33,6 +35,28 @@ def compared(
         return comparison
     wider = run.judge.with_single_rounding(expected, plain, rounded)
     return run.judge.compare(run.model, wider, ran, precision=precision, loose=loose)
+
+
+def compared_with_sums(
+    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, expected: ReferenceOutputs,
+    comparison: Comparison, precision: str,
+) -> Comparison:  # fmt: skip
+    """The comparison of a run in a narrow type, where a mismatch may be sums in that type: none that ONNX forbids.
+
+    ONNX leaves open in which type the products of a contraction are added. A run that agrees by the noise of adding
+    them in the narrow type itself is right, with a note, as it is in an operator's own case.
+    """
+    if comparison.status != MISMATCH or not PRECISIONS[precision].reduced or run.model.detections:
+        return comparison
+    task = graph_tasks.emulate(run.tasks, run.model, found.original, found.file.check, sums=True)
+    summed = run.obtain("emulate", task)
+    if summed.failure:
+        run.log.flag(f"what sums in {precision} add to the noise is not known: {summed.failure.message}")
+        return comparison
+    wider = run.judge.with_sums(expected, summed, precision)
+    loose = models.compile_tasks.fast_math(run.cell)
+    again = run.judge.compare(run.model, wider, ran, precision=precision, loose=loose)
+    return replace(again, notes=(*again.notes, LOW_ACCUMULATOR)) if again.status == AGREE else comparison
 
 
 def emulated(run: CellRun, found: Compiled) -> Done:

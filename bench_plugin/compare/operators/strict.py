@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
+LOW_ACCUMULATOR = "low-precision accumulate"  # the note of what is right if a sum may be in a narrow type
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -156,7 +158,7 @@ def _close(want: Tensor, have: Tensor, truth: Truth, rule: Rule, loose: bool, wh
     if (error <= limit).all():
         return Verdict(True, ratio=_ratio(error, limit), notes=tuple(notes), bound=bound)
     if low is not None and (error <= low).all():
-        return Verdict(True, ratio=_ratio(error, low), notes=(*notes, "low-precision accumulate"), bound=bound)
+        return Verdict(True, ratio=_ratio(error, low), notes=(*notes, LOW_ACCUMULATOR), bound=bound)
     found = _wrong(~(error <= limit), got, true, where, f"out of {bound}")
     finite_results = bool(np.isfinite(got).all())
     return replace(found, ratio=_ratio(error, limit), notes=tuple(notes), by_bound=finite_results, bound=bound)

@@ -105,9 +105,12 @@ def predict(tasks: Tasks, model: Model, file: OnnxFile, images: InputSet) -> Tas
     return Task(Stage.REFERENCE, "onnxruntime", (call,), parts, limits, {"model.onnx": file.given})
 
 
-def emulate(tasks: Tasks, model: Model, subject: Subject, check: Done) -> Task:
-    """The file's outputs under the emulation of every precision, on its first inputs."""
-    meta = {"batched": subject.inputs.batched, "samples": few_or_all(model, check)}
+def emulate(tasks: Tasks, model: Model, subject: Subject, check: Done, *, sums: bool = False) -> Task:
+    """The file's outputs under the emulation of every precision, on its first inputs.
+
+    With ``sums`` those of the narrow types alone, whose products are summed in that type too.
+    """
+    meta = {"batched": subject.inputs.batched, "samples": few_or_all(model, check)} | ({"sums": True} if sums else {})
     call = CallSpec("emulate", meta, subject.inputs.arrays)
     parts = {"file": subject.origin, **subject.inputs.parts}
     limits = tasks.limits(model, "onnx_emulate")

@@ -53,6 +53,7 @@ MARKS = (
     ("(by the tool)", "quantised, or converted to float16, by the tool itself"),
     ("(qdq), (w16) …", "a pre-quantised or pre-converted model was compiled"),
     ("fast-math", "the compiler's default is fast-math, so the tolerance is wider"),
+    ("low-precision accumulate", "right if products are summed in the narrow type itself, which ONNX leaves open"),
     ("simulated", "the artefact computes in floating point what it should compute in integers"),
     ("weak", "the comparison would notice less than four fifths of the mistakes that were made on purpose"),
     ("emulated", "it ran on an emulated board: its time is no latency of the device, and is not shown"),

@@ -17,7 +17,14 @@ UNEXERCISED = (
     "Mutants that change nothing on these inputs, even in float64, such as a branch left out that adds zeros: no "
     "verdict is about that part of the model."
 )
-SHOWN = ("fast-math", "simulated", "by approximation", "bf16 only", "weak")  # flags begin so
+SHOWN = (
+    "fast-math",
+    "low-precision accumulate",
+    "simulated",
+    "by approximation",
+    "bf16 only",
+    "weak",
+)  # flags begin so
 KEYS = ("model", "source", "precision")
 BYTES = 1e6
 

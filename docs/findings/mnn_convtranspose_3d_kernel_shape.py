@@ -1,0 +1,43 @@
+"""MNN 3.6.1: ConvTranspose in three dimensions without kernel_shape is taken for one in two.
+
+Rule: ONNX ConvTranspose 11: kernel_shape, 'If not present, should be inferred from input W'.
+Conv does the same.
+Needs mnn==3.6.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import os
+import sys
+import tempfile
+
+import _tools  # the converter itself: the command mnnconvert installs packages when it starts (mnn_pip.py)
+import MNN.expr as expressions
+import MNN.nn as nn
+import numpy as np
+import onnx
+from onnx import helper as h
+
+os.chdir(tempfile.mkdtemp())
+
+inputs = {"x": np.ones((1, 1, 1, 1, 1), np.float32)}
+constants = [onnx.numpy_helper.from_array(np.ones((1, 1, 1, 1, 2), np.float32), "w")]
+expected = np.ones((1, 1, 1, 1, 2), np.float32)
+nodes = [h.make_node("ConvTranspose", ["x", "w"], ["y"])]
+kind = h.np_dtype_to_tensor_dtype
+ports = [h.make_tensor_value_info(k, kind(x.dtype), x.shape) for k, x in inputs.items()]
+output = h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)
+graph = h.make_graph(nodes, "g", ports, [output], constants)
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 11)], ir_version=10)
+onnx.checker.check_model(model, full_check=True)
+onnx.save(model, "m.onnx")
+_tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", "m.onnx", "--MNNModel", "m.mnn", "--bizCode", "b"])
+module = nn.load_module_from_file("m.mnn", list(inputs), ["y"])
+given = []
+for x in inputs.values():
+    given.append(expressions.placeholder(list(x.shape), expressions.NCHW, expressions.float))
+    given[-1].write(x)
+found = module.forward(given)
+y = found[0] if isinstance(found, (list, tuple)) else found
+y = expressions.convert(y, expressions.NCHW)
+print("expected shape", list(expected.shape))
+print("got      shape", list(y.shape))
+sys.exit(int(list(y.shape) != list(expected.shape)))

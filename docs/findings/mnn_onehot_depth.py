@@ -1,0 +1,44 @@
+"""MNN 3.6.1: OneHot reads the bits of a float depth as an integer.
+
+Rule: ONNX OneHot 11: 'In case depth is of non-integer type, it will be casted to int64 before use'.
+No indices are given here, since each would take a row of a thousand million elements.
+Needs mnn==3.6.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import os
+import sys
+import tempfile
+
+import _tools  # the converter itself: the command mnnconvert installs packages when it starts (mnn_pip.py)
+import MNN.expr as expressions
+import MNN.nn as nn
+import numpy as np
+import onnx
+from onnx import helper as h
+
+os.chdir(tempfile.mkdtemp())
+
+inputs = {"i": np.array([], np.int64), "depth": np.array(3, np.float32), "v": np.array([0, 1], np.float32)}
+expected = np.zeros((0, 3), np.float32)
+nodes = [h.make_node("OneHot", ["i", "depth", "v"], ["y"], axis=-1)]
+kind = h.np_dtype_to_tensor_dtype
+ports = [h.make_tensor_value_info(k, kind(x.dtype), x.shape) for k, x in inputs.items()]
+output = h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)
+graph = h.make_graph(nodes, "g", ports, [output])
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 11)], ir_version=10)
+onnx.checker.check_model(model, full_check=True)
+onnx.save(model, "m.onnx")
+_tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", "m.onnx", "--MNNModel", "m.mnn", "--bizCode", "b"])
+module = nn.load_module_from_file("m.mnn", list(inputs), ["y"])
+given = []
+for x in inputs.values():
+    whole = x.dtype.kind in "iu"
+    of = expressions.int if whole else expressions.float
+    given.append(expressions.placeholder(list(x.shape), expressions.NCHW, of))
+    given[-1].write(x.astype(np.int32 if whole else np.float32))
+found = module.forward(given)
+y = found[0] if isinstance(found, (list, tuple)) else found
+y = expressions.convert(y, expressions.NCHW)
+print("expected shape", list(expected.shape))
+print("got      shape", list(y.shape))
+sys.exit(int(list(y.shape) != list(expected.shape)))

@@ -1,0 +1,44 @@
+"""MNN 3.6.1: ScatterElements ignores reduction where the attribute axis stands in front of it.
+
+Rule: ONNX ScatterElements 18: with reduction add the updates are added; the attributes of a node have no order.
+The importer stops reading attributes at axis. In the other order add and mul work; max and min it does not know.
+Needs mnn==3.6.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import os
+import sys
+import tempfile
+
+import _tools  # the converter itself: the command mnnconvert installs packages when it starts (mnn_pip.py)
+import MNN.expr as expressions
+import MNN.nn as nn
+import numpy as np
+import onnx
+from onnx import helper as h
+
+os.chdir(tempfile.mkdtemp())
+
+inputs = {"x": np.array([1, 2], np.float32), "i": np.array([0], np.int64), "u": np.array([3], np.float32)}
+expected = np.array([4, 2], np.float32)
+nodes = [h.make_node("ScatterElements", ["x", "i", "u"], ["y"], axis=0, reduction="add")]
+kind = h.np_dtype_to_tensor_dtype
+ports = [h.make_tensor_value_info(k, kind(x.dtype), x.shape) for k, x in inputs.items()]
+output = h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)
+graph = h.make_graph(nodes, "g", ports, [output])
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=10)
+onnx.checker.check_model(model, full_check=True)
+onnx.save(model, "m.onnx")
+_tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", "m.onnx", "--MNNModel", "m.mnn", "--bizCode", "b"])
+module = nn.load_module_from_file("m.mnn", list(inputs), ["y"])
+given = []
+for x in inputs.values():
+    whole = x.dtype.kind in "iu"
+    of = expressions.int if whole else expressions.float
+    given.append(expressions.placeholder(list(x.shape), expressions.NCHW, of))
+    given[-1].write(x.astype(np.int32 if whole else np.float32))
+found = module.forward(given)
+y = found[0] if isinstance(found, (list, tuple)) else found
+y = expressions.convert(y, expressions.NCHW).read()
+print("expected", expected.shape, expected.ravel().tolist())
+print("got     ", y.shape, y.ravel().tolist())
+sys.exit(int(y.shape != expected.shape or not np.allclose(y, expected)))

@@ -1,0 +1,46 @@
+"""MNN 3.6.1: Trilu of a batch of matrices without elements ends with an error of Reshape.
+
+Rule: ONNX Trilu 14 takes 'batches of 2-D matrices'; a dimension may be 0.
+One such matrix in two dimensions, or a batch of none, is right.
+Needs mnn==3.6.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import os
+import sys
+import tempfile
+
+import _tools  # the converter itself: the command mnnconvert installs packages when it starts (mnn_pip.py)
+import MNN.expr as expressions
+import MNN.nn as nn
+import numpy as np
+import onnx
+from onnx import helper as h
+
+os.chdir(tempfile.mkdtemp())
+
+inputs = {"x": np.zeros((2, 0, 3), np.float32)}
+expected = np.array([2, 0, 3], np.int64)  # the shape, since an output without elements cannot be read
+nodes = [h.make_node("Trilu", ["x"], ["t"]), h.make_node("Shape", ["t"], ["y"])]
+kind = h.np_dtype_to_tensor_dtype
+ports = [h.make_tensor_value_info(k, kind(x.dtype), x.shape) for k, x in inputs.items()]
+output = h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)
+graph = h.make_graph(nodes, "g", ports, [output])
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 14)], ir_version=10)
+onnx.checker.check_model(model, full_check=True)
+onnx.save(model, "m.onnx")
+_tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", "m.onnx", "--MNNModel", "m.mnn", "--bizCode", "b"])
+print("expected", expected.shape, expected.ravel().tolist())
+try:
+    module = nn.load_module_from_file("m.mnn", list(inputs), ["y"])
+    given = []
+    for x in inputs.values():
+        given.append(expressions.placeholder(list(x.shape), expressions.NCHW, expressions.float))
+        given[-1].write(x)
+    found = module.forward(given)
+    y = found[0] if isinstance(found, (list, tuple)) else found
+    y = expressions.convert(y, expressions.NCHW).read()
+except (IndexError, RuntimeError, SystemError, ValueError) as error:  # what is wrong was printed before
+    print("got      no output:", type(error).__name__, error)
+    sys.exit(1)
+print("got     ", y.shape, y.ravel().tolist())
+sys.exit(int(y.shape != expected.shape or not np.allclose(y, expected)))

@@ -1,0 +1,44 @@
+"""onnx2tf 1.29.24: Col2Im folds a block of three dimensions as one of two.
+
+Rule: ONNX Col2Im 18: image_shape and block_shape have as many elements as there are spatial dimensions.
+Needs onnx2tf==1.29.24 with its dependencies (tensorflow-cpu==2.21.0), onnx and numpy.
+Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import os
+import sys
+import tempfile
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np
+import onnx
+import onnx2tf
+from onnx import helper as h
+
+os.chdir(tempfile.mkdtemp())
+inputs = {"x": np.arange(4, dtype=np.float32).reshape(1, 2, 2)}
+expected = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 1, 2)[:, :, [0, 1]]
+kind = h.np_dtype_to_tensor_dtype
+ports = [h.make_tensor_value_info(k, kind(x.dtype), x.shape) for k, x in inputs.items()]
+constants = [
+    onnx.numpy_helper.from_array(np.array([2, 1, 2], np.int64), "image"),
+    onnx.numpy_helper.from_array(np.array([1, 1, 2], np.int64), "block"),
+]
+nodes = [h.make_node("Col2Im", ["x", "image", "block"], ["y"])]
+outputs = [h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)]
+graph = h.make_graph(nodes, "g", ports, outputs, constants)
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=8)
+onnx.checker.check_model(model, full_check=True)
+onnx.save(model, "m.onnx")
+net = onnx2tf.convert(
+    input_onnx_file_path="m.onnx",
+    output_folder_path="out",
+    non_verbose=True,
+    disable_model_save=True,
+    keep_shape_absolutely_input_names=list(inputs),
+)
+y = np.asarray(net(inputs["x"]))
+print("expected", expected.dtype, expected.shape, expected.ravel()[:16].tolist())
+print("got     ", y.dtype, y.shape, y.ravel()[:16].tolist())
+sys.exit(int(y.shape != expected.shape or not np.allclose(y, expected)))

@@ -1,0 +1,42 @@
+"""onnx2tf 1.29.24: Concat of tensors with equal sizes joins them along another axis than axis.
+
+Rule: ONNX Concat 13: 'all input tensors must have the same shape, except for the dimension size of the axis to
+concatenate on'.
+Two tensors of (2, 2) give (2, 4) for axis 0; two of (2, 3) are right.
+Needs onnx2tf==1.29.24 with its dependencies (tensorflow-cpu==2.21.0), onnx and numpy.
+Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import os
+import sys
+import tempfile
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np
+import onnx
+import onnx2tf
+from onnx import helper as h
+
+os.chdir(tempfile.mkdtemp())
+inputs = {"a": np.array([[1, 2], [3, 4]], np.float32), "b": np.array([[5, 6], [7, 8]], np.float32)}
+expected = np.array([[1, 2], [3, 4], [5, 6], [7, 8]], np.float32)
+kind = h.np_dtype_to_tensor_dtype
+ports = [h.make_tensor_value_info(k, kind(x.dtype), x.shape) for k, x in inputs.items()]
+nodes = [h.make_node("Concat", ["a", "b"], ["y"], axis=0)]
+outputs = [h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)]
+graph = h.make_graph(nodes, "g", ports, outputs)
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8)
+onnx.checker.check_model(model, full_check=True)
+onnx.save(model, "m.onnx")
+net = onnx2tf.convert(
+    input_onnx_file_path="m.onnx",
+    output_folder_path="out",
+    non_verbose=True,
+    disable_model_save=True,
+    keep_shape_absolutely_input_names=list(inputs),
+)
+y = np.asarray(net(list(inputs.values())))
+print("expected", expected.dtype, expected.shape, expected.ravel()[:16].tolist())
+print("got     ", y.dtype, y.shape, y.ravel()[:16].tolist())
+sys.exit(int(y.shape != expected.shape or not np.allclose(y, expected)))

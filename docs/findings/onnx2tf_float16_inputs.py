@@ -1,0 +1,42 @@
+"""onnx2tf 1.29.24: a graph of float16 is computed in float32, and its output is float32.
+
+Rule: ONNX Add 14: the output C has the type T of the inputs, here float16.
+onnx2tf makes a float32 input of every float16 one, and of what is behind it.
+Upstream: https://github.com/PINTO0309/onnx2tf/pull/427 (Float32 inverse conversion of Float16 models; wanted there)
+Needs onnx2tf==1.29.24 with its dependencies (tensorflow-cpu==2.21.0), onnx and numpy.
+Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import os
+import sys
+import tempfile
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np
+import onnx
+import onnx2tf
+from onnx import helper as h
+
+os.chdir(tempfile.mkdtemp())
+inputs = {"x": np.array([0.1, 1], np.float16)}
+expected = np.array([0.2, 2], np.float16)
+kind = h.np_dtype_to_tensor_dtype
+ports = [h.make_tensor_value_info(k, kind(x.dtype), x.shape) for k, x in inputs.items()]
+nodes = [h.make_node("Add", ["x", "x"], ["y"])]
+outputs = [h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)]
+graph = h.make_graph(nodes, "g", ports, outputs)
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 14)], ir_version=8)
+onnx.checker.check_model(model, full_check=True)
+onnx.save(model, "m.onnx")
+net = onnx2tf.convert(
+    input_onnx_file_path="m.onnx",
+    output_folder_path="out",
+    non_verbose=True,
+    disable_model_save=True,
+    keep_shape_absolutely_input_names=list(inputs),
+)
+y = np.asarray(net(inputs["x"]))
+print("expected", expected.dtype, expected.shape, expected.ravel()[:16].tolist())
+print("got     ", y.dtype, y.shape, y.ravel()[:16].tolist())
+sys.exit(int(y.dtype != expected.dtype))

@@ -1,0 +1,45 @@
+"""onnx2tf 1.29.24: OneHot adds a negative axis twice: -1 becomes the first axis of two.
+
+Rule: ONNX OneHot 11: 'axis=-1 means that the additional dimension will be inserted as the innermost/last dimension'.
+onnx2tf computes axis + rank + axis + 1: -1 of a result of two dimensions is 0. -2 of three is the last one.
+Needs onnx2tf==1.29.24 with its dependencies (tensorflow-cpu==2.21.0), onnx and numpy.
+Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import os
+import sys
+import tempfile
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np
+import onnx
+import onnx2tf
+from onnx import helper as h
+
+os.chdir(tempfile.mkdtemp())
+inputs = {"i": np.array([0, 2], np.int64)}
+expected = np.array([[1, 0, 0], [0, 0, 1]], np.float32)
+kind = h.np_dtype_to_tensor_dtype
+ports = [h.make_tensor_value_info(k, kind(x.dtype), x.shape) for k, x in inputs.items()]
+constants = [
+    onnx.numpy_helper.from_array(np.array([3], np.int64), "depth"),
+    onnx.numpy_helper.from_array(np.array([0, 1], np.float32), "values"),
+]
+nodes = [h.make_node("OneHot", ["i", "depth", "values"], ["y"], axis=-1)]
+outputs = [h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)]
+graph = h.make_graph(nodes, "g", ports, outputs, constants)
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 11)], ir_version=8)
+onnx.checker.check_model(model, full_check=True)
+onnx.save(model, "m.onnx")
+net = onnx2tf.convert(
+    input_onnx_file_path="m.onnx",
+    output_folder_path="out",
+    non_verbose=True,
+    disable_model_save=True,
+    keep_shape_absolutely_input_names=list(inputs),
+)
+y = np.asarray(net(inputs["i"]))
+print("expected", expected.dtype, expected.shape, expected.ravel()[:16].tolist())
+print("got     ", y.dtype, y.shape, y.ravel()[:16].tolist())
+sys.exit(int(y.shape != expected.shape or not np.allclose(y, expected)))

@@ -1,0 +1,47 @@
+"""onnx2tf 1.29.24: Resize with tf_crop_and_resize: TypeError.
+
+Rule: ONNX Resize 19, coordinate_transformation_mode "tf_crop_and_resize".
+onnx2tf gives tf.image.crop_and_resize an argument "images"; it is called "image".
+Needs onnx2tf==1.29.24, tensorflow-cpu==2.21.0 and onnx. Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import onnx.parser
+import onnx2tf
+
+os.chdir(tempfile.mkdtemp())
+MODELS = {
+    "Resize": (
+        "(float[1,1,4,4] x) => (float[1,1,3,3] y) <float[8] r = {0,0,0.25,0.25,1,1,0.75,0.75}, int64[4] s = "
+        '{1,1,3,3}>{ y = Resize<coordinate_transformation_mode="tf_crop_and_resize",mode="linear">(x, r, , s) }'
+    ),
+}
+
+
+def result(text):
+    """What comes of a model that is written as text."""
+    model = onnx.parser.parse_model('<ir_version: 10, opset_import: ["": 19]> g ' + text)
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, "m.onnx")
+    names = [value.name for value in model.graph.input] or None
+    options = {"not_use_onnxsim": True, "disable_model_save": True, "non_verbose": True}  # onnxsim changes nothing here
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            onnx2tf.convert("m.onnx", output_folder_path="out", keep_shape_absolutely_input_names=names, **options)
+    except (Exception, SystemExit) as error:  # onnx2tf prints what is wrong and exits
+        return f"{type(error).__name__} {' '.join(str(error).split())[:160]}"
+    return "converted"
+
+
+results = {name: result(text) for name, text in MODELS.items()}
+for name, got in results.items():
+    print(f"expected  {name}: converted")
+    print(f"got       {name}: {got}")
+sys.exit(int(set(results.values()) != {"converted"}))

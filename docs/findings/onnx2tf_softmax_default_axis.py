@@ -1,0 +1,44 @@
+"""onnx2tf 1.29.24: Softmax before opset 13 without an axis is done over the last axis alone.
+
+Rule: ONNX Softmax 11: axis 'defaults to one', and the softmax is over all elements from that axis on, as if the tensor
+had two dimensions.
+onnx2tf takes the last axis for any opset. Its dry run then looks for the one axis that fits best, and finds it where
+the other sizes are 1. Not so in onnx's squeezenet, whose Dropout has a second output: that one has no result in the dry
+run but a name, so that all results behind it go to the next name, and Softmax has none to compare with.
+Needs onnx2tf==1.29.24 with its dependencies (tensorflow-cpu==2.21.0), onnx and numpy.
+Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import os
+import sys
+import tempfile
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np
+import onnx
+import onnx2tf
+from onnx import helper as h
+
+os.chdir(tempfile.mkdtemp())
+inputs = {"x": np.ones((1, 2, 2), np.float32)}
+expected = np.full((1, 2, 2), 0.25, np.float32)
+kind = h.np_dtype_to_tensor_dtype
+ports = [h.make_tensor_value_info(k, kind(x.dtype), x.shape) for k, x in inputs.items()]
+nodes = [h.make_node("Softmax", ["x"], ["y"])]
+outputs = [h.make_tensor_value_info("y", kind(expected.dtype), expected.shape)]
+graph = h.make_graph(nodes, "g", ports, outputs)
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 11)], ir_version=8)
+onnx.checker.check_model(model, full_check=True)
+onnx.save(model, "m.onnx")
+net = onnx2tf.convert(
+    input_onnx_file_path="m.onnx",
+    output_folder_path="out",
+    non_verbose=True,
+    disable_model_save=True,
+    keep_shape_absolutely_input_names=list(inputs),
+)
+y = np.asarray(net(inputs["x"]))
+print("expected", expected.dtype, expected.shape, expected.ravel()[:16].tolist())
+print("got     ", y.dtype, y.shape, y.ravel()[:16].tolist())
+sys.exit(int(y.shape != expected.shape or not np.allclose(y, expected)))

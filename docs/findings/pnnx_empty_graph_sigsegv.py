@@ -1,0 +1,34 @@
+"""pnnx 20261020 (ncnn): a file of which nothing is left once constants are folded kills it (SIGSEGV).
+
+Rule: ONNX Constant 13: 'This operator produces a constant tensor.' A graph may consist of it, or of Identity of a
+constant.
+Its onnxruntime refuses the empty graph that pnnx leaves; pnnx does not look at the status and goes on into a null
+pointer.
+Needs ncnn==1.0.20261020, pnnx==20261020, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+
+import onnx
+from onnx import TensorProto
+from onnx import helper as h
+
+os.chdir(tempfile.mkdtemp())
+value = h.make_tensor("v", TensorProto.FLOAT, [2], [1.0, 2.0])
+ports = []
+nodes = [h.make_node("Constant", [], ["y"], value=value)]
+outputs = [h.make_tensor_value_info("y", TensorProto.FLOAT, [2])]
+graph = h.make_graph(nodes, "g", ports, outputs)
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+onnx.checker.check_model(model)
+onnx.save(model, "m.onnx")
+pnnx = os.path.join(os.path.dirname(importlib.util.find_spec("pnnx").origin), "pnnx")  # the wrapper wants torch
+done = subprocess.run([pnnx, "m.onnx", "fp16=0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+said = [line for line in done.stdout.decode(errors="replace").splitlines() if line.startswith("ort ")]
+print("expected pnnx ends with 0")
+print("got      pnnx ends with", done.returncode, *said)
+sys.exit(int(done.returncode != 0))
