@@ -12,11 +12,16 @@ from bench_plugin.report.parts import legend_table, made_with, remarks, run_line
 from bench_plugin.report.statuses import FAILED
 from bench_plugin.results.known_failures.expectations import NOT_ANALYSED
 
-KNOWN = "What a person found by looking, in our words, with the cases that it holds for. Many cases first."
+FINDINGS = "docs/findings/"  # where the scripts lie that are named here
+KNOWN = (
+    "What a person found by looking, in our words, with the cases that it holds for. Many cases first. A finding is a "
+    f"script in {FINDINGS}, which needs only the tool."
+)
 UNKNOWN = (
     "Nobody has looked further than the message yet. Cases of one line have the same message, apart from values, "
     "addresses, paths and counters; where these differ, the case that the message is of stands behind it."
 )
+PREFIX = "test_"  # of every case's name
 FEW = 10  # names of cases that say nothing of the tool; the JSON page has all of them
 OUTSIDE = "These cases say nothing of the tool and are outside its score."
 
@@ -57,14 +62,16 @@ def _table(groups: Sequence[CauseGroup], head: str, texts: Sequence[str], *, mos
     rows = tuple(
         (
             TableCell(str(len(group.cases))), TableCell(group.status, group.status), TableCell(group.where),
-            TableCell(text), TableCell(group.link), TableCell(_names(group.cases, most)),
+            TableCell(text), TableCell(group.link.removeprefix(FINDINGS)), TableCell(_names(group.cases, most)),
         )
         for group, text in zip(groups, texts, strict=True)
     )  # fmt: skip
-    return Table(("cases", "status", "stage: symptom", head, "finding or thread", "names of the cases"), rows, keys=2)
+    heads = ("cases", "status", "stage: symptom", head, "finding or thread", f"names of the cases, without {PREFIX}")
+    return Table(heads, rows, keys=2)
 
 
 def _names(cases: Sequence[str], most: int | None) -> str:
-    if most is None or len(cases) <= most:
-        return ", ".join(cases)
-    return f"{', '.join(cases[:most])} and {len(cases) - most} more"
+    names = [case.removeprefix(PREFIX) for case in cases]
+    if most is None or len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
