@@ -107,6 +107,11 @@ class Judge:
         noise = {name: measure_noise(expected.outputs[name], [run]) for name, run in runs.items()}
         return replace(expected, noise=noise)
 
+    def overflows(self, emulated: Done, precision: str) -> bool:
+        """Whether the emulation of ``precision`` gives anything but numbers, although every value fits at its end."""
+        runs = stack_names(emulated.arrays, precision).values()
+        return any(run.dtype.kind == "f" and not np.isfinite(run).all() for run in runs)
+
     def with_sums(self, expected: ReferenceOutputs, emulated: Done, precision: str) -> ReferenceOutputs:
         """The same reference with the larger one of its noise and that of sums in ``precision`` itself."""
         summed = self.at_precision(expected, emulated, f"{precision}-sums")

@@ -44,6 +44,39 @@ def test_what_rounding_between_the_layers_loses_is_noise(project: Project, tools
     assert row["status"] == "mismatch", row["reason"]  # 1 % off everywhere
 
 
+# A layer whose result is divided by a number that float16 does not reach, and multiplied by it again.
+RANGE = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h
+rng = np.random.default_rng(4)
+weights = {"a": rng.standard_normal((8, 4)), "b": rng.standard_normal(4), "far": np.array([float(sys.argv[2])])}
+nodes = [h.make_node("Gemm", ["x", "a", "b"], ["g"]), h.make_node("Mul", ["g", "far"], ["m"]),
+         h.make_node("Div", ["m", "far"], ["y"])]
+value = lambda name, size: h.make_tensor_value_info(name, 1, ["n", size])
+tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in weights.items()]
+graph = h.make_graph(nodes, "g", [value("x", 8)], [value("y", 4)], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("far", "status", "kind"), [(3e5, "unverified", "ill-conditioned"), (3.0, "mismatch", None)]
+)  # fmt: skip
+def test_an_overflow_between_the_layers_is_no_mistake_of_a_tool(
+    project: Project, tools_python: Path, far: float, status: str, kind: str | None
+) -> None:
+    compiles(
+        project,
+        project.write("compiler.py", COMPILER.read_text().replace('"bf16": ["original"]', '"fp16": ["original"]')),
+    )
+    path = write_file(project, tools_python, RANGE, "range.onnx", far)
+    options = (f"--bench-onnx={path}", "--compilers=fakec", "--precisions=fp16", "--bench-option=fakec.fault=run-nan")
+    row = the_row(project.run(*options, "-k", "fakec-fp16"))
+    assert (row["status"], row["unverified"]) == (status, kind), row["reason"]
+    assert row["reason"].startswith("range: fp16 overflows between the layers") is (far > 65504)
+
+
 # Two layers, of which the first adds five hundred products.
 SUMS = """
 import sys

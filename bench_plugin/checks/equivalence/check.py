@@ -133,14 +133,19 @@ class Equivalence:
     ) -> Comparison:
         """For one floating-point type throughout: compare with the file in float64, with the noise of that type."""
         precision, expected = _computed_precision(run, found), plain
+        overflows = False
         if PRECISIONS[precision].reduced:
             emulated = comparing.emulated(run, found)
             if emulated.failure:
                 reason = f"{precision} could not be emulated: {emulated.failure.message}"
                 return unverified(Unverified.NO_REFERENCE, reason)
             expected = run.judge.at_precision(plain, emulated, precision)
+            overflows = run.judge.overflows(emulated, precision)
         of_file = reference is None
         comparison = comparing.compared(run, self._models, found, ran, expected, plain, precision, of_file=of_file)
+        if comparison.status == MISMATCH and overflows:
+            reason = f"range: {precision} overflows between the layers, in the emulation too: {comparison.reason}"
+            return unverified(Unverified.ILL_CONDITIONED, reason, comparison.numbers)
         return comparing.compared_with_sums(run, self._models, found, ran, expected, comparison, precision)
 
     def _rounded(
