@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import platform
 import subprocess
 import time
@@ -117,7 +118,7 @@ def cell_row(
         "unverified": _text(outcome.unverified),
         "expected": dict(expected) if expected else None,
         "reason": outcome.reason,
-        "detail": outcome.detail,
+        "detail": without_home(outcome.detail),
         "converted": outcome.converted,
         "verified": outcome.verified,
         "numbers": complete(cell["check"], finite(outcome.numbers)),
@@ -136,6 +137,12 @@ def cell_row(
         "repro": list(repro),
         "nodeid": nodeid,
     }
+
+
+def without_home(text: str) -> str:
+    """The text with the user's home folder written as ~: rows are published, and tracebacks name files in it."""
+    home = os.path.expanduser("~")
+    return text.replace(f"{home}/", "~/") if os.path.dirname(home) != home else text
 
 
 def outcome_of(row: Mapping[str, Any]) -> Outcome:

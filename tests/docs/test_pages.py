@@ -6,11 +6,12 @@ import importlib.util
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from bench_plugin.cli.main import ALIASES, subcommands
+from bench_plugin.cli.main import ALIASES, main, subcommands
 from tests.docs.fences import ROOT, documents
 
 DOCS = ROOT / "docs"
@@ -36,6 +37,12 @@ def test_the_pages_of_reference_are_what_the_code_says() -> None:
     command = [sys.executable, "docs/write_reference", "--check"]
     done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_pages_of_compiled_models_are_those_of_the_rows_beside_them(tmp_path: Path) -> None:
+    assert main(["grid", str(DOCS / "rows/equivalence.jsonl.gz"), "--output", str(tmp_path), "--format", "md"]) == 0
+    made = {path.name: path.read_text("utf-8") for path in tmp_path.glob("*.md")}
+    assert made and made == {path.name: path.read_text("utf-8") for path in DOCS.glob("equivalence*.md")}
 
 
 def test_a_stale_page_of_reference_is_noticed() -> None:

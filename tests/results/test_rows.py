@@ -12,7 +12,17 @@ import pytest
 
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
-from bench_plugin.results.rows import KINDS, SCHEMA, cell_row, finite, of_run, outcome_of, parse_rows, read_rows
+from bench_plugin.results.rows import (
+    KINDS,
+    SCHEMA,
+    cell_row,
+    finite,
+    of_run,
+    outcome_of,
+    parse_rows,
+    read_rows,
+    without_home,
+)
 
 AXES = {"check": "export", "model": "a", "framework": "fake"}
 
@@ -154,3 +164,16 @@ def test_the_lines_are_read_by_the_function_that_is_given(tmp_path: Path) -> Non
 )  # fmt: skip
 def test_a_row_has_the_id_of_its_run_behind_its_kind(row: dict[str, Any], run: str, expected: str) -> None:
     assert json.dumps(of_run(row, run)) == expected
+
+
+def test_rows_name_no_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert without_home("File /home/someone/.cache/a.py and /home/someoneelse/b") == (
+        "File ~/.cache/a.py and /home/someoneelse/b"
+    )
+    failed = Outcome(status=Status.ERROR, detail="File /home/someone/.cache/a.py, line 3")
+    row = cell_row(AXES, failed, key="k", nodeid="n", expected=None, repro=[], result="failed",
+                   settings={}, host="")  # fmt: skip
+    assert row["detail"] == "File ~/.cache/a.py, line 3"
+    monkeypatch.setenv("HOME", "/")
+    assert without_home("/a/b") == "/a/b"
