@@ -215,6 +215,34 @@ def test_the_noise_of_rounding_every_result_counts_where_it_is_larger() -> None:
     assert found.outputs is rounded_file.outputs and found.origin == "another file"
 
 
+def test_the_noise_of_sums_in_a_narrow_type_counts_where_it_is_larger() -> None:
+    truth, other = drawn(), drawn(3)
+    levels = {"y": Noise(1e-6, 2e-6, 1), "z": Noise(1e-1, 1e-1, 1)}
+    plain = ReferenceOutputs({"y": truth, "z": other}, "file in float64", levels, {}, {})
+    arrays = {
+        "fp16-sums:y": off_by(truth, 1e-3),
+        "fp16-sums:z": off_by(other, 1e-3),
+        "bf16-sums:y": off_by(truth, 1e-2),
+    }
+    summed = Done(failure=None, arrays=arrays | {"bf16-sums:z": other, "fp16:y": off_by(truth, 0.5)})
+    found = JUDGE.with_sums(plain, summed, "fp16")
+    assert found.noise["y"] == Noise(pytest.approx(1e-3), pytest.approx(1e-3), 2)
+    assert (found.noise["z"].E, found.noise["z"].M) == (1e-1, 1e-1) and found.outputs is plain.outputs
+    assert pytest.approx(1e-2) == JUDGE.with_sums(plain, summed, "bf16").noise["y"].E
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_an_emulation_overflows_where_one_of_its_values_is_no_number(value: float) -> None:
+    numbers, broken, whole = drawn(), drawn(3), np.array([1, 2])
+    broken.flat[-1] = value
+    emulated = Done(
+        failure=None,
+        arrays={"fp16:y": numbers, "fp16:z": broken, "bf16:y": numbers, "bf16:z": whole, "fp32:y": numbers},
+    )
+    found = {name: JUDGE.overflows(emulated, name) for name in ("fp16", "bf16", "fp32")}
+    assert found == {"fp16": True, "bf16": False, "fp32": False}
+
+
 @pytest.mark.parametrize(("precision", "least"), [("bf16", 0.3), ("w16", 0.8)])
 def test_errors_resemble_those_of_a_precision_by_their_direction(precision: str, least: float) -> None:
     truth = drawn()
