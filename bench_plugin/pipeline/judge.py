@@ -108,7 +108,7 @@ class Judge:
         return replace(expected, noise=noise)
 
     def overflows(self, emulated: Done, precision: str) -> bool:
-        """Whether the emulation of ``precision`` gives anything but numbers, although every value fits at its end."""
+        """Whether the emulation of ``precision`` gives NaN or Inf, in an output of floats."""
         runs = stack_names(emulated.arrays, precision).values()
         return any(run.dtype.kind == "f" and not np.isfinite(run).all() for run in runs)
 

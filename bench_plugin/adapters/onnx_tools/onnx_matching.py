@@ -142,7 +142,7 @@ def _candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
             yield Candidate(node.input[1], 1 / known[node.input[1]])
         if node.op_type in CONTRACTIONS and node.input[1] in known:
             weights = known[node.input[1]]
-            axis = _channel_axis(node, weights.ndim)
+            axis = _channel_axis(node) % weights.ndim
             for name, factor, bias in itertools.islice(_steps(graph, node, known), 1, None):
                 if factor.size == weights.shape[axis]:  # not so of a ConvTranspose of several groups
                     along = factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
@@ -160,7 +160,7 @@ def _taken_in(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candi
     maker = next((one for one in graph.node if node.input[0] in one.output), None)
     if maker is None or maker.op_type != "BatchNormalization" or weights.ndim != 2:
         return
-    axis = _channel_axis(node, weights.ndim)
+    axis = _channel_axis(node) % weights.ndim
     step = _per_channel(maker, known, weights.shape[1 - axis], 1)
     if step is None:
         return
@@ -172,11 +172,11 @@ def _taken_in(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candi
         yield Candidate(name or node.input[1], bias + moved * factor, factor)
 
 
-def _channel_axis(node: Any, rank: int) -> int:
-    """The axis of a contraction's weights that counts the channels of its outputs."""
+def _channel_axis(node: Any) -> int:
+    """The axis of a contraction's weights that counts the channels of its outputs; -1 is the last one."""
     if any(one.name == "transB" and one.i for one in node.attribute):
         return 0
-    return {"Conv": 0, "ConvTranspose": 1}.get(node.op_type, rank - 1)
+    return {"Conv": 0, "ConvTranspose": 1}.get(node.op_type, -1)
 
 
 def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
@@ -316,11 +316,10 @@ def _outputs(graph: Any) -> dict[str, set[int]]:
     for node in graph.node:
         if node.op_type not in CONTRACTIONS:
             continue
-        said = {one.name: one.i for one in node.attribute}
-        first, second = -2, {"Conv": 0, "ConvTranspose": 1}.get(node.op_type, -1)
+        first = -2
         if node.op_type == "Gemm":
-            first, second = (1 if said.get("transA") else 0), (0 if said.get("transB") else 1)
-        for name, axis in zip(node.input[:2], (first, second)):
+            first = int(any(one.name == "transA" and one.i for one in node.attribute))
+        for name, axis in zip(node.input[:2], (first, _channel_axis(node))):
             found.setdefault(name, set()).add(axis)
     return found
 
