@@ -91,13 +91,14 @@ def tabular(rng: Any) -> Any:
 
 
 def powers(rng: Any) -> Any:
-    """A factor that is the power of two constants, which nothing else reads."""
-    values = {"w": rng.standard_normal((4, 5)).astype(np.float32), "base": np.full((), 7.3, np.float32)}
+    """A factor that is the power of two nodes of constants, which nothing else reads."""
     nodes = [
+        h.make_node("Constant", [], ["base"], value=n.from_array(np.full((), 7.3, np.float32))),
+        h.make_node("Constant", [], ["exponent"], value=n.from_array(np.full((), 0.31, np.float32))),
         h.make_node("Pow", ["base", "exponent"], ["root"]), h.make_node("MatMul", ["x", "w"], ["p"]),
         h.make_node("Mul", ["p", "root"], ["y"]),
     ]  # fmt: skip
-    return model(nodes, {"x": [2, 4]}, [2, 5], {**values, "exponent": np.full((), 0.31, np.float32)})
+    return model(nodes, {"x": [2, 4]}, [2, 5], {"w": rng.standard_normal((4, 5)).astype(np.float32)})
 
 
 def tiny(rng: Any) -> Any:

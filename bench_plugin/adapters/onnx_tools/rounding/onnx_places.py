@@ -60,13 +60,15 @@ def places(onnx: Any, model: Any, convert: Convert) -> list[Place]:
     Other ways to round a constant are the reciprocal of a divisor, and weights and biases that take in what their
     layer's input was multiplied by and what was added to it. Constants in bodies of Loop, If and Scan are no places.
     """
-    known, read = constants(onnx, model), readers(model)
+    read = readers(model)
+    # What only computed other constants, which are stored now, is read by nobody.
+    known = {name: one for name, one in constants(onnx, model).items() if name in read}
     found: list[Place] = []
     ties: list[Place] = []
     for name, constant in known.items():
         added = lost(constant.values, convert)
         if added is not None:
-            weight = constant.values.ndim >= 2 and not {node.op_type for node in read.get(name, ())} <= ARITHMETIC
+            weight = constant.values.ndim >= 2 and not {node.op_type for node in read[name]} <= ARITHMETIC
             found.append(Place(name, weight, functools.partial(constant.add, added)))
             ties += _ties(name, constant, convert)
     found += _attributes(onnx, model, convert)
@@ -108,9 +110,8 @@ def _attributes(onnx: Any, model: Any, convert: Convert) -> Iterator[Place]:
 def _reciprocals(known: Mapping[str, Constant], read: Readers, convert: Convert) -> Iterator[Place]:
     """Divisors that a tool multiplies by the reciprocal of, which it rounds."""
     for name, constant in known.items():
-        readers = read.get(name, ())  # what only computed others, which are stored now, is read by nobody
-        only = all(node.op_type == "Div" and node.input[1] == name for node in readers)
-        if readers and only and constant.values.all():
+        only = all(node.op_type == "Div" and node.input[1] == name for node in read[name])
+        if only and constant.values.all():
             added = lost(1 / constant.values, convert)
             if added is not None and (1 / constant.values + added).all():
                 changed = 1 / (1 / constant.values + added)

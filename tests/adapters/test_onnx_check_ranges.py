@@ -1,0 +1,46 @@
+"""The ranges of integers that a file is given: the size of the table that they index, 0 and 1 for a mask."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.docs.fences import ROOT
+
+SCRIPT = """
+import json, sys
+import onnx
+from bench_plugin.adapters.onnx_tools.onnx_check import _tables
+
+model = onnx.parser.parse_model(sys.argv[1])
+print(json.dumps(_tables(onnx, model, {value.name for value in model.graph.input})))
+"""
+HEAD = '<ir_version: 8, opset_import: ["": 17]> g (int64[2] i) => (float[2] y) <float one = {1.0}, float two = {2.0}'
+
+
+@pytest.mark.parametrize(
+    ("body", "ranges"),
+    [
+        (HEAD + "> { f = Cast<to = 1>(i) y = Sub(one, f) }", {"i": {"high": 2}}),
+        (HEAD + "> { o = Constant<value = float {1.0}>() f = Cast<to = 1>(i) y = Sub(o, f) }", {"i": {"high": 2}}),
+        (HEAD + "> { b = Cast<to = 9>(i) y = Cast<to = 1>(b) }", {"i": {"high": 2}}),
+        (HEAD + "> { f = Cast<to = 1>(i) y = Sub(two, f) }", {}),
+        (HEAD + "> { f = Cast<to = 1>(i) y = Sub(f, one) }", {}),
+        (HEAD + ", float[5] t = {1, 2, 3, 4, 5}> { g = Gather(t, i) f = Cast<to = 1>(i) s = Sub(one, f) "
+         "y = Add(g, s) }",
+         {"i": {"high": 5}}),
+    ],
+)  # fmt: skip
+def test_a_mask_is_0_or_1_unless_it_indexes_a_table(
+    tools_python: Path, body: str, ranges: dict[str, dict[str, int]]
+) -> None:
+    done = subprocess.run(
+        [str(tools_python), "-c", SCRIPT, body], text=True, capture_output=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == ranges
