@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits, low_bits_graphs, qonnx_files
-from bench_plugin.adapters.onnx_tools.shared import onnx_names
+from bench_plugin.adapters.onnx_tools.shared import onnx_names, onnx_separated
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import QDQ, LayersCall, PrepareCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -20,11 +20,10 @@ ADAPTER = {
     "title": "ONNX Runtime quantisation",
     "distribution": "onnxruntime",
     "operations": ["prepare", "layers"],
-    "uses": ["onnx_names", "low_bits", "low_bits_graphs", "qonnx_files"],
+    "uses": ["onnx_names", "onnx_separated", "low_bits", "low_bits_graphs", "qonnx_files"],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }
 
-GIVEN = "_given"  # behind the name of an activation's integers, where they are an input
 NARROW, NARROW_SCALES = (10, 16), 19  # float16 and bfloat16; the opset from which scales may be that narrow
 SCALE = "_scale"  # behind a tensor's name, in the quantiser's graphs
 METHODS = {"minmax": "MinMax", "entropy": "Entropy", "percentile": "Percentile"}
@@ -82,15 +81,15 @@ class Adapter:
         onnx = importlib.import_module("onnx")
         given = call.files["model.onnx"]
         exposed, separate, exact = (call.path(name) for name in ("exposed.onnx", "layers.onnx", "unrounded.onnx"))
-        model, names = _exposed(onnx, _bound(onnx_names.loaded(onnx, given), call.binding))
+        model, names = onnx_separated.exposed(onnx, onnx_separated.bound(onnx_names.loaded(onnx, given), call.binding))
         onnx.save(model, exposed)
-        apart = _separated(onnx, _bound(onnx_names.loaded(onnx, given), call.binding))
+        apart = onnx_separated.separated(onnx, onnx_separated.bound(onnx_names.loaded(onnx, given), call.binding))
         onnx.save(apart, separate)
         meta: dict[str, object] = {
             "layers": names, "inputs": [_described(onnx, value) for value in apart.graph.input],
             "outputs": [_described(onnx, value) for value in apart.graph.output],
         }  # fmt: skip
-        onnx.save(_unrounded(onnx, apart), exact)
+        onnx.save(onnx_separated.unrounded(onnx, apart), exact)
         return Reply(meta, files={"exposed.onnx": exposed, "layers.onnx": separate, "unrounded.onnx": exact})
 
 
@@ -233,37 +232,10 @@ def _refuse_narrow_scales(model: Any) -> None:
             )
 
 
-def _bound(model: Any, binding: Mapping[str, int]) -> Any:
-    """Symbolic sizes of inputs, and of outputs that share them, as numbers; what else is declared is dropped."""
-    sizes = {dim.dim_param: 1 for value in model.graph.input for dim in value.type.tensor_type.shape.dim} | dict(
-        binding
-    )
-    for value in (*model.graph.input, *model.graph.output):
-        for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param in sizes and dim.dim_param:
-                dim.dim_value = sizes[dim.dim_param]
-            elif dim.dim_param:
-                dim.Clear()
-    del model.graph.value_info[:]
-    return model
-
-
 def _described(onnx: Any, value: Any) -> dict[str, object]:
     tensor = value.type.tensor_type
     shape = [dim.dim_value for dim in tensor.shape.dim]
     return {"name": value.name, "dtype": onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).name, "shape": shape}
-
-
-def _activations(graph: Any) -> list[Any]:
-    """The QuantizeLinear nodes of what is computed (not of weights), in their order."""
-    constant = {tensor.name for tensor in graph.initializer}
-    return [node for node in graph.node if node.op_type == "QuantizeLinear" and node.input[0] not in constant]
-
-
-def _typed(onnx: Any, model: Any) -> dict[str, Any]:
-    """Value infos by name, shapes inferred."""
-    inferred = onnx.shape_inference.infer_shapes(model).graph
-    return {value.name: value for value in (*inferred.value_info, *inferred.input, *inferred.output)}
 
 
 def _output_scales(onnx: Any, graph: Any) -> list[float | None]:
@@ -276,131 +248,3 @@ def _output_scales(onnx: Any, graph: Any) -> list[float | None]:
         known = maker is not None and maker.input[1] in values
         scales.append(float(onnx.numpy_helper.to_array(values[maker.input[1]]).max()) if maker and known else None)
     return scales
-
-
-def _exposed(onnx: Any, model: Any) -> tuple[Any, list[str]]:
-    """The model with the integers of every activation as further outputs, in front of its own.
-
-    Those of fewer than eight bits are cast to eight, which every runtime can hand over, as <name>_wide.
-    """
-    types = _typed(onnx, model)
-    made = [node.output[0] for node in _activations(model.graph) if node.output[0] in types]
-    names = [name for name in made if types[name].type.tensor_type.shape.dim]  # a single number is no layer
-    own = list(model.graph.output)
-    del model.graph.output[:]
-    model.graph.output.extend([_wide(onnx, model.graph, types[name]) for name in names])
-    model.graph.output.extend([value for value in own if value.name not in names])
-    return model, names
-
-
-def _wide(onnx: Any, graph: Any, value: Any) -> Any:
-    """The declaration of a tensor of integers; of fewer than eight bits, that of its Cast, which is added."""
-    declared = value.type.tensor_type
-    name = onnx.helper.tensor_dtype_to_np_dtype(declared.elem_type).name
-    if name not in low_bits.NARROW:
-        return value
-    wider = onnx.TensorProto.INT8 if name.startswith("int") else onnx.TensorProto.UINT8
-    graph.node.append(onnx.helper.make_node("Cast", [value.name], [value.name + "_wide"], to=wider))
-    sizes = [dim.dim_value for dim in declared.shape.dim]
-    return onnx.helper.make_tensor_value_info(value.name + "_wide", wider, sizes)
-
-
-def _narrowed(onnx: Any, graph: Any, name: str, kind: int) -> None:
-    """Cast an input of eight bits to the narrower type that the nodes after it take."""
-    for node in graph.node:
-        if node.op_type == "DequantizeLinear" and node.input[0] == name:
-            node.input[0] = name + "_narrow"
-    graph.node.insert(0, onnx.helper.make_node("Cast", [name], [name + "_narrow"], to=kind))
-
-
-def _separated(onnx: Any, model: Any) -> Any:
-    """All layers side by side in one graph, with the integers of activations as inputs and as outputs.
-
-    The nodes between two quantisations stay as they were, so that a tool fuses them as before.
-    """
-    exposed, names = _exposed(onnx, model)
-    given = dict(zip(names, exposed.graph.output))
-    types = _typed(onnx, model)
-    del exposed.graph.output[len(names) :]
-    for node in exposed.graph.node:
-        if node.op_type == "DequantizeLinear" and node.input[0] in names:
-            node.input[0] += GIVEN
-    for name in names:
-        value = onnx.ValueInfoProto()
-        value.CopyFrom(given[name])
-        value.name = name + GIVEN
-        exposed.graph.input.append(value)
-        if given[name].name != name:
-            _narrowed(onnx, exposed.graph, value.name, types[name].type.tensor_type.elem_type)
-    used = {name for node in exposed.graph.node for name in onnx_names.read_by(node)}
-    kept = [value for value in exposed.graph.input if value.name in used]
-    del exposed.graph.input[:]
-    exposed.graph.input.extend(kept)
-    return _alive(exposed)
-
-
-def _unrounded(onnx: Any, model: Any) -> Any:
-    """Separated layers whose results are floating point: in steps, clamped to the integers' range, not rounded."""
-    helper, numpy_helper = onnx.helper, onnx.numpy_helper
-    known = {tensor.name: tensor for tensor in model.graph.initializer}
-    results = {value.name: value for value in model.graph.output}
-    wide = {
-        one.input[0]: one.output[0] for one in model.graph.node if one.op_type == "Cast" and one.output[0] in results
-    }
-    nodes = []
-    for node in model.graph.node:
-        name = wide.get(node.output[0], node.output[0])
-        if node.op_type == "Cast" and name in wide.values():
-            continue
-        if node.op_type != "QuantizeLinear" or name not in results:
-            nodes.append(node)
-            continue
-        scale = node.input[1]
-        declared = results[name].type.tensor_type
-        zeros = numpy_helper.to_array(known[node.input[2]]) if len(node.input) > 2 and node.input[2] else None
-        kind = helper.tensor_dtype_to_np_dtype(declared.elem_type) if zeros is None else zeros.dtype
-        low, high = low_bits.LIMITS[kind.name]
-        shape = _along(node, len(declared.shape.dim), known.get(scale))
-        floats = {
-            f"{name}_zero": 0 if zeros is None else zeros.reshape(shape if zeros.size > 1 else ()),
-            f"{name}_low": low, f"{name}_high": high,
-        }  # fmt: skip
-        if scale in known:
-            scales = numpy_helper.to_array(known[scale])
-            floats[f"{name}_scale"] = scales.reshape(shape if scales.size > 1 else ())
-            scale = f"{name}_scale"
-        array = importlib.import_module("numpy").asarray
-        model.graph.initializer.extend(numpy_helper.from_array(array(v, "float32"), n) for n, v in floats.items())
-        nodes += [
-            helper.make_node("Div", [node.input[0], scale], [f"{name}_real"]),
-            helper.make_node("Add", [f"{name}_real", f"{name}_zero"], [f"{name}_steps"]),
-            helper.make_node("Max", [f"{name}_steps", f"{name}_low"], [f"{name}_above"]),
-            helper.make_node("Min", [f"{name}_above", f"{name}_high"], [name]),
-        ]
-        declared.elem_type = onnx.TensorProto.FLOAT
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
-    del model.graph.value_info[:]
-    return model
-
-
-def _along(node: Any, rank: int, scale: Any) -> list[int]:
-    """The shape with which parameters along the node's axis are broadcast over a tensor of this rank."""
-    axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 1)
-    return [-1 if scale is not None and place == axis % max(rank, 1) else 1 for place in range(rank)]
-
-
-def _alive(model: Any) -> Any:
-    """The model without nodes that no output needs."""
-    needed = {value.name for value in model.graph.output}
-    kept = []
-    for node in reversed(model.graph.node):
-        if any(name in needed for name in node.output):
-            needed |= onnx_names.read_by(node)
-            kept.append(node)
-    del model.graph.node[:]
-    model.graph.node.extend(reversed(kept))
-    inputs = [value for value in model.graph.input if value.name in needed]
-    del model.graph.input[:]
-    model.graph.input.extend(inputs)
-    return model
