@@ -81,9 +81,10 @@ class Adapter:
         onnx = importlib.import_module("onnx")
         given = call.files["model.onnx"]
         exposed, separate, exact = (call.path(name) for name in ("exposed.onnx", "layers.onnx", "unrounded.onnx"))
-        model, names = onnx_separated.exposed(onnx, onnx_separated.bound(onnx_names.loaded(onnx, given), call.binding))
+        bound = onnx_separated.bound(onnx, onnx_names.loaded(onnx, given), call.binding)
+        model, names = onnx_separated.exposed(onnx, bound)
         onnx.save(model, exposed)
-        apart = onnx_separated.separated(onnx, onnx_separated.bound(onnx_names.loaded(onnx, given), call.binding))
+        apart = onnx_separated.separated(onnx, bound)
         onnx.save(apart, separate)
         meta: dict[str, object] = {
             "layers": names, "inputs": [_described(onnx, value) for value in apart.graph.input],

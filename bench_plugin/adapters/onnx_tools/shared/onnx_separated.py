@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits
-from bench_plugin.adapters.onnx_tools.shared import onnx_names
+from bench_plugin.adapters.onnx_tools.shared import onnx_names, onnx_sizes
 from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
@@ -17,7 +17,7 @@ ADAPTER = {
     "title": "Layers of QDQ graphs",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["low_bits", "onnx_names"],
+    "uses": ["low_bits", "onnx_names", "onnx_sizes"],
 }
 
 GIVEN = "_given"  # behind the name of an activation's integers, where they are an input
@@ -34,8 +34,11 @@ class Adapter:
         """Nothing to forget."""
 
 
-def bound(model: Any, binding: Mapping[str, int]) -> Any:
-    """Symbolic sizes of inputs, and of outputs that share them, as numbers; what else is declared is dropped."""
+def bound(onnx: Any, model: Any, binding: Mapping[str, int]) -> Any:
+    """Symbolic sizes of inputs, and of outputs that share them, as numbers; what else is declared is dropped.
+
+    Sizes of activations that inference does not find are those of a run: a compiler takes names for dynamic sizes.
+    """
     sizes = {dim.dim_param: 1 for value in model.graph.input for dim in value.type.tensor_type.shape.dim} | dict(
         binding
     )
@@ -46,14 +49,17 @@ def bound(model: Any, binding: Mapping[str, int]) -> Any:
             elif dim.dim_param:
                 dim.Clear()
     del model.graph.value_info[:]
+    onnx_sizes.declare(onnx, model, [node.output[0] for node in _activations(model.graph)])
     return model
 
 
-def exposed(onnx: Any, model: Any) -> tuple[Any, list[str]]:
-    """The model with the integers of every activation as further outputs, in front of its own.
+def exposed(onnx: Any, given: Any) -> tuple[Any, list[str]]:
+    """A copy of the model with the integers of every activation as further outputs, in front of its own.
 
     Those of fewer than eight bits are cast to eight, which every runtime can hand over, as <name>_wide.
     """
+    model = onnx.ModelProto()
+    model.CopyFrom(given)
     types = _typed(onnx, model)
     made = [node.output[0] for node in _activations(model.graph) if node.output[0] in types]
     names = [name for name in made if types[name].type.tensor_type.shape.dim]  # a single number is no layer
@@ -143,7 +149,7 @@ def _activations(graph: Any) -> list[Any]:
 
 def _typed(onnx: Any, model: Any) -> dict[str, Any]:
     """Value infos by name, shapes inferred."""
-    inferred = onnx.shape_inference.infer_shapes(model).graph
+    inferred = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
     return {value.name: value for value in (*inferred.value_info, *inferred.input, *inferred.output)}
 
 
