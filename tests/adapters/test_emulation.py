@@ -27,10 +27,14 @@ nodes = [h.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
 value = lambda name: h.make_tensor_value_info(name, 1, [1, 6])
 if sys.argv[1] == "static":
     nodes = [h.make_node("Relu", ["x"], ["y"])]
-graph = h.make_graph(nodes, "g", [value("x")], [value("y")])
+if sys.argv[1] == "integers":
+    nodes = [h.make_node("Cast", ["x"], ["i"], to=6), h.make_node("Expand", ["i", "shape"], ["many"]),
+             h.make_node("ReduceSum", ["many"], ["s"], keepdims=1), h.make_node("Cast", ["s"], ["y"], to=1)]
+graph = h.make_graph(nodes, "g", [value("x")], [value("y")],
+                     [onnx.numpy_helper.from_array(np.array([40, 6]), "shape")])
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "model.onnx")
 place = Place(".", {"model.onnx": "model.onnx"}, {"in:x": from_numpy(x)}, lambda stage: None)
-reply = Adapter().emulate(EmulateCall(samples=1, batched=True).at(place))
+reply = Adapter().emulate(EmulateCall(samples=1, batched=True, sums=sys.argv[1] == "integers").at(place))
 print(json.dumps({name: to_numpy(values).ravel().tolist() for name, values in reply.arrays.items()}))
 """
 
@@ -58,7 +62,13 @@ def test_a_file_without_such_integers_is_emulated_by_its_precisions_alone(tools_
     }  # fmt: skip
 
 
-# A contraction, and what adding its terms one by one in float16 gives, each sum rounded.
+def test_sums_of_integers_are_exact_in_any_type(tools_python: Path, tmp_path: Path) -> None:
+    found = emulated(tools_python, tmp_path, "integers")
+    # 40 times 255 + 2 * 111 + 2 * 110, which is 27880 and is rounded to the formats as it is cast
+    assert found == {"fp16-sums:out0": [27872.0], "bf16-sums:out0": [27904.0]}
+
+
+# A node that sums, and what adding its terms one by one in float16 gives, each sum rounded.
 SUMS = """
 import json, sys
 import numpy as np, onnx
@@ -72,29 +82,49 @@ rng = np.random.default_rng(5)
 half = lambda values: values.astype("float16").astype("float64")
 rows, terms, outputs = 24, 288, 40
 a, w = half(rng.standard_normal((rows, terms))), half(rng.standard_normal((terms, outputs)) / 17 + 0.02)
-exact, summed = a @ w, np.zeros((rows, outputs))
+many = half(rng.standard_normal((rows, outputs, terms)) + 0.1)  # of what sums its input alone
+weights, said, axes = None, {}, None
+if kind in ("Gemm", "MatMul", "Einsum"):
+    x, weights, shape = a, w.T if kind == "Gemm" else w, [1, outputs]
+    said = {"Gemm": {"transB": 1}, "MatMul": {}, "Einsum": {"equation": "nk,ko->no"}}[kind]
+elif kind == "Conv":  # 3 x 3 with 32 channels over an image of its own size
+    x, weights, shape = a.reshape(rows, 32, 3, 3), w.T.reshape(outputs, 32, 3, 3), [1, outputs, 1, 1]
+elif kind in ("GlobalAveragePool", "AveragePool"):
+    x, shape = many.reshape(rows, outputs, 16, 18), [1, outputs, 1, 1]
+    said = {"kernel_shape": [16, 18]} if kind == "AveragePool" else {}
+elif kind == "Softmax":
+    x, shape, said = many, [1, outputs, terms], {"axis": 2}
+else:
+    x, shape, axes, said = many, [1, outputs], np.array([2]), {"keepdims": 0}
+given = np.exp(many) if kind == "Softmax" else many if weights is None else a[:, None, :] * w.T
+exact, summed = given.sum(2), np.zeros((rows, outputs))
 for k in range(terms):
-    summed = half(summed + a[:, k : k + 1] * w[k])
-if kind == "Gemm":
-    x, weights, shape, said = a, w.T, [1, outputs], {"transB": 1}
-elif kind == "MatMul":
-    x, weights, shape, said = a, w, [1, outputs], {}
-else:  # a convolution of 3 x 3 with 32 channels over an image of its own size
-    x, weights, shape, said = a.reshape(rows, 32, 3, 3), w.T.reshape(outputs, 32, 3, 3), [1, outputs, 1, 1], {}
+    summed = half(summed + given[:, :, k])
+if kind in ("GlobalAveragePool", "AveragePool", "ReduceMean"):
+    exact, summed = exact / terms, half(summed / terms)
+if kind == "Softmax":
+    exact, summed = given / exact[:, :, None], half(given / summed[:, :, None])
+fixed = {name: values for name, values in (("w", weights), ("axes", axes)) if values is not None}
+fixed = {name: values if name == "axes" else np.ascontiguousarray(values, "float32") for name, values in fixed.items()}
 value = lambda name, dims: h.make_tensor_value_info(name, 1, ["n", *dims[1:]])
-graph = h.make_graph([h.make_node(kind, ["x", "w"], ["y"], **said)], "g", [value("x", x.shape)], [value("y", shape)],
-                     [onnx.numpy_helper.from_array(np.ascontiguousarray(weights, "float32"), "w")])
-onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "model.onnx")
+graph = h.make_graph([h.make_node(kind, ["x", *fixed], ["y"], **said)], "g", [value("x", x.shape)], [value("y", shape)],
+                     [onnx.numpy_helper.from_array(values, name) for name, values in fixed.items()])
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=8), "model.onnx")
 arrays = {"in:x": from_numpy(np.ascontiguousarray(x, "float32"))}
 place = Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)
 reply = Adapter().emulate(EmulateCall(samples=rows, batched=True, sums=True).at(place))
-found = {name: to_numpy(values).reshape(rows, outputs) for name, values in reply.arrays.items()}
+found = {name: to_numpy(values).reshape(exact.shape) for name, values in reply.arrays.items()}
 spread = lambda values: float(np.sqrt(((values - exact) ** 2).mean()))
 print(json.dumps({"real": spread(summed), **{name: spread(values) for name, values in found.items()}}))
 """
 
 
-@pytest.mark.parametrize("kind", ["Gemm", "MatMul", "Conv"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "Gemm", "MatMul", "Conv", "Einsum", "ReduceSum", "ReduceMean", "GlobalAveragePool", "AveragePool", "Softmax",
+    ],
+)  # fmt: skip
 def test_sums_in_a_narrow_type_are_as_far_off_as_real_ones(tools_python: Path, tmp_path: Path, kind: str) -> None:
     done = subprocess.run(
         [str(tools_python), "-c", SUMS, kind], cwd=tmp_path, text=True, capture_output=True, timeout=120,

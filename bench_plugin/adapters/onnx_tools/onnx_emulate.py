@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
+from bench_plugin.adapters.onnx_tools.shared import onnx_sums
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import EmulateCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -18,12 +19,11 @@ ADAPTER = {
     "title": "Emulated precisions",
     "distribution": "onnx",
     "operations": ["emulate"],
-    "uses": ["onnx_float64", "onnx_operators"],
+    "uses": ["onnx_float64", "onnx_operators", "onnx_sums"],
     "errors": [{"package": "onnx"}],
 }
 
 DOUBLE = 11
-DOMAIN = "bench.rounding"
 CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 # name -> (rounding of weights, rounding of every result, rounding of a contraction's operands)
 EMULATIONS = {
@@ -34,13 +34,9 @@ EMULATIONS = {
     "wbf16": ("bfloat16", "float32", ""),
     "bf16": ("bfloat16", "bfloat16", ""),
 }
+SUMS = "-sums"  # behind the name of an emulation whose terms are summed in its own type
 # Of files that round to integers as they run: the emulation of fp32 with every value that is divided by a scale moved
 # by two ulps, so that each integer that float32 may round to either side is rounded to both.
-# Of the relative size of a last bit: the standard deviation of rounding numbers whose mantissas are spread evenly by
-# their logarithms, (integral of m^-3 from 1 to 2, over ln 2)^0.5 / 12^0.5.
-SPREAD = 0.2123
-LAST_BITS = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
-SUMS = "-sums"  # behind the name of an emulation whose products are summed in its own type
 NUDGES = {"fp32-up": 1 + 2.0**-22, "fp32-down": 1 - 2.0**-22}
 DYNAMIC = "DynamicQuantizeLinear"
 
@@ -69,7 +65,7 @@ class Adapter:
             _rounded(onnx, model.graph, EMULATIONS[kept if kept in EMULATIONS else "fp32"], sums=kept != name)
             if name in nudges:
                 _nudged(onnx, model.graph, nudges[name])
-            model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, 1))
+            model.opset_import.append(onnx.helper.make_opsetid(onnx_sums.DOMAIN, 1))
             arrays.update(samples.blobs(_evaluated(onnx, model, given, call.batched), name + ":"))
         return Reply({"samples": call.samples}, arrays)
 
@@ -78,7 +74,7 @@ def _evaluated(onnx: Any, model: Any, given: dict[str, Any], batched: bool) -> d
     reference = importlib.import_module("onnx.reference")
     operators = onnx_operators.fast_operators(onnx)
     plain = next(one for one in operators if one.__name__ == DYNAMIC)
-    operators = [*operators, _round_operator(), _summed_operator(), _nudged_operator(plain)]
+    operators = [*operators, _round_operator(), *onnx_sums.operators(), _nudged_operator(plain)]
     evaluator = reference.ReferenceEvaluator(model, new_ops=operators)
     order = [name for name in evaluator.input_names if name in given]
 
@@ -94,7 +90,7 @@ def _round_operator() -> Any:
     base = importlib.import_module("onnx.reference.op_run").OpRun
 
     class Round(base):  # type: ignore[misc, valid-type]
-        op_domain = DOMAIN
+        op_domain = onnx_sums.DOMAIN
 
         def _run(self, x: Any, format: str = "") -> tuple[Any]:
             return (ROUNDINGS[format](x) if getattr(x, "dtype", None) == "float64" else x,)
@@ -102,38 +98,12 @@ def _round_operator() -> Any:
     return Round
 
 
-def _summed_operator() -> Any:
-    """A product's result y as if its terms had been added one by one, each sum rounded to a narrow type.
-
-    ``q`` is the sum of the squares of the terms; ``weights``, whose axis ``channels`` counts the outputs, say how many
-    terms there are. In whatever order K terms come, the
-    k-th sum has the mean square (k/K)^2 y^2 + k/K (1 - k/K) q, so that all of them have K (y^2 / 3 + q / 6). The
-    rounding of each is a random number of that size.
-    """
-    base = importlib.import_module("onnx.reference.op_run").OpRun
-
-    class Summed(base):  # type: ignore[misc, valid-type]
-        op_domain = DOMAIN
-
-        def _run(self, y: Any, q: Any, weights: Any, channels: int = 0, seed: int = 0, format: str = "") -> tuple[Any]:
-            import numpy as np
-
-            matrix = weights.shape[-2:]  # of a stack of them each is a product of its own
-            terms = weights.size if weights.ndim == 1 else np.prod(matrix if channels < 0 else weights.shape)
-            terms = terms / (weights.shape[channels] if weights.ndim > 1 else 1)
-            size = SPREAD * LAST_BITS[format] * np.sqrt(terms * (y**2 / 3 + np.abs(q) / 6))
-            self._drawn = getattr(self, "_drawn", None) or np.random.default_rng(seed)  # goes on from sample to sample
-            return (y + size * self._drawn.standard_normal(y.shape),)
-
-    return Summed
-
-
 def _nudged_operator(plain: Any) -> Any:
     """DynamicQuantizeLinear, whose values are multiplied by a factor before they are divided by the scale."""
     base = importlib.import_module("onnx.reference.op_run").OpRun
 
     class DynamicQuantizeLinear(base):  # type: ignore[misc, valid-type]
-        op_domain = DOMAIN
+        op_domain = onnx_sums.DOMAIN
 
         def _run(self, x: Any, factor: float = 1.0) -> tuple[Any, Any, Any]:
             import numpy as np
@@ -148,14 +118,14 @@ def _nudged_operator(plain: Any) -> Any:
 def _nudged(onnx: Any, graph: Any, factor: float) -> None:
     for node in graph.node:
         if node.op_type == DYNAMIC:
-            node.domain = DOMAIN
+            node.domain = onnx_sums.DOMAIN
             node.attribute.append(onnx.helper.make_attribute("factor", factor))
 
 
 def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, sums: bool = False) -> None:
     """Round weights in place, and put a rounding behind every result of the top-level graph.
 
-    With ``sums`` the terms of a contraction are added in the type of the results, too.
+    With ``sums`` terms are added in the type of the results, too.
     """
     weights, results, operands = rounding
     for tensor in graph.initializer:
@@ -168,7 +138,7 @@ def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, sums: boo
             for place, name in enumerate(node.input[:2]):
                 node.input[place] = f"{name}_operand{index}_{place}"
                 nodes.append(_round_node(onnx, name, node.input[place], operands))
-        made = _summed(onnx, index, node, results) if sums and node.op_type in CONTRACTIONS else [node]
+        made = onnx_sums.summed(onnx, index, node, results) if sums else [node]
         nodes += made
         if node.op_type in ("Shape", "Constant", "ConstantOfShape"):
             continue
@@ -181,27 +151,8 @@ def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, sums: boo
     graph.node.extend(nodes)
 
 
-def _summed(onnx: Any, index: int, node: Any, format: str) -> list[Any]:
-    """A contraction, the sum of the squares of its terms, and its result as if they had been added in a narrow type."""
-    squares = onnx.NodeProto()
-    squares.CopyFrom(node)
-    factors = [f"{name}_squared{index}_{place}" for place, name in enumerate(node.input[:2])]
-    del squares.input[:]
-    squares.input.extend(factors)
-    result, squares.output[0] = node.output[0], f"{node.output[0]}_squares"
-    node.output[0] = f"{result}_summed"
-    transposed = any(one.name == "transB" and one.i for one in node.attribute)
-    channels = {"Conv": 0, "ConvTranspose": 1, "Gemm": -2 if transposed else -1, "MatMul": -1}[node.op_type]
-    made = onnx.helper.make_node(
-        "Summed", [node.output[0], squares.output[0], node.input[1]], [result], domain=DOMAIN, channels=channels,
-        seed=index, format=format,
-    )  # fmt: skip
-    products = [onnx.helper.make_node("Mul", [name, name], [factor]) for name, factor in zip(node.input, factors)]
-    return [node, *products, squares, made]
-
-
 def _round_node(onnx: Any, source: str, target: str, format: str) -> Any:
-    return onnx.helper.make_node("Round", [source], [target], domain=DOMAIN, format=format)
+    return onnx.helper.make_node("Round", [source], [target], domain=onnx_sums.DOMAIN, format=format)
 
 
 def _through(name: str) -> Callable[[Any], Any]:

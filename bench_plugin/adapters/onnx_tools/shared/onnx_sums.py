@@ -1,0 +1,169 @@
+"""Sums in a narrow type: the results of products, reductions, means and softmax as if their terms were added in it."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any
+
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "onnx_sums",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Sums in narrow types",
+    "distribution": "onnx",
+    "operations": [],
+}
+
+DOMAIN = "bench.rounding"
+# Of the relative size of a last bit: the standard deviation of rounding numbers whose mantissas are spread evenly by
+# their logarithms, (integral of m^-3 from 1 to 2, over ln 2)^0.5 / 12^0.5.
+SPREAD = 0.2123
+LAST_BITS = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
+CHANNELS = {"Conv": 0, "ConvTranspose": 1, "Gemm": -1, "MatMul": -1}  # the axis of the weights that counts outputs
+MEANS = ("ReduceMean", "AveragePool", "GlobalAveragePool")
+SUMMED = (*CHANNELS, "Einsum", "ReduceSum", *MEANS, "Softmax")
+
+
+class Adapter:
+    """Remembers nothing; the adapters that use this file take its functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("onnx", "numpy")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+def operators() -> list[Any]:
+    """The classes for onnx's evaluator of what ``summed`` adds to a graph."""
+    base = importlib.import_module("onnx.reference.op_run").OpRun
+    return [_ones(base), _terms(base), _summed(base), _shared(base)]
+
+
+def summed(onnx: Any, index: int, node: Any, format: str) -> list[Any]:
+    """The nodes for a node of ``SUMMED``, the last of which gives its result as if it were summed in a narrow type.
+
+    Anything else, and an Einsum of other than two operands, stays as it is.
+    """
+    if node.op_type not in SUMMED or (node.op_type == "Einsum" and len(node.input) != 2):
+        return [node]
+    own, result = onnx.helper.make_node, node.output[0]
+    node.output[0] = plain = f"{result}_summed"
+    said: dict[str, Any] = {"seed": index, "format": format, "domain": DOMAIN}
+    if node.op_type == "Softmax":
+        axis = next((one.i for one in node.attribute if one.name == "axis"), -1)
+        return [node, own("SharedSum", [plain], [result], axis=axis, **said)]
+    squares, terms = f"{result}_squares", f"{result}_terms"
+    return [
+        node, *_squares(onnx, node, squares), *_counted(onnx, node, terms),
+        own("Summed", [plain, squares, terms], [result], mean=int(node.op_type in MEANS), **said),
+    ]  # fmt: skip
+
+
+def _squares(onnx: Any, node: Any, name: str) -> list[Any]:
+    """The nodes whose last gives the sums, or means, of the squares of the terms."""
+    factors = 2 if node.op_type in (*CHANNELS, "Einsum") else 1
+    made = onnx.NodeProto()
+    made.CopyFrom(node)
+    inputs = [f"{name}_{place}" for place in range(factors)]
+    kept = [] if factors == 2 else node.input[1:]  # the axes of a reduction; a bias is no product
+    del made.input[:]
+    made.input.extend([*inputs, *kept])
+    made.output[0] = name
+    return [*(onnx.helper.make_node("Mul", [one, one], [to]) for one, to in zip(node.input, inputs)), made]
+
+
+def _counted(onnx: Any, node: Any, name: str) -> list[Any]:
+    """The nodes whose last gives the number of terms of each element."""
+    make = onnx.helper.make_node
+    said = {one.name: one for one in node.attribute}
+    if node.op_type == "Einsum":
+        ones = [f"{name}_{place}" for place in range(2)]
+        made = [make("Ones", [one], [to], domain=DOMAIN) for one, to in zip(node.input, ones)]
+        return [*made, make("Einsum", ones, [name], equation=said["equation"].s)]
+    if node.op_type == "AveragePool":
+        terms = onnx.helper.make_tensor(name, onnx.TensorProto.DOUBLE, [], [math.prod(said["kernel_shape"].ints)])
+        return [make("Constant", [], [name], value=terms)]
+    if node.op_type not in CHANNELS:
+        return [make("Terms", [node.input[0], node.output[0]], [name], domain=DOMAIN)]
+    channels = -2 if "transB" in said and said["transB"].i else CHANNELS[node.op_type]
+    return [make("Terms", [node.input[1]], [name], channels=channels, domain=DOMAIN)]
+
+
+def _ones(base: Any) -> Any:
+    class Ones(base):  # type: ignore[misc]
+        op_domain = DOMAIN
+
+        def _run(self, x: Any) -> tuple[Any]:
+            import numpy as np
+
+            return (np.ones_like(x),)
+
+    return Ones
+
+
+def _terms(base: Any) -> Any:
+    class Terms(base):  # type: ignore[misc]
+        """Terms of a reduction of ``source`` to ``result``, or of a product with these weights."""
+
+        op_domain = DOMAIN
+
+        def _run(self, source: Any, result: Any = None, channels: int = 0) -> tuple[Any]:
+            import numpy as np
+
+            if result is not None:
+                return (np.float64(source.size / max(result.size, 1)),)
+            matrix = source.shape[-2:]  # of a stack of them each is a product of its own
+            terms = source.size if source.ndim == 1 else np.prod(matrix if channels < 0 else source.shape)
+            return (np.float64(terms / (source.shape[channels] if source.ndim > 1 else 1)),)
+
+    return Terms
+
+
+def _summed(base: Any) -> Any:
+    class Summed(base):  # type: ignore[misc]
+        """A sum y as if its terms had been added one by one, each sum rounded to a narrow type.
+
+        ``q`` is the sum of the squares of the terms. In whatever order K terms come, the k-th sum has the mean square
+        (k/K)^2 y^2 + k/K (1 - k/K) q, so that all of them have K (y^2 / 3 + q / 6). The rounding of each is a random
+        number of that size. Of a ``mean``, y and q are K times smaller. Sums of integers stay as they are.
+        """
+
+        op_domain = DOMAIN
+
+        def _run(self, y: Any, q: Any, terms: Any, mean: int = 0, seed: int = 0, format: str = "") -> tuple[Any]:
+            import numpy as np
+
+            if y.dtype.kind != "f":
+                return (y,)
+            spread = y**2 / 3 + np.abs(q) / (6 * terms if mean else 6)
+            return (y + SPREAD * LAST_BITS[format] * np.sqrt(terms * spread) * _drawn(self, seed, y.shape),)
+
+    return Summed
+
+
+def _shared(base: Any) -> Any:
+    class SharedSum(base):  # type: ignore[misc]
+        """Terms y that were divided by their sum along the axis, which was added in a narrow type: all err together."""
+
+        op_domain = DOMAIN
+
+        def _run(self, y: Any, axis: int = -1, seed: int = 0, format: str = "") -> tuple[Any]:
+            import numpy as np
+
+            size = np.sqrt(y.shape[axis] * (1 / 3 + (y**2).sum(axis, keepdims=True) / 6))
+            return (y * (1 + SPREAD * LAST_BITS[format] * size * _drawn(self, seed, size.shape)),)
+
+    return SharedSum
+
+
+def _drawn(operator: Any, seed: int, shape: tuple[int, ...]) -> Any:
+    """Normal numbers, whose series goes on from sample to sample."""
+    import numpy as np
+
+    operator._series = getattr(operator, "_series", None) or np.random.default_rng(seed)
+    return operator._series.standard_normal(shape)
