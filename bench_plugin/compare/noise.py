@@ -6,13 +6,14 @@ The formulas are those of docs/numbers.md, "Noise" and "The table".
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from bench_plugin.compare.measures import INTEGERS, differing, distance, scale_of
+from bench_plugin.compare.parts import Part, parts_of
 from bench_plugin.compare.table import Row
 
 Array = np.ndarray[Any, Any]
@@ -22,12 +23,14 @@ Array = np.ndarray[Any, Any]
 class Noise:
     """The worst E and M (without a unit) of runs that are right by construction; ``runs`` counts the measured ones.
 
-    Of an output of integers E is the share of the elements that differ.
+    Of an output of integers E is the share of the elements that differ. ``parts`` is the noise of parts of the output
+    that are judged by themselves, too.
     """
 
     E: float
     M: float
     runs: int
+    parts: Mapping[Part, Noise] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -57,25 +60,35 @@ def measure_noise(truth: Array, runs: Iterable[Array]) -> Noise:
         return _of_integers(truth, runs)
     if truth.dtype.kind != "f" or not truth.size or not np.isfinite(truth).all():
         return Noise(0.0, 0.0, 0)
+    usable = [run for run in runs if run.size and run.shape == truth[: len(run)].shape and np.isfinite(run).all()]
+    parts = {part: _of_floats(part.of(truth), [part.of(run) for run in usable]) for part in parts_of(truth)}
+    return replace(_of_floats(truth, usable), parts=parts)
+
+
+def _of_floats(truth: Array, runs: Sequence[Array]) -> Noise:
     worst_e = worst_m = 0.0
-    count = 0
     whole = scale_of(truth)
     for run in runs:
         part = truth[: len(run)]
-        if not run.size or run.shape != part.shape or not np.isfinite(run).all():
-            continue
         scale = scale_of(part) if len(run) > 1 else whole
         found = distance(run, part, scale)
         worst_e, worst_m = max(worst_e, found.E), max(worst_m, found.M)
-        count += 1
-    return Noise(worst_e, worst_m, count)
+    return Noise(worst_e, worst_m, len(runs))
 
 
 def larger(one: Mapping[str, Noise], other: Mapping[str, Noise]) -> dict[str, Noise]:
     """The noise of all runs of both, by output."""
     nothing = Noise(0.0, 0.0, 0)
-    pairs = {name: (one.get(name, nothing), other.get(name, nothing)) for name in (*one, *other)}
-    return {name: Noise(max(a.E, b.E), max(a.M, b.M), a.runs + b.runs) for name, (a, b) in pairs.items()}
+    return {name: _larger(one.get(name, nothing), other.get(name, nothing)) for name in (*one, *other)}
+
+
+def _larger(one: Noise, other: Noise) -> Noise:
+    nothing = Noise(0.0, 0.0, 0)
+    parts = {
+        part: _larger(one.parts.get(part, nothing), other.parts.get(part, nothing))
+        for part in (*one.parts, *other.parts)
+    }
+    return Noise(max(one.E, other.E), max(one.M, other.M), one.runs + other.runs, parts)
 
 
 def _of_integers(truth: Array, runs: Iterable[Array]) -> Noise:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bench_plugin.compare.measures import INTEGERS, differing, distance, scale_of, top_agreement
 from bench_plugin.compare.noise import Noise, Tolerance, tolerance
-from bench_plugin.compare.table import DEFAULTS, Table
+from bench_plugin.compare.table import DEFAULTS, Row, Table
 from bench_plugin.domain.outcome import Unverified
 
 Array = np.ndarray[Any, Any]
@@ -64,6 +64,25 @@ def unverified(
 
 
 @dataclass(frozen=True)
+class Limits:
+    """What an output may differ by: its noise, and the rows of the table that make a tolerance of it."""
+
+    noise: Noise
+    row: Row
+    strict: Row
+    usual: Row
+
+    @property
+    def whole(self) -> Tolerance:
+        """The tolerance of the whole output."""
+        return self.of(self.noise)
+
+    def of(self, noise: Noise) -> Tolerance:
+        """The tolerance of what has this noise."""
+        return tolerance(noise, self.row, self.strict, self.usual)
+
+
+@dataclass(frozen=True)
 class _One:
     status: str
     reason: str
@@ -105,8 +124,8 @@ def _compare(
     found = []
     for name, values in zip(names, actual.values(), strict=False):
         level = noise.get(name, Noise(0.0, 0.0, 0))
-        limit = tolerance(level, row, strict, usual)
-        found.append((name, _compare_one(truth[name], values, limit, level, precision, table)))
+        limits = Limits(level, row, strict, usual)
+        found.append((name, _compare_one(truth[name], values, limits, precision, table)))
     notes = ["loose"] if loose else []
     notes += [f"{name}: {note}" if len(names) > 1 else note for name, one in found for note in one.notes]
     if len(actual) > len(names):
@@ -137,17 +156,17 @@ def _excess(row: Mapping[str, Any]) -> float:
     return float(error) / float(limit)
 
 
-def _compare_one(truth: Array, actual: Array, limit: Tolerance, noise: Noise, precision: str, table: Table) -> _One:
+def _compare_one(truth: Array, actual: Array, limits: Limits, precision: str, table: Table) -> _One:
     if truth.shape != actual.shape:
         return _One(MISMATCH, f"shape {list(actual.shape)}, expected {list(truth.shape)}", {}, ())
     if truth.size == 0:
         return _One(UNVERIFIED, "no element to compare", {}, (), Unverified.NOT_SENSITIVE)
     if truth.dtype.kind != "f":
-        rounds = truth.dtype.kind in INTEGERS and precision != "fp32" and noise.runs > 0
-        return _counted(truth, actual, limit if rounds else None, noise)
+        rounds = truth.dtype.kind in INTEGERS and precision != "fp32" and limits.noise.runs > 0
+        return _counted(truth, actual, limits.whole if rounds else None, limits.noise)
     if actual.dtype.kind not in "f":
         return _One(MISMATCH, f"type {actual.dtype}, expected floating point", {}, ())
-    return _floating(truth, actual, limit, noise, precision, table)
+    return _floating(truth, actual, limits, precision, table)
 
 
 def _counted(truth: Array, actual: Array, limit: Tolerance | None, noise: Noise) -> _One:
@@ -173,7 +192,8 @@ def _counted(truth: Array, actual: Array, limit: Tolerance | None, noise: Noise)
     return _One(AGREE, "", numbers, notes)
 
 
-def _floating(truth: Array, actual: Array, limit: Tolerance, noise: Noise, precision: str, table: Table) -> _One:
+def _floating(truth: Array, actual: Array, limits: Limits, precision: str, table: Table) -> _One:
+    limit, noise = limits.whole, limits.noise
     t = np.asarray(truth, dtype=np.float64)
     y = np.asarray(actual, dtype=np.float64)
     counts = {"nan": int(np.isnan(y).sum()), "inf": int(np.isinf(y).sum())}
@@ -218,13 +238,36 @@ def _floating(truth: Array, actual: Array, limit: Tolerance, noise: Noise, preci
     if found.E <= limit.E and found.M <= limit.M:
         if limit.ill_conditioned:
             reason = f"ill-conditioned: noise {noise.E:.1e} leaves no room below the cap"
-            return _One(UNVERIFIED, reason, numbers, tuple(notes), Unverified.ILL_CONDITIONED)
-        return _One(AGREE, "", numbers, tuple(notes))
+            excused = _One(UNVERIFIED, reason, numbers, tuple(notes), Unverified.ILL_CONDITIONED)
+            return _with_parts(excused, t, y, limits)
+        return _with_parts(_One(AGREE, "", numbers, tuple(notes)), t, y, limits)
     if limit.ill_conditioned and limit.reach >= found.E:  # what lies beyond the noise is wrong, however large it is
         reason = f"ill-conditioned: noise {noise.E:.1e}, E {found.E:.1e}"
-        return _One(UNVERIFIED, reason, numbers, tuple(notes), Unverified.ILL_CONDITIONED)
+        excused = _One(UNVERIFIED, reason, numbers, tuple(notes), Unverified.ILL_CONDITIONED)
+        return _with_parts(excused, t, y, limits)
     if limit.ill_conditioned:
         reason = f"E {found.E:.2e} is beyond the noise {noise.E:.1e} of this model (up to {limit.reach:.1e} is excused)"
         return _One(MISMATCH, reason, numbers, tuple(notes))
     which = f"E {found.E:.2e} > {limit.E:.2e}" if found.E > limit.E else f"M {found.M:.2e} > {limit.M:.2e}"
     return _One(MISMATCH, f"{which} (noise {noise.E:.1e}, max abs {found.max_abs:.2e})", numbers, tuple(notes))
+
+
+def _with_parts(whole: _One, t: Array, y: Array, limits: Limits) -> _One:
+    """What was said of a whole output, unless a part of it that is far smaller is wrong by its own noise."""
+    rows, wrong, needed = [], [], whole.numbers.get("needed", 0.0)
+    for part, noise in limits.noise.parts.items():
+        truth = part.of(t)
+        scale = scale_of(truth)
+        if scale.norm == 0 or noise.runs == 0:
+            continue
+        found, limit = distance(part.of(y), truth, scale), limits.of(noise)
+        allowed = max(limit.E, limit.reach) if limit.ill_conditioned else limit.E
+        worst = found.E / allowed if limit.ill_conditioned else max(found.E / allowed, found.M / limit.M)
+        rows.append({"elements": str(part), "E": found.E, "M": found.M, "tolerance_E": allowed, "noise_E": noise.E})
+        needed = max(needed, worst)
+        if worst > 1:
+            wrong.append(f"{part}: E {found.E:.2e}, M {found.M:.2e} (noise {noise.E:.1e})")
+    if not rows:
+        return whole
+    numbers = {**whole.numbers, "parts": rows, "needed": needed}
+    return _One(MISMATCH, "; ".join(wrong), numbers, whole.notes) if wrong else replace(whole, numbers=numbers)
