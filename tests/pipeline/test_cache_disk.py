@@ -15,7 +15,7 @@ import pytest
 from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.pipeline.cache import Cache
 from bench_plugin.pipeline.cache.leases import living
-from tests.pipeline.stored import at, key_of, names, put, start, version_of
+from tests.pipeline.stored import at, key_of, names, put, start, used, version_of
 from tests.project import Finished, Project
 
 MOUNTS = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="mounting a disk needs root")
@@ -227,3 +227,20 @@ def test_a_run_on_a_read_only_cache_uses_what_is_there(own: Project) -> None:
     cells = finished.cells("export")
     assert "export" in cells["a"]["stages_cached"] and "export" not in cells["b"]["stages_cached"]
     assert finished.text.count(f"Read-only file system; {ENDS}") == 1
+
+
+@MOUNTS
+@pytest.mark.parametrize(("filled", "left"), [(False, {"a", "b", "c"}), (True, {"b", "c"})])
+def test_where_the_disk_is_nearly_full_a_run_drops_what_was_not_used_for_ten_minutes(
+    tmp_path: Path, filled: bool, left: set[str]
+) -> None:
+    place = tmp_path / "disk"
+    with disk(place, "size=32m"):
+        for name, ago in (("a", 700), ("b", 500)):
+            put(Cache(place), name)
+            used(Cache(place), name, ago=ago)
+        if filled:
+            (place / "other").write_bytes(bytes(30 * 2**20))
+        put(run := Cache(place), "c")
+        run.close()
+        assert names(run) == left

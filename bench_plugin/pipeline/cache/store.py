@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LIMIT_BYTES = 20 * 10**9
 SPARED_SECONDS = 6 * 3600.0  # a run on another machine that shares the folder may have a lease that is not seen here
+FREE_BYTES = 5 * 10**9  # what a run leaves free on the disk, or a tenth of a smaller one
+SPARED_WHERE_SCARCE = 600.0  # seconds, where less is free: a full disk ends every run, a dropped entry is made again
 ATTEMPTS = 20
 TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Results of stages; see `bench cache info`.\n"
 
@@ -49,8 +51,9 @@ def default_folder() -> Path:
 class Cache:
     """A cache in one folder that runs and threads may share.
 
-    ``limit_bytes`` is the size that :meth:`close` reduces it to. ``note`` is called with a sentence for the user when
-    an entry is dropped, when another run is waited for, and once when nothing can be stored any more.
+    ``limit_bytes`` is the size that :meth:`close` reduces it to, or less where the disk is nearly full. ``note`` is
+    called with a sentence for the user when an entry is dropped, when another run is waited for, and once when nothing
+    can be stored any more.
     """
 
     def __init__(
@@ -150,9 +153,11 @@ class Cache:
         return Usage(self.folder, sum(s for s, _ in stages.values()), sum(c for _, c in stages.values()), stages)
 
     def prune(
-        self, *, limit_bytes: int, older_seconds: float | None = None, spared_seconds: float = 0.0
+        self, *, limit_bytes: int, older_seconds: float | None = None, spared_seconds: float = 0.0, free_bytes: int = 0
     ) -> tuple[int, int]:
         """Drop entries not used for ``older_seconds``, then the least recently used ones until the rest fits the limit.
+
+        Where less than ``free_bytes`` of the disk is free, the limit is lower by what is missing.
 
         Entries that a living run uses, this one included, and those used in the last ``spared_seconds`` stay. What
         nobody can use goes in any case: replaced versions, half-made entries of ended runs, entries of older releases.
@@ -169,6 +174,8 @@ class Cache:
         current = sorted((one for one in found if one.counts), key=lambda one: one.used_at)
         total = sum(one.size for one in current)
         freed = 0
+        missing = max(0, free_bytes - shutil.disk_usage(self.folder).free) if free_bytes else 0
+        limit_bytes = min(limit_bytes, total - missing)
         for one in current:
             old = older_seconds is not None and now - one.used_at > older_seconds
             spared = now - one.used_at < spared_seconds or versions.name(one.path) in used
@@ -189,7 +196,10 @@ class Cache:
             return
         lease.release()
         if self._stored and self._storing:
-            self.prune(limit_bytes=self._limit, spared_seconds=SPARED_SECONDS)
+            disk = shutil.disk_usage(self.folder)
+            wanted = min(FREE_BYTES, disk.total // 10)
+            spared = SPARED_SECONDS if disk.free >= wanted else SPARED_WHERE_SCARCE
+            self.prune(limit_bytes=self._limit, spared_seconds=spared, free_bytes=wanted)
         else:
             self._sweep()
 
