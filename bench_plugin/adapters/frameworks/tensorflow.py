@@ -210,9 +210,7 @@ class Adapter:
         """TensorFlow, configured once: threads, determinism, Keras' defaults whatever the user's keras.json says."""
         tf = importlib.import_module("tensorflow")
         if not self._configured:
-            threads = processors()
-            tf.config.threading.set_intra_op_parallelism_threads(threads)
-            tf.config.threading.set_inter_op_parallelism_threads(threads)
+            _start_threads(tf, processors())
             tf.config.experimental.enable_op_determinism()
             tf.get_logger().setLevel("ERROR")
             _keras_defaults(importlib.import_module("keras"), "float32")
@@ -321,6 +319,15 @@ def constructed(call: ModelCall) -> Any:
 def apply(net: Any, xs: Sequence[Any], training: bool = False) -> Any:
     """What a Keras model makes of tensors; a single input is given as it is, several as a list."""
     return net(xs[0] if len(xs) == 1 else list(xs), training=training)
+
+
+def _start_threads(tf: Any, threads: int) -> None:
+    """Let TensorFlow have so many threads, unless it runs already: another adapter of this process started it then."""
+    with contextlib.suppress(
+        RuntimeError
+    ):  # it raises this after its first operation; a deterministic operator's result stays
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+        tf.config.threading.set_inter_op_parallelism_threads(threads)
 
 
 def _keras_defaults(keras: Any, dtype: str) -> None:
