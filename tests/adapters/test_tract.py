@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
 import pytest
 
+from bench_plugin.adapters.compilers.tract import _readable
 from bench_plugin.domain.settings import settings_here
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.reach.environments.toolchains import Toolchains
@@ -120,3 +122,38 @@ def test_an_operator_that_it_lacks_is_a_refusal(tmp_path: Path) -> None:
     answer = answered("tract", written(text, tmp_path / "model.onnx"), {"x": np.eye(2, dtype=np.float32)},
                       [("y", "float32", ())], tmp_path / "made")  # fmt: skip
     assert answer.error.partition("\n")[0].startswith("TractError: Unimplemented(Det): Operator can not"), answer.error
+
+
+# Sizes of Reshape that are computed from a symbol in int32, as tf2onnx writes a Dense on more than two dimensions.
+RESHAPED = """g (float[batch,3,2] x) => (float[batch,2,4] y)
+<float[3,4] w = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0}, int64[2] flat = {-1, 3},
+ int32[1] last = {4}, int64[3] order = {0, 2, 1}, int32[2] free = {0, 1}> {
+    sizes = Shape(x) turned = Gather(sizes, order) narrow = Cast<to = 6>(turned) front = Gather<axis = 0>(narrow, free)
+    back = Concat<axis = 0>(front, last) wide = Cast<to = 7>(back) z = Transpose<perm = [0, 2, 1]>(x)
+    rows = Reshape(z, flat) product = MatMul(rows, w) y = Reshape(product, wide)
+}"""
+
+
+def test_sizes_are_bound_before_the_model_is_typed(agent: Any, tmp_path: Path) -> None:
+    model = written(HEAD + RESHAPED, tmp_path / "model.onnx")
+    ports = [{"name": "x", "dtype": "float32", "shape": ["batch", 3, 2]}]
+    call = {"inputs": ports, "binding": {"batch": 1}}
+    answer = agent.call("tract", "profile", call, files={"model.onnx": model}, limits=Limits(60, 2**32))
+    assert sum(count for node in answer.meta["nodes"] for count in node["multiply_adds"].values()) == 2 * 3 * 4
+
+
+def test_the_cause_is_told_and_not_the_patch_that_was_not_applied() -> None:
+    said = """\
+    running pass declutter
+
+    Caused by:
+        0: declutter node #40 "concat" EinSum
+        1: Trying to substitute a batch,24,40,F32 by batch,24,1,F32 as output #0 of #40 "concat" EinSum.
+           ModelPatch { context: [], model: Graph { nodes: [Node { id: 0, name: "tap" }] } }
+
+    Stack backtrace:
+        0: anyhow"""
+    first = str(_readable(RuntimeError(dedent(said)))).splitlines()[0]
+    assert first == (
+        'EinSum: Trying to substitute a batch,24,40,F32 by batch,24,1,F32 as output #0 of #40 "concat" EinSum.'
+    )

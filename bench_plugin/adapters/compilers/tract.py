@@ -6,7 +6,7 @@ import importlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -57,6 +57,7 @@ TYPES = {
 }  # fmt: skip
 FLOATS = ("F16", "F32", "F64")
 CONTRACTIONS = re.compile(r"MatMul|EinSum|Conv|DepthWise|Lstm|Gru|Rnn|Scan", re.IGNORECASE)
+DUMP = "ModelPatch {"  # of a patch of its graph, weights included, below the error that it is about
 MULTIPLY_ADDS = re.compile(r"FMA\((\w+)\)$")
 CONTEXT = re.compile(r"^\s*\d+: ")  # of the lines under "Caused by:"
 NODE = re.compile(r'Building node .*\((\w+)\)$|node #\d+ "[^"]*" (\S+)')
@@ -149,17 +150,46 @@ class Adapter:
         if key != self._key:
             self.reset()
             tract = importlib.import_module("tract")
+            file = external.placed(call.files, call.folder)
             try:
-                model = tract.onnx().load(external.placed(call.files, call.folder))
-                names = [model.input_name(index) for index in range(model.input_count())]
-                typed = model.into_model()
-                if sizes:
-                    typed.transform(tract.SetSymbols(sizes))
-                self._opened_last = typed.into_runnable(), names
+                self._opened_last = _with_symbols(tract, file, sizes)
             except tract.TractError as error:
-                raise _readable(error) from None
+                try:
+                    self._opened_last = _with_facts(tract, file, call, sizes)
+                except tract.TractError:  # the first of the two ways is the usual one
+                    raise _readable(error) from None
             self._key = key
         return self._opened_last
+
+
+def _with_symbols(tract: Any, file: str, sizes: Mapping[str, int]) -> tuple[Any, list[str]]:
+    """The optimised model whose symbols got their sizes once it was typed, and the names of its inputs."""
+    model = tract.onnx().load(file)
+    names = [model.input_name(index) for index in range(model.input_count())]
+    typed = model.into_model()
+    if sizes:
+        typed.transform(tract.SetSymbols(sizes))
+    return typed.into_runnable(), names
+
+
+def _with_facts(tract: Any, file: str, call: CompilerCall, sizes: Mapping[str, int]) -> tuple[Any, list[str]]:
+    """The same with sizes of the inputs that were set before it was typed, without which it takes no computed shape.
+
+    A file that declares the symbols elsewhere, too, is refused so: they are no numbers there.
+    """
+    model = tract.onnx().load(file)
+    names = [model.input_name(index) for index in range(model.input_count())]
+    for index, fact in _facts(call, names, sizes):
+        model.set_input_fact(index, fact)
+    return model.into_model().into_runnable(), names
+
+
+def _facts(call: CompilerCall, names: Sequence[str], sizes: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    """Number, and sizes and type as tract writes them, of the inputs that have symbols with these sizes."""
+    for port in call.input_ports:
+        if port.name in names and port.dtype in TYPES and any(size in sizes for size in port.shape):
+            bound = [str(sizes.get(str(size), size)) for size in port.shape]
+            yield names.index(port.name), ",".join([*bound, TYPES[port.dtype]])
 
 
 def _tensor(x: Any) -> Any:
@@ -206,6 +236,7 @@ def _readable(error: Exception) -> Exception:
     """The same error with its root cause first, behind the operator that it is about."""
     text = str(error).partition("\nStack backtrace")[0].strip()
     lines = [CONTEXT.sub("", line).strip() for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith(DUMP)] or lines
     root = lines[-1] if lines else "tract gave no reason"
     nodes = [match[1] or match[2] for line in lines if (match := NODE.search(line))]
     kind = InvalidModel if NOT_A_MODEL.search(text) else type(error)
