@@ -62,6 +62,8 @@ class Adapter:
         sorted_anew = onnx_names.sort_nodes(model.graph)  # the quantiser overlooks what branches and bodies read
         if _without_new_symbols(model, onnx.load(call.files["model.onnx"], load_external_data=False)) or sorted_anew:
             onnx.save(model, path)
+        if call.graph == "fp16":
+            _refuse_invalid(onnx, model, call.files["model.onnx"])
         operators = [node.op_type for node in model.graph.node]
         if call.graph in (QDQ, "dynamic") and not any("Quantize" in kind or "Integer" in kind for kind in operators):
             raise Unsupported("onnxruntime's quantiser finds nothing in this file that it quantises")
@@ -208,7 +210,7 @@ def _half(call: PrepareCall, source: str, target: str) -> None:
     """Everything computed in float16, with float32 inputs and outputs."""
     onnx = importlib.import_module("onnx")
     convert = importlib.import_module("onnxruntime.transformers.float16").convert_float_to_float16
-    model = convert(onnx_names.loaded(onnx, source), keep_io_types=True)
+    model = _without_repeats(convert(onnx_names.loaded(onnx, source), keep_io_types=True))
     # The converter declares what it casts to an output as that output is declared, whose symbols may be names of their
     # own for sizes of the inputs. A tool that reads them as other sizes refuses the file. Numbers are kept: not every
     # tool finds them again behind a Cast.
@@ -219,6 +221,43 @@ def _half(call: PrepareCall, source: str, target: str) -> None:
     del model.graph.value_info[:]
     model.graph.value_info.extend(kept)
     onnx.save(onnx.shape_inference.infer_shapes(model), target)
+
+
+def _without_repeats(model: Any) -> Any:
+    """The model without nodes that are there twice: the converter casts a tensor once for each node that keeps float32.
+
+    Two nodes that make one tensor are no valid graph.
+    """
+    found: set[bytes] = set()
+    kept = []
+    for node in model.graph.node:
+        plain = type(node)()
+        plain.CopyFrom(node)
+        plain.ClearField("name")
+        text = plain.SerializeToString(deterministic=True)
+        if text not in found:
+            kept.append(node)
+        found.add(text)
+    nodes = [type(node).FromString(node.SerializeToString()) for node in kept]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return model
+
+
+def _refuse_invalid(onnx: Any, model: Any, source: str) -> None:
+    """Raises Unsupported where the converter to float16 made an invalid file of a valid one."""
+    found = _objection(onnx, model)
+    if found and not _objection(onnx, source):
+        raise Unsupported(f"onnxruntime's converter to float16 makes an invalid file: {found}")
+
+
+def _objection(onnx: Any, model: Any) -> str:
+    """What onnx's checker says of a model or a file first; empty where it finds nothing."""
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        return str(error).partition("\n")[0]
+    return ""
 
 
 def _refuse_narrow_scales(model: Any) -> None:
