@@ -112,10 +112,14 @@ class Judge:
         runs = stack_names(emulated.arrays, precision).values()
         return any(run.dtype.kind == "f" and not np.isfinite(run).all() for run in runs)
 
-    def with_sums(self, expected: ReferenceOutputs, emulated: Done, precision: str) -> ReferenceOutputs:
-        """The same reference with the larger one of its noise and that of sums in ``precision`` itself."""
-        summed = self.at_precision(expected, emulated, f"{precision}-sums")
-        return replace(expected, noise=larger(expected.noise, summed.noise))
+    def with_sums(
+        self, expected: ReferenceOutputs, plain: ReferenceOutputs, emulated: Done, precision: str
+    ) -> ReferenceOutputs:
+        """The same reference with the larger one of its noise and that of sums in ``precision`` itself.
+
+        ``plain`` is the reference of the emulated file.
+        """
+        return self._with_emulation(expected, plain, emulated, f"{precision}-sums")
 
     def with_single_rounding(
         self, expected: ReferenceOutputs, plain: ReferenceOutputs, emulated: Done
@@ -125,9 +129,14 @@ class Judge:
         The runs of a file are perturbed at its inputs and weights, which does not show what is lost between: a small
         number that is added to a large one and taken from it again. ``plain`` is the reference of the emulated file.
         """
-        runs = _by_position(stack_names(emulated.arrays, "fp32"), plain.outputs)
-        rounded = {name: measure_noise(plain.outputs[name], [run]) for name, run in runs.items()}
-        return replace(expected, noise=larger(expected.noise, _by_position(rounded, expected.outputs)))
+        return self._with_emulation(expected, plain, emulated, "fp32")
+
+    def _with_emulation(
+        self, expected: ReferenceOutputs, plain: ReferenceOutputs, emulated: Done, kind: str
+    ) -> ReferenceOutputs:
+        runs = _by_position(stack_names(emulated.arrays, kind), plain.outputs)
+        found = {name: measure_noise(plain.outputs[name], [run]) for name, run in runs.items()}
+        return replace(expected, noise=larger(expected.noise, _by_position(found, expected.outputs)))
 
     def inferred_precision(self, expected: ReferenceOutputs, emulated: Done, done: Done) -> str:
         """The inferred precision of a run (compare/precision.py), "" where none can be inferred."""

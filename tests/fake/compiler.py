@@ -39,7 +39,7 @@ ADAPTER = {
             "run-twice", "run-alone", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions",
             "leaves-out", "ignores-input", "compile-spin", "compile-pause", "scenario-hang", "wrong-apart",
             "wrong-exposed", "rounds-some", "rounds-some-wrong", "rounds-some-apart", "sums-in-bf16",
-            "sums-in-bf16-wrong",
+            "sums-in-bf16-wrong", "sums-in-fp32", "sums-in-fp32-wrong",
         ]
     },
     "on_request": True,
@@ -116,8 +116,9 @@ class Adapter:
             _leave_out(model.graph)
         for opset in model.opset_import:
             opset.version = max(opset.version, 21)  # the evaluator's quantisation begins there
-        evaluator = ReferenceEvaluator(model, new_ops=[_narrow_gemm()] if fault.startswith("sums-in-bf16") else None)
-        if fault == "sums-in-bf16-wrong":
+        own = {"sums-in-bf16": _narrow_gemm, "sums-in-fp32": _long_mean}.get(fault.removesuffix("-wrong"))
+        evaluator = ReferenceEvaluator(model, new_ops=[own()] if own else None)
+        if own and fault.endswith("-wrong"):
             fault = "run-opposite"
         given = call.named(evaluator.input_names)
 
@@ -154,6 +155,21 @@ def _narrow_gemm() -> Any:
             return (bfloat16(total + b),)
 
     return Gemm
+
+
+def _long_mean() -> Any:
+    """ReduceMean over the last axis whose terms are added one by one in float32."""
+    import numpy as np
+    from onnx.reference.op_run import OpRun
+
+    class ReduceMean(OpRun):  # type: ignore[misc]
+        op_domain = ""
+
+        def _run(self, x: Any, **options: Any) -> tuple[Any]:
+            total = np.cumsum(x, axis=-1, dtype=np.float32)[..., -1:]  # which adds from left to right
+            return (total / np.float32(x.shape[-1]),)
+
+    return ReduceMean
 
 
 def _apart(graph: Any) -> bool:

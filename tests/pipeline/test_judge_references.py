@@ -215,7 +215,7 @@ def test_the_noise_of_rounding_every_result_counts_where_it_is_larger() -> None:
     assert found.outputs is rounded_file.outputs and found.origin == "another file"
 
 
-def test_the_noise_of_sums_in_a_narrow_type_counts_where_it_is_larger() -> None:
+def test_the_noise_of_sums_counts_where_it_is_larger() -> None:
     truth, other = drawn(), drawn(3)
     levels = {"y": Noise(1e-6, 2e-6, 1), "z": Noise(1e-1, 1e-1, 1)}
     plain = ReferenceOutputs({"y": truth, "z": other}, "file in float64", levels, {}, {})
@@ -225,10 +225,14 @@ def test_the_noise_of_sums_in_a_narrow_type_counts_where_it_is_larger() -> None:
         "bf16-sums:y": off_by(truth, 1e-2),
     }
     summed = Done(failure=None, arrays=arrays | {"bf16-sums:z": other, "fp16:y": off_by(truth, 0.5)})
-    found = JUDGE.with_sums(plain, summed, "fp16")
+    found = JUDGE.with_sums(plain, plain, summed, "fp16")
     assert found.noise["y"] == Noise(pytest.approx(1e-3), pytest.approx(1e-3), 2)
     assert (found.noise["z"].E, found.noise["z"].M) == (1e-1, 1e-1) and found.outputs is plain.outputs
-    assert pytest.approx(1e-2) == JUDGE.with_sums(plain, summed, "bf16").noise["y"].E
+    assert pytest.approx(1e-2) == JUDGE.with_sums(plain, plain, summed, "bf16").noise["y"].E
+    rounded_file = ReferenceOutputs({"out0": other, "out1": truth}, "another file", {"out0": levels["y"]}, {}, {})
+    found = JUDGE.with_sums(rounded_file, plain, summed, "fp16")
+    assert found.noise["out0"] == Noise(pytest.approx(1e-3), pytest.approx(1e-3), 2), "measured on the emulated file"
+    assert found.outputs is rounded_file.outputs and found.origin == "another file"
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

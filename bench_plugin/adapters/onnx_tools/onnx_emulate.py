@@ -59,7 +59,7 @@ class Adapter:
         arrays = {}
         source = onnx.load(call.files["model.onnx"])
         nudges = NUDGES if any(node.op_type == DYNAMIC for node in source.graph.node) else {}
-        for name in ("fp16" + SUMS, "bf16" + SUMS) if call.sums else (*EMULATIONS, *nudges):
+        for name in (call.sums + SUMS,) if call.sums else (*EMULATIONS, *nudges):
             model = onnx_float64.promoted(onnx, onnx.load(call.files["model.onnx"]), narrow=True)
             kept = name.removesuffix(SUMS)
             _rounded(onnx, model.graph, EMULATIONS[kept if kept in EMULATIONS else "fp32"], sums=kept != name)

@@ -86,14 +86,14 @@ class EmulateCall(Call):
 
     samples: the number n of samples to run.
     batched: samples are rows of a batch.
-    sums: only fp16 and bf16, whose products are summed in that type too, as ``fp16-sums`` and ``bf16-sums``.
+    sums: only this precision, fp32, fp16 or bf16, whose terms are summed in its type, too, as ``<precision>-sums``.
     """
 
     operation = "emulate"
 
     samples: int
     batched: bool
-    sums: bool = False
+    sums: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

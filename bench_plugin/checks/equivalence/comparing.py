@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
-from bench_plugin.compare.operators.strict import LOW_ACCUMULATOR
+from bench_plugin.checks.sums import compared_with_sums
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
-from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import with_single_rounding
@@ -23,43 +22,25 @@ def compared(
     """Compare a run with ``expected`` by the row of ``precision``; ``plain`` is the reference of the unrounded file.
 
     The noise ``of_file`` alone is that of perturbed inputs and weights. Where a run does not agree by it, the noise of
-    rounding every result to float32 is added, and the run is compared again.
+    rounding every result to float32 is added, and the run is compared again. Where a run is a mismatch still, the noise
+    of adding terms one by one is added, too (checks/sums.py).
     """
     loose = models.compile_tasks.fast_math(run.cell)
-    comparison = run.judge.compare(run.model, expected, ran, precision=precision, loose=loose)
-    if comparison.status == AGREE or precision != "fp32" or not of_file or run.model.detections:
-        return comparison
-    rounded = emulated(run, found)
-    if rounded.failure:
-        run.log.flag(f"what rounding to float32 adds to the noise is not known: {rounded.failure.message}")
-        return comparison
-    wider = run.judge.with_single_rounding(expected, plain, rounded)
-    return run.judge.compare(run.model, wider, ran, precision=precision, loose=loose)
 
+    def judged(reference: ReferenceOutputs) -> Comparison:
+        return run.judge.compare(run.model, reference, ran, precision=precision, loose=loose)
 
-def compared_with_sums(
-    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, expected: ReferenceOutputs,
-    comparison: Comparison, precision: str,
-) -> Comparison:  # fmt: skip
-    """The comparison of a run in a narrow type, where a mismatch may be sums in that type: none that ONNX forbids.
-
-    ONNX leaves open in which type the products of a contraction are added. A run that agrees by the noise of adding
-    them in the narrow type itself is right, with a note, as it is in an operator's own case. Where that noise is
-    beyond the cap, nothing is proven.
-    """
-    if comparison.status != MISMATCH or not PRECISIONS[precision].reduced or run.model.detections:
+    comparison = judged(expected)
+    if comparison.status == AGREE or run.model.detections:
         return comparison
-    task = graph_tasks.emulate(run.tasks, run.model, found.original, found.file.check, sums=True)
-    summed = run.obtain("emulate", task)
-    if summed.failure:
-        run.log.flag(f"what sums in {precision} add to the noise is not known: {summed.failure.message}")
-        return comparison
-    wider = run.judge.with_sums(expected, summed, precision)
-    loose = models.compile_tasks.fast_math(run.cell)
-    again = run.judge.compare(run.model, wider, ran, precision=precision, loose=loose)
-    if again.status == AGREE:
-        return replace(again, notes=(*again.notes, LOW_ACCUMULATOR))
-    return comparison if again.status == MISMATCH else again  # ill-conditioned: such sums may be as far off
+    if precision == "fp32" and of_file:
+        rounded = emulated(run, found)
+        if rounded.failure:
+            run.log.flag(f"what rounding to float32 adds to the noise is not known: {rounded.failure.message}")
+        else:
+            expected = run.judge.with_single_rounding(expected, plain, rounded)
+            comparison = judged(expected)
+    return compared_with_sums(run, found.original, found.file.check, expected, plain, comparison, precision, judged)
 
 
 def emulated(run: CellRun, found: Compiled) -> Done:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.checks.sensitivity import insensitive
+from bench_plugin.checks.sums import compared_with_sums
 from bench_plugin.compare.strength import Strength
 from bench_plugin.compare.verdict import AGREE
 from bench_plugin.domain.cell import Cell, Check
@@ -162,6 +163,10 @@ def _judged(
         else:
             own = run.judge.with_single_rounding(expected, expected, emulated)
             comparison = run.judge.compare(run.model, own, done)
+    comparison = compared_with_sums(
+        run, of_file(run.cell, run.model, file, inputs), file.check, own, expected, comparison, file.computes,
+        lambda wider: run.judge.compare(run.model, wider, done, precision=file.computes),
+    )  # fmt: skip
     run.log.note_comparison(comparison)
     if comparison.status != AGREE:
         return run.log.compared(comparison)

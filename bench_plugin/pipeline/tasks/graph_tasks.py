@@ -105,12 +105,12 @@ def predict(tasks: Tasks, model: Model, file: OnnxFile, images: InputSet) -> Tas
     return Task(Stage.REFERENCE, "onnxruntime", (call,), parts, limits, {"model.onnx": file.given})
 
 
-def emulate(tasks: Tasks, model: Model, subject: Subject, check: Done, *, sums: bool = False) -> Task:
+def emulate(tasks: Tasks, model: Model, subject: Subject, check: Done, *, sums: str = "") -> Task:
     """The file's outputs under the emulation of every precision, on its first inputs.
 
-    With ``sums`` those of the narrow types alone, whose products are summed in that type too.
+    With ``sums`` that of this precision alone, fp32, fp16 or bf16, whose terms are summed in its type, too.
     """
-    meta = {"batched": subject.inputs.batched, "samples": few_or_all(model, check)} | ({"sums": True} if sums else {})
+    meta = {"batched": subject.inputs.batched, "samples": few_or_all(model, check)} | ({"sums": sums} if sums else {})
     call = CallSpec("emulate", meta, subject.inputs.arrays)
     parts = {"file": subject.origin, **subject.inputs.parts}
     limits = tasks.limits(model, "onnx_emulate")

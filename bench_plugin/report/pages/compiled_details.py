@@ -19,6 +19,7 @@ UNEXERCISED = (
 )
 SHOWN = (
     "fast-math",
+    "one-by-one sums",
     "low-precision accumulate",
     "simulated",
     "by approximation",

@@ -1,4 +1,4 @@
-"""Sums in a narrow type: the results of products, reductions, means and softmax as if their terms were added in it."""
+"""Sums one by one: results of products, reductions, means and softmax as if their terms were added in a type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ADAPTER = {
     "name": "onnx_sums",
     "kind": "tool",
     "toolchain": "onnxruntime",
-    "title": "Sums in narrow types",
+    "title": "Sums of terms one by one",
     "distribution": "onnx",
     "operations": [],
 }
@@ -21,7 +21,7 @@ DOMAIN = "bench.rounding"
 # Of the relative size of a last bit: the standard deviation of rounding numbers whose mantissas are spread evenly by
 # their logarithms, (integral of m^-3 from 1 to 2, over ln 2)^0.5 / 12^0.5.
 SPREAD = 0.2123
-LAST_BITS = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
+LAST_BITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 CHANNELS = {"Conv": 0, "ConvTranspose": 1, "Gemm": -1, "MatMul": -1}  # the axis of the weights that counts outputs
 MEANS = ("ReduceMean", "AveragePool", "GlobalAveragePool")
 SUMMED = (*CHANNELS, "Einsum", "ReduceSum", *MEANS, "Softmax")
@@ -45,7 +45,7 @@ def operators() -> list[Any]:
 
 
 def summed(onnx: Any, index: int, node: Any, format: str) -> list[Any]:
-    """The nodes for a node of ``SUMMED``, the last of which gives its result as if it were summed in a narrow type.
+    """The nodes for a node of ``SUMMED``, the last of which gives its result as if it were summed in this type.
 
     Anything else, and an Einsum of other than two operands, stays as it is.
     """
@@ -126,7 +126,7 @@ def _terms(base: Any) -> Any:
 
 def _summed(base: Any) -> Any:
     class Summed(base):  # type: ignore[misc]
-        """A sum y as if its terms had been added one by one, each sum rounded to a narrow type.
+        """A sum y as if its terms had been added one by one, each sum rounded to a type.
 
         ``q`` is the sum of the squares of the terms. In whatever order K terms come, the k-th sum has the mean square
         (k/K)^2 y^2 + k/K (1 - k/K) q, so that all of them have K (y^2 / 3 + q / 6). The rounding of each is a random

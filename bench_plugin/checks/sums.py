@@ -1,0 +1,41 @@
+"""Sums of a run that were added one by one in the type of the results, which ONNX leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from bench_plugin.compare.operators.strict import LOW_ACCUMULATOR
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
+from bench_plugin.domain.precision import PRECISIONS
+from bench_plugin.pipeline.cell_run import CellRun
+from bench_plugin.pipeline.judge import ReferenceOutputs
+from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks import graph_tasks
+from bench_plugin.pipeline.tasks.subjects import Subject
+
+ONE_BY_ONE = "one-by-one sums"  # the note of what is right if float32 terms are added one by one
+
+
+def compared_with_sums(
+    run: CellRun, subject: Subject, check: Done, expected: ReferenceOutputs, plain: ReferenceOutputs,
+    comparison: Comparison, precision: str, judged: Callable[[ReferenceOutputs], Comparison],
+) -> Comparison:  # fmt: skip
+    """The comparison of a run, where a mismatch may be how sums were added: none that ONNX forbids.
+
+    ONNX leaves open in which type and order the terms of a product or a mean are added. A run that agrees by the noise
+    of adding them one by one in the type of its results is right, with a note, as it is in an operator's own case.
+    Where that noise is beyond the cap, nothing is proven. ``subject`` is the file that is emulated, ``plain`` its
+    reference; ``judged`` compares the run with a reference of more noise than ``expected``.
+    """
+    if comparison.status != MISMATCH or run.model.detections:
+        return comparison
+    summed = run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, subject, check, sums=precision))
+    if summed.failure:
+        run.log.flag(f"what sums in {precision} add to the noise is not known: {summed.failure.message}")
+        return comparison
+    again = judged(run.judge.with_sums(expected, plain, summed, precision))
+    if again.status == AGREE:
+        note = LOW_ACCUMULATOR if PRECISIONS[precision].reduced else ONE_BY_ONE
+        return replace(again, notes=(*again.notes, note))
+    return comparison if again.status == MISMATCH else again  # ill-conditioned: such sums may be as far off
