@@ -126,3 +126,13 @@ def test_the_importer_gets_the_weights_beside_the_file_too(external: Path, tmp_p
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert "RESULT True [6.0, 9.0, 6.0, 9.0]" in done.stdout, done.stderr
+
+
+def test_an_output_declared_with_a_symbol_of_another_size_is_put_back(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[batch,3,4,5] x) => (float[batch,2,batch,w] y)
+    <float[2,3,1,1] k = {0.0, 1.0, 2.0, 3.0, 4.0, 5.0}> { y = Conv<kernel_shape = [1, 1]>(x, k) }"""
+    model, kernel = written(text, tmp_path / "model.onnx"), np.arange(6, dtype=np.float32).reshape(2, 3, 1, 1)
+    x = np.arange(60, dtype=np.float32).reshape(1, 3, 4, 5)
+    answer = answered("tflite", model, {"x": x}, [("y", "float32", (1, 2, 4, 5))], tmp_path, binding={"batch": 1})
+    assert answer.outputs["out0"][1] == [1, 2, 4, 5], answer.error
+    assert np.allclose(answer.outputs["out0"][2], np.einsum("ij,njhw->nihw", kernel[:, :, 0, 0], x))

@@ -237,15 +237,18 @@ def _from_onnx(tf: Any, simplifier: onnx_simplifier.Simplifier, call: CompileCal
 
 
 def _frozen(source: str, path: str, binding: Mapping[str, int]) -> Any:
-    """The file's graph with a size for every symbol of its inputs, saved as ``path``."""
+    """The file's graph with a size for every symbol of its inputs, saved as ``path``.
+
+    Sizes of outputs are inferred where that is possible: exporters also give an output the symbol of another size.
+    """
     onnx = importlib.import_module("onnx")
     model = onnx.load(source)
-    for value in [*_inputs(model.graph), *model.graph.output]:
-        for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param and dim.dim_param in binding:
-                dim.dim_value = binding[dim.dim_param]
-            elif not dim.HasField("dim_value"):
-                dim.Clear()
+    for value in _inputs(model.graph):
+        _bind(value, binding)
+    said = onnx.ModelProto()
+    said.CopyFrom(model)
+    for value in model.graph.output:
+        _bind(value, {})
     unknown = [value.name for value in _inputs(model.graph) if None in _dims(value)]
     if unknown:
         raise RuntimeError(f"TFLite needs fixed shapes; nothing says the size of input {unknown[0]}")
@@ -255,8 +258,22 @@ def _frozen(source: str, path: str, binding: Mapping[str, int]) -> Any:
             node.name = node.name.lstrip("/")
     del model.graph.value_info[:]  # made of the symbols; inferred again
     model = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    for value, before in zip(model.graph.output, said.graph.output):
+        if None in _dims(value) and len(_dims(value)) == len(_dims(before)):
+            for dim, own in zip(value.type.tensor_type.shape.dim, before.type.tensor_type.shape.dim):
+                if not dim.HasField("dim_value") and own.dim_param in binding:
+                    dim.dim_value = binding[own.dim_param]
     onnx.save(model, path)
     return model.graph
+
+
+def _bind(value: Any, binding: Mapping[str, int]) -> None:
+    """Give the symbols of a declared tensor their sizes; those without one are unknown from now on."""
+    for dim in value.type.tensor_type.shape.dim:
+        if dim.dim_param and dim.dim_param in binding:
+            dim.dim_value = binding[dim.dim_param]
+        elif not dim.HasField("dim_value"):
+            dim.Clear()
 
 
 def _inputs(graph: Any) -> list[Any]:
