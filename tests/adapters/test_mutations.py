@@ -51,6 +51,20 @@ def residual(first=0.5, second=0.5):
     return graph(nodes, weights, [single("x", 8)], [single("y", 3)])
 
 
+def written_gelu():
+    # The sum inside a GELU that is written out is no block; the one around a pooling without weights is.
+    nodes = [
+        h.make_node("MatMul", ["x", "w1"], ["h"]), h.make_node("Pow", ["h", "three"], ["p"]),
+        h.make_node("Mul", ["p", "c"], ["q"]), h.make_node("Add", ["h", "q"], ["inner"], name="inner"),
+        h.make_node("Tanh", ["inner"], ["t"]), h.make_node("Mul", ["h", "t"], ["g"]),
+        h.make_node("ReduceMean", ["g"], ["mean"], axes=[1]), h.make_node("Add", ["g", "mean"], ["r"], name="pooled"),
+        h.make_node("Gemm", ["r", "w3"], ["y"], name="last"),
+    ]
+    weights = {"w1": weight(8, 8), "w3": weight(8, 3), "three": np.array([3.0], "float32"),
+               "c": np.array([0.044715], "float32")}
+    return graph(nodes, weights, [single("x", 8)], [single("y", 3)])
+
+
 def projected(scale=0.5):
     # A block whose shortcut has a layer of its own, then two branches that are joined.
     constant = nh.from_array(weight(1, 2), "constant")
@@ -141,7 +155,9 @@ def report(made, size):
             said["first"] = np.asarray(results["out0"]).ravel()[:3].tolist()
         found[name] = said
     branches = [f"{node.output[0]} {index}" for node, index in onnx_branches._parallel_branches(made)]
-    return {"mutants": found, "branches": branches, "original": np.asarray(original["out0"]).ravel()[:3].tolist()}
+    blocks = [node.name for node, _ in onnx_branches._residual_blocks(made)]
+    first = np.asarray(original["out0"]).ravel()[:3].tolist()
+    return {"mutants": found, "branches": branches, "blocks": blocks, "original": first}
 
 
 cases = {
@@ -151,7 +167,7 @@ cases = {
     "sizes": (sizes(), 8), "projected": (projected(), 8), "faint shortcut": (projected(1e-6), 8),
     "one dead": (residual(0.0, 0.5), 8), "dead branch": (projected(0.0), 8), "broken": (broken(), 8),
     "normalised": (normalised(1.0), 8), "normalised and hidden": (normalised(1e-9), 8),
-    "normalised alone": (normalised(0.0), 8),
+    "normalised alone": (normalised(0.0), 8), "gelu": (written_gelu(), 8),
 }
 print(json.dumps({name: report(*case) for name, case in cases.items()}))
 """
@@ -181,6 +197,12 @@ def test_a_residual_block_is_left_out_and_the_faintest_one_counts(tools_python: 
     faint = everything["faint"]["mutants"]["residual branch zeroed"]
     assert faint["site"] == "Add second" and 1e-5 < faint["effect"] < 1e-2
     assert everything["lstm"]["mutants"]["residual branch zeroed"] == {"site": "", "undone": True}
+
+
+def test_a_block_is_more_than_a_function_of_single_elements(tools_python: Path) -> None:
+    everything = found(tools_python)
+    assert everything["gelu"]["blocks"] == ["pooled"]
+    assert everything["residual"]["blocks"] == ["first", "second"]
 
 
 def test_a_block_that_float32_cannot_see_still_changes_the_function(tools_python: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools.mutation.onnx_editing import FLOATS, Graph, Mutated, restored, site_of
@@ -20,6 +21,11 @@ ADAPTER = {
 PLACES = 8  # branches of a model that are left out, one after another
 SUMS = ("Add", "Sum")
 JOINS = (*SUMS, "Concat")
+# What makes a function of its own input of a sum, such as a GELU that is written out: no block that a tool leaves out.
+POINTWISE = frozenset(
+    ("Abs", "Add", "Cast", "Clip", "Constant", "Div", "Erf", "Exp", "HardSigmoid", "Identity", "Log", "Max", "Min",
+     "Mul", "Neg", "Pow", "Reciprocal", "Relu", "Sigmoid", "Softplus", "Sqrt", "Sub", "Tanh")
+)  # fmt: skip
 SHAPES = {"Reshape": 1, "Expand": 1, "ConstantOfShape": 0}  # from which of their inputs on these read a shape
 
 Makers = dict[str, Any]  # the node that makes a tensor, by the tensor's name
@@ -92,10 +98,25 @@ def _place(found: list[Any], turn: int) -> Any | None:
 
 
 def _residual_blocks(graph: Graph) -> list[tuple[Any, str]]:
-    """The sums of a tensor and of what was made from it, with that tensor's name."""
+    """The sums of a tensor and of what layers made from it, with that tensor's name."""
     makers = _makers(graph)
     pairs = [(node, _shortcut(makers, node)) for node in graph.nodes(*SUMS) if not _has_weight(graph, node)]
-    return [(node, skip) for node, skip in pairs if skip]
+    return [(node, skip) for node, skip in pairs if skip and _holds_a_layer(graph, makers, node, skip)]
+
+
+def _holds_a_layer(graph: Graph, makers: Makers, joined: Any, skip: str) -> bool:
+    """Whether anything between a tensor and a sum is more than a function of single elements."""
+    waiting, seen = [name for name in joined.input if name != skip], {skip}
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        if name in graph.weights and math.prod(graph.weights[name].dims) > 1:
+            return True
+        node = makers.get(name)
+        if node is not None and node.op_type not in POINTWISE:
+            return True
+        waiting += (_reads(node) if node is not None else set()) - seen
+    return False
 
 
 def _parallel_branches(graph: Graph) -> list[tuple[Any, int]]:
