@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,9 @@ def test_only_what_a_file_has_is_folded_or_summed(operators: dict[str, int], gra
 
 
 def judged(
-    needed: dict[str, float], choose: Callable[[str], tuple[str, str] | None] = lambda graph: None
+    needed: dict[str, float],
+    choose: Callable[[str], tuple[str, str] | None] = lambda graph: None,
+    notes: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Comparison, str, list[str]]:
     """What is found where each rounding of a file with LSTM and BatchNormalization is off by so many tolerances."""
     asked: list[str] = []
@@ -42,7 +45,7 @@ def judged(
     def compare(graph: str) -> Comparison:
         asked.append(graph)
         status = AGREE if needed[graph] <= 1 else MISMATCH
-        return Comparison(status, graph, {"needed": needed[graph]})
+        return Comparison(status, graph, {"needed": needed[graph]}, (notes[graph],) if graph in notes else ())
 
     comparison, words = fitting(roundings("w16", ["LSTM", "BatchNormalization"]), compare, choose)
     return comparison, words, asked
@@ -92,6 +95,20 @@ def test_no_more_than_three_ways_are_tried_with_chosen_constants_and_the_mismatc
     comparison, words, _ = judged(ALL | {"other": 2.0}, choose)
     assert chosen == ["w16+folded", "w16+folded+summed", "w16+summed"]
     assert (comparison.status, comparison.reason, words) == (MISMATCH, "w16+folded", "BatchNormalization folded")
+
+
+@pytest.mark.parametrize("note", ["loose", "one-by-one sums", "low-precision accumulate"])
+def test_what_agrees_by_a_wider_tolerance_alone_counts_where_no_other_agrees(note: str) -> None:
+    needed, wide = ALL | {"w16": 0.3}, {"w16": note}
+    comparison, words, asked = judged(needed, notes=wide)
+    assert (comparison.status, words, len(asked)) == (AGREE, "as written", 5)
+    comparison, words, asked = judged(needed | {"w16+folded": 0.9}, notes=wide)
+    assert (comparison.reason, words, len(asked)) == ("w16+folded", "BatchNormalization folded", 4)
+    choose = {"w16": ("w16+only-3", "2 of 5 constants, not a, b, c")}.get
+    comparison, words, _ = judged(needed | {"w16+only-3": 0.5}, choose, wide)
+    assert (comparison.reason, words) == ("w16+only-3", "2 of 5 constants, not a, b, c")
+    comparison, words, _ = judged(needed | {"w16+only-3": 0.5}, choose, wide | {"w16+only-3": note})
+    assert (comparison.reason, words) == ("w16", "as written")
 
 
 def test_a_comparison_that_proves_nothing_ends_the_search() -> None:

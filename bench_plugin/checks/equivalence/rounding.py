@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from bench_plugin.checks.compiled.compiling import Compiled
+from bench_plugin.checks.sums import ONE_BY_ONE
 from bench_plugin.compare.constants import chosen, named
 from bench_plugin.compare.measures import scale_of
-from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
+from bench_plugin.compare.operators.strict import LOW_ACCUMULATOR
+from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.stages import Done
@@ -24,6 +26,7 @@ SCALED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 AS_WRITTEN = "as written"
 # The last step of a graph that says which constants are rounded, as bits of a hexadecimal number.
 ONLY = "+only-"
+WIDER = frozenset({"loose", ONE_BY_ONE, LOW_ACCUMULATOR})  # notes of comparisons that agree by a wider tolerance
 FITTED = 3  # ways of preparing the weights for which the constants are looked for, the nearest first
 
 
@@ -53,25 +56,31 @@ def fitting(
     """The first comparison that agrees and what it is called; where none does, the nearest mismatch.
 
     Where no candidate agrees, ``choose`` gives the graph whose rounded constants are those that the outputs of the tool
-    point to, and what it is called. A comparison that proves nothing ends the search: what hides there would hide in
-    the others too.
+    point to, and what it is called. A comparison that agrees by a wider tolerance alone (fast math, long sums) may be
+    of another rounding than the tool's, so it counts only where no other agrees. A comparison that proves nothing ends
+    the search: what hides there would hide in the others too.
     """
     tried: list[tuple[float, Comparison, str, str]] = []
+    wider: list[tuple[Comparison, str]] = []
     for graph, words in candidates:
         found = compare(graph)
-        if found.status != MISMATCH and (found.status == AGREE or not tried):
+        if found.status == AGREE and not WIDER.isdisjoint(found.notes):
+            wider.append((found, words))
+        elif found.status != MISMATCH and (found.status == AGREE or not tried):
             return found, words
-        tried.append((_needed(found) if found.status == MISMATCH else float("inf"), found, graph, words))
+        tried.append((_needed(found) if found.status != UNVERIFIED else float("inf"), found, graph, words))
     tried.sort(key=lambda one: one[0])
     for _, _, graph, words in tried[:FITTED]:
         pointed = choose(graph)
         if pointed is None:
             continue
         other, said = pointed
-        found = compare(other)
+        found, both = compare(other), said if words == AS_WRITTEN else f"{words}, {said}"
+        if found.status == AGREE and WIDER.isdisjoint(found.notes):
+            return found, both
         if found.status == AGREE:
-            return found, said if words == AS_WRITTEN else f"{words}, {said}"
-    return tried[0][1], tried[0][3]
+            wider.append((found, both))
+    return wider[0] if wider else (tried[0][1], tried[0][3])
 
 
 def pointed(run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, graph: str) -> tuple[str, str] | None:
