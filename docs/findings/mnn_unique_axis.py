@@ -1,6 +1,7 @@
 """MNN 3.6.1: Unique ignores its attribute axis and gives the unique values of the flattened input.
 
-Rule: ONNX Unique 11: 'When axis is provided, unique subtensors sliced along the axis are returned'.
+Rule: ONNX Unique 11: "When an optional attribute 'axis' is provided, unique subtensors sliced along the 'axis' are
+returned."
 The converter says so and goes on.
 Needs mnn==3.6.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """

@@ -1,7 +1,9 @@
-"""OpenVINO 2026.4.1: AveragePool of quantised values pads with the integer 0 in place of the zero point.
+"""OpenVINO 2026.4.1 (arguable): AveragePool of quantised values pads with the integer 0 in place of the zero point.
 
-Rule: ONNX AveragePool 11: 'the value at the padding locations is 0', and count_include_pad = 1 counts it. The integer 0 stands for
-(0 - 128) x 0.25 = -32 here, so that the borders are wrong.
+Rule: ONNX AveragePool 11, count_include_pad: "Whether include pad pixels when calculating values for the edges."
+Arguable, because no sentence says what a pad pixel is. It is 0 in onnx's reference evaluator, in onnx's case
+test_averagepool_2d_precomputed_pads_count_include_pad, and in OpenVINO itself without quantisation. The integer 0 stands
+for (0 - 128) x 0.25 = -32 here, which is counted with the ones.
 Needs openvino==2026.4.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 

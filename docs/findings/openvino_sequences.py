@@ -1,7 +1,7 @@
 """OpenVINO 2026.4.1 (not supported): sequences and optional values that cannot be folded away are refused.
 
 Rule: ONNX IR specification, section Standard data types: values may be sequences and optionals. SequenceInsert 11, Loop
-13 and 16, Optional 16, If 16 and Identity 25 take and give them; each is one of onnx's own cases. A sequence that is
+13 and 16, Optional 15, If 16 and Identity 25 take and give them; each is one of onnx's own cases. A sequence that is
 an input or output of the graph, or is carried by a Loop, is not folded away.
 Needs openvino==2026.4.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """

@@ -1,7 +1,7 @@
 """OpenVINO 2026.4.1: SpaceToDepth ignores mode: CRD comes out as DCR.
 
-Rule: ONNX SpaceToDepth 28, mode: "Use CRD for column-row-depth order re-arrangement." The channel of the input is the
-slowest in the output's channels: channel 0 is 0, 1, 2, 3 and channel 1 is 4, 5, 6, 7. DCR interleaves them.
+Rule: ONNX SpaceToDepth 28, mode: "Use CRD for column-row-depth order." The channel of the input is the slowest in the
+output's channels: channel 0 is 0, 1, 2, 3 and channel 1 is 4, 5, 6, 7. DCR interleaves them.
 test_spacetodepth_crd_mode_example of onnx.
 Needs openvino==2026.4.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
