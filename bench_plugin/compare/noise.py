@@ -49,20 +49,21 @@ class Tolerance:
     reach: float = math.inf
 
 
-def measure_noise(truth: Array, runs: Iterable[Array]) -> Noise:
+def measure_noise(truth: Array, runs: Iterable[Array], parts: Iterable[Part] | None = None) -> Noise:
     """The noise of one output: ``truth`` is [N, ...], and each run [n, ...] holds its first n <= N inputs.
 
     Distances are in units of those n inputs. A run of one input has nothing that changes over its inputs, so the whole
     truth gives its unit. Strings, and truths that are not finite, have no noise (``runs`` is 0); runs of another
-    shape or with values that are not finite are left out.
+    shape or with values that are not finite are left out. ``parts`` are those of the truth, unless they are given.
     """
     if truth.dtype.kind in INTEGERS and truth.size:
         return _of_integers(truth, runs)
     if truth.dtype.kind != "f" or not truth.size or not np.isfinite(truth).all():
         return Noise(0.0, 0.0, 0)
     usable = [run for run in runs if run.size and run.shape == truth[: len(run)].shape and np.isfinite(run).all()]
-    parts = {part: _of_floats(part.of(truth), [part.of(run) for run in usable]) for part in parts_of(truth)}
-    return replace(_of_floats(truth, usable), parts=parts)
+    own = parts_of(truth) if parts is None else parts
+    found = {part: _of_floats(part.of(truth), [part.of(run) for run in usable]) for part in own}
+    return replace(_of_floats(truth, usable), parts=found)
 
 
 def _of_floats(truth: Array, runs: Sequence[Array]) -> Noise:

@@ -5,7 +5,7 @@ The distances of docs/numbers.md are in units of the whole output, in which a sm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class Part:
     axis: int
     start: int
     stop: int
-    smaller: float
+    smaller: float = field(compare=False)
 
     def of(self, values: Array) -> Array:
         """The part of an output [N, ...] of any number of inputs."""

@@ -134,9 +134,12 @@ class Judge:
     def _with_emulation(
         self, expected: ReferenceOutputs, plain: ReferenceOutputs, emulated: Done, kind: str
     ) -> ReferenceOutputs:
-        runs = _by_position(stack_names(emulated.arrays, kind), plain.outputs)
-        found = {name: measure_noise(plain.outputs[name], [run]) for name, run in runs.items()}
-        return replace(expected, noise=larger(expected.noise, _by_position(found, expected.outputs)))
+        runs = stack_names(emulated.arrays, kind).values()
+        found = {}
+        for name, truth, run in zip(expected.outputs, plain.outputs.values(), runs, strict=False):
+            parts = expected.noise[name].parts if name in expected.noise else ()
+            found[name] = measure_noise(truth, [run], parts)
+        return replace(expected, noise=larger(expected.noise, found))
 
     def inferred_precision(self, expected: ReferenceOutputs, emulated: Done, done: Done) -> str:
         """The inferred precision of a run (compare/precision.py), "" where none can be inferred."""

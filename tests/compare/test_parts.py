@@ -143,6 +143,17 @@ def test_the_larger_noise_of_a_part_counts() -> None:
     assert both["z"].parts == small.parts
 
 
+def test_the_noise_of_a_part_is_found_in_the_runs_of_another_file() -> None:
+    """A file with rounded weights has the parts of the file as it is, a little more or less smaller."""
+    truth, other = detector(), detector(smaller=500.0)
+    (part,) = parts_of(truth)
+    found = measure_noise(other, [rounded(other, 1e-4)], [part])
+    assert list(found.parts) == [part] and found.parts[part].E > 1e-5
+    assert measure_noise(other, [rounded(other, 1e-4)], []).parts == {}
+    both = larger({"y": measure_noise(truth, [rounded(truth, 1e-6)])}, {"y": measure_noise(other, [other])})
+    assert len(both["y"].parts) == 1, "how many times smaller a part is does not tell it from another"
+
+
 def test_a_run_of_fewer_inputs_is_measured_and_judged_by_the_parts_of_all() -> None:
     truth = detector()
     noise = measure_noise(truth, [rounded(truth, 1e-6)[:4]])
