@@ -125,6 +125,7 @@ def main(folder: str, block: int = 0) -> int:
     """
     for name in (
         "shared/onnx_recurrent",
+        "shared/onnx_scans",
         "shared/onnx_settings",
         "shared/onnx_widened",
         "shared/onnx_windows",

@@ -45,6 +45,7 @@ def main(folder: str) -> int:
     """1 when a result differs; prints how many were compared."""
     for name in (
         "shared/onnx_recurrent",
+        "shared/onnx_scans",
         "shared/onnx_settings",
         "shared/onnx_widened",
         "shared/onnx_windows",

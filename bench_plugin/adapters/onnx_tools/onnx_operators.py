@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools.shared import onnx_settings, onnx_widened, onnx_windows
+from bench_plugin.adapters.onnx_tools.shared import onnx_scans, onnx_settings, onnx_widened, onnx_windows
 from bench_plugin.adapters.onnx_tools.shared.onnx_recurrent import recurrent_operators
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
@@ -19,7 +19,7 @@ ADAPTER = {
     "title": "Operators of the ONNX reference in float64",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["onnx_recurrent", "onnx_settings", "onnx_widened", "onnx_windows"],
+    "uses": ["onnx_recurrent", "onnx_scans", "onnx_settings", "onnx_widened", "onnx_windows"],
 }
 
 MODES_NAMED = 11  # the opset from which Resize names its transformation of coordinates
@@ -77,14 +77,22 @@ def fast_operators(onnx: Any) -> list[Any]:
 
     own = [BatchNormalization, Resize, Upsample]
     widened = onnx_widened.operators(base)
-    return [*own, *onnx_windows.operators(base), *_quantised(base), *_corrected(base), *widened]
+    return [
+        *own,
+        *onnx_windows.operators(base),
+        *_quantised(base),
+        *_corrected(base),
+        *widened,
+        *onnx_scans.operators(),
+    ]
 
 
 def exact_operators(onnx: Any) -> list[Any]:
     """Those that stand in for the evaluator's own in float32 too: it lacks them, or does not do what ONNX says."""
     names = ("MaxPool", "QuantizeLinear", "DequantizeLinear")
     base = importlib.import_module("onnx.reference.op_run").OpRun
-    return [kind for kind in fast_operators(onnx) if kind.__name__ in names] + _corrected(base)
+    fast = [kind for kind in fast_operators(onnx) if kind.__name__ in names]
+    return [*fast, *_corrected(base), *onnx_scans.operators()]
 
 
 def _corrected(base: Any) -> list[Any]:
