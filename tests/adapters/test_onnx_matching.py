@@ -34,10 +34,17 @@ first, inner, nodes = "x", np.ones(3), []
 factor, summand = np.ones(4), bias.astype("float64")
 if front:
     named = dict(zip(["f-s", "f-t", "f-m", "f-v"], (each[:3] for each in (scale, shift, mean, variance))))
+    own = named if front == "BatchNormalization" else ["f-s", "f-t"]
     constants |= named
-    nodes, first = [helper.make_node("BatchNormalization", ["x", *named], ["n"])], "n"
-    inner = scale[:3] / np.sqrt(variance[:3].astype("float64") + 1e-5)
-    summand = summand + np.moveaxis(weights, axis, 0) @ (shift[:3] - mean[:3] * inner)
+    if front == "Mul":
+        nodes = [helper.make_node("Mul", ["x", "f-s"], ["o"]), helper.make_node("Add", ["f-t", "o"], ["n"])]
+    else:
+        nodes = [helper.make_node(front, ["x", *own], ["n"])]
+    first, inner, moved = "n", scale[:3], shift[:3]
+    if front == "BatchNormalization":
+        inner = scale[:3] / np.sqrt(variance[:3].astype("float64") + 1e-5)
+        moved = moved - mean[:3] * inner
+    summand = summand + np.moveaxis(weights, axis, 0) @ moved
 nodes.append(helper.make_node("Gemm" if known else operator, [first, "w", "b"], ["c"], **known))
 last = "c"
 for number, kind in enumerate(behind):
@@ -90,7 +97,7 @@ def matched(
     off: float = 0.0,
     dropped: bool = False,
     operator: str = "Conv",
-    front: bool = False,
+    front: str = "",
 ) -> Any:
     """The rows of weight and bias, and how far the rebuilt weights are from the file's."""
     done = subprocess.run(
@@ -119,11 +126,12 @@ def test_it_is_multiplied_into_weights_of_every_contraction(tools_python: Path, 
 
 
 @pytest.mark.parametrize("behind", [[], ["BatchNormalization"]], ids=["alone", "behind too"])
+@pytest.mark.parametrize("front", ["BatchNormalization", "LayerNormalization", "Mul"])
 @pytest.mark.parametrize("operator", ["Gemm", "transposed"])
 def test_a_matrix_takes_in_what_is_in_front_of_it(
-    tools_python: Path, tmp_path: Path, operator: str, behind: list[str]
+    tools_python: Path, tmp_path: Path, operator: str, front: str, behind: list[str]
 ) -> None:
-    (weight, bias), off = matched(tools_python, tmp_path, [*behind, "Relu"], operator=operator, front=True)
+    (weight, bias), off = matched(tools_python, tmp_path, [*behind, "Relu"], operator=operator, front=front)
     assert weight["tensor"] == "w" and weight["folded"] and weight["steps"] < 1e-3
     assert bias["folded"] and bias["steps"] < 1e-3 and off < 1e-6
 
