@@ -227,3 +227,48 @@ def test_of_a_sum_the_rebuilt_file_gets_what_is_left_without_the_others(tools_py
     assert done.returncode == 0, done.stderr
     name, steps, off = json.loads(done.stdout)
     assert name == "p" and steps == pytest.approx(0.4, abs=1e-3) and off == pytest.approx(0.004, abs=1e-5)
+
+
+# What graphs compute from constants alone, or from the shape of an input whose first size is not known.
+COMPUTED = """
+import json
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import TensorProto, helper, numpy_helper
+
+scale = np.linspace(0.8, 1.2, 10).astype("float32")
+one = numpy_helper.from_array(np.array([1], "float32"))
+known = {"s": scale, "w": np.random.default_rng(3).normal(size=(6, 10)).astype("float32"),
+         "start": np.float32(1), "end": np.float32(6), "by": np.float32(0.5)}
+nodes = [helper.make_node("Mul", ["x", "s"], ["p"]), helper.make_node("Shape", ["p"], ["h"]),
+         helper.make_node("ConstantOfShape", ["h"], ["ones"], value=one), helper.make_node("Sub", ["p", "ones"], ["q"]),
+         helper.make_node("Range", ["start", "end", "by"], ["r"]), helper.make_node("Mul", ["q", "r"], ["u"]),
+         helper.make_node("Transpose", ["w"], ["t"]), helper.make_node("MatMul", ["u", "t"], ["y"])]
+shapes = {"x": ["batch", 10], "y": ["batch", 6]}
+ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+given = [numpy_helper.from_array(values, name) for name, values in known.items()]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+found = {"ones": np.ones((1, 10)), "range": np.arange(1, 6, 0.5), "matrix": known["w"].astype("float64") + 0.004}
+arrays = {f"fix:const:{name}": from_numpy(values) for name, values in found.items()}
+arrays |= {f"fix:step:{name}": from_numpy(np.array([0.01])) for name in found}
+call = MatchCall(names=tuple(found), weights={})
+reply = Adapter().match(call.at(Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+rebuilt = {one.name: numpy_helper.to_array(one) for one in onnx.load(reply.files["rebuilt.onnx"]).graph.initializer}
+off = abs(rebuilt["t"] - found["matrix"].T).max()
+print(json.dumps([[[row["tensor"], row["steps"]] for row in reply.meta["matches"]], float(off)]))
+"""
+
+
+def test_what_the_graph_computes_from_constants_are_constants_of_the_file(tools_python: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(tools_python), "-c", COMPUTED], cwd=tmp_path, text=True, capture_output=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (ones, counted, matrix), off = json.loads(done.stdout)
+    assert ones == ["ones", 0.0], "not the scale, which has as many elements"
+    assert counted[0] == "r" and counted[1] < 1e-3
+    assert matrix[0] == "t" and abs(matrix[1] - 0.4) < 1e-3 and off < 1e-6, "the rebuilt file has what was read back"

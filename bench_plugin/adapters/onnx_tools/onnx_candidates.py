@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bench_plugin.adapters.onnx_tools.rounding import onnx_computed
 from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
@@ -17,6 +18,7 @@ ADAPTER = {
     "title": "Constants of a file as a converter writes them",
     "distribution": "onnx",
     "operations": [],
+    "uses": ["onnx_computed"],
 }
 
 FLOAT = 1
@@ -50,15 +52,18 @@ class Adapter:
         """Nothing to forget."""
 
 
-def known_values(onnx: Any, graph: Any) -> dict[str, Any]:
-    """The constants of the file in float32, by their names, as float64."""
+def known_values(onnx: Any, model: Any) -> dict[str, Any]:
+    """The constants of the file in float32, by their names, as float64; what it computes from constants comes last."""
     known = {}
-    for tensor in graph.initializer:
+    for tensor in model.graph.initializer:
         if tensor.data_type == FLOAT:
             known[tensor.name] = onnx.numpy_helper.to_array(tensor).astype("float64")
-    for node in graph.node:
+    for node in model.graph.node:
         if node.op_type == "Constant" and node.attribute and node.attribute[0].t.data_type == FLOAT:
             known[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t).astype("float64")
+    for name, values in onnx_computed.at_size_one(onnx, model).items():
+        if values.dtype.name == "float32":
+            known.setdefault(name, values.astype("float64"))
     return known
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_candidates
 from bench_plugin.adapters.onnx_tools.onnx_candidates import CONTRACTIONS, Candidate
+from bench_plugin.adapters.onnx_tools.rounding import onnx_computed
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall
@@ -22,7 +23,7 @@ ADAPTER = {
     "title": "Constants read back, matched with the file",
     "distribution": "onnx",
     "operations": ["match"],
-    "uses": ["onnx_candidates"],
+    "uses": ["onnx_candidates", "onnx_computed"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -50,7 +51,8 @@ class Adapter:
         call.stage("build")
         onnx = importlib.import_module("onnx")
         model = onnx.load(call.files["model.onnx"])
-        known = onnx_candidates.known_values(onnx, model.graph)
+        onnx_computed.store(onnx, model, unread=False)
+        known = onnx_candidates.known_values(onnx, model)
         candidates = list(onnx_candidates.candidates(model.graph, known))
         rows: list[dict[str, object]] = []
         replaced: dict[str, Any] = {}
