@@ -31,7 +31,8 @@ class Candidate:
     """A constant of the file as a converter may write it.
 
     ``factor`` is what was multiplied into it, ``others`` the constants that were added to it, and ``terms`` the size of
-    the largest number on the way to it, which says how far float32 may be off.
+    the largest number on the way to it, which says how far float32 may be off. ``moved`` names the constants of layers
+    in front that it holds, and that nothing else reads.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Candidate:
     factor: Any = None
     others: Any = 0.0
     terms: float = 0.0
+    moved: tuple[str, ...] = ()
 
 
 class Adapter:
@@ -101,43 +103,85 @@ def candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
 
 
 def _taken_in(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
-    """The constants of a product with a matrix that takes in what scales and shifts its input, and those behind it.
+    """The constants of a contraction that takes in what scales and shifts its input, and those behind it.
 
-    Of matrices alone: a convolution pads its input with zeros, which nothing has shifted.
+    Of a convolution without padding alone: it pads its input with zeros, which nothing has shifted.
     """
     weights = known[node.input[1]]
-    if weights.ndim != 2:
-        return
     axis = channel_axis(node) % weights.ndim
-    for scale, shift in _in_front(graph, node, known, weights.shape[1 - axis]):
-        inner, moved = (values.reshape([-1 if place != axis else 1 for place in range(2)]) for values in (scale, shift))
-        terms = _largest(abs(weights * moved).sum(axis=1 - axis))
-        summand = (weights * moved).sum(axis=1 - axis)
+    for scale, shift, moved in _in_front(graph, node, known):
+        inner = scale.reshape([-1 if place == _taken_axis(node, weights) else 1 for place in range(weights.ndim)])
+        summand, terms = _through(node, weights, shift), _largest(_through(node, abs(weights), abs(shift)))
         for name, factor, bias, largest in _steps(graph, node, known):
-            along = inner * factor.reshape([-1 if place == axis else 1 for place in range(2)])
-            yield Candidate(node.input[1], weights * along, along)
+            along = inner * factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
+            if (scale != 1).any():
+                yield Candidate(node.input[1], weights * along, along)
             most = max(largest, terms * _largest(factor))
-            yield Candidate(name or node.input[1], bias + summand * factor, factor, terms=most)
+            yield Candidate(name or node.input[1], bias + summand * factor, factor, terms=most, moved=moved)
 
 
-def _in_front(graph: Any, node: Any, known: Mapping[str, Any], channels: int) -> Iterator[tuple[Any, Any]]:
-    """What is done to each channel of the input of a product with a matrix: (factor, summand), [channels].
+def _taken_axis(node: Any, weights: Any) -> int:
+    """The axis of a contraction's weights that counts the channels of its input."""
+    return 1 if node.op_type == "Conv" else 1 - channel_axis(node) % weights.ndim
 
-    The first is that of the node right in front of it, and each of the others has one node more.
+
+def _through(node: Any, weights: Any, shift: Any) -> Any:
+    """What a contraction makes of the same [channels] at every place of its input: [channels of its result]."""
+    taken, axis = _taken_axis(node, weights), channel_axis(node) % weights.ndim
+    spread = shift.reshape([-1 if place == taken else 1 for place in range(weights.ndim)])
+    return (weights * spread).sum(axis=tuple(place for place in range(weights.ndim) if place != axis))
+
+
+def _takes_in(node: Any, weights: Any) -> bool:
+    """Whether a contraction may take in what shifts its input: a matrix, or a convolution that pads nothing."""
+    if node.op_type != "Conv":
+        return node.op_type in ("Gemm", "MatMul") and weights.ndim == 2
+    said = {one.name: one for one in node.attribute}
+    padded = any(said["pads"].ints) if "pads" in said else False
+    automatic = said["auto_pad"].s.decode() if "auto_pad" in said else "NOTSET"
+    return not padded and automatic in ("NOTSET", "VALID") and ("group" not in said or said["group"].i == 1)
+
+
+def _in_front(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[Any, Any, tuple[str, ...]]]:
+    """What is done to each channel of the input of a contraction: (factor, summand, names of what is ``moved``).
+
+    Factor and summand are [channels]. The first is that of the node right in front of it, and each of the others has
+    one node more. What a contraction in front adds is the last one.
     """
     numpy = importlib.import_module("numpy")
+    weights = known[node.input[1]]
+    if not _takes_in(node, weights):
+        return
+    channels, axis = weights.shape[_taken_axis(node, weights)], weights.ndim - 1
     makers = {name: one for one in graph.node for name in one.output}
     scale, shift = numpy.ones(channels), numpy.zeros(channels)
-    maker = makers.get(node.input[0])
+    moved: tuple[str, ...] = ()
+    alone, maker = True, makers.get(node.input[0])
     while maker is not None:
-        step = _of_norm(maker, known, channels) or _per_channel(maker, known, channels, 1)
+        alone = alone and sum(maker.output[0] in one.input for one in graph.node) == 1
+        if maker.op_type in CONTRACTIONS and maker.input[1] in known:
+            for added, names in _added(graph, maker, known, channels):
+                yield scale, shift + scale * added, (*moved, *names) if alone else moved
+            return
+        step = _of_norm(maker, known, channels) or _per_channel(maker, known, channels, axis)
         if step is None:
             return
         shift = shift + scale * step[2]
         scale = scale * step[1]
-        yield scale, shift
+        moved = (*moved, step[0]) if alone else moved
+        yield scale, shift, moved
         computed = [name for name in maker.input if name not in known]
         maker = makers.get(computed[0]) if computed and maker.op_type not in NORMS else None
+
+
+def _added(graph: Any, node: Any, known: Mapping[str, Any], channels: int) -> Iterator[tuple[Any, tuple[str, ...]]]:
+    """What a contraction adds to each channel of its result, also with what it takes in itself, and the names of it."""
+    name, _, own, _ = next(_steps(graph, node, known))
+    if own.size != channels:
+        return
+    yield own, (name,) if name else ()
+    for _, shift, moved in _in_front(graph, node, known):
+        yield own + _through(node, known[node.input[1]], shift), (*moved, name) if name else moved
 
 
 def _of_norm(node: Any, known: Mapping[str, Any], channels: int) -> tuple[str, Any, Any, float] | None:

@@ -30,6 +30,8 @@ ADAPTER = {
 ALIKE = 0.9  # cosine from which on two constants are the same one, right or wrong
 SPREAD = 0.25  # relative difference of norms up to which constants are compared at all
 EQUAL = 1e-12  # difference of two such cosines that only the order of summation makes
+HALF = 0.501  # steps up to which a constant is the rounded one
+NOTHING: dict[str, object] = {"tensor": "no bias", "found": False, "folded": False, "steps": 0.0}
 SINGLE = 1e-6  # what float32 arithmetic may change, as a share of the largest value
 
 
@@ -61,6 +63,8 @@ class Adapter:
         outputs = _outputs(model.graph)
         belonging = _belonging(call)
         later: dict[str, Found] = {}
+        zeros: dict[str, set[str]] = {}  # what the file adds where the artefact has zeros
+        moved: set[str] = set()
         for name in call.names:
             values, step = call.fixed[f"const:{name}"], call.fixed[f"step:{name}"]
             biases = belonging.get(call.weights.get(name, ""), [])
@@ -70,8 +74,9 @@ class Adapter:
                 added = [(one, call.fixed[f"const:{one}"], call.fixed[f"step:{one}"]) for one in biases[1:2]]
                 found = _of_zeros(shifts, added, later)
                 if found is None and weight:
-                    rows.append({"name": name, "tensor": "no bias", "found": False, "folded": False, "steps": 0.0})
+                    rows.append(NOTHING | {"name": name})
                     continue
+                zeros[name] = {one.name for one in shifts}
             else:
                 found = later.get(name) or (
                     _closest(values, candidates)
@@ -88,10 +93,14 @@ class Adapter:
             off = (abs(values - written) - slack) / step
             steps = max(0.0, float(off.max(initial=0.0)))
             folded = candidate.factor is not None
+            moved |= set(candidate.moved) if steps <= HALF else set()
             tensors[name] = candidate
             rows.append({"name": name, "tensor": candidate.name, "found": True, "folded": folded, "steps": steps})
             arrays[f"file:{name}"] = from_numpy(written)
             replaced[candidate.name] = _back(values, candidate, order)
+        for name in (one for one, added in zeros.items() if added and added <= moved):  # a layer behind adds it
+            rows = [NOTHING | {"name": name} if row["name"] == name else row for row in rows]
+            arrays.pop(f"file:{name}", None)
         _replace(onnx, model.graph, replaced)
         path = call.path("rebuilt.onnx")
         onnx.save(model, path)
