@@ -241,7 +241,10 @@ def _ranges(
     if not results or not models.compile_tasks.quantises(run.cell) or not _complete(constants):
         return constants
     calibration = models.calibration(run, found.subject)
-    task = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, calibration)
+    readers = layer_tasks.readers(rebuilt)
+    wanted = [row["real"] for row in results]
+    wanted += [readers[name] for name in wanted if name in readers]
+    task = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, calibration, wanted)
     if task is None or layer_tasks.few(found.subject.inputs).parts.get("first"):
         run.log.flag("ranges of activations were not compared with the calibration")
         return constants
@@ -250,7 +253,6 @@ def _ranges(
         run.log.flag(f"ranges of activations were not compared with the calibration: {values.message}")
         return constants
     measured = {name: (float(real.min()), float(real.max())) for name, real in values.items()}
-    readers = layer_tasks.readers(rebuilt)
     ranges = compare_ranges(results, measured, readers=readers, table=run.judge.table)
     return replace(ranges, numbers={**constants.numbers, **ranges.numbers})
 

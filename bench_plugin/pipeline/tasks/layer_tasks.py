@@ -52,12 +52,12 @@ def assembled(tasks: Tasks, model: Model, rebuilt: Done) -> Task:
 
 
 def joined(
-    tasks: Tasks, model: Model, rebuilt: Done, matched: Done, inputs: InputSet, ends: Sequence[str] = ()
+    tasks: Tasks, model: Model, rebuilt: Done, matched: Done, inputs: InputSet, ends: Sequence[str]
 ) -> Task | None:  # fmt: skip
     """The file ``unrounded.onnx`` of the layers that were read back as one whole, not quantised.
 
     Its quantised constants are those of the model's file, while those in floating point are the artefact's own. Its
-    outputs are ``ends`` or else the real values of the results that are calibrated. None where it is not whole: a
+    outputs are what the real values ``ends`` are made of (:func:`unrounded_names`). None where it is not whole: a
     tensor that is given is neither the input nor a result.
     """
     said = rebuilt.meta["rebuild"]
@@ -65,7 +65,7 @@ def joined(
     made = {row["output"]: row["real"] for row in said["results"]}
     names = unrounded_names(rebuilt)
     free = [row["name"] for row in said["given"] if row["output"] not in made]
-    wanted = list(ends) or [row["real"] for row in said["results"] if row.get("calibrated")]
+    wanted = list(dict.fromkeys(names.get(name, name) for name in ends))
     if len(free) != 1 or len(inputs.arrays()) != 1 or not wanted:
         return None
 
@@ -77,7 +77,7 @@ def joined(
 
     nodes = [{**row, "inputs": [names.get(name, name) for name in row["inputs"]]} for row in said["nodes"]]
     call = CallSpec(
-        "assemble", {"nodes": nodes, "given": free, "results": list(dict.fromkeys(wanted))},
+        "assemble", {"nodes": nodes, "given": free, "results": wanted},
         identified(("joined", rebuilt.content, matched.content), constants),
     )  # fmt: skip
     parts = {"rebuilt": rebuilt.key, "matched": matched.key}
