@@ -18,13 +18,14 @@ def compare_constants(constants: Rows, matches: Rows, *, biases: bool = True, ta
 
     ``constants`` says the ``kind`` (weight or bias) and the ``layer`` of each by ``name``; ``matches`` how many
     ``steps`` it is from the file's ``tensor``, whose name is empty where the file has nothing like it. Those are
-    counted as not compared. Without ``biases`` only weights are judged, because the tool corrects its biases.
+    counted as not compared. Without ``biases`` only weights are judged, because the tool corrects its biases. What
+    stayed in floating point is left out (:func:`compare_floats`).
     """
-    described = {row["name"]: row for row in constants}
+    described = {row["name"]: row for row in constants if not row.get("floating")}
     wrong, compared, worst = [], 0, 0.0
     for match in matches:
-        row = described[match["name"]]
-        if not match["tensor"] or (row["kind"] == "bias" and not biases):
+        row = described.get(match["name"])
+        if row is None or not match["tensor"] or (row["kind"] == "bias" and not biases):
             continue
         compared += 1
         worst = max(worst, float(match["steps"]))
@@ -34,6 +35,29 @@ def compare_constants(constants: Rows, matches: Rows, *, biases: bool = True, ta
                 f"{match['tensor']} of the file"
             )
     numbers = {"converter": {"constants": len(described), "compared": compared, "worst_steps": worst}}
+    return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+
+
+def compare_floats(constants: Rows, matches: Rows, *, table: Table = DEFAULTS) -> Comparison:
+    """The verdict on the constants of an artefact that stayed in floating point, each beside that of the file.
+
+    The arguments are those of :func:`compare_constants`; a step is a millionth of the largest value. What float32 may
+    change where a converter multiplies and adds constants is not in the ``steps``.
+    """
+    described = {row["name"]: row for row in constants if row.get("floating")}
+    wrong, compared, worst = [], 0, 0.0
+    for match in matches:
+        row = described.get(match["name"])
+        if row is None or not match["tensor"]:
+            continue
+        compared += 1
+        worst = max(worst, float(match["steps"]))
+        if not match["steps"] <= table.converter_weights:
+            wrong.append(
+                f"converter: {row['kind']} of {row['layer']} in floating point up to {match['steps'] / 1e4:.3g} % of "
+                f"its largest value from {match['tensor']} of the file"
+            )
+    numbers = {"converter_floats": {"constants": len(described), "compared": compared, "worst_millionths": worst}}
     return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
 
 

@@ -24,3 +24,28 @@ def test_weights_that_come_rounded_are_not_rounded_again(tmp_path: Path, graph: 
     assert ("--fp16" in answer.compile["switches"]["converter"]) is asked, answer.error
     off = abs(answer.outputs["out0"][2][0][0] - 2 * 0.1000366)
     assert (off > 1e-5) == asked
+
+
+# Neither a matrix of weights nor a convolution: there is nothing that the converter could store in integers.
+WITHOUT = """
+<ir_version: 8, opset_import: ["": 17]> g (float[1,2] x) => (float[1,2] y) <float[1,2] w = {0.5, 0.25}>
+{ y = Mul(x, w) }
+"""
+
+
+@pytest.mark.parametrize("precision", ["w8", "w4"])
+@pytest.mark.parametrize("source", [MODEL, WITHOUT], ids=["weights", "none"])
+def test_integers_that_were_asked_for_are_refused_where_none_are_stored(
+    tmp_path: Path, precision: str, source: str
+) -> None:
+    model = written(source, tmp_path / "model.onnx")
+    size = 1 if source == MODEL else 2
+    answer = answered(
+        "mnn", model, {"x": np.ones((1, 2), np.float32)}, [("y", "float32", (1, size))], tmp_path,
+        precision=precision, graph="original",
+    )  # fmt: skip
+    refused = f"asked {precision}, ran fp32: no weights of the artefact are quantised"
+    if source == MODEL:
+        assert "out0" in answer.outputs and refused not in answer.error, answer.error
+    else:
+        assert answer.symptom == "unsupported" and answer.error.endswith(refused), answer

@@ -34,10 +34,17 @@ first, inner, nodes = "x", np.ones(3), []
 factor, summand = np.ones(4), bias.astype("float64")
 if front:
     named = dict(zip(["f-s", "f-t", "f-m", "f-v"], (each[:3] for each in (scale, shift, mean, variance))))
+    own = named if front == "BatchNormalization" else ["f-s", "f-t"]
     constants |= named
-    nodes, first = [helper.make_node("BatchNormalization", ["x", *named], ["n"])], "n"
-    inner = scale[:3] / np.sqrt(variance[:3].astype("float64") + 1e-5)
-    summand = summand + np.moveaxis(weights, axis, 0) @ (shift[:3] - mean[:3] * inner)
+    if front == "Mul":
+        nodes = [helper.make_node("Mul", ["x", "f-s"], ["o"]), helper.make_node("Add", ["f-t", "o"], ["n"])]
+    else:
+        nodes = [helper.make_node(front, ["x", *own], ["n"])]
+    first, inner, moved = "n", scale[:3], shift[:3]
+    if front == "BatchNormalization":
+        inner = scale[:3] / np.sqrt(variance[:3].astype("float64") + 1e-5)
+        moved = moved - mean[:3] * inner
+    summand = summand + np.moveaxis(weights, axis, 0) @ moved
 nodes.append(helper.make_node("Gemm" if known else operator, [first, "w", "b"], ["c"], **known))
 last = "c"
 for number, kind in enumerate(behind):
@@ -90,7 +97,7 @@ def matched(
     off: float = 0.0,
     dropped: bool = False,
     operator: str = "Conv",
-    front: bool = False,
+    front: str = "",
 ) -> Any:
     """The rows of weight and bias, and how far the rebuilt weights are from the file's."""
     done = subprocess.run(
@@ -119,11 +126,12 @@ def test_it_is_multiplied_into_weights_of_every_contraction(tools_python: Path, 
 
 
 @pytest.mark.parametrize("behind", [[], ["BatchNormalization"]], ids=["alone", "behind too"])
+@pytest.mark.parametrize("front", ["BatchNormalization", "LayerNormalization", "Mul"])
 @pytest.mark.parametrize("operator", ["Gemm", "transposed"])
 def test_a_matrix_takes_in_what_is_in_front_of_it(
-    tools_python: Path, tmp_path: Path, operator: str, behind: list[str]
+    tools_python: Path, tmp_path: Path, operator: str, front: str, behind: list[str]
 ) -> None:
-    (weight, bias), off = matched(tools_python, tmp_path, [*behind, "Relu"], operator=operator, front=True)
+    (weight, bias), off = matched(tools_python, tmp_path, [*behind, "Relu"], operator=operator, front=front)
     assert weight["tensor"] == "w" and weight["folded"] and weight["steps"] < 1e-3
     assert bias["folded"] and bias["steps"] < 1e-3 and off < 1e-6
 
@@ -219,3 +227,126 @@ def test_of_a_sum_the_rebuilt_file_gets_what_is_left_without_the_others(tools_py
     assert done.returncode == 0, done.stderr
     name, steps, off = json.loads(done.stdout)
     assert name == "p" and steps == pytest.approx(0.4, abs=1e-3) and off == pytest.approx(0.004, abs=1e-5)
+
+
+# What graphs compute from constants alone, or from the shape of an input whose first size is not known.
+COMPUTED = """
+import json
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import TensorProto, helper, numpy_helper
+
+scale = np.linspace(0.8, 1.2, 10).astype("float32")
+one = numpy_helper.from_array(np.array([1], "float32"))
+known = {"s": scale, "w": np.random.default_rng(3).normal(size=(6, 10)).astype("float32"),
+         "start": np.float32(1), "end": np.float32(6), "by": np.float32(0.5)}
+nodes = [helper.make_node("Mul", ["x", "s"], ["p"]), helper.make_node("Shape", ["p"], ["h"]),
+         helper.make_node("ConstantOfShape", ["h"], ["ones"], value=one), helper.make_node("Sub", ["p", "ones"], ["q"]),
+         helper.make_node("Range", ["start", "end", "by"], ["r"]), helper.make_node("Mul", ["q", "r"], ["u"]),
+         helper.make_node("Transpose", ["w"], ["t"]), helper.make_node("MatMul", ["u", "t"], ["y"])]
+shapes = {"x": ["batch", 10], "y": ["batch", 6]}
+ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+given = [numpy_helper.from_array(values, name) for name, values in known.items()]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+found = {"ones": np.ones((1, 10)), "range": np.arange(1, 6, 0.5), "matrix": known["w"].astype("float64") + 0.004}
+arrays = {f"fix:const:{name}": from_numpy(values) for name, values in found.items()}
+arrays |= {f"fix:step:{name}": from_numpy(np.array([0.01])) for name in found}
+call = MatchCall(names=tuple(found), weights={})
+reply = Adapter().match(call.at(Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+rebuilt = {one.name: numpy_helper.to_array(one) for one in onnx.load(reply.files["rebuilt.onnx"]).graph.initializer}
+off = abs(rebuilt["t"] - found["matrix"].T).max()
+print(json.dumps([[[row["tensor"], row["steps"]] for row in reply.meta["matches"]], float(off)]))
+"""
+
+
+def test_what_the_graph_computes_from_constants_are_constants_of_the_file(tools_python: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(tools_python), "-c", COMPUTED], cwd=tmp_path, text=True, capture_output=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (ones, counted, matrix), off = json.loads(done.stdout)
+    assert ones == ["ones", 0.0], "not the scale, which has as many elements"
+    assert counted[0] == "r" and counted[1] < 1e-3
+    assert matrix[0] == "t" and abs(matrix[1] - 0.4) < 1e-3 and off < 1e-6, "the rebuilt file has what was read back"
+
+
+# Three layers with nothing between them: a converter moves what the first two add into the last one.
+CHAIN = """
+import json, sys
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import TensorProto, helper, numpy_helper
+
+kind, scene = sys.argv[1:]
+draw = np.random.default_rng(5)
+sizes, known, nodes, last = [5, 6, 7, 8], {}, [], "x"
+for number in range(3):
+    window = [3, 3] if number == 0 and kind in ("Conv", "padded") else [1, 1] if kind in ("Conv", "padded") else []
+    if kind == "padded" and number == 2:
+        window = [3, 3]
+    shape = [sizes[number], sizes[number + 1]] if not window else [sizes[number + 1], sizes[number], *window]
+    known[f"w{number}"], known[f"b{number}"] = draw.normal(size=shape), draw.normal(size=sizes[number + 1])
+    pads = {"pads": [1] * 4} if len(window) and window[0] == 3 else {}
+    names = [last, f"w{number}", f"b{number}"]
+    if kind == "MatMul":
+        nodes.append(helper.make_node("MatMul", names[:2], [f"m{number}"]))
+        nodes.append(helper.make_node("Add", [names[2], f"m{number}"], [f"y{number}"]))
+    else:
+        nodes.append(helper.make_node("Gemm" if kind == "Gemm" else "Conv", names, [f"y{number}"], **pads))
+    last = f"y{number}"
+if scene == "read twice":
+    nodes.append(helper.make_node("Relu", ["y1"], ["z"]))
+rank = 4 if kind in ("Conv", "padded") else 2
+shapes = {"x": [1, 5, *[8] * (rank - 2)], "y2": None}
+ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+given = [numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+
+matrices = [np.moveaxis(known[f"w{number}"], 0, -1) if rank == 4 else known[f"w{number}"] for number in range(3)]
+summed = [values.sum(axis=(1, 2)) if values.ndim == 4 else values for values in matrices]
+moved = (known["b0"] @ summed[1] + known["b1"]) @ summed[2] + known["b2"]
+biases = [np.zeros(6), np.zeros(7), known["b2"] if scene == "dropped" else moved]
+found = {}
+for number in range(3):
+    found |= {f"W{number}": known[f"w{number}"], f"B{number}": biases[number]}
+arrays = {f"fix:const:{name}": from_numpy(np.ascontiguousarray(values)) for name, values in found.items()}
+arrays |= {f"fix:step:{name}": from_numpy(np.array([1e-4])) for name in found}
+call = MatchCall(names=tuple(found), weights={f"B{number}": f"W{number}" for number in range(3)})
+reply = Adapter().match(call.at(Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+rows = {row["name"]: row["steps"] for row in reply.meta["matches"] if row["name"].startswith("B")}
+print(json.dumps([rows, sorted(reply.arrays)]))
+"""
+
+
+def chained(tools_python: Path, folder: Path, kind: str, scene: str) -> Any:
+    """By how many steps the biases of three layers are off, and the constants of the file that there are for them."""
+    done = subprocess.run(
+        [str(tools_python), "-c", CHAIN, kind, scene], cwd=folder, text=True, capture_output=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("kind", ["Gemm", "MatMul", "Conv"])
+def test_a_layer_may_add_what_those_right_in_front_of_it_do_not(tools_python: Path, tmp_path: Path, kind: str) -> None:
+    rows, arrays = chained(tools_python, tmp_path, kind, "moved")
+    assert max(rows.values()) < 0.1, rows
+    assert "file:B2" in arrays and "file:B0" not in arrays and "file:B1" not in arrays
+
+
+@pytest.mark.parametrize(("kind", "scene"), [
+    ("Gemm", "dropped"), ("MatMul", "dropped"), ("Conv", "dropped"), ("padded", "moved"), ("Gemm", "read twice"),
+])  # fmt: skip
+def test_zeros_are_no_bias_where_no_layer_behind_adds_it(
+    tools_python: Path, tmp_path: Path, kind: str, scene: str
+) -> None:
+    rows, _ = chained(tools_python, tmp_path, kind, scene)
+    assert max(rows["B0"], rows["B1"]) > 100, rows

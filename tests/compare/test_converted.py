@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bench_plugin.compare.converted import compare_constants, compare_ranges
+from bench_plugin.compare.converted import compare_constants, compare_floats, compare_ranges
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 
@@ -43,6 +43,22 @@ def test_what_is_not_compared_does_not_end_the_comparison() -> None:
     wide = replace(DEFAULTS, converter_weights=0.75)
     assert compare_constants(CONSTANTS, matches, biases=False, table=wide).status == AGREE
     assert compare_constants(CONSTANTS, matches[:1]).status == MISMATCH, "biases count where nothing else is said"
+
+
+def test_constants_in_floating_point_are_judged_by_themselves() -> None:
+    floats = [{**row, "floating": row["name"] in "bw"} for row in CONSTANTS]
+    matches = [match("b", 0.25), match("w", 9900.0), match("x", 0.125), match("y", 0.25, "")]
+    found = compare_floats(floats, matches)
+    assert found.status == MISMATCH
+    assert found.reason == (
+        "converter: weight of Lw in floating point up to 0.99 % of its largest value from t.w of the file"
+    )
+    said = {"constants": 2, "compared": 2, "worst_millionths": 9900.0}
+    assert found.numbers == {"converter_floats": said}
+    others = compare_constants(floats, matches)
+    assert others == Comparison(AGREE, "", {"converter": {"constants": 3, "compared": 1, "worst_steps": 0.125}})
+    none = {"constants": 0, "compared": 0, "worst_millionths": 0.0}
+    assert compare_floats(CONSTANTS, matches) == Comparison(AGREE, "", {"converter_floats": none})
 
 
 def row(low: float, high: float, real: str = "r", scale: float | None = 0.25) -> dict[str, Any]:

@@ -180,7 +180,8 @@ def _dynamic_layers(net: dict[str, Any]) -> Layers:
     for (weights, bias), source, output in zip(LAYERS, ("x", "h"), (1, 2), strict=True):
         x = layers.rounded(layers.floats(f"t_{source}", output), [0, 1], LIMITS, False, False)
         w = layers.quantised("weight", "MATMUL", _real(net, weights), net[f"{weights}_step"])
-        y = layers.node("Add", [layers.node("MatMul", [x, w]), layers.constant(net[bias])])
+        b = layers.floating("bias", "MATMUL", net[bias])
+        y = layers.node("Add", [layers.node("MatMul", [x, w]), b])
         y = layers.node("Relu", [y]) if source == "x" else y
         layers.made_floats(y, {"x": 2, "h": 0}[source], "MATMUL", dynamic=True)
     return layers

@@ -53,6 +53,7 @@ ADAPTER = {
     "errors": [{"package": "MNN"}, {"exception": "RuntimeError"}],
 }
 
+INTEGERS = frozenset({"--weightQuantBits"})  # the switch that stores weights in integers
 STORAGE = {"fp32": [], "w16": ["--fp16"], "w8": ["--weightQuantBits", "8"], "w4": ["--weightQuantBits", "4"]}
 # Types that its Python interface has no name for: they are given as float32 and int32, as float16 and bool are.
 NARROW_FLOATS, NARROW_INTEGERS = re.compile(r"float16$|bfloat16$|float[48]_"), re.compile(r"u?int[24]$")
@@ -85,7 +86,8 @@ class Adapter:
     def compile(self, call: CompileCall) -> Reply:
         """``model.mnn``, once the engine could load it.
 
-        Raises Unsupported for operators that the converter does not know, InvalidModel for a file that it cannot read.
+        Raises Unsupported for operators that the converter does not know, and where integers were asked for and no
+        weights are stored so; InvalidModel for a file that it cannot read.
         """
         # Only the compiled module: importing MNN.tools runs "pip install" and sends reports of use.
         tools = importlib.import_module("_tools")
@@ -105,6 +107,11 @@ class Adapter:
             tools.mnnconvert(["mnnconvert", "-f", "ONNX", *files, "--bizCode", "bench", *switches])
         if not os.path.exists(path):  # it returns the same whether it succeeded or not
             raise _refusal(said)
+        if INTEGERS.intersection(storage):
+            with open(path, "rb") as file:
+                quantised = mnn_weights.any_quantised(file.read())
+            if not quantised:
+                raise Unsupported(f"asked {call.precision}, ran fp32: no weights of the artefact are quantised")
         self._opened(call, path)
         placement: dict[str, object] = {"backend": "cpu"}
         if call.precision == "w4":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 from bench_plugin.agent.adapter import Unsupported
@@ -91,17 +92,26 @@ class Table:
         return self._content[found + 4 : found + 4 + size].decode("utf-8", "replace")
 
 
-def rebuilt(content: bytes) -> Layers:
-    """The quantised weights of a file. Raises Unsupported where there are none, or of a kind that is not known."""
-    layers = Layers()
+def any_quantised(content: bytes) -> bool:
+    """Whether a file has weights that are quantised, of whatever kind."""
+    return next(_stored(content), None) is not None
+
+
+def _stored(content: bytes) -> Iterator[tuple[str, Table, Table]]:
+    """The quantised weights of a file: the name of the node, its Convolution2D, and its IDSTQuan."""
     net = Table(content, struct.unpack_from("<I", content)[0])
     inner = [node for graph in net.tables(SUBGRAPHS) for node in graph.tables(NODES)]
     for node in [*net.tables(OPLISTS), *inner]:
         main = node.table(MAIN) if node.number(MAIN_TYPE, "B") == CONVOLUTION else None
         quantised = main.table(QUANTISED) if main is not None else None
-        if main is None or quantised is None or not len(quantised.vector(BUFFER, "i1")):
-            continue
-        name = node.text(NAME)
+        if main is not None and quantised is not None and len(quantised.vector(BUFFER, "i1")):
+            yield node.text(NAME), main, quantised
+
+
+def rebuilt(content: bytes) -> Layers:
+    """The quantised weights of a file. Raises Unsupported where there are none, or of a kind that is not known."""
+    layers = Layers()
+    for name, main, quantised in _stored(content):
         if quantised.number(TYPE, "i") != CODEBOOK:
             raise Unsupported(f"the weights of {name} are stored as kind {quantised.number(TYPE, 'i')}")
         values, step = _weights(quantised, len(main.vector(BIAS, "<f4")))

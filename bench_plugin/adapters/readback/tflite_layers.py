@@ -149,10 +149,11 @@ class Reader:
         self.layers = layers
         self.numbers = numbers
         self._declared: dict[int, str] = {}
+        self._operator = ""
 
     def read(self, node: Any) -> None:
         """Read one node, or note why that cannot be done."""
-        operator = self.file.operator(node)
+        operator = self._operator = self.file.operator(node)
         translate: Callable[..., list[str]] | None = tflite_operators.TRANSLATIONS.get(operator)
         made = [int(index) for index in node.outputs]
         if all(not self._judged(index) for index in made):
@@ -182,9 +183,14 @@ class Reader:
         return self.file.type(first) == "FLOAT32" and self.file.type(second) == "INT8"
 
     def real(self, index: int) -> str:
-        """The real values of an activation or of a constant. Raises Unread for a type that stands for no numbers."""
+        """The real values of an activation or of a constant. Raises Unread for a type that stands for no numbers.
+
+        A constant in floating point is compared with the file.
+        """
         file = self.file
         values, said = file.values(index), file.quantisation(index)
+        if values is not None and file.type(index) == "FLOAT32":
+            self._declare("weight", self._operator, index)
         if index in self._declared:
             return self._declared[index]
         if values is not None:
@@ -232,7 +238,12 @@ class Reader:
         return self.real(index)
 
     def _declare(self, kind: str, operator: str, index: int) -> None:
-        if self.file.quantisation(index) is None or self.file.type(index) not in LIMITS or index in self._declared:
+        if index in self._declared:
+            return
+        if self.file.type(index) == "FLOAT32":
+            self._declared[index] = self.layers.floating(kind, operator, self.file.values(index))
+            return
+        if self.file.quantisation(index) is None or self.file.type(index) not in LIMITS:
             return
         scales, zeros = self.along(index)
         real = (self.file.values(index).astype("float64") - zeros) * scales

@@ -75,7 +75,7 @@ def _weights(reader: Any, node: Any, index: int, change: Callable[[Any], Any], o
     if values is None:
         raise Unread("weights that are computed")
     if file.type(index) == "FLOAT32":
-        return str(reader.layers.constant(change(values)))
+        return str(reader.layers.floating("weight", operator, change(values)))
     scales, zeros = reader.along(index)
     wide = numpy.broadcast_to(scales, values.shape)
     real = (values.astype("float64") - zeros) * scales
@@ -91,24 +91,33 @@ def _bias(reader: Any, node: Any, place: int, operator: str) -> str:
     index = inputs[place]
     values = constant(reader, index)
     if reader.file.type(index) == "FLOAT32":
-        return str(reader.layers.constant(values))
-    scales, zeros = reader.along(index)
-    name = reader.layers.quantised("bias", operator, (values.astype("float64") - zeros) * scales, scales)
+        name = reader.layers.floating("bias", operator, values)
+    else:
+        scales, zeros = reader.along(index)
+        name = reader.layers.quantised("bias", operator, (values.astype("float64") - zeros) * scales, scales)
     if not values.any():
         reader.declare_later(node)
     return str(name)
 
 
 def _declare_none(reader: Any, node: Any, operator: str) -> None:
-    """Declare zeros for the bias that a layer in integers does not have, as the file may have one."""
+    """Declare zeros for the bias that a layer with stored weights does not have, as the file may have one."""
     numpy = importlib.import_module("numpy")
     file, inputs = reader.file, inputs_of(node)
-    if file.values(inputs[1]) is None or any(file.quantisation(index) is None for index in inputs[:2]):
+    if file.values(inputs[1]) is None:
         return
-    steps = reader.along(inputs[1])[0].reshape(-1) * reader.along(inputs[0])[0].reshape(-1)
     channels = file.shape(int(node.outputs[0]))[-1]
     later = reader.added_behind(node)
-    if steps.size in (1, channels) and (later is None or file.values(later).size == channels):
+    if later is not None and file.values(later).size != channels:
+        return
+    if file.type(inputs[0]) == "FLOAT32":
+        reader.layers.floating("bias", operator, numpy.zeros(channels))
+        reader.declare_later(node)
+        return
+    if any(file.quantisation(index) is None for index in inputs[:2]):
+        return
+    steps = reader.along(inputs[1])[0].reshape(-1) * reader.along(inputs[0])[0].reshape(-1)
+    if steps.size in (1, channels):
         reader.layers.quantised("bias", operator, numpy.zeros(channels), steps)
         reader.declare_later(node)  # of another constant the bias may be a part, with which it is compared then
 
@@ -206,7 +215,7 @@ def _squared_difference(reader: Any, node: Any) -> list[str]:
 
 
 def _identity(reader: Any, node: Any) -> list[str]:
-    return [reader.real(inputs_of(node)[0])]
+    return [reader.operand(reader.file.operator(node), inputs_of(node)[0])]
 
 
 def _concatenation(reader: Any, node: Any) -> list[str]:
@@ -219,6 +228,10 @@ def _softmax(reader: Any, node: Any) -> list[str]:
     beta = node.builtinOptions.beta
     scaled = value if beta == 1 else layers.node("Mul", [value, layers.constant(beta)])
     return [layers.node("Softmax", [scaled], axis=-1)]
+
+
+def _log_softmax(reader: Any, node: Any) -> list[str]:
+    return [reader.layers.node("LogSoftmax", [reader.real(inputs_of(node)[0])], axis=-1)]
 
 
 def _leaky_relu(reader: Any, node: Any) -> list[str]:
@@ -288,7 +301,8 @@ TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "SQRT": _elementwise("Sqrt"), "NEG": _elementwise("Neg"), "ABS": _elementwise("Abs"), "LOG": _elementwise("Log"),
     "RELU6": _clipped(0.0, 6.0), "RELU_N1_TO_1": _clipped(-1.0, 1.0), "LEAKY_RELU": _leaky_relu,
     "HARD_SWISH": _hard_swish, "GELU": _gelu, "RSQRT": _rsqrt, "SQUARE": _square,
-    "SQUARED_DIFFERENCE": _squared_difference, "SOFTMAX": _softmax, "CONCATENATION": _concatenation,
+    "SQUARED_DIFFERENCE": _squared_difference, "SOFTMAX": _softmax, "LOG_SOFTMAX": _log_softmax,
+    "CONCATENATION": _concatenation,
     "MEAN": _reduced("ReduceMean"), "SUM": _reduced("ReduceSum"), "REDUCE_MAX": _reduced("ReduceMax"),
     "QUANTIZE": _identity, "DEQUANTIZE": _identity, "CAST": _identity,
     **MOVES,

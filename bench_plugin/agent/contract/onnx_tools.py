@@ -165,12 +165,14 @@ class MatchCall(Call):
 
     names: the names of the constants.
     weights: for a bias, by its name, the name of the weight that it belongs to.
+    floating: the names of those that stayed in floating point, of which the nearest one is looked for.
     """
 
     operation = "match"
 
     names: Tuple[str, ...]
     weights: Mapping[str, str]
+    floating: Tuple[str, ...] = ()
 
     @property
     def fixed(self) -> Arrays:

@@ -346,16 +346,18 @@ class RebuiltTensor(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RebuiltConstant(Record):
-    """A quantised constant, whose real values are the array ``const:<name>``.
+    """A constant that should be one of the file, whose real values are the array ``const:<name>``.
 
     name: its name among the nodes.
     kind: ``weight`` or ``bias``.
     layer: the operator that takes it, in the tool's words.
+    floating: whether it stayed in floating point; otherwise it was quantised.
     """
 
     name: str
     kind: str
     layer: str
+    floating: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -363,13 +365,14 @@ class RebuildReply(AnyReply):
     """The layers of an artefact that the tool quantised.
 
     Constants are arrays ``const:<name>``, of float64 or of integers; the steps of quantised ones are arrays
-    ``step:<name>`` that broadcast over them.
+    ``step:<name>`` that broadcast over them. The step of one in floating point is a millionth of its largest value.
 
     nodes: the nodes of all layers, in the order of their use.
     given: the tensors that layers take.
     results: the tensors that layers make.
-    constants: the quantised constants, a bias behind the weight that it belongs to.
+    constants: the constants that should be those of the file, a bias behind the weight that it belongs to.
     unread: the operators that could not be read back, with the reason.
+    rounded: for the inputs that layers round as they run, by name, the name of what is rounded.
     """
 
     nodes: Tuple[RebuiltNode, ...]
@@ -377,9 +380,10 @@ class RebuildReply(AnyReply):
     results: Tuple[RebuiltTensor, ...]
     constants: Tuple[RebuiltConstant, ...]
     unread: Tuple[str, ...]
+    rounded: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def check(self, arrays: Collection[str], files: Collection[str], where: str) -> None:
-        """Check that quantised constants have values and steps. Raises Malformed."""
+        """Check that these constants have values and steps. Raises Malformed."""
         super().check(arrays, files, where)
         for row in self.constants:
             for kind in ("const:", "step:"):

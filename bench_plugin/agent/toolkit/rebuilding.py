@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Values = np.ndarray[Any, Any]
 
 DOUBLE = 11  # ONNX's number for float64
+MILLIONTH = 1e-6  # the step of a constant in floating point, as a share of its largest value
 
 
 class Layers:
@@ -32,6 +33,7 @@ class Layers:
         self.values: Dict[str, Any] = {}
         self._steps: Dict[str, Any] = {}
         self._real: Dict[str, str] = {}
+        self._rounded: Dict[str, str] = {}
 
     def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
         """Add a node with one output, and return the output's name."""
@@ -61,6 +63,16 @@ class Layers:
         name = self.constant(values)
         self._steps[name] = np.asarray(step, dtype="float64")
         self.constants.append(RebuiltConstant(name, kind, layer))
+        return name
+
+    def floating(self, kind: str, layer: str, values: Values) -> str:
+        """A constant [...] that stayed in floating point; ``kind`` and ``layer`` are as in :meth:`quantised`."""
+        import numpy as np
+
+        largest = float(np.abs(values).max(initial=0.0))
+        name = self.constant(values)
+        self._steps[name] = np.asarray(MILLIONTH * (largest if 0 < largest < np.inf else 1.0), dtype="float64")
+        self.constants.append(RebuiltConstant(name, kind, layer, floating=True))
         return name
 
     def integers(self, name: str, output: int, scale: float, zero: int) -> str:
@@ -115,6 +127,11 @@ class Layers:
 
         ``away`` rounds a tie away from zero, otherwise to even; ``symmetric`` keeps zero at the integer 0.
         """
+        made = self._in_integers(value, axes, limits, away, symmetric)
+        self._rounded[made] = value
+        return made
+
+    def _in_integers(self, value: str, axes: Sequence[int], limits: Sequence[int], away: bool, symmetric: bool) -> str:
         low, high = limits
         zero = self.constant(0.0)
         reduced = {"axes": list(axes), "keepdims": 1}
@@ -152,6 +169,7 @@ class Layers:
             "results": [row.meta() for row in self.results],
             "constants": [row.meta() for row in self.constants],
             "unread": sorted(set(self.unread)),
+            "rounded": dict(self._rounded),
         }
         arrays = {"const:" + name: from_numpy(values) for name, values in self.values.items()}
         arrays.update({"step:" + name: from_numpy(values) for name, values in self._steps.items()})

@@ -10,7 +10,7 @@ from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers, whole
 from bench_plugin.checks.equivalence.comparing import compared, compared_in_steps
 from bench_plugin.checks.sensitivity import noted
-from bench_plugin.compare.converted import compare_constants, compare_ranges
+from bench_plugin.compare.converted import compare_constants, compare_floats, compare_ranges
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
 from bench_plugin.compare.strength import Strength
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
@@ -110,12 +110,15 @@ def _quantised_by_tool(
     if kernels.status == MISMATCH:
         return kernels
     converter = _converter(run, rebuilt, matched)
+    floats = _floats(run, models, found, rebuilt, matched, plain)
+    if converter.status == AGREE:
+        converter = replace(floats, numbers={**converter.numbers, **floats.numbers})
     if converter.status == AGREE and matched is not None and said["results"]:
         converter = _ranges(run, models, found, rebuilt, matched, converter)
     numbers = {**kernels.numbers, **converter.numbers}
     if converter.status == MISMATCH:
         return replace(converter, numbers=numbers)
-    if kernels.status == UNVERIFIED or said["unread"] or not _complete(converter):
+    if kernels.status == UNVERIFIED or said["unread"] or converter.status == UNVERIFIED or not _complete(converter):
         rest = _by_approximation(run, models, found, ran, plain)
         return replace(rest, numbers={**numbers, **rest.numbers})
     if not said["results"] or matched is None:
@@ -134,7 +137,8 @@ def _as_a_whole(
     error = whole.error(run, models, found, rebuilt, matched, plain)
     if isinstance(error, float):
         numbers = {**kernels.numbers, "whole_E": error}
-        if error <= run.judge.table.converter_whole or error <= whole_limit(run, models, found, ran, plain, rebuilt):
+        least = _least_limit(run, plain, rebuilt)
+        if error <= least or error <= whole_limit(run, models, found, ran, plain, rebuilt):
             return replace(kernels, numbers=numbers)
         reason = f"the layers are right one by one, but are not the model: E {error:.2e} without any rounding"
         return Comparison(MISMATCH, reason, numbers)
@@ -155,11 +159,21 @@ def whole_limit(
     A tool may correct its biases by as much as our own quantisation is from the model. Where the biases were read back
     they are compared one by one, so that none is corrected.
     """
-    limit = run.judge.table.converter_whole
+    limit = _least_limit(run, plain, rebuilt)
     if _compares_biases(rebuilt):
         return limit
     own = _noise(run, models, found, ran, plain).numbers.get("own_sqnr_db")
     return max(limit, float(10 ** (-own / 20))) if isinstance(own, (int, float)) else limit
+
+
+def _least_limit(run: CellRun, plain: ReferenceOutputs, rebuilt: Done) -> float:
+    """The limit of what has corrected nothing.
+
+    Where all results are in floating point, the constants of the layers are those of the file but for what float32
+    changes.
+    """
+    in_float = all(row.get("scale") is None for row in rebuilt.meta["rebuild"]["results"])
+    return _of_float32(run, plain) if in_float else run.judge.table.converter_whole
 
 
 def _matched(run: CellRun, found: Compiled, rebuilt: Done) -> Done | None:
@@ -178,10 +192,45 @@ def _converter(run: CellRun, rebuilt: Done, matched: Done | None) -> Comparison:
         return Comparison(AGREE)
     constants, matches = rebuilt.meta["rebuild"]["constants"], matched.meta["match"]["matches"]
     comparison = compare_constants(constants, matches, table=run.judge.table)
-    missing = len(constants) - comparison.numbers["converter"]["compared"]
+    said = comparison.numbers["converter"]
+    missing = said["constants"] - said["compared"]
     if missing:
-        run.log.flag(f"{missing} of {len(constants)} quantised constants have no counterpart in the file")
+        run.log.flag(f"{missing} of {said['constants']} quantised constants have no counterpart in the file")
     return comparison
+
+
+def _floats(
+    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done | None, plain: ReferenceOutputs
+) -> Comparison:
+    """The verdict on the constants of the artefact that stayed in floating point.
+
+    What a converter may make of constants is not known in full. So one that is not the file's is right where the layers
+    as one whole are the model to what float32 changes. Where the whole is not known, one that is like a constant of the
+    file is a mismatch, and one that is like none leaves the verdict open.
+    """
+    if matched is None:
+        return Comparison(AGREE)
+    constants, matches = rebuilt.meta["rebuild"]["constants"], matched.meta["match"]["matches"]
+    comparison = compare_floats(constants, matches, table=run.judge.table)
+    said = comparison.numbers["converter_floats"]
+    missing = said["constants"] - said["compared"]
+    if comparison.status == AGREE and not missing:
+        return comparison
+    error = whole.error(run, models, found, rebuilt, matched, plain)
+    if isinstance(error, float) and error <= _of_float32(run, plain):
+        return Comparison(AGREE, numbers=comparison.numbers)
+    if comparison.status == AGREE:
+        run.log.flag(f"{missing} of {said['constants']} constants in floating point have no counterpart in the file")
+        if isinstance(error, str):
+            return unverified(Unverified.NO_REFERENCE, error, comparison.numbers)
+    return comparison
+
+
+def _of_float32(run: CellRun, plain: ReferenceOutputs) -> float:
+    """The largest E of the layers of an artefact as one whole that float32 explains, by the row of fp32."""
+    row = run.judge.table.row("fp32")
+    noise = max((one.E for one in plain.noise.values()), default=0.0)
+    return min(row.cap, max(row.k * noise, row.floor))
 
 
 def _ranges(
@@ -192,7 +241,10 @@ def _ranges(
     if not results or not models.compile_tasks.quantises(run.cell) or not _complete(constants):
         return constants
     calibration = models.calibration(run, found.subject)
-    task = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, calibration)
+    readers = layer_tasks.readers(rebuilt)
+    wanted = [row["real"] for row in results]
+    wanted += [readers[name] for name in wanted if name in readers]
+    task = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, calibration, wanted)
     if task is None or layer_tasks.few(found.subject.inputs).parts.get("first"):
         run.log.flag("ranges of activations were not compared with the calibration")
         return constants
@@ -201,7 +253,6 @@ def _ranges(
         run.log.flag(f"ranges of activations were not compared with the calibration: {values.message}")
         return constants
     measured = {name: (float(real.min()), float(real.max())) for name, real in values.items()}
-    readers = layer_tasks.readers(rebuilt)
     ranges = compare_ranges(results, measured, readers=readers, table=run.judge.table)
     return replace(ranges, numbers={**constants.numbers, **ranges.numbers})
 

@@ -33,14 +33,10 @@ def error(
     exposed = run.obtain("layers", task)
     if exposed.failure:
         return f"the artefact with all tensors as outputs does not run: {exposed.failure.message}"
-    if any(row.get("dynamic") for row in rebuilt.meta["rebuild"]["results"]):
-        return "its inputs are rounded as it runs"
     ends = _ends(rebuilt.meta["rebuild"]["results"], exposed.arrays, len(plain.outputs))
     if isinstance(ends, str):
         return ends
-    names = layer_tasks.unrounded_names(rebuilt)
-    ends = [names.get(end, end) for end in ends]
-    joined = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, given, list(dict.fromkeys(ends)))
+    joined = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, given, ends)
     if joined is None:
         return "it takes several inputs, or not all of it was read back"
     values = evaluated(run, joined, rebuilt, given)
@@ -50,7 +46,10 @@ def error(
 
 
 def evaluated(run: CellRun, joined: Task, rebuilt: Done, inputs: InputSet) -> dict[str, Any] | Failure:
-    """The outputs [N, ...] of the task ``joined`` in float64, by name, for N samples of ``inputs``."""
+    """The values [N, ...] of the task ``joined`` in float64 by the names of real values, for N samples of ``inputs``.
+
+    A value that another one is made of without any rounding has the names of both.
+    """
     made = run.obtain("layers", joined)
     if made.failure:
         return made.failure
@@ -58,7 +57,9 @@ def evaluated(run: CellRun, joined: Task, rebuilt: Done, inputs: InputSet) -> di
     exact = run.obtain("evaluate", layer_tasks.unrounded(run.tasks, run.model, made, given))
     if exact.failure:
         return exact.failure
-    return dict(zip(made.meta["assemble"]["layers"], numbered(exact.arrays).values(), strict=True))
+    found = dict(zip(made.meta["assemble"]["layers"], numbered(exact.arrays).values(), strict=True))
+    names = layer_tasks.unrounded_names(rebuilt)
+    return found | {name: found[other] for name, other in names.items() if other in found}
 
 
 def _worst(expected: Mapping[str, Any], actual: Sequence[Any]) -> float | str:

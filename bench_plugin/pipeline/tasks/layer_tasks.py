@@ -52,29 +52,32 @@ def assembled(tasks: Tasks, model: Model, rebuilt: Done) -> Task:
 
 
 def joined(
-    tasks: Tasks, model: Model, rebuilt: Done, matched: Done, inputs: InputSet, ends: Sequence[str] = ()
+    tasks: Tasks, model: Model, rebuilt: Done, matched: Done, inputs: InputSet, ends: Sequence[str]
 ) -> Task | None:  # fmt: skip
     """The file ``unrounded.onnx`` of the layers that were read back as one whole, not quantised.
 
-    Its constants are those of the model's file, its outputs ``ends`` or else the real values of the results that are
-    calibrated. None where it is not whole: a tensor that is given is neither the input nor a result.
+    Its quantised constants are those of the model's file, while those in floating point are the artefact's own. Its
+    outputs are what the real values ``ends`` are made of (:func:`unrounded_names`). None where it is not whole: a
+    tensor that is given is neither the input nor a result.
     """
     said = rebuilt.meta["rebuild"]
+    floating = {row["name"] for row in said["constants"] if row.get("floating")}
     made = {row["output"]: row["real"] for row in said["results"]}
     names = unrounded_names(rebuilt)
     free = [row["name"] for row in said["given"] if row["output"] not in made]
-    wanted = list(ends) or [row["real"] for row in said["results"] if row.get("calibrated")]
+    wanted = list(dict.fromkeys(names.get(name, name) for name in ends))
     if len(free) != 1 or len(inputs.arrays()) != 1 or not wanted:
         return None
 
     def constants() -> Arrays:
         own = {name.partition(":")[2]: x for name, x in rebuilt.arrays.items() if name.startswith("const:")}
-        own |= {name.partition(":")[2]: x for name, x in matched.arrays.items() if name.startswith("file:")}
+        of_file = {name.partition(":")[2]: x for name, x in matched.arrays.items() if name.startswith("file:")}
+        own |= {name: values for name, values in of_file.items() if name not in floating}
         return {f"fix:{name}": values for name, values in own.items()}
 
     nodes = [{**row, "inputs": [names.get(name, name) for name in row["inputs"]]} for row in said["nodes"]]
     call = CallSpec(
-        "assemble", {"nodes": nodes, "given": free, "results": list(dict.fromkeys(wanted))},
+        "assemble", {"nodes": nodes, "given": free, "results": wanted},
         identified(("joined", rebuilt.content, matched.content), constants),
     )  # fmt: skip
     parts = {"rebuilt": rebuilt.key, "matched": matched.key}
@@ -82,10 +85,22 @@ def joined(
 
 
 def unrounded_names(rebuilt: Done) -> dict[str, str]:
-    """For the real values that layers are given, from integers, the real values that these integers are made of."""
+    """For the values that layers are given, those that they are made of without any rounding.
+
+    These are the real values behind the integers of another layer, and inputs that a layer rounds as it runs. What
+    they are made of may be such a value itself: integers of which others are made, with another scale.
+    """
     said = rebuilt.meta["rebuild"]
     made = {row["output"]: row["real"] for row in said["results"]}
-    return {row["real"]: made[row["output"]] for row in said["given"] if row["output"] in made}
+    before = {row["real"]: made[row["output"]] for row in said["given"] if row["output"] in made}
+    before |= said.get("rounded", {})
+    found: dict[str, str] = {}
+    for name in before:
+        last = name
+        while last in before:
+            last = before[last]
+        found[name] = last
+    return found
 
 
 def readers(rebuilt: Done) -> dict[str, str]:
@@ -174,7 +189,8 @@ def matched(tasks: Tasks, model: Model, rebuilt: Done, file: GivenFile | Path, o
         wanted = {f"{kind}:{name}" for kind in ("const", "step") for name in names}
         return {f"fix:{name}": values for name, values in rebuilt.arrays.items() if name in wanted}
 
-    call = CallSpec("match", {"names": names, "weights": weights}, identified(("match", rebuilt.content), constants))
+    meta = {"names": names, "weights": weights, "floating": [row["name"] for row in rows if row.get("floating")]}
+    call = CallSpec("match", meta, identified(("match", rebuilt.content), constants))
     parts = {"rebuilt": rebuilt.key, "file": origin}
     limits = tasks.limits(model, "onnx_matching")
     return Task(Stage.BUILD, "onnx_matching", (call,), parts, limits, {"model.onnx": file})

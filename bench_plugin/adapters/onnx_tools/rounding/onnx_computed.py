@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools.shared import onnx_names
@@ -36,11 +36,11 @@ class Adapter:
         """Nothing to forget."""
 
 
-def store(onnx: Any, model: Any) -> None:
+def store(onnx: Any, model: Any, *, unread: bool = True) -> None:
     """Replace the nodes of the graph that read constants alone by their results, in place.
 
-    Nodes with bodies, with random results, of other domains and with results of more than ``MOST`` bytes stay, and so
-    do Constant nodes.
+    Without ``unread`` the constants go that nothing reads any more. Nodes with bodies, with random results, of other
+    domains and with results of more than ``MOST`` bytes stay, and so do Constant nodes.
     """
     known = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     kept, made = [], {}
@@ -54,9 +54,55 @@ def store(onnx: Any, model: Any) -> None:
     read = {name for node in kept for name in onnx_names.read_by(node)}.union(one.name for one in model.graph.output)
     del model.graph.node[:]
     model.graph.node.extend(kept)
+    if not unread:
+        stored = [tensor for tensor in model.graph.initializer if tensor.name in read]
+        del model.graph.initializer[:]
+        model.graph.initializer.extend(stored)
     model.graph.initializer.extend(
         onnx.numpy_helper.from_array(values, name) for name, values in made.items() if name in read
     )
+
+
+def at_size_one(onnx: Any, model: Any) -> dict[str, Any]:
+    """What the graph computes from constants alone once every size of its inputs that is not known is 1, by name.
+
+    A tool computes a constant of the shape of an input so, when it is given inputs one by one.
+    """
+    if not any(node.op_type == "Shape" for node in model.graph.node):
+        return {}
+    bound = onnx.ModelProto()
+    bound.CopyFrom(model)
+    del bound.graph.value_info[:]
+    for value in bound.graph.input:
+        for dim in value.type.tensor_type.shape.dim:
+            if not dim.HasField("dim_value"):
+                dim.dim_value = 1
+    for value in bound.graph.output:
+        value.type.tensor_type.ClearField("shape")
+    inferred = onnx.shape_inference.infer_shapes(bound, data_prop=True).graph
+    sizes = {value.name: value.type.tensor_type.shape.dim for value in (*inferred.value_info, *inferred.input)}
+    known = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in bound.graph.initializer}
+    found: dict[str, Any] = {}
+    for node in bound.graph.node:
+        if (
+            node.op_type == "Shape"
+            and node.input[0] in sizes
+            and all(dim.HasField("dim_value") for dim in sizes[node.input[0]])
+        ):
+            made = _of_shape(node, [dim.dim_value for dim in sizes[node.input[0]]])
+        else:
+            made = _results(onnx, bound, node, known)
+        known.update(made)
+        found.update(made)
+    return found
+
+
+def _of_shape(node: Any, sizes: Sequence[int]) -> dict[str, Any]:
+    """The result of a Shape node."""
+    import numpy as np
+
+    said = {one.name: one.i for one in node.attribute}
+    return {node.output[0]: np.array(sizes[said.get("start", 0) : said.get("end", len(sizes))], dtype=np.int64)}
 
 
 def _results(onnx: Any, model: Any, node: Any, known: Mapping[str, Any]) -> dict[str, Any]:

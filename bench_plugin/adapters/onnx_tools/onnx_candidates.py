@@ -1,0 +1,312 @@
+"""The constants of an ONNX file as a converter may write them, with what it multiplies in, adds and folds."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bench_plugin.adapters.onnx_tools.rounding import onnx_computed
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "onnx_candidates",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Constants of a file as a converter writes them",
+    "distribution": "onnx",
+    "operations": [],
+    "uses": ["onnx_computed"],
+}
+
+FLOAT = 1
+NORMS = ("LayerNormalization", "RMSNormalization")
+CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A constant of the file as a converter may write it.
+
+    ``factor`` is what was multiplied into it, ``others`` the constants that were added to it, and ``terms`` the size of
+    the largest number on the way to it, which says how far float32 may be off. ``moved`` names the constants of layers
+    in front that it holds, and that nothing else reads.
+    """
+
+    name: str
+    values: Any
+    factor: Any = None
+    others: Any = 0.0
+    terms: float = 0.0
+    moved: tuple[str, ...] = ()
+
+
+class Adapter:
+    """Remembers nothing; the adapters that use this file take its functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("onnx", "numpy")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+def known_values(onnx: Any, model: Any) -> dict[str, Any]:
+    """The constants of the file in float32, by their names, as float64; what it computes from constants comes last."""
+    known = {}
+    for tensor in model.graph.initializer:
+        if tensor.data_type == FLOAT:
+            known[tensor.name] = onnx.numpy_helper.to_array(tensor).astype("float64")
+    for node in model.graph.node:
+        if node.op_type == "Constant" and node.attribute and node.attribute[0].t.data_type == FLOAT:
+            known[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t).astype("float64")
+    for name, values in onnx_computed.at_size_one(onnx, model).items():
+        if values.dtype.name == "float32":
+            known.setdefault(name, values.astype("float64"))
+    return known
+
+
+def candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
+    """The constants of the file, what a BatchNormalization multiplies by and adds, what a quotient multiplies by and a
+    difference adds, the numbers that attributes give, and the constants of contractions with a BatchNormalization
+    multiplied in.
+    """
+    numpy = importlib.import_module("numpy")
+    for name, values in known.items():
+        yield Candidate(name, values)
+    for node in graph.node:
+        for one in node.attribute:
+            if one.type == FLOAT:
+                yield Candidate(f"{one.name} of {node.op_type}", numpy.array(one.f, "float64"))
+        if node.op_type == "BatchNormalization" and node.input[1] in known:
+            step = _per_channel(node, known, known[node.input[1]].size, 1)
+            if step is not None:
+                yield Candidate(node.input[1], step[1])
+                yield Candidate(step[0], step[2], terms=step[3])
+        yield from _sums(graph, node, known)
+        if node.op_type == "Div" and node.input[1] in known and known[node.input[1]].all():
+            yield Candidate(node.input[1], 1 / known[node.input[1]])
+        if node.op_type == "Sub" and node.input[1] in known:
+            yield Candidate(node.input[1], -known[node.input[1]], numpy.array(-1.0))
+        if node.op_type in CONTRACTIONS and node.input[1] in known:
+            weights = known[node.input[1]]
+            axis = channel_axis(node) % weights.ndim
+            for name, factor, bias, terms in itertools.islice(_steps(graph, node, known), 1, None):
+                if factor.size == weights.shape[axis]:  # not so of a ConvTranspose of several groups
+                    along = factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
+                    yield Candidate(node.input[1], weights * along, along)
+                yield Candidate(name, bias, factor, terms=terms)
+            yield from _taken_in(graph, node, known)
+
+
+def _taken_in(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
+    """The constants of a contraction that takes in what scales and shifts its input, and those behind it.
+
+    Of a convolution without padding alone: it pads its input with zeros, which nothing has shifted.
+    """
+    weights = known[node.input[1]]
+    axis = channel_axis(node) % weights.ndim
+    for scale, shift, moved in _in_front(graph, node, known):
+        inner = scale.reshape([-1 if place == _taken_axis(node, weights) else 1 for place in range(weights.ndim)])
+        summand, terms = _through(node, weights, shift), _largest(_through(node, abs(weights), abs(shift)))
+        for name, factor, bias, largest in _steps(graph, node, known):
+            along = inner * factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
+            if (scale != 1).any():
+                yield Candidate(node.input[1], weights * along, along)
+            most = max(largest, terms * _largest(factor))
+            yield Candidate(name or node.input[1], bias + summand * factor, factor, terms=most, moved=moved)
+
+
+def _taken_axis(node: Any, weights: Any) -> int:
+    """The axis of a contraction's weights that counts the channels of its input."""
+    return 1 if node.op_type == "Conv" else 1 - channel_axis(node) % weights.ndim
+
+
+def _through(node: Any, weights: Any, shift: Any) -> Any:
+    """What a contraction makes of the same [channels] at every place of its input: [channels of its result]."""
+    taken, axis = _taken_axis(node, weights), channel_axis(node) % weights.ndim
+    spread = shift.reshape([-1 if place == taken else 1 for place in range(weights.ndim)])
+    return (weights * spread).sum(axis=tuple(place for place in range(weights.ndim) if place != axis))
+
+
+def _takes_in(node: Any, weights: Any) -> bool:
+    """Whether a contraction may take in what shifts its input: a matrix, or a convolution that pads nothing."""
+    if node.op_type != "Conv":
+        return node.op_type in ("Gemm", "MatMul") and weights.ndim == 2
+    said = {one.name: one for one in node.attribute}
+    padded = any(said["pads"].ints) if "pads" in said else False
+    automatic = said["auto_pad"].s.decode() if "auto_pad" in said else "NOTSET"
+    return not padded and automatic in ("NOTSET", "VALID") and ("group" not in said or said["group"].i == 1)
+
+
+def _in_front(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[Any, Any, tuple[str, ...]]]:
+    """What is done to each channel of the input of a contraction: (factor, summand, names of what is ``moved``).
+
+    Factor and summand are [channels]. The first is that of the node right in front of it, and each of the others has
+    one node more. What a contraction in front adds is the last one.
+    """
+    numpy = importlib.import_module("numpy")
+    weights = known[node.input[1]]
+    if not _takes_in(node, weights):
+        return
+    channels, axis = weights.shape[_taken_axis(node, weights)], weights.ndim - 1
+    makers = {name: one for one in graph.node for name in one.output}
+    scale, shift = numpy.ones(channels), numpy.zeros(channels)
+    moved: tuple[str, ...] = ()
+    alone, maker = True, makers.get(node.input[0])
+    while maker is not None:
+        alone = alone and sum(maker.output[0] in one.input for one in graph.node) == 1
+        if maker.op_type in CONTRACTIONS and maker.input[1] in known:
+            for added, names in _added(graph, maker, known, channels):
+                yield scale, shift + scale * added, (*moved, *names) if alone else moved
+            return
+        step = _of_norm(maker, known, channels) or _per_channel(maker, known, channels, axis)
+        if step is None:
+            return
+        shift = shift + scale * step[2]
+        scale = scale * step[1]
+        moved = (*moved, step[0]) if alone else moved
+        yield scale, shift, moved
+        computed = [name for name in maker.input if name not in known]
+        maker = makers.get(computed[0]) if computed and maker.op_type not in NORMS else None
+
+
+def _added(graph: Any, node: Any, known: Mapping[str, Any], channels: int) -> Iterator[tuple[Any, tuple[str, ...]]]:
+    """What a contraction adds to each channel of its result, also with what it takes in itself, and the names of it."""
+    name, _, own, _ = next(_steps(graph, node, known))
+    if own.size != channels:
+        return
+    yield own, (name,) if name else ()
+    for _, shift, moved in _in_front(graph, node, known):
+        yield own + _through(node, known[node.input[1]], shift), (*moved, name) if name else moved
+
+
+def _of_norm(node: Any, known: Mapping[str, Any], channels: int) -> tuple[str, Any, Any, float] | None:
+    """The same as of :func:`_per_channel` of the scale and the bias of a norm over the channels; None of others."""
+    if node.op_type not in NORMS or any(name not in known or known[name].size != channels for name in node.input[1:3]):
+        return None
+    shift = known[node.input[2]].reshape(-1) if len(node.input) > 2 else 0.0
+    return node.input[1], known[node.input[1]].reshape(-1), shift, _largest(shift)
+
+
+def channel_axis(node: Any) -> int:
+    """The axis of a contraction's weights that counts the channels of its outputs; -1 is the last one."""
+    if any(one.name == "transB" and one.i for one in node.attribute):
+        return 0
+    return {"Conv": 0, "ConvTranspose": 1}.get(node.op_type, -1)
+
+
+def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
+    """The constant that a sum adds, with those that the sums right before it and the bias of a layer have added.
+
+    A constant that is repeated along axes of size 1 is added like the constant itself.
+    """
+    numpy = importlib.import_module("numpy")
+    repeated = {one.output[0]: one.input[0] for one in graph.node if one.op_type == "Expand" and one.input[0] in known}
+    makers = {name: one for one in graph.node for name in one.output}
+    name, others, terms = "", 0.0, 0.0
+    while node is not None and node.op_type in ("Add", "Gemm"):
+        read = [repeated.get(one, one) for one in node.input]
+        constants = [one for one in (read if node.op_type == "Add" else read[2:]) if one in known]
+        computed = [one for one in read if one not in known]
+        if len(constants) != 1 or (node.op_type == "Add" and len(computed) != 1):
+            return
+        if name:
+            beta = next((one.f for one in node.attribute if one.name == "beta"), 1.0)
+            try:
+                others = others + beta * known[constants[0]]
+                terms = max(terms, _largest(others), _largest(known[name]))
+                total = known[name] + others
+            except ValueError:  # shapes that only the activations between them bring together
+                return
+            if numpy.ndim(total):
+                yield Candidate(name, total, others=others, terms=terms)
+        elif node.op_type == "Add":
+            name = constants[0]
+        node = makers.get(computed[0]) if node.op_type == "Add" else None
+
+
+def _steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any, float]]:
+    """What is done to each channel of a contraction, step by step: (name of a constant, factor, summand, terms).
+
+    Factor and summand are [channels], terms is the largest number on the way to the summand. First comes its own bias,
+    then what is behind it: BatchNormalization, or the products and sums with constants that exporters write in its
+    place.
+    """
+    numpy = importlib.import_module("numpy")
+    weights = known[node.input[1]]
+    said = {one.name: one for one in node.attribute}
+    channels, axis = len(weights), weights.ndim - 1
+    if node.op_type == "ConvTranspose":
+        channels = weights.shape[1] * (said["group"].i if "group" in said else 1)
+    elif node.op_type != "Conv":
+        channels, axis = weights.shape[0 if "transB" in said and said["transB"].i else -1], 1
+    ones, zeros = numpy.ones(channels), numpy.zeros(channels)
+    own = "".join(node.input[2:3])
+    added = known.get(own, zeros).reshape(-1) * (said["beta"].f if "beta" in said else 1.0)
+    factor, bias = ones, zeros + (added if added.size in (1, channels) else 0.0)
+    terms = _largest(bias)
+    yield own, factor, bias, terms
+    for user in _behind(graph, node.output[0]):
+        step = _per_channel(user, known, channels, axis)
+        if step is None:
+            return
+        name, scale, shift, largest = step
+        factor, bias = factor * (ones * scale), bias * scale + (zeros + shift)
+        terms = max(terms * _largest(scale), largest, _largest(bias))
+        yield name, factor, bias, terms
+
+
+def shifts(graph: Any, known: Mapping[str, Any], weight: Candidate) -> Iterator[Candidate]:
+    """What the file adds to each channel that it computes with a weight, from the step on that is multiplied into it.
+
+    Steps after which nothing is added are left out.
+    """
+    numpy = importlib.import_module("numpy")
+    for node in graph.node:
+        if node.op_type not in CONTRACTIONS or weight.name != node.input[1] or weight.name not in known:
+            continue
+        reached = weight.factor is None
+        for name, factor, bias, terms in _steps(graph, node, known):
+            reached = reached or numpy.array_equal(factor, weight.factor.reshape(-1))
+            if reached and bias.any():
+                yield Candidate(name, bias, factor, terms=terms)
+
+
+def _behind(graph: Any, name: str) -> Iterator[Any]:
+    """The chain of nodes behind a value, in which each value is read by the next one alone."""
+    while len(users := [node for node in graph.node if name in node.input]) == 1:
+        yield users[0]
+        name = users[0].output[0]
+
+
+def _per_channel(node: Any, known: Mapping[str, Any], channels: int, axis: int) -> tuple[str, Any, Any, float] | None:
+    """(name of a constant, factor, summand, terms) of a node that scales or shifts channels; None of others.
+
+    ``axis`` is that of the channels, counted from the last dimension. Factor and summand are [channels], or one for
+    all; terms is the largest number on the way to the summand.
+    """
+    if node.op_type == "BatchNormalization" and all(
+        name in known and known[name].size == channels for name in node.input[1:]
+    ):
+        epsilon = next((one.f for one in node.attribute if one.name == "epsilon"), 1e-5)
+        scale, shift, mean, variance = (known[name] for name in node.input[1:5])
+        factor = scale / (variance + epsilon) ** 0.5
+        return node.input[2], factor, shift - mean * factor, max(_largest(shift), _largest(mean * factor))
+    constants = [name for name in node.input if name in known]
+    if node.op_type not in ("Mul", "Add") or len(constants) != 1:
+        return None
+    values = known[constants[0]]
+    if values.size != 1 and not (values.size == channels == values.shape[-axis:][0] and values.ndim >= axis):
+        return None
+    vector = values.reshape(-1)
+    return (constants[0], vector, 0.0, 0.0) if node.op_type == "Mul" else (constants[0], 1.0, vector, _largest(vector))
+
+
+def _largest(values: Any) -> float:
+    """The size of the largest one of some numbers."""
+    numpy = importlib.import_module("numpy")
+    return float(numpy.abs(values).max(initial=0.0))
