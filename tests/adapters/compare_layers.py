@@ -15,7 +15,8 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime import quantization as q
 
-from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_graphs, onnx_operators
+from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
+from bench_plugin.adapters.onnx_tools.shared import onnx_separated
 
 rng = np.random.default_rng(0)
 weights = []
@@ -59,17 +60,17 @@ q.quantize_static(
     activation_type=q.QuantType.QUInt8, weight_type=q.QuantType.QInt8,
 )  # fmt: skip
 x = rng.standard_normal((1, 3, 8, 8)).astype("float32")
-exposed, names = onnx_graphs._exposed(onnx, onnx.load(folder / "qdq.onnx"))
+exposed, names = onnx_separated.exposed(onnx, onnx.load(folder / "qdq.onnx"))
 integers = dict(zip(names, rt.InferenceSession(exposed.SerializeToString()).run(None, {"x": x}), strict=False))
 given = {f"{name}_given": values for name, values in integers.items()} | {"x": x}
 
 
 def distances(change):
     """The largest distance of any layer, and of which."""
-    apart = onnx_graphs._separated(onnx, onnx.load(folder / "qdq.onnx"))
+    apart = onnx_separated.separated(onnx, onnx.load(folder / "qdq.onnx"))
     own = {value.name: given[value.name] for value in apart.graph.input}
     found = rt.InferenceSession(apart.SerializeToString()).run(None, own)
-    exact = onnx_float64.promoted(onnx, onnx_graphs._unrounded(onnx, apart))
+    exact = onnx_float64.promoted(onnx, onnx_separated.unrounded(onnx, apart))
     change(exact)
     evaluator = ReferenceEvaluator(exact, new_ops=onnx_operators.fast_operators(onnx))
     wanted = evaluator.run(None, {k: v.astype("float64") if v.dtype == np.float32 else v for k, v in own.items()})

@@ -14,7 +14,8 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime import quantization as q
 
-from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_graphs, onnx_operators
+from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
+from bench_plugin.adapters.onnx_tools.shared import onnx_separated
 from bench_plugin.adapters.simulator import npu_integers, npu_partition, npu_report
 from bench_plugin.adapters.simulator.npu_cycles import Machine
 from bench_plugin.adapters.simulator.sim_npu import _shapes
@@ -100,7 +101,7 @@ def normalised():
 
 def compared(model, machine):
     """Integers that differ by layer, the largest error of the output in float32's steps, steps, and the report."""
-    exposed, names = onnx_graphs._exposed(onnx, onnx.ModelProto.FromString(model.SerializeToString()))
+    exposed, names = onnx_separated.exposed(onnx, onnx.ModelProto.FromString(model.SerializeToString()))
     truth = onnx_float64.promoted(onnx, onnx.ModelProto.FromString(exposed.SerializeToString()))
     evaluator = ReferenceEvaluator(truth, new_ops=onnx_operators.fast_operators(onnx))
     graph = npu_partition.graph_of(onnx, exposed)
