@@ -24,6 +24,7 @@ Array = np.ndarray[Any, Any]
 
 NOISE_KINDS = ("default", "variant", "perturbed")
 NUDGED = ("fp32-up", "fp32-down")  # emulations of float32 that only find integers which may be rounded to either side
+FILE = "file in float64"  # the origin of a reference that the file itself gave
 ORIGINAL = "original"  # among the mutants: the outputs of the file as it is, from the same runtime
 
 
@@ -71,12 +72,10 @@ class Judge:
         if reference is not None:
             own = stack_names(reference.arrays, "truth")
             noise = _by_position(_noise(own, reference), outputs) if own else {}
-            return ReferenceOutputs(
-                outputs, "file in float64", noise, _by_position(_second_binding(reference), outputs), own
-            )
+            return ReferenceOutputs(outputs, FILE, noise, _by_position(_second_binding(reference), outputs), own)
         perturbed = _numbered(stack_names(evaluated.arrays, "perturbed"))
         noise = {name: measure_noise(outputs[name], [perturbed[name]]) for name in outputs if name in perturbed}
-        return ReferenceOutputs(outputs, "file in float64", noise, {}, {})
+        return ReferenceOutputs(outputs, FILE, noise, {}, {})
 
     def single_precision_reference(self, model: Model, reference: Done) -> ReferenceOutputs:
         """The framework's default run in float32, for models that nothing can evaluate in float64."""
