@@ -26,8 +26,8 @@ def compared_with_sums(
     ONNX leaves open in which type and order the terms of a product or a mean are added. A run that agrees by the noise
     of adding them one by one in the type of its results is right, with a note, as it is in an operator's own case.
     Where that noise is beyond the cap, nothing is proven. ``subject`` is the file that is emulated, ``plain`` its
-    reference; ``judged`` compares the run with a reference of more noise than ``expected``. At fp32 the reference has to
-    be the file's own: beside a framework's, the emulation would also have what is wrong with the file.
+    reference; ``judged`` compares the run with a reference of more noise than ``expected``. At fp32 the reference has
+    to be the file's own: beside a framework's, the emulation would also have what is wrong with the file.
     """
     if comparison.status != MISMATCH or run.model.detections:
         return comparison
