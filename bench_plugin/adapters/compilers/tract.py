@@ -84,6 +84,7 @@ class Adapter:
     def __init__(self) -> None:
         self._key: Any = None
         self._opened_last: tuple[Any, list[str]] = (None, [])
+        self._notes: list[str] = []  # how it was opened
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
@@ -91,7 +92,7 @@ class Adapter:
 
     def reset(self) -> None:
         """Forget the model."""
-        self._key, self._opened_last = None, (None, [])
+        self._key, self._opened_last, self._notes = None, (None, []), []
 
     def compile(self, call: CompileCall) -> Reply:
         """``model.onnx`` as it is, with the weights that lie beside it, once tract could optimise it.
@@ -109,7 +110,7 @@ class Adapter:
             "dynamic": "preserved" if call.option("shapes", "frozen") == "kept" else "frozen",
             # Its Python interface has no way to set another executor.
             "switches": {"shapes": call.option("shapes", "frozen"), "executor": "single thread"},
-            "notes": ["one thread, whatever is asked for"],
+            "notes": ["one thread, whatever is asked for", *self._notes],
         }  # fmt: skip
         placement, computed = _computed(call, runnable)
         return Reply({**meta, **computed, "placement": {**placement, "threads": 1}}, files=files)
@@ -154,10 +155,13 @@ class Adapter:
             try:
                 self._opened_last = _with_symbols(tract, file, sizes)
             except tract.TractError as error:
+                if not sizes:
+                    raise _readable(error) from None
                 try:
                     self._opened_last = _with_facts(tract, file, call, sizes)
                 except tract.TractError:  # the first of the two ways is the usual one
                     raise _readable(error) from None
+                self._notes = ["sizes of inputs were set before the model was typed: it is refused otherwise"]
             self._key = key
         return self._opened_last
 
