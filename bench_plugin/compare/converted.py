@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 
 SYMMETRIC = 1.5  # steps by which the two ends of a symmetric range may differ: one integer more lies below zero
-Rows = Sequence[Mapping[str, Any]]
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
 
 
-def compare_constants(constants: Rows, matches: Rows, *, biases: bool = True, table: Table = DEFAULTS) -> Comparison:
+def compare_constants(constants: Rows, matches: Rows, *, table: Table = DEFAULTS) -> Comparison:
     """The verdict on the quantised constants of an artefact, each beside the constant of the file that it stands for.
 
     ``constants`` says the ``kind`` (weight or bias) and the ``layer`` of each by ``name``; ``matches`` how many
     ``steps`` it is from the file's ``tensor``, whose name is empty where the file has nothing like it. Those are
-    counted as not compared. Without ``biases`` only weights are judged, because the tool corrects its biases. What
-    stayed in floating point is left out (:func:`compare_floats`).
+    counted as not compared. What stayed in floating point is left out (:func:`compare_floats`).
     """
     described = {row["name"]: row for row in constants if not row.get("floating")}
-    wrong, compared, worst = [], 0, 0.0
-    for match in matches:
-        row = described.get(match["name"])
-        if row is None or not match["tensor"] or (row["kind"] == "bias" and not biases):
-            continue
-        compared += 1
-        worst = max(worst, float(match["steps"]))
-        if not match["steps"] <= table.converter_weights:
-            wrong.append(
-                f"converter: {row['kind']} of {row['layer']} up to {match['steps']:.3g} steps from "
-                f"{match['tensor']} of the file"
-            )
-    numbers = {"converter": {"constants": len(described), "compared": compared, "worst_steps": worst}}
+    beside = list(_beside(described, matches))
+    wrong = [
+        f"converter: {row['kind']} of {row['layer']} up to {match['steps']:.3g} steps from "
+        f"{match['tensor']} of the file"
+        for row, match in beside
+        if not match["steps"] <= table.converter_weights
+    ]
+    worst = _worst(beside)
+    numbers = {"converter": {"constants": len(described), "compared": len(beside), "worst_steps": worst}}
     return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
 
 
@@ -45,20 +41,28 @@ def compare_floats(constants: Rows, matches: Rows, *, table: Table = DEFAULTS) -
     change where a converter multiplies and adds constants is not in the ``steps``.
     """
     described = {row["name"]: row for row in constants if row.get("floating")}
-    wrong, compared, worst = [], 0, 0.0
+    beside = list(_beside(described, matches))
+    wrong = [
+        f"converter: {row['kind']} of {row['layer']} in floating point up to {match['steps'] / 1e4:.3g} % of "
+        f"its largest value from {match['tensor']} of the file"
+        for row, match in beside
+        if not match["steps"] <= table.converter_weights
+    ]
+    worst = _worst(beside)
+    numbers = {"converter_floats": {"constants": len(described), "compared": len(beside), "worst_millionths": worst}}
+    return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+
+
+def _beside(described: Mapping[str, Row], matches: Rows) -> Iterator[tuple[Row, Row]]:
+    """The described constants that the file has something like, each with what it was matched with."""
     for match in matches:
         row = described.get(match["name"])
-        if row is None or not match["tensor"]:
-            continue
-        compared += 1
-        worst = max(worst, float(match["steps"]))
-        if not match["steps"] <= table.converter_weights:
-            wrong.append(
-                f"converter: {row['kind']} of {row['layer']} in floating point up to {match['steps'] / 1e4:.3g} % of "
-                f"its largest value from {match['tensor']} of the file"
-            )
-    numbers = {"converter_floats": {"constants": len(described), "compared": compared, "worst_millionths": worst}}
-    return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+        if row is not None and match["tensor"]:
+            yield row, match
+
+
+def _worst(beside: Sequence[tuple[Row, Row]]) -> float:
+    return max((float(match["steps"]) for _, match in beside), default=0.0)
 
 
 def compare_ranges(
