@@ -55,13 +55,15 @@ def written_gelu():
     # The sum inside a GELU that is written out is no block; the one around a pooling without weights is.
     nodes = [
         h.make_node("MatMul", ["x", "w1"], ["h"]), h.make_node("Pow", ["h", "three"], ["p"]),
-        h.make_node("Mul", ["p", "c"], ["q"]), h.make_node("Add", ["h", "q"], ["inner"], name="inner"),
+        h.make_node("Mul", ["p", "c"], ["scaled"]), h.make_node("Transpose", ["scaled"], ["turned"], perm=[1, 0]),
+        h.make_node("Transpose", ["turned"], ["back"], perm=[1, 0]), h.make_node("Reshape", ["back", "shape"], ["q"]),
+        h.make_node("Add", ["h", "q"], ["inner"], name="inner"),
         h.make_node("Tanh", ["inner"], ["t"]), h.make_node("Mul", ["h", "t"], ["g"]),
         h.make_node("ReduceMean", ["g"], ["mean"], axes=[1]), h.make_node("Add", ["g", "mean"], ["r"], name="pooled"),
         h.make_node("Gemm", ["r", "w3"], ["y"], name="last"),
     ]
     weights = {"w1": weight(8, 8), "w3": weight(8, 3), "three": np.array([3.0], "float32"),
-               "c": np.array([0.044715], "float32")}
+               "c": np.array([0.044715], "float32"), "shape": np.array([-1, 8])}
     return graph(nodes, weights, [single("x", 8)], [single("y", 3)])
 
 

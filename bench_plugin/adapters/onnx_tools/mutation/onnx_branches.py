@@ -21,10 +21,12 @@ ADAPTER = {
 PLACES = 8  # branches of a model that are left out, one after another
 SUMS = ("Add", "Sum")
 JOINS = (*SUMS, "Concat")
-# What makes a function of its own input of a sum, such as a GELU that is written out: no block that a tool leaves out.
+# What makes a function of single elements of its own input of a sum, such as a GELU that is written out, perhaps in
+# another layout: no block that a tool leaves out.
 POINTWISE = frozenset(
     ("Abs", "Add", "Cast", "Clip", "Constant", "Div", "Erf", "Exp", "HardSigmoid", "Identity", "Log", "Max", "Min",
-     "Mul", "Neg", "Pow", "Reciprocal", "Relu", "Sigmoid", "Softplus", "Sqrt", "Sub", "Tanh")
+     "Mul", "Neg", "Pow", "Reciprocal", "Relu", "Sigmoid", "Softplus", "Sqrt", "Sub", "Tanh",
+     "Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
 )  # fmt: skip
 SHAPES = {"Reshape": 1, "Expand": 1, "ConstantOfShape": 0}  # from which of their inputs on these read a shape
 
@@ -110,12 +112,13 @@ def _holds_a_layer(graph: Graph, makers: Makers, joined: Any, skip: str) -> bool
     while waiting:
         name = waiting.pop()
         seen.add(name)
-        if name in graph.weights and math.prod(graph.weights[name].dims) > 1:
+        weight = graph.weights.get(name)
+        if weight is not None and weight.data_type in FLOATS and math.prod(weight.dims) > 1:
             return True
         node = makers.get(name)
         if node is not None and node.op_type not in POINTWISE:
             return True
-        waiting += (_reads(node) if node is not None else set()) - seen
+        waiting += (_reads(node) - _shapes(node) if node is not None else set()) - seen
     return False
 
 
