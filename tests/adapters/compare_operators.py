@@ -102,10 +102,30 @@ def cases(rng: np.random.Generator) -> Any:
         for axis in (None, 0, 1, 2, 3, -1, -3)[: 5 if opset < 11 else 7]:  # negative ones since opset 11
             yield operator, {"opset": opset, **({} if axis is None else {"axis": axis})}, (2, 3, 4, 5), None, {}
         yield operator, {"opset": opset}, (3, 7), None, {}
+    yield from of_integers(rng)
     regions = {"rois": np.array([[0.3, 0.2, 3.1, 3.4], [1, 0, 4, 2.7]], "float32"), "images": np.array([0, 1])}
     for opset in (10, 15, 16):
         align: dict[str, Any] = {"output_height": 2, "output_width": 3, "sampling_ratio": 2, "spatial_scale": 0.9}
         yield "RoiAlign", {**align, "opset": opset}, (2, 3, 4, 5), None, regions
+
+
+def of_integers(rng: np.random.Generator) -> Any:
+    """Products of bytes with zero points. ONNX Runtime knows one for each column of a matrix, not for each channel."""
+    signed = rng.integers(-128, 128, (6, 2, 3, 2)).astype("int8")
+    zeros = {"x_zero": np.array(131, "uint8"), "w_zero": np.array(-3, "int8")}
+    integers = {"type": "bytes", "result": "int32"}
+    for more in ({}, {"pads": [1, 0, 2, 1], "strides": [2, 1]}, {"dilations": [1, 2]}, {"auto_pad": "SAME_UPPER"}):
+        for given in ({"w": signed}, {"w": signed, **zeros}):
+            yield "ConvInteger", {**integers, "opset": 10, "group": 2, **more}, (2, 4, 7, 8), None, given
+    long = {"w": rng.integers(0, 256, (4, 3, 3)).astype("uint8"), "x_zero": np.array(7, "uint8")}
+    yield "ConvInteger", {**integers, "opset": 10, "pads": [1, 1]}, (2, 3, 11), None, long
+    matrix = rng.integers(-128, 128, (5, 3)).astype("int8")
+    for given in (
+        {},
+        {"a_zero": np.array(9, "uint8")},
+        {"a_zero": np.array(9, "uint8"), "b_zero": signed[0, 0, :, 0]},
+    ):
+        yield "MatMulInteger", {**integers, "opset": 10}, (2, 4, 5), None, {"b": matrix, **given}
 
 
 def disputed(rng: np.random.Generator) -> Any:
@@ -171,6 +191,8 @@ def main(folder: str, block: int = 0) -> int:
 
 
 def _drawn(rng: np.random.Generator, shape: Any, attributes: Any) -> Any:
+    if attributes.get("type") == "bytes":
+        return rng.integers(0, 256, shape).astype("uint8")
     if attributes.get("type") == "uint8":
         return (rng.random(shape) < 0.2).astype("uint8")
     return rng.standard_normal(shape).astype("float32")
@@ -182,7 +204,9 @@ def _model(operator: str, attributes: Any, shape: Any, kernel: Any, extra: Any, 
     attributes = dict(attributes)
     opset = attributes.pop("opset", OPSETS.get(operator, 19))
     results = ["y", "z"][: attributes.pop("outputs", 1)]
-    given = helper.np_dtype_to_tensor_dtype(np.dtype(attributes.pop("type", "float32")))
+    kind = attributes.pop("type", "float32")
+    given = helper.np_dtype_to_tensor_dtype(np.dtype("uint8" if kind == "bytes" else kind))
+    answered = helper.np_dtype_to_tensor_dtype(np.dtype(attributes.pop("result"))) if "result" in attributes else given
     if kernel is not None:
         outputs = kernel[1] * attributes.get("group", 1) if operator == "ConvTranspose" else kernel[0]
         weights = [("w", rng.standard_normal(kernel)), ("b", rng.standard_normal(outputs))]
@@ -198,8 +222,8 @@ def _model(operator: str, attributes: Any, shape: Any, kernel: Any, extra: Any, 
         "one",
         [helper.make_tensor_value_info("x", given, shape)],
         [
-            helper.make_tensor_value_info(name, kind, [None] * len(shape))
-            for name, kind in zip(results, (given, 7), strict=False)
+            helper.make_tensor_value_info(name, type_of_it, [None] * len(shape))
+            for name, type_of_it in zip(results, (answered, 7), strict=False)
         ],
         tensors,
     )

@@ -62,6 +62,35 @@ def test_zeros_of_a_shape_are_of_float64_too_where_their_type_is_the_default(tmp
     assert done.stdout == "float64 True\n", done.stderr
 
 
+ZERO_POINTS = r"""
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np, onnx, onnx.reference
+from onnx import helper as h
+from bench_plugin.adapters.onnx_tools import onnx_operators
+
+def result(operator, given):
+    arrays = {name: np.array(value, "uint8") for name, value in given.items()}
+    values = [h.make_tensor_value_info(name, 2, array.shape) for name, array in arrays.items()]
+    node = h.make_node(operator, [name if name in arrays else "" for name in ("a", "b", "za", "zb")], ["y"])
+    graph = h.make_graph([node], "g", values, [h.make_tensor_value_info("y", 6, None)])
+    model = h.make_model(graph, opset_imports=[h.make_opsetid("", 10)], ir_version=8)
+    evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=onnx_operators.fast_operators(onnx))
+    return evaluator.run(None, arrays)[0].tolist()
+
+print(result("MatMulInteger", {"a": [[1, 2, 3], [4, 5, 6]], "b": [[1, 0], [0, 1], [1, 1]], "za": [1, 4]}))
+print(result("ConvInteger", {"a": [[[1, 2, 3]]], "b": [[[1, 3]], [[2, 5]]], "za": 1, "zb": [1, 2]}))
+"""
+
+
+def test_each_row_and_each_channel_has_its_zero_point() -> None:
+    command = [str(Toolchains().ensure("onnxruntime")), "-c", ZERO_POINTS, str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    rows = "[[2, 3], [2, 3]]"  # of [[0, 1, 2], [0, 1, 2]]
+    channels = "[[[2, 4], [3, 6]]]"  # [0, 1, 2] with the kernels [0, 2] and [0, 3]
+    assert done.stdout == f"{rows}\n{channels}\n", done.stderr
+
+
 WEIGHTS = r"""
 import sys
 sys.path.insert(0, sys.argv[1])

@@ -125,17 +125,23 @@ def _holds_a_layer(graph: Graph, makers: Makers, joined: Any, skip: str) -> bool
 def _parallel_branches(graph: Graph) -> list[tuple[Any, int]]:
     """The inputs of sums and of Concat that are made from the graph's inputs, and none from another; of float types."""
     makers, types = _makers(graph), graph.types()
-    given = {value.name for value in graph.model.graph.input} - graph.weights.keys()
+    made = _made_of_inputs(graph)
     found = []
     for node in graph.nodes(*JOINS):
-        live = [
-            (index, name) for index, name in enumerate(node.input)
-            if types.get(name) in FLOATS and _ancestors(makers, name) & given
-        ]  # fmt: skip
+        live = [index for index, name in enumerate(node.input) if types.get(name) in FLOATS and name in made]
         if len(live) < 2 or (node.op_type in SUMS and _shortcut(makers, node)):
             continue
-        found += [(node, index) for index, _ in live]
+        found += [(node, index) for index in live]
     return found
+
+
+def _made_of_inputs(graph: Graph) -> set[str]:
+    """The inputs of the graph that are no weights, and all tensors that are made from one; nodes are in order."""
+    made = {value.name for value in graph.model.graph.input} - graph.weights.keys()
+    for node in graph.model.graph.node:
+        if not made.isdisjoint(_reads(node)):
+            made.update(name for name in node.output if name)
+    return made
 
 
 def _has_weight(graph: Graph, node: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Operators of onnx's evaluator that move a window over their input: Conv, MaxPool and AveragePool, in numpy."""
+"""Operators of onnx's evaluator that move a window over their input: Conv, ConvInteger, MaxPool and AveragePool."""
 
 from __future__ import annotations
 
@@ -43,6 +43,20 @@ def operators(base: Any) -> list[Any]:
             y = _convolved(window.padded(x, 0.0), w, window, int(options.get("group") or 1))
             return (y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2)),)
 
+    class ConvInteger(base):  # type: ignore[misc]
+        """In float64, which holds every sum of products of bytes exactly: numpy multiplies integers slowly."""
+
+        op_domain = ""
+
+        def _run(self, x: Any, w: Any, x_zero: Any = None, w_zero: Any = None, **options: Any) -> tuple[Any]:
+            window = _Window(x.shape[2:], w.shape[2:], options)
+            shifted = x.astype(np.float64) - (0 if x_zero is None else np.asarray(x_zero, np.float64).reshape(()))
+            weights = w.astype(np.float64)
+            if w_zero is not None:  # one for the tensor, or one for each output channel
+                weights -= np.asarray(w_zero, np.float64).reshape(-1, *[1] * (w.ndim - 1))
+            sums = _convolved(window.padded(shifted, 0.0), weights, window, int(options.get("group") or 1))
+            return (sums.astype(np.int64).astype(np.int32),)  # a sum beyond int32 wraps, as the operator has it
+
     class MaxPool(base):  # type: ignore[misc]
         op_domain = ""
 
@@ -84,7 +98,7 @@ def operators(base: Any) -> list[Any]:
                 counted = sum(window.slices(window.padded(ones, 0.0)))
             return (total / counted,)
 
-    return [Conv, MaxPool, AveragePool]
+    return [Conv, ConvInteger, MaxPool, AveragePool]
 
 
 class _Window:
