@@ -71,6 +71,11 @@ class Graph:
         return frozenset([*(one.port.name for one in self.sources), *made])
 
     @property
+    def is_empty(self) -> bool:
+        """Whether an input, an initializer or an output has no elements."""
+        return any(0 in port.shape for port in (*(one.port for one in self.sources), *self.outputs))
+
+    @property
     def digest(self) -> str:
         """SHA-256 of the graph and its values."""
         return hashlib.sha256(json.dumps(self.plain(), sort_keys=True).encode()).hexdigest()

@@ -136,3 +136,17 @@ def test_an_output_declared_with_a_symbol_of_another_size_is_put_back(tmp_path: 
     answer = answered("tflite", model, {"x": x}, [("y", "float32", (1, 2, 4, 5))], tmp_path, binding={"batch": 1})
     assert answer.outputs["out0"][1] == [1, 2, 4, 5], answer.error
     assert np.allclose(answer.outputs["out0"][2], np.einsum("ij,njhw->nihw", kernel[:, :, 0, 0], x))
+
+
+def test_outputs_without_elements_are_handed_out(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[0,3] x, float[2] z) => (float[0,3] y, float[2] w)
+    { y = Acos(x) w = Neg(z) }"""
+    model = written(text, tmp_path / "model.onnx")
+    inputs = {"x": np.zeros((0, 3), np.float32), "z": np.array([1, 2], np.float32)}
+    answer = answered("tflite", model, inputs, [("y", "float32", (0, 3)), ("w", "float32", (2,))], tmp_path)
+    assert not answer.error, answer.error
+    assert list(answer.outputs["out0"]) == ["float32", [0, 3], []]
+    assert answer.outputs["out1"][2] == [-1.0, -2.0]
+    assert answer.run["shims"] == [
+        "an output without elements is made from its shape: LiteRT's binding does not hand it out"
+    ]

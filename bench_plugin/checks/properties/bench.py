@@ -32,6 +32,9 @@ GENERATED = "drawn"  # the name that the builder gives its case
 SECONDS = 30.0  # of processor time for one stage of one example
 WALL_SECONDS = 10 * SECONDS  # on the clock, for what waits and computes nothing
 GIB = 2**30
+# Behind the message of a signature: many tools fail so with any operator that is given such a tensor, and a crash says
+# no more than its signal.
+EMPTY = "(a tensor without elements)"
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,8 @@ class Bench:
         status, text = STATUS_OF_SYMPTOM[failure.symptom], failure.message
         outcome = Outcome(status, failure.stage, failure.symptom, text, failure.detail)
         message = signature_of(outcome, graph.names).text or normalised(text, graph.names)
+        if graph.is_empty:
+            message += f" {EMPTY}"
         signature = Signature(str(failure.stage), str(failure.symptom), graph.operators, message)
         return Tried(FAILED, text, signature, failure.log)
 
