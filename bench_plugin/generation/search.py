@@ -202,9 +202,19 @@ def search(
         done = set(latest)
     # Each round, unless it is interrupted, ends with another run of the smallest graph of each kind.
     best = smallest if report.out_of_time else latest
-    report.found = [best[kind] for kind in sorted(best)]
+    report.found = _distinct([best[kind] for kind in sorted(best)])
     report.seconds = round(time.monotonic() - began, 3)
     return report
+
+
+def _distinct(found: list[tuple[Graph, Tried]]) -> list[tuple[Graph, Tried]]:
+    """Without a failure that is another one with a tensor that has no elements."""
+    signatures = [tried.signature for _, tried in found if tried.signature]
+    return [
+        (graph, tried)
+        for graph, tried in found
+        if not any(tried.signature and one != tried.signature and one.covers(tried.signature) for one in signatures)
+    ]
 
 
 def _size(graph: Graph) -> tuple[int, int, int]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_plugin.domain.texts.messages import LONGEST, matches, normalised, useful_line
+from bench_plugin.domain.texts.messages import EMPTY, LONGEST, matches, normalised, useful_line
 
 ONNXRUNTIME = (
     "InvalidGraph: [ONNXRuntimeError] : 10 : INVALID_GRAPH : Load model from {path} failed:This is an invalid model. "
@@ -163,3 +163,9 @@ def test_the_first_useful_line(text: str, line: str) -> None:
 )
 def test_three_dots_stand_for_any_text(known: str, text: str, same: bool) -> None:
     assert matches(known, text) is same
+
+
+def test_what_is_known_of_tensors_with_elements_is_the_same_without_them_but_not_the_reverse() -> None:
+    without = f"SIGSEGV in tool.py run {EMPTY}"
+    assert matches("SIGSEGV in tool.py run", without) and matches(without, without)
+    assert not matches(without, "SIGSEGV in tool.py run") and not matches("SIGFPE in tool.py run", without)

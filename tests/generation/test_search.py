@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from bench_plugin.domain.texts.messages import EMPTY
 from bench_plugin.generation.graphs import Graph
 from bench_plugin.generation.search import AGREED, FAILED, Effort, Report, Signature, Tried, search
 from bench_plugin.generation.strategies import graphs, single
@@ -48,6 +49,13 @@ def test_each_bug_is_found_once_and_made_small() -> None:
     assert [tried.reason for _, tried in report.found] == ["negative axis", "three operands"]
     for graph, _ in report.found:
         assert all(size <= 1 for one in graph.sources for size in one.port.shape)
+
+
+def test_a_bug_that_needs_no_empty_tensor_is_not_found_again_with_one() -> None:
+    report = searched(lambda graph: failure(graph, f"wrong {EMPTY}" if graph.is_empty else "wrong"))
+    assert [tried.reason for _, tried in report.found] == ["wrong"]
+    report = searched(lambda graph: failure(graph, f"wrong {EMPTY}") if graph.is_empty else Tried(AGREED))
+    assert [tried.reason for _, tried in report.found] == [f"wrong {EMPTY}"]
 
 
 def test_a_known_bug_does_not_hide_another() -> None:

@@ -16,7 +16,7 @@ from bench_plugin.compare.operators.strict import strict
 from bench_plugin.compare.operators.values import FORMATS, Tensor, Value
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Failure, Outcome, Stage, Symptom
-from bench_plugin.domain.texts.messages import normalised
+from bench_plugin.domain.texts.messages import EMPTY, normalised
 from bench_plugin.generation.graphs import Graph
 from bench_plugin.generation.search import AGREED, FAILED, INVALID, REFUSED, SILENT, Signature, Tried
 from bench_plugin.pipeline.compile_run import CompiledRun, CompileRun
@@ -32,9 +32,6 @@ GENERATED = "drawn"  # the name that the builder gives its case
 SECONDS = 30.0  # of processor time for one stage of one example
 WALL_SECONDS = 10 * SECONDS  # on the clock, for what waits and computes nothing
 GIB = 2**30
-# Behind the message of a signature: many tools fail so with any operator that is given such a tensor, and a crash says
-# no more than its signal.
-EMPTY = "(a tensor without elements)"
 
 
 @dataclass(frozen=True)
