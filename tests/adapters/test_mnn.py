@@ -49,3 +49,16 @@ def test_integers_that_were_asked_for_are_refused_where_none_are_stored(
         assert "out0" in answer.outputs and refused not in answer.error, answer.error
     else:
         assert answer.symptom == "unsupported" and answer.error.endswith(refused), answer
+
+
+WIDE = """
+<ir_version: 8, opset_import: ["": 17]> g (int64[2] x) => (int64[2] y) { y = Neg(x) }
+"""
+
+
+def test_integers_of_64_bits_are_refused_where_32_do_not_hold_them(tmp_path: Path) -> None:
+    model, port = written(WIDE, tmp_path / "model.onnx"), ("y", "int64", (2,))
+    fits = answered("mnn", model, {"x": np.array([2**31 - 1, 5])}, [port], tmp_path / "fits")
+    assert fits.outputs["out0"][2] == [1 - 2**31, -5], fits.error
+    beyond = answered("mnn", model, {"x": np.array([2**31, 5])}, [port], tmp_path / "beyond")
+    assert beyond.symptom == "unsupported" and "int64 has values beyond the 32 bits" in beyond.error

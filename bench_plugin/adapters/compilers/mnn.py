@@ -183,7 +183,7 @@ def _variable(expressions: Any, x: Any) -> Any:
 
     Its converter reads float16 as float32, in which it computes such a file throughout; so do files of narrower types.
 
-    Raises Unsupported for a type that would be cut short, ValueError for integers that do not fit.
+    Raises Unsupported for a type that would be cut short, and for integers that do not fit.
     """
     import numpy as np
 
@@ -192,7 +192,7 @@ def _variable(expressions: Any, x: Any) -> Any:
     elif x.dtype.kind in "iub" or NARROW_INTEGERS.match(x.dtype.name):
         limits = np.iinfo(np.int32)
         if x.size and (int(x.min()) < limits.min or int(x.max()) > limits.max):
-            raise ValueError(f"an input of {x.dtype} has values beyond the 32 bits that MNN keeps")
+            raise Unsupported(f"an input of {x.dtype} has values beyond the 32 bits that MNN keeps")
         kind, narrow = expressions.int, np.ascontiguousarray(x, dtype=np.int32)
     elif x.dtype == np.float32 or NARROW_FLOATS.match(x.dtype.name):
         kind, narrow = expressions.float, np.ascontiguousarray(x, dtype=np.float32)
