@@ -1,7 +1,8 @@
-"""emx-onnx-cgen 1.4.0: BitShift is C's << and >>, undefined for amounts that are negative or the width and more.
+"""emx-onnx-cgen 1.4.0 (arguable): BitShift is C's << and >>, undefined for a negative amount or the width.
 
 Rule: BitShift 28: "If Y is negative, or is greater than or equal to the number of bits of T, then the result is ... -1
 for a right shift on a negative X ... and 0 in every other case."
+BitShift 11 says nothing of such amounts, and no tool that does not know opset 28 has to follow it.
 Upstream: none known.
 Needs: pip install emx-onnx-cgen==1.4.0 onnx numpy, and gcc. Exits with 1 while the defect shows.
 """

@@ -1,7 +1,8 @@
 """onnx2tf 1.29.24: a five-dimensional Transpose in front of Split is lost, and the batch is split instead.
 
 Rule: ONNX Transpose 13 permutes the axes as perm says; Split 13 splits along its axis.
-That is how the TorchScript exporter writes the query, key and value of an attention: no such transformer is imported.
+That is how the TorchScript exporter writes the query, key and value of an attention; dynamo writes Slices in place of Split.
+Such a transformer comes out wrong unless its sizes are fixed.
 The shape of the Reshape is not a constant there, which is what it takes.
 Needs onnx2tf==1.29.24 with its dependencies (tensorflow-cpu==2.21.0), onnx and numpy. Ends with 1 while the defect shows.
 """

@@ -1,4 +1,4 @@
-"""onnx2torch 1.5.15: no converter for Reshape 19, so nothing that torch's dynamo exporter writes.
+"""onnx2torch 1.5.15: no converter for Reshape 19, which torch's dynamo exporter writes.
 
 Rule: none of ONNX's; Reshape 19 differs from Reshape 14, which is converted, by types alone. Converters are registered
 for one version of an operator each: ReduceMean 18, AveragePool 19 and Shape 19 are missing too, and dynamo writes no

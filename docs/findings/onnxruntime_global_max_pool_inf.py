@@ -1,7 +1,7 @@
-"""onnxruntime 1.31.1: MaxPool and GlobalMaxPool of nothing but -Inf give the lowest finite number.
+"""onnxruntime 1.31.1: GlobalMaxPool of nothing but -Inf gives the lowest finite number.
 
-Rule: GlobalMaxPool 1 and MaxPool 12: the maximum of the values, as ReduceMax has it; the maximum of -Inf is -Inf. The
-search begins with -3.4e38.
+Rule: GlobalMaxPool 1: the maximum of the values, as ReduceMax has it; the maximum of -Inf is -Inf. The search begins with
+-3.4e38. MaxPool does the same with strides of 1, and gives -Inf where the windows do not overlap.
 Upstream: none known.
 Needs: pip install onnxruntime==1.31.1 onnx numpy. Exits with 1 while the defect shows.
 """

@@ -1,7 +1,7 @@
 """OpenVINO 2026.4.1: DynamicQuantizeLinear computes x * 255 / (max - min), not x / y_scale, and rounds another way.
 
-Rule: ONNX DynamicQuantizeLinear 11: y_scale = (max(x) - min(x)) / (qmax - qmin) and y = saturate(round(x / y_scale) +
-y_zero_point), each step in float32. The values are those of onnx's own case test_dynamicquantizelinear.
+Rule: ONNX DynamicQuantizeLinear 11: y_scale = (maximum(0, max(x)) - minimum(0, min(x))) / (qmax - qmin) and
+y = saturate(round(x / y_scale) + y_zero_point). The values are those of onnx's own case test_dynamicquantizelinear.
 Needs openvino==2026.4.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 

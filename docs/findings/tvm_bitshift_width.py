@@ -1,7 +1,9 @@
-"""apache-tvm 0.27.0.post1: BitShift by the width or more, or by a negative amount, is left to the processor.
+"""apache-tvm 0.27.0.post1 (arguable): BitShift by the width or more, or by a negative amount, is the processor's.
 
 Rule: BitShift 28: "If Y is negative, or is greater than or equal to the number of bits of T, then the result is ... -1
-for a right shift on a negative X ... and 0 in every other case." x86-64 takes the amount modulo 32: 1 << 33 is 2.
+for a right shift on a negative X ... and 0 in every other case."
+x86-64 takes the amount modulo 32: 1 << 33 is 2. BitShift 11 says nothing of such amounts, and no tool that does not know
+opset 28 has to follow it.
 Upstream: none known.
 Needs: pip install apache-tvm==0.27.0.post1 onnx numpy. Exits with 1 while the defect shows.
 """
