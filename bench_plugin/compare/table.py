@@ -82,7 +82,8 @@ class Table:
     ``approximation_db`` is how far the ratio
     of signal to noise (dB) may lie under that of our own quantisation, where nothing else can be judged. Of what a
     converter wrote, ``converter_weights`` is the largest distance of a weight or a bias in steps, ``converter_ranges``
-    that of the ends of an activation's range, and ``converter_whole`` the E of its layers without any rounding. Of a
+    that of the ends of an activation's range, and ``converter_whole`` the E of its layers without any rounding,
+    ``converter_exact`` where its biases are compared one by one, so that nothing in them was corrected. Of a
     tool that rounds weights in a way that is not known, the result may be ``unknown_rounding`` times as far from the
     unrounded file as rounded weights are, before it is wrong.
     """
@@ -118,6 +119,7 @@ class Table:
     converter_weights: float = 0.501
     converter_ranges: float = 1.0
     converter_whole: float = 2e-2
+    converter_exact: float = 1e-3
     unknown_rounding: float = 1.5
     allowances: Mapping[str, float] = field(default_factory=lambda: {"ties": 0.63, "double rounding": 0.53})
 

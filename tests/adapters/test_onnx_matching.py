@@ -58,6 +58,11 @@ for number, kind in enumerate(behind):
         constants[f"{name}-k"] = (scale if kind == "Mul" else shift).reshape(1, 4, *[1] * (len(shape) - 2))
         names = [f"{name}-k"]
         factor, summand = (factor * scale, summand * scale) if kind == "Mul" else (factor, summand + shift)
+    elif kind in ("Div", "Sub"):
+        constants[f"{name}-k"] = np.float32(1.02 if kind == "Div" else 0.3).reshape(1)
+        names = [f"{name}-k"]
+        k = float(constants[f"{name}-k"][0])
+        factor, summand = (factor / k, summand / k) if kind == "Div" else (factor, summand - k)
     else:
         names = []
     nodes.append(helper.make_node(kind, [last, *names], [name]))
@@ -87,6 +92,8 @@ CHAINS = [
     ["Mul", "Add", "Relu"],
     ["Add", "Mul"],
     ["Mul", "BatchNormalization"],
+    ["Div", "Relu"],
+    ["Sub", "Div"],
 ]
 
 
@@ -227,6 +234,60 @@ def test_of_a_sum_the_rebuilt_file_gets_what_is_left_without_the_others(tools_py
     assert done.returncode == 0, done.stderr
     name, steps, off = json.loads(done.stdout)
     assert name == "p" and steps == pytest.approx(0.4, abs=1e-3) and off == pytest.approx(0.004, abs=1e-5)
+
+
+# Alpha and beta of a Gemm; and a matrix under two names, as exporters write a module that is used twice.
+ALPHA = """
+import json, sys
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import TensorProto, helper, numpy_helper
+
+draw = np.random.default_rng(5)
+known = {name: draw.normal(size=size).astype("float32") for name, size in {"w": (8, 8), "b": 8}.items()}
+nodes = [helper.make_node("Identity", ["w"], ["v"]),
+         helper.make_node("Gemm", ["x", "w", "b"], ["g"], alpha=0.9, beta=0.5),
+         helper.make_node("Relu", ["g"], ["r"]), helper.make_node("MatMul", ["r", "v"], ["y"])]
+ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [5, 8]) for name in ("x", "y")]
+given = [numpy_helper.from_array(values, name) for name, values in known.items()]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+w, b = known["w"].astype("float64"), known["b"].astype("float64")
+alpha = float(np.float32(0.9))
+found = {"first": w * alpha + 0.003, "bias": b * 0.5} if sys.argv[1] == "apart" else {}
+found["second"] = w + 0.004
+arrays = {f"fix:const:{name}": from_numpy(values) for name, values in found.items()}
+arrays |= {f"fix:step:{name}": from_numpy(np.array([0.01])) for name in found}
+call = MatchCall(names=tuple(found), weights={"bias": "first"} if "bias" in found else {})
+reply = Adapter().match(call.at(Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+rebuilt = {one.name: numpy_helper.to_array(one) for one in onnx.load(reply.files["rebuilt.onnx"]).graph.initializer}
+off = {name: float((rebuilt[name] - known["w"]).mean()) for name in ("w", "v")}
+print(json.dumps([{row["name"]: row["steps"] for row in reply.meta["matches"]}, off]))
+"""
+
+
+def twice(tools_python: Path, folder: Path, scene: str) -> Any:
+    """By how many steps each constant is off, and by how much the rebuilt file moves the matrix under both names."""
+    done = subprocess.run(
+        [str(tools_python), "-c", ALPHA, scene], cwd=folder, text=True, capture_output=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_alpha_and_beta_are_multiplied_in_and_the_nearest_product_counts(tools_python: Path, tmp_path: Path) -> None:
+    steps, off = twice(tools_python, tmp_path, "apart")
+    assert steps["first"] == pytest.approx(0.3, abs=1e-3) and steps["second"] == pytest.approx(0.4, abs=1e-3)
+    assert steps["bias"] < 1e-3
+    assert sorted(off.values()) == [pytest.approx(0.003 / 0.9, abs=1e-5), pytest.approx(0.004, abs=1e-5)]
+
+
+def test_what_was_read_back_once_replaces_a_constant_under_all_its_names(tools_python: Path, tmp_path: Path) -> None:
+    _, off = twice(tools_python, tmp_path, "shared")
+    assert off == {"w": pytest.approx(0.004, abs=1e-5), "v": pytest.approx(0.004, abs=1e-5)}
 
 
 # What graphs compute from constants alone, or from the shape of an input whose first size is not known.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -94,11 +93,17 @@ def candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
         if node.op_type in CONTRACTIONS and node.input[1] in known:
             weights = known[node.input[1]]
             axis = channel_axis(node) % weights.ndim
-            for name, factor, bias, terms in itertools.islice(_steps(graph, node, known), 1, None):
+            for place, (name, factor, bias, terms) in enumerate(_steps(graph, node, known)):
+                if (
+                    place == 0
+                    and (factor == 1).all()
+                    and (not name or numpy.array_equal(bias, known[name].reshape(-1)))
+                ):
+                    continue  # as the file has them
                 if factor.size == weights.shape[axis]:  # not so of a ConvTranspose of several groups
                     along = factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
                     yield Candidate(node.input[1], weights * along, along)
-                yield Candidate(name, bias, factor, terms=terms)
+                yield Candidate(name or node.input[1], bias, factor, terms=terms)
             yield from _taken_in(graph, node, known)
 
 
@@ -176,12 +181,12 @@ def _in_front(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple
 
 def _added(graph: Any, node: Any, known: Mapping[str, Any], channels: int) -> Iterator[tuple[Any, tuple[str, ...]]]:
     """What a contraction adds to each channel of its result, also with what it takes in itself, and the names of it."""
-    name, _, own, _ = next(_steps(graph, node, known))
+    name, factor, own, _ = next(_steps(graph, node, known))
     if own.size != channels:
         return
     yield own, (name,) if name else ()
     for _, shift, moved in _in_front(graph, node, known):
-        yield own + _through(node, known[node.input[1]], shift), (*moved, name) if name else moved
+        yield own + factor * _through(node, known[node.input[1]], shift), (*moved, name) if name else moved
 
 
 def _of_norm(node: Any, known: Mapping[str, Any], channels: int) -> tuple[str, Any, Any, float] | None:
@@ -232,9 +237,9 @@ def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate
 def _steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any, float]]:
     """What is done to each channel of a contraction, step by step: (name of a constant, factor, summand, terms).
 
-    Factor and summand are [channels], terms is the largest number on the way to the summand. First comes its own bias,
-    then what is behind it: BatchNormalization, or the products and sums with constants that exporters write in its
-    place.
+    Factor and summand are [channels], terms is the largest number on the way to the summand. First come its own bias
+    and the alpha and beta of a Gemm, then what is behind it: BatchNormalization, or products, quotients, sums and
+    differences with constants.
     """
     numpy = importlib.import_module("numpy")
     weights = known[node.input[1]]
@@ -247,7 +252,8 @@ def _steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[st
     ones, zeros = numpy.ones(channels), numpy.zeros(channels)
     own = "".join(node.input[2:3])
     added = known.get(own, zeros).reshape(-1) * (said["beta"].f if "beta" in said else 1.0)
-    factor, bias = ones, zeros + (added if added.size in (1, channels) else 0.0)
+    bias = zeros + (added if added.size in (1, channels) else 0.0)
+    factor = ones * (said["alpha"].f if "alpha" in said and node.op_type == "Gemm" else 1.0)
     terms = _largest(bias)
     yield own, factor, bias, terms
     for user in _behind(graph, node.output[0]):
@@ -297,13 +303,19 @@ def _per_channel(node: Any, known: Mapping[str, Any], channels: int, axis: int) 
         factor = scale / (variance + epsilon) ** 0.5
         return node.input[2], factor, shift - mean * factor, max(_largest(shift), _largest(mean * factor))
     constants = [name for name in node.input if name in known]
-    if node.op_type not in ("Mul", "Add") or len(constants) != 1:
+    if node.op_type not in ("Mul", "Add", "Div", "Sub") or len(constants) != 1:
+        return None
+    if node.op_type in ("Div", "Sub") and constants[0] != node.input[1]:
         return None
     values = known[constants[0]]
     if values.size != 1 and not (values.size == channels == values.shape[-axis:][0] and values.ndim >= axis):
         return None
     vector = values.reshape(-1)
-    return (constants[0], vector, 0.0, 0.0) if node.op_type == "Mul" else (constants[0], 1.0, vector, _largest(vector))
+    if node.op_type == "Mul" or (node.op_type == "Div" and vector.all()):
+        return constants[0], vector if node.op_type == "Mul" else 1 / vector, 0.0, 0.0
+    if node.op_type == "Div":
+        return None
+    return constants[0], 1.0, vector if node.op_type == "Add" else -vector, _largest(vector)
 
 
 def _largest(values: Any) -> float:

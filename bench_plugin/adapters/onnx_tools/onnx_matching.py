@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_candidates
@@ -97,11 +98,11 @@ class Adapter:
             tensors[name] = candidate
             rows.append({"name": name, "tensor": candidate.name, "found": True, "folded": folded, "steps": steps})
             arrays[f"file:{name}"] = from_numpy(written)
-            replaced[candidate.name] = _back(values, candidate, order)
+            _replace_one(replaced, known, candidate.name, _back(values, candidate, order))
         for name in (one for one, added in zeros.items() if added and added <= moved):  # a layer behind adds it
             rows = [NOTHING | {"name": name} if row["name"] == name else row for row in rows]
             arrays.pop(f"file:{name}", None)
-        _replace(onnx, model.graph, replaced)
+        _replace(onnx, model.graph, replaced | _of_twins(known, replaced))
         path = call.path("rebuilt.onnx")
         onnx.save(model, path)
         return Reply({"matches": rows}, arrays, files={"rebuilt.onnx": path})
@@ -163,14 +164,20 @@ def _nearest(
 ) -> Found | None:
     """The constant of the file that is most like these values, and the order of its axes; None where none is alike.
 
-    A symmetric matrix is alike in both orders. Its steps, where they are one per channel, go along its outputs.
+    A symmetric matrix is alike in both orders. Its steps, where they are one per channel, go along its outputs. A
+    constant is also as much like its product with a single number: the nearest of them counts.
     """
     found = list(_alike(values, candidates))
     most = max((alike for alike, _ in found), default=0.0)
     near = [one for alike, one in found if alike > most - EQUAL]
     if len(near) > 1:
         near = [one for one in near if _along_outputs(one, values.shape, step, outputs)] or near
-    return near[0] if near else None
+    return min(near, key=partial(_steps_off, values, step)) if near else None
+
+
+def _steps_off(values: Any, step: Any, found: Found) -> float:
+    candidate, order = found
+    return float((abs(values - _placed(candidate.values, order, values.shape)) / step).max(initial=0.0))
 
 
 def _closest(values: Any, candidates: list[Candidate]) -> Found | None:
@@ -234,6 +241,29 @@ def _back(values: Any, candidate: Candidate, order: tuple[int, ...]) -> Any:
     shape = [candidate.values.shape[axis] for axis in order]
     laid = values.reshape(shape).transpose(numpy.argsort(order)) - candidate.others
     return laid if candidate.factor is None else laid / numpy.where(candidate.factor == 0, 1.0, candidate.factor)
+
+
+def _replace_one(replaced: dict[str, Any], known: Mapping[str, Any], name: str, values: Any) -> None:
+    """Note what replaces a constant of the file; of equal ones under several names the next one without."""
+    free = [name, *_twins(known, name)]
+    replaced[next((one for one in free if one not in replaced), name)] = values
+
+
+def _of_twins(known: Mapping[str, Any], replaced: Mapping[str, Any]) -> dict[str, Any]:
+    """What replaces the constants that were read back once for all names that the file has for equal ones.
+
+    An exporter writes an Identity of a constant for a module that is used twice.
+    """
+    return {twin: values for name, values in replaced.items() for twin in _twins(known, name) if twin not in replaced}
+
+
+def _twins(known: Mapping[str, Any], name: str) -> list[str]:
+    """The other names under which the file has a constant of at least two dimensions."""
+    numpy = importlib.import_module("numpy")
+    own = known.get(name)
+    if own is None or own.ndim < 2:
+        return []
+    return [other for other, values in known.items() if other != name and numpy.array_equal(values, own)]
 
 
 def _replace(onnx: Any, graph: Any, values: Mapping[str, Any]) -> None:

@@ -156,8 +156,7 @@ def whole_limit(
 ) -> float:
     """The largest E of the layers of an artefact as one whole, without any rounding, that is no missing part.
 
-    A tool may correct its biases by as much as our own quantisation is from the model. Where the biases were read back
-    they are compared one by one, so that none is corrected.
+    A tool may correct biases that are not compared by as much as our own quantisation is from the model.
     """
     limit = _least_limit(run, plain, rebuilt)
     if _compares_biases(rebuilt):
@@ -170,10 +169,12 @@ def _least_limit(run: CellRun, plain: ReferenceOutputs, rebuilt: Done) -> float:
     """The limit of what has corrected nothing.
 
     Where all results are in floating point, the constants of the layers are those of the file but for what float32
-    changes.
+    changes; where biases are compared one by one, but for what a converter computes of several constants.
     """
-    in_float = all(row.get("scale") is None for row in rebuilt.meta["rebuild"]["results"])
-    return _of_float32(run, plain) if in_float else run.judge.table.converter_whole
+    if all(row.get("scale") is None for row in rebuilt.meta["rebuild"]["results"]):
+        return _of_float32(run, plain)
+    table = run.judge.table
+    return table.converter_exact if _compares_biases(rebuilt) else table.converter_whole
 
 
 def _matched(run: CellRun, found: Compiled, rebuilt: Done) -> Done | None:

@@ -141,7 +141,7 @@ def fold(onnx: Any, model: Any, weights: Weights) -> None:
     uses, ranks = _uses(model), _ranks(onnx, model)
     nodes: list[Any] = []
     for node in model.graph.node:
-        rank = ranks.get(node.input[0])
+        rank = ranks.get(node.input[0]) if node.input else None
         if node.op_type != "BatchNormalization" or any(name not in weights.values for name in node.input[1:]):
             nodes.append(node)
             continue
