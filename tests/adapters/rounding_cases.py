@@ -233,6 +233,27 @@ def scaled(rng: Any) -> Any:
     return model(nodes, {"x": [2, 4]}, [2, 5], {"w": single(4, 5), "b": single(5), "g": single(1, 5), "c": single(5)})
 
 
+def tempered(rng: Any) -> Any:
+    """A product of matrices, its bias in a sum, and a quotient by one number, as of a softmax with a temperature."""
+    weights = {"w": rng.standard_normal((4, 5)).astype(np.float32), "c": rng.standard_normal(5).astype(np.float32)}
+    nodes = [
+        h.make_node("MatMul", ["x", "w"], ["p"]), h.make_node("Add", ["p", "c"], ["s"]),
+        h.make_node("Div", ["s", "k"], ["y"]),
+    ]  # fmt: skip
+    return model(nodes, {"x": [2, 4]}, [2, 5], {**weights, "k": np.float32(1.1)})
+
+
+def constant(rng: Any) -> Any:
+    """A convolution with BatchNormalization, and a node without an input, as exporters write constants."""
+    made = normalised("Conv", rng)
+    one = h.make_node("Constant", [], ["one"], value=n.from_array(np.ones(1, np.float32)))
+    last = made.graph.node[-1]
+    name, last.output[0] = last.output[0], "before"
+    made.graph.node.insert(0, one)
+    made.graph.node.append(h.make_node("Mul", ["before", "one"], [name]))
+    return made
+
+
 def multiplied(operator: str, rng: Any, factors: tuple[int, ...]) -> Any:
     """A convolution, a product and a sum, as tf2onnx writes BatchNormalization."""
     single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
@@ -266,7 +287,8 @@ def main(folder: str) -> None:
         "weighed": dense(rng, transposed=False, alpha=0.5), "tiny": tiny(rng), "looped": looped(rng),
         "scaled": scaled(rng), "multiplied": multiplied("Conv", rng, (1, 4, 1, 1)),
         "spread": multiplied("ConvTranspose", rng, (4, 1, 1)), "rows": multiplied("Conv", rng, (1, 1, 6, 1)),
-        "tabular": tabular(rng),
+        "tabular": tabular(rng), "tempered": tempered(rng), "constant": constant(rng),
+        "third": dense(rng, transposed=False, alpha=0.3),
     }  # fmt: skip
     found: dict[str, Any] = {}
     for name, graph in graphs.items():

@@ -31,7 +31,7 @@ def found(tools_python: Path) -> Mapping[str, Any]:
 
 def test_every_rounding_keeps_the_function(found: Mapping[str, Any]) -> None:
     rounded = {name: row for name, row in found.items() if " " in name}
-    assert len(rounded) == 17 * 10
+    assert len(rounded) == 20 * 10
     assert {name: row["off"] for name, row in rounded.items() if row["off"] > ROUNDED} == {}
 
 
@@ -140,6 +140,21 @@ def test_a_product_goes_into_the_convolution_before_it_is_rounded(found: Mapping
     assert row["operators"] == ["Cast", "Cast", row["operators"][2], "Add"]
     assert set(row["halves"]) == {"w_float16", "c_float16"}
     assert LEAST < row["off"] != found[f"{name} w16-all"]["off"]
+
+
+def test_a_number_behind_a_layer_and_its_bias_goes_into_both(found: Mapping[str, Any]) -> None:
+    row = found["tempered w16-all+scaled"]
+    assert "Div" not in row["operators"] and set(row["halves"]) == {"w_float16", "c_float16"}
+    assert LEAST < row["off"] != found["tempered w16-all"]["off"]
+
+
+def test_alpha_and_beta_of_a_gemm_go_into_it(found: Mapping[str, Any]) -> None:
+    row = found["third w16-all+scaled"]
+    assert LEAST < row["off"] < ROUNDED and row["off"] != found["third w16-all"]["off"]
+
+
+def test_a_graph_may_have_nodes_without_inputs(found: Mapping[str, Any]) -> None:
+    assert "BatchNormalization" not in found["constant w16+folded"]["operators"]
 
 
 @pytest.mark.parametrize("name", ["rows", "shared", "scaled"])

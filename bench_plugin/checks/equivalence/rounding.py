@@ -23,6 +23,7 @@ from bench_plugin.pipeline.tasks.inputs import stack_names
 RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 # Layers that a product behind them can become a part of.
 SCALED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+FACTORS = frozenset({"Mul", "Div", "Gemm"})  # which has its alpha and beta
 AS_WRITTEN = "as written"
 # The last step of a graph that says which constants are rounded, as bits of a hexadecimal number.
 ONLY = "+only-"
@@ -43,7 +44,7 @@ def roundings(base: str, operators: Collection[str]) -> Iterator[tuple[str, str]
         yield f"{base}+summed", "biases summed"
     if folded:
         yield f"{base}+folded", "BatchNormalization folded"
-    if "Mul" in operators and not SCALED.isdisjoint(operators):
+    if not FACTORS.isdisjoint(operators) and not SCALED.isdisjoint(operators):
         yield f"{base}+scaled", "products behind layers folded"
     if summed and folded:
         yield f"{base}+folded+summed", "BatchNormalization folded, biases summed"

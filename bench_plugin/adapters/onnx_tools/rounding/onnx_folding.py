@@ -163,30 +163,77 @@ def fold(onnx: Any, model: Any, weights: Weights) -> None:
 
 
 def scale(model: Any, weights: Weights) -> None:
-    """A product with one number per channel, or with one number, as a part of the layer in front of it."""
-    import numpy as np
+    """A product with, or a quotient by, one number per channel, or one number, as a part of the layer in front of it.
 
+    So are alpha and beta of a Gemm. Between the two may be the sum with the layer's bias, which is scaled, too.
+    """
     makers = {name: node for node in model.graph.node for name in node.output}
     uses = _uses(model)
+    for node in model.graph.node:
+        _alpha_into(node, weights, uses)
     nodes: list[Any] = []
     for node in model.graph.node:
-        products = [name for name in node.input if name in makers] if node.op_type == "Mul" else []
-        factors = [weights.values[name] for name in node.input if name in weights.values]
-        maker = makers[products[0]] if len(products) == 1 and len(factors) == 1 else None
-        if maker is None or uses[products[0]] != 1 or not _takes(maker, weights, uses):
+        factor = _factor(node, makers, weights)
+        last = makers[factor[0]] if factor and uses[factor[0]] == 1 else None
+        if factor is None or last is None or not _scaled(last, factor[1], makers, weights, uses):
             nodes.append(node)
             continue
-        rank = weights.values[maker.input[1]].ndim
-        grown = factors[0].reshape(*[1] * (rank - factors[0].ndim), *factors[0].shape)
-        if grown.ndim != rank or grown.size != grown.shape[1]:
-            nodes.append(node)
-            continue
-        channels = weights.values[maker.input[1]].shape[_axis(maker)]
-        _into(maker, np.broadcast_to(grown.reshape(-1), (channels,)), None, weights)
-        maker.output[0] = node.output[0]
-        makers[node.output[0]] = maker
+        last.output[0] = node.output[0]
+        makers[node.output[0]] = last
     del model.graph.node[:]
     model.graph.node.extend(nodes)
+
+
+def _alpha_into(node: Any, weights: Weights, uses: Mapping[str, int]) -> None:
+    """Multiply alpha and beta of a Gemm into its weights and its bias, where it alone reads them."""
+    said = {one.name: one.f for one in node.attribute if one.name in ("alpha", "beta")}
+    if node.op_type != "Gemm" or any(name not in weights.values or uses[name] != 1 for name in node.input[1:] if name):
+        return
+    for place, key in ((1, "alpha"), (2, "beta")):
+        if place < len(node.input) and node.input[place] and key in said:
+            weights.values[node.input[place]] = weights.values[node.input[place]] * said[key]
+    kept = [one for one in node.attribute if one.name not in said]
+    del node.attribute[:]
+    node.attribute.extend(kept)
+
+
+def _factor(node: Any, makers: Mapping[str, Any], weights: Weights) -> tuple[str, Any] | None:
+    """What a product or a quotient scales, by its name, and the stored factor; None of other nodes."""
+    scaled = [name for name in node.input if name in makers]
+    stored = [name for name in node.input if name in weights.values]
+    if node.op_type not in ("Mul", "Div") or len(scaled) != 1 or len(stored) != 1:
+        return None
+    values = weights.values[stored[0]]
+    if node.op_type == "Mul":
+        return scaled[0], values
+    return (scaled[0], (1 / values).astype(values.dtype)) if stored[0] == node.input[1] and values.all() else None
+
+
+def _scaled(last: Any, factor: Any, makers: Mapping[str, Any], weights: Weights, uses: dict[str, int]) -> bool:
+    """Whether a layer, or the sum of a layer and its bias, took in a factor for each of its channels."""
+    import numpy as np
+
+    layer, added = last, ""
+    if last.op_type == "Add":
+        [added, *more] = [name for name in last.input if name in weights.values] or [""]
+        products = [name for name in last.input if name in makers]
+        if more or len(products) != 1 or uses[products[0]] != 1 or uses.get(added) != 1:
+            return False
+        layer = makers[products[0]]
+    if not _takes(layer, weights, uses):
+        return False
+    rank = weights.values[layer.input[1]].ndim
+    grown = factor.reshape(*[1] * (rank - factor.ndim), *factor.shape)
+    if grown.ndim != rank or grown.size != grown.shape[1]:
+        return False
+    if added:
+        both = weights.values[added] * factor
+        if both.shape != weights.values[added].shape:
+            return False
+        weights.values[added] = both
+    channels = weights.values[layer.input[1]].shape[_axis(layer)]
+    _into(layer, np.broadcast_to(grown.reshape(-1), (channels,)), None, weights)
+    return True
 
 
 def _uses(model: Any) -> dict[str, int]:
