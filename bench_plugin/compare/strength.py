@@ -5,8 +5,9 @@ docs/numbers.md, "Could this model show an error?", defines the mutants, their k
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,9 +76,28 @@ class Strength:
         }  # fmt: skip
 
 
+class Faults(Mapping[str, Outputs]):
+    """The outputs with each mistake, by its name, made anew whenever they are asked for.
+
+    All of them at once, in float64, are 11 GB of a segmentation of 480 by 480 pixels.
+    """
+
+    def __init__(self, makers: Mapping[str, Callable[[], Outputs]]) -> None:
+        self._makers = makers
+
+    def __getitem__(self, name: str) -> Outputs:
+        return self._makers[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
 def with_faults(
     truth: Outputs, actual: Outputs, original: Outputs, mutants: Mapping[str, Outputs], *, sign: int = 1
-) -> dict[str, Outputs]:
+) -> Faults:
     """What the run would have given with each mistake in it: its own outputs and the effect of the mistake.
 
     ``truth`` and ``actual`` hold [n, ...] of a run that is right; ``original`` and every mutant are outputs of the file
@@ -87,14 +107,16 @@ def with_faults(
     position. With ``sign`` -1 the effect is taken away: of a run that has the mistake already, what is right is left.
     """
     measured = any(map(_measurable, truth.values()))
-    found: dict[str, Outputs] = {
-        "mean output": {name: _usual(t, measured=measured) for name, t in truth.items()},
-        "rows permuted": {name: np.roll(t, 1, axis=0) for name, t in truth.items()},
-    }
-    for mutant, outputs in mutants.items():
+
+    def faulty(outputs: Outputs) -> Outputs:
         triples = zip(actual.items(), original.values(), outputs.values(), strict=False)
-        found[mutant] = {name: _with_effect(y, before, after, sign) for (name, y), before, after in triples}
-    return found
+        return {name: _with_effect(y, before, after, sign) for (name, y), before, after in triples}
+
+    makers: dict[str, Callable[[], Outputs]] = {
+        "mean output": lambda: {name: _usual(t, measured=measured) for name, t in truth.items()},
+        "rows permuted": lambda: {name: np.roll(t, 1, axis=0) for name, t in truth.items()},
+    }
+    return Faults(makers | {mutant: partial(faulty, outputs) for mutant, outputs in mutants.items()})
 
 
 def strength(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 from typing import Any
 
@@ -42,6 +43,18 @@ def test_the_two_mutants_that_need_no_file() -> None:
     assert rolled["y"].tolist() == [[5.0, 1.0], [1.0, 2.0], [3.0, 6.0]] and rolled["n"].tolist() == [2, 0, 1]
     one = with_faults({"y": np.array([2.0])}, {}, {}, {})["mean output"]["y"]
     assert one.tolist() == [2.0] and not one.flags.writeable  # a mean and not the array itself
+
+
+def test_the_runs_with_mistakes_are_not_held_in_memory_all_at_once() -> None:
+    truth = {"y": np.random.default_rng(0).normal(size=(4, 50_000))}  # 1.6 MB
+    mutants = {f"bias dropped {number}": truth for number in range(20)}
+    tracemalloc.start()
+    try:
+        found = strength(rule_for(truth), truth, truth, mutants, {"y": NOISE})
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(found.table) == 22 and peak < 12 * truth["y"].nbytes, peak
 
 
 def test_a_mutant_is_the_run_with_the_effect_of_the_mistake() -> None:
