@@ -103,7 +103,8 @@ def candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
                 if factor.size == weights.shape[axis]:  # not so of a ConvTranspose of several groups
                     along = factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
                     yield Candidate(node.input[1], weights * along, along)
-                yield Candidate(name or node.input[1], bias, factor, terms=terms)
+                if name:
+                    yield Candidate(name, bias, factor, terms=terms)
             yield from _taken_in(graph, node, known)
 
 
