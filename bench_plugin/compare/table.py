@@ -83,7 +83,7 @@ class Table:
     of signal to noise (dB) may lie under that of our own quantisation, where nothing else can be judged. Of what a
     converter wrote, ``converter_weights`` is the largest distance of a weight or a bias in steps, ``converter_ranges``
     that of the ends of an activation's range, and ``converter_whole`` the E of its layers without any rounding,
-    ``converter_exact`` where its biases are compared one by one, so that nothing in them was corrected. Of a
+    ``converter_exact`` where all of its constants are compared one by one, so that none was corrected or rounded. Of a
     tool that rounds weights in a way that is not known, the result may be ``unknown_rounding`` times as far from the
     unrounded file as rounded weights are, before it is wrong.
     """

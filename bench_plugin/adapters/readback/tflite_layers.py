@@ -120,6 +120,7 @@ def rebuilt(content: bytes, *, plain: bool) -> tuple[Layers, bytes]:
     Raises Unsupported for a file whose graph is in several parts, or of which no node can be read back.
     """
     file, layers = File(content, plain), Layers()
+    layers.complete = True
     outputs = len(file.model.signatureDefs[0].outputs)
     tensors = _activations(file)
     numbers = {tensor: outputs + place for place, tensor in enumerate(tensors)}
@@ -197,6 +198,7 @@ class Reader:
             if said is None or file.type(index) not in LIMITS:
                 return self.layers.constant(values)
             scales, zeros = self.along(index)
+            self.layers.complete = False  # a constant of a Concat, or a single number: rounded, and not compared
             return self.layers.constant((values.astype("float64") - zeros) * scales)
         name = f"t{index}"
         if index not in self.numbers:

@@ -373,6 +373,7 @@ class RebuildReply(AnyReply):
     constants: the constants that should be those of the file, a bias behind the weight that it belongs to.
     unread: the operators that could not be read back, with the reason.
     rounded: for the inputs that layers round as they run, by name, the name of what is rounded.
+    complete: whether all constants in integers are among them, and nothing else in the layers is rounded.
     """
 
     nodes: Tuple[RebuiltNode, ...]
@@ -381,6 +382,7 @@ class RebuildReply(AnyReply):
     constants: Tuple[RebuiltConstant, ...]
     unread: Tuple[str, ...]
     rounded: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    complete: bool = False
 
     def check(self, arrays: Collection[str], files: Collection[str], where: str) -> None:
         """Check that these constants have values and steps. Raises Malformed."""

@@ -30,6 +30,7 @@ class Layers:
         self.results: List[RebuiltTensor] = []
         self.constants: List[RebuiltConstant] = []
         self.unread: List[str] = []
+        self.complete = False
         self.values: Dict[str, Any] = {}
         self._steps: Dict[str, Any] = {}
         self._real: Dict[str, str] = {}
@@ -170,6 +171,7 @@ class Layers:
             "constants": [row.meta() for row in self.constants],
             "unread": sorted(set(self.unread)),
             "rounded": dict(self._rounded),
+            "complete": self.complete,
         }
         arrays = {"const:" + name: from_numpy(values) for name, values in self.values.items()}
         arrays.update({"step:" + name: from_numpy(values) for name, values in self._steps.items()})

@@ -169,12 +169,12 @@ def _least_limit(run: CellRun, plain: ReferenceOutputs, rebuilt: Done) -> float:
     """The limit of what has corrected nothing.
 
     Where all results are in floating point, the constants of the layers are those of the file but for what float32
-    changes; where biases are compared one by one, but for what a converter computes of several constants.
+    changes; where all constants are compared one by one, but for what a converter computes of several of them.
     """
     if all(row.get("scale") is None for row in rebuilt.meta["rebuild"]["results"]):
         return _of_float32(run, plain)
     table = run.judge.table
-    return table.converter_exact if _compares_biases(rebuilt) else table.converter_whole
+    return table.converter_exact if rebuilt.meta["rebuild"].get("complete") else table.converter_whole
 
 
 def _matched(run: CellRun, found: Compiled, rebuilt: Done) -> Done | None:
