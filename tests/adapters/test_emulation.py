@@ -22,6 +22,8 @@ from onnx import helper as h
 
 below, above = np.nextafter(np.float32(111.5), np.float32(0)), np.nextafter(np.float32(110.5), np.float32(200))
 x = np.array([[0, 255, below, above, 111.4999, 110.501]], "float32")
+if sys.argv[1] in ("nan", "constant"):
+    x = np.array([[0, 255, np.nan, 1, 2, 3]] if sys.argv[1] == "nan" else [[0] * 6], "float32")
 nodes = [h.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
          h.make_node("DequantizeLinear", ["q", "s", "z"], ["y"])]
 value = lambda name: h.make_tensor_value_info(name, 1, [1, 6])
@@ -55,6 +57,13 @@ def test_what_lies_beside_the_middle_of_two_integers_is_rounded_to_both(tools_py
     assert found["fp32:out0"] == [0, 255, 111, 111, 111, 111]
     assert found["fp32-up:out0"] == [0, 255, 112, 111, 111, 111]
     assert found["fp32-down:out0"] == [0, 255, 111, 110, 111, 111]
+
+
+@pytest.mark.parametrize(("kind", "integers"), [("nan", [0, 255, 0, 1, 2, 3]), ("constant", [0] * 6)])
+def test_dynamic_quantisation_of_nan_and_of_zeros_is_that_of_onnxruntime(
+    tools_python: Path, tmp_path: Path, kind: str, integers: list[int]
+) -> None:
+    assert emulated(tools_python, tmp_path, kind)["fp32:out0"] == integers
 
 
 def test_a_file_without_such_integers_is_emulated_by_its_precisions_alone(tools_python: Path, tmp_path: Path) -> None:

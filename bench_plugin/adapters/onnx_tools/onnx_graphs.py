@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits, low_bits_graphs, qonnx_files
-from bench_plugin.adapters.onnx_tools.shared import onnx_names, onnx_separated
+from bench_plugin.adapters.onnx_tools.shared import onnx_names, onnx_separated, onnx_sizing
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import QDQ, LayersCall, PrepareCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -20,7 +20,7 @@ ADAPTER = {
     "title": "ONNX Runtime quantisation",
     "distribution": "onnxruntime",
     "operations": ["prepare", "layers"],
-    "uses": ["onnx_names", "onnx_separated", "low_bits", "low_bits_graphs", "qonnx_files"],
+    "uses": ["onnx_names", "onnx_separated", "onnx_sizing", "low_bits", "low_bits_graphs", "qonnx_files"],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }
 
@@ -209,8 +209,16 @@ def _undeclared(model: Any) -> Any:
 def _half(call: PrepareCall, source: str, target: str) -> None:
     """Everything computed in float16, with float32 inputs and outputs."""
     onnx = importlib.import_module("onnx")
-    convert = importlib.import_module("onnxruntime.transformers.float16").convert_float_to_float16
-    model = _without_repeats(convert(onnx_names.loaded(onnx, source), keep_io_types=True))
+    float16 = importlib.import_module("onnxruntime.transformers.float16")
+
+    def convert(model: Any) -> None:
+        float16.convert_float_to_float16(model, keep_io_types=True, disable_shape_infer=True)
+
+    # A declared weight is declared as float16 even where the converter keeps it in float32, which is no valid file.
+    model = onnx.shape_inference.infer_shapes(_undeclared(onnx_names.loaded(onnx, source)))
+    onnx_sizing.apart(onnx, model, convert, float16.DEFAULT_OP_BLOCK_LIST)
+    _without_repeats(model)
+    onnx_names.sort_nodes(model.graph)  # the converter appends its casts, and shape inference goes by the order
     # The converter declares what it casts to an output as that output is declared, whose symbols may be names of their
     # own for sizes of the inputs. A tool that reads them as other sizes refuses the file. Numbers are kept: not every
     # tool finds them again behind a Cast.
@@ -223,8 +231,8 @@ def _half(call: PrepareCall, source: str, target: str) -> None:
     onnx.save(onnx.shape_inference.infer_shapes(model), target)
 
 
-def _without_repeats(model: Any) -> Any:
-    """The model without nodes that are there twice: the converter casts a tensor once for each node that keeps float32.
+def _without_repeats(model: Any) -> None:
+    """Remove the nodes that are there twice: the converter casts a tensor once for each node that keeps float32.
 
     Two nodes that make one tensor are no valid graph.
     """
@@ -241,7 +249,6 @@ def _without_repeats(model: Any) -> Any:
     nodes = [type(node).FromString(node.SerializeToString()) for node in kept]
     del model.graph.node[:]
     model.graph.node.extend(nodes)
-    return model
 
 
 def _refuse_invalid(onnx: Any, model: Any, source: str) -> None:

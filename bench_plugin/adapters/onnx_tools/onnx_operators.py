@@ -223,17 +223,22 @@ def _quantised(base: Any) -> list[Any]:
     class DynamicQuantizeLinear(base):  # type: ignore[misc]
         """In float32, as ONNX defines it for float32 alone: in float64 it would choose other steps where values lie
         in the middle between two, and a step is large. What it makes of its scale is exact in float64.
+
+        Of zeros alone the scale is 1. NaN has no part in the range and becomes 0, and so does what an infinite scale
+        leaves undefined, as in onnxruntime; ONNX says nothing of these.
         """
 
         op_domain = ""
 
         def _run(self, x: Any) -> tuple[Any, Any, Any]:
             narrow = np.asarray(x, dtype=np.float32)
-            low, high = np.minimum(np.float32(0), narrow.min()), np.maximum(np.float32(0), narrow.max())
-            scale = np.float32(high - low) / np.float32(255)
-            scale = scale if scale else np.float32(1)
-            zero = np.uint8(np.clip(np.rint(-low / scale), 0, 255))
-            steps = np.clip(np.rint(narrow / scale) + np.float32(zero), 0, 255).astype(np.uint8)
+            low, high = np.fmin(np.float32(0), np.fmin.reduce(narrow, None)), np.fmax(0, np.fmax.reduce(narrow, None))
+            with np.errstate(invalid="ignore", over="ignore"):
+                scale = np.float32(high - low) / np.float32(255)
+                scale = scale if scale else np.float32(1)
+                zero = np.uint8(np.clip(np.nan_to_num(np.rint(-low / scale)), 0, 255))
+                whole = np.rint(narrow / scale) + np.float32(zero)
+            steps = np.where(np.isnan(whole), 0, np.clip(whole, 0, 255)).astype(np.uint8)
             return steps, np.float64(scale), np.asarray(zero)
 
     class MatMulInteger(base):  # type: ignore[misc]
