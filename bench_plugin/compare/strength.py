@@ -83,6 +83,7 @@ class Faults(Mapping[str, Outputs]):
     """
 
     def __init__(self, makers: Mapping[str, Callable[[], Outputs]]) -> None:
+        """Take for each mistake what makes its outputs [n, ...]."""
         self._makers = makers
 
     def __getitem__(self, name: str) -> Outputs:

@@ -23,7 +23,9 @@ from bench_plugin.domain.outcome import Unverified
         ({"Conv": 1, "BatchNormalization": 1}, ["w16", "w16+folded"]),
         ({"MatMul": 1, "Mul": 1}, ["w16", "w16+scaled"]),
         ({"Conv": 1, "Mul": 1}, ["w16", "w16+scaled"]),
-        ({"Gemm": 1, "Add": 1}, ["w16"]),
+        ({"MatMul": 1, "Add": 1}, ["w16"]),
+        ({"MatMul": 1, "Div": 1}, ["w16", "w16+scaled"]),
+        ({"Gemm": 1, "Add": 1}, ["w16", "w16+scaled"]),
         (
             {"GRU": 1, "BatchNormalization": 1},
             ["w16", "w16+computed", "w16+summed", "w16+folded", "w16+folded+summed"],
