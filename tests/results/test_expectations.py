@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -259,7 +260,7 @@ def test_update_changes_rows_in_folders_that_the_project_names_and_in_no_other(
         assert path.read_text() == before
     finally:
         path.write_text(before)
-    assert "across.toml row 2: belongs to no folder of this project and is left alone" in done.stdout
+    assert re.search(r"across.toml row \d+: belongs to no folder of this project and is left alone", done.stdout)
     assert "signature" in (shared / "known.toml").read_text()
 
 
