@@ -79,7 +79,7 @@ class Strength:
 class Faults(Mapping[str, Outputs]):
     """The outputs with each mistake, by its name, made anew whenever they are asked for.
 
-    All of them at once, in float64, are 11 GB of a segmentation of 480 by 480 pixels.
+    All of them at once, in float64, take more memory than a machine has for a large segmentation.
     """
 
     def __init__(self, makers: Mapping[str, Callable[[], Outputs]]) -> None:

@@ -71,7 +71,7 @@ class Graph:
         return frozenset([*(one.port.name for one in self.sources), *made])
 
     @property
-    def is_empty(self) -> bool:
+    def has_empty_tensor(self) -> bool:
         """Whether an input, an initializer or an output has no elements."""
         return any(0 in port.shape for port in (*(one.port for one in self.sources), *self.outputs))
 

@@ -52,9 +52,9 @@ def test_each_bug_is_found_once_and_made_small() -> None:
 
 
 def test_a_bug_that_needs_no_empty_tensor_is_not_found_again_with_one() -> None:
-    report = searched(lambda graph: failure(graph, f"wrong {EMPTY}" if graph.is_empty else "wrong"))
+    report = searched(lambda graph: failure(graph, f"wrong {EMPTY}" if graph.has_empty_tensor else "wrong"))
     assert [tried.reason for _, tried in report.found] == ["wrong"]
-    report = searched(lambda graph: failure(graph, f"wrong {EMPTY}") if graph.is_empty else Tried(AGREED))
+    report = searched(lambda graph: failure(graph, f"wrong {EMPTY}") if graph.has_empty_tensor else Tried(AGREED))
     assert [tried.reason for _, tried in report.found] == [f"wrong {EMPTY}"]
 
 

@@ -126,7 +126,7 @@ class Bench:
         status, text = STATUS_OF_SYMPTOM[failure.symptom], failure.message
         outcome = Outcome(status, failure.stage, failure.symptom, text, failure.detail)
         message = signature_of(outcome, graph.names).text or normalised(text, graph.names)
-        if graph.is_empty:
+        if graph.has_empty_tensor:
             message += f" {EMPTY}"
         signature = Signature(str(failure.stage), str(failure.symptom), graph.operators, message)
         return Tried(FAILED, text, signature, failure.log)
