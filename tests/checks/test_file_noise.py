@@ -77,6 +77,41 @@ def test_an_overflow_between_the_layers_is_no_mistake_of_a_tool(
     assert row["reason"].startswith("range: fp16 overflows between the layers") is (far > 65504)
 
 
+# An index that is 1, or NaN where 300,000 is infinite, and so no index in float16.
+INDEX = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h
+rng = np.random.default_rng(4)
+weights = {"a": rng.standard_normal((8, 4)), "b": rng.standard_normal(4), "far": np.array([3e5]),
+           "table": np.array([9.0, 1.0])}
+nodes = [h.make_node("Gemm", ["x", "a", "b"], ["g"]), h.make_node("Abs", ["g"], ["p"]),
+         h.make_node("Sign", ["p"], ["one"]), h.make_node("Mul", ["one", "far"], ["m"]),
+         h.make_node("Div", ["m", "m"], ["d"]), h.make_node("Cast", ["d"], ["i"], to=7),
+         h.make_node("Gather", ["table", "i"], ["t"]), h.make_node("Mul", ["g", "t"], ["y"])]
+value = lambda name, size: h.make_tensor_value_info(name, 1, ["n", size])
+tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in weights.items()]
+graph = h.make_graph(nodes, "g", [value("x", 8)], [value("y", 4)], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_one_precision_that_cannot_be_emulated_does_not_take_the_others_with_it(
+    project: Project, tools_python: Path, precision: str
+) -> None:
+    text = COMPILER.read_text().replace('"bf16": ["original"]', f'"{precision}": ["original"]')
+    compiles(project, project.write("compiler.py", text))
+    path = write_file(project, tools_python, INDEX, "index.onnx")
+    options = (f"--bench-onnx={path}", "--compilers=fakec", f"--precisions={precision}", "-k", f"fakec-{precision}")
+    row = the_row(project.run(*options))
+    if precision == "bf16":
+        assert row["status"] == "supported", row["reason"]
+    else:
+        assert (row["status"], row["unverified"]) == ("unverified", "no reference"), row["reason"]
+        assert row["reason"].startswith("fp16 could not be emulated: IndexError"), row["reason"]
+
+
 # Two layers, of which the first adds five hundred products.
 SUMS = """
 import sys

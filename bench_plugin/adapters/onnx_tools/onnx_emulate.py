@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
 from bench_plugin.adapters.onnx_tools.shared import onnx_sums
-from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import EmulateCall
 from bench_plugin.agent.toolkit import samples, versions
 
@@ -36,9 +38,26 @@ EMULATIONS = {
 }
 SUMS = "-sums"  # behind the name of an emulation whose terms are summed in its own type
 # Of files that round to integers as they run: the emulation of fp32 with every value that is divided by a scale moved
-# by two ulps, so that each integer that float32 may round to either side is rounded to both.
-NUDGES = {"fp32-up": 1 + 2.0**-22, "fp32-down": 1 - 2.0**-22}
+# up or down by what float32 may have lost before, so that each integer that it may round to either side is rounded to
+# both.
+NUDGES = {"fp32-up": 1.0, "fp32-down": -1.0}
+ULPS = 2.0**-22  # a value moves by two ulps at least
+LOSSES = 2.0  # and by so many times what float32 loses before it, of the element of its tensor that loses most
 DYNAMIC = "DynamicQuantizeLinear"
+# What an operator raises that is given infinities or NaN where it needs a number, such as an index.
+NOT_COMPUTED = (ArithmeticError, ValueError, IndexError, Unsupported)
+
+
+@dataclass
+class _Ties:
+    """What the evaluations of one file tell each other of its dynamic quantisations, call by call.
+
+    made: of the emulation of fp32, what was rounded, [...] of float32, and what became of it.
+    lost: how far what was rounded is from float64, where all integers before it are the same; the largest by tensor.
+    """
+
+    made: list[tuple[Any, tuple[Any, Any, Any]]] = field(default_factory=list)
+    lost: list[float] = field(default_factory=list)
 
 
 class Adapter:
@@ -52,38 +71,57 @@ class Adapter:
         """Nothing to forget."""
 
     def emulate(self, call: EmulateCall) -> Reply:
-        """Outputs ``<emulation>:out0`` ... of the first samples under each emulation, and under NUDGES."""
+        """Outputs ``<emulation>:out0`` ... of the first samples under each emulation, and under NUDGES.
+
+        An emulation that cannot be computed, as where float16 overflows and an index is NaN, is ``missing`` with its
+        reason; all the others are there. Raises what an operator raises in fp32, or in the only one that is asked for.
+        """
         call.stage("reference")
         onnx = importlib.import_module("onnx")
-        given = {name: values[: call.samples] for name, values in call.inputs.items()}
-        arrays = {}
         source = onnx.load(call.files["model.onnx"])
-        nudges = NUDGES if any(node.op_type == DYNAMIC for node in source.graph.node) else {}
-        for name in (call.sums + SUMS,) if call.sums else (*EMULATIONS, *nudges):
-            model = onnx_float64.promoted(onnx, onnx.load(call.files["model.onnx"]), narrow=True)
-            kept = name.removesuffix(SUMS)
-            _rounded(onnx, model.graph, EMULATIONS[kept if kept in EMULATIONS else "fp32"], sums=kept != name)
-            if name in nudges:
-                _nudged(onnx, model.graph, nudges[name])
-            model.opset_import.append(onnx.helper.make_opsetid(onnx_sums.DOMAIN, 1))
-            arrays.update(samples.blobs(_evaluated(onnx, model, given, call.batched), name + ":"))
-        return Reply({"samples": call.samples}, arrays)
+        ties = _Ties() if any(node.op_type == DYNAMIC for node in source.graph.node) else None
+        if call.sums:
+            return Reply({"samples": call.samples}, _emulated(onnx, call, call.sums + SUMS, None))
+        arrays, missing = _emulated(onnx, call, "fp32", ties), {}
+        if ties is not None:
+            _evaluated(onnx, _with_ties(onnx, _exact(onnx, call), "replay"), call, ties)
+        for name in (*list(EMULATIONS)[1:], *(NUDGES if ties is not None else ())):
+            try:
+                arrays.update(_emulated(onnx, call, name, ties))
+            except NOT_COMPUTED as error:
+                missing[name] = f"{type(error).__name__}: {error}"
+        return Reply({"samples": call.samples, "missing": missing}, arrays)
 
 
-def _evaluated(onnx: Any, model: Any, given: dict[str, Any], batched: bool) -> dict[str, Any]:
+def _exact(onnx: Any, call: EmulateCall) -> Any:
+    return onnx_float64.promoted(onnx, onnx.load(call.files["model.onnx"]), narrow=True)
+
+
+def _emulated(onnx: Any, call: EmulateCall, name: str, ties: _Ties | None) -> dict[str, Any]:
+    """The arrays of one emulation by name: one of EMULATIONS, one of NUDGES, or one with SUMS behind it."""
+    model, kept = _exact(onnx, call), name.removesuffix(SUMS)
+    _rounded(onnx, model.graph, EMULATIONS[kept if kept in EMULATIONS else "fp32"], sums=kept != name)
+    if ties is not None and name in ("fp32", *NUDGES):
+        _with_ties(onnx, model, "record" if name == "fp32" else "move", NUDGES.get(name, 0.0))
+    return samples.blobs(_evaluated(onnx, model, call, ties), name + ":")
+
+
+def _evaluated(onnx: Any, model: Any, call: EmulateCall, ties: _Ties | None) -> dict[str, Any]:
     reference = importlib.import_module("onnx.reference")
     operators = onnx_operators.fast_operators(onnx)
     plain = next(one for one in operators if one.__name__ == DYNAMIC)
-    operators = [*operators, _round_operator(), *onnx_sums.operators(), _nudged_operator(plain)]
+    operators = [*operators, _round_operator(), *onnx_sums.operators(), _observed_operator(plain, ties or _Ties())]
+    model.opset_import.append(onnx.helper.make_opsetid(onnx_sums.DOMAIN, 1))
     evaluator = reference.ReferenceEvaluator(model, new_ops=operators)
+    given = {name: values[: call.samples] for name, values in call.inputs.items()}
     order = [name for name in evaluator.input_names if name in given]
 
     def run(xs: Sequence[Any]) -> list[Any]:
         return list(evaluator.run(None, dict(zip(order, xs))))
 
     doubled = [onnx_float64.doubled(given[name]) for name in order]
-    results = samples.one_by_one(run, doubled, batched)
-    return samples.joined(results, samples.numbered(len(results[0])), batched)
+    results = samples.one_by_one(run, doubled, call.batched)
+    return samples.joined(results, samples.numbered(len(results[0])), call.batched)
 
 
 def _round_operator() -> Any:
@@ -98,28 +136,53 @@ def _round_operator() -> Any:
     return Round
 
 
-def _nudged_operator(plain: Any) -> Any:
-    """DynamicQuantizeLinear, whose values are multiplied by a factor before they are divided by the scale."""
+def _observed_operator(plain: Any, ties: _Ties) -> Any:
+    """DynamicQuantizeLinear that records what it rounds, compares that with a record, or rounds it moved."""
     base = importlib.import_module("onnx.reference.op_run").OpRun
+    calls = itertools.count()
 
     class DynamicQuantizeLinear(base):  # type: ignore[misc, valid-type]
         op_domain = onnx_sums.DOMAIN
 
-        def _run(self, x: Any, factor: float = 1.0) -> tuple[Any, Any, Any]:
-            import numpy as np
-
-            steps, scale, zero = plain._run(self, x)
-            moved = np.rint(np.asarray(x, dtype=np.float64) * factor / scale) + zero.astype(np.float64)
-            return np.clip(moved, 0, 255).astype(steps.dtype), scale, zero
+        def _run(self, x: Any, does: str = "", direction: float = 0.0) -> tuple[Any, Any, Any]:
+            if does == "record":
+                ties.made.append((x.astype("float32"), plain._run(self, x)))
+                return ties.made[-1][1]
+            call = next(calls)
+            if does == "replay":
+                rounded, made = ties.made[call]
+                ties.lost.append(_largest(x - rounded))
+                return made
+            return _rounded_moved(x, plain._run(self, x), direction, ties.lost[call])
 
     return DynamicQuantizeLinear
 
 
-def _nudged(onnx: Any, graph: Any, factor: float) -> None:
-    for node in graph.node:
+def _largest(values: Any) -> float:
+    import numpy as np
+
+    found = np.abs(values)
+    return float(found[np.isfinite(found)].max(initial=0.0))
+
+
+def _rounded_moved(x: Any, made: tuple[Any, Any, Any], direction: float, lost: float) -> tuple[Any, Any, Any]:
+    """What DynamicQuantizeLinear made of x, with the same scale and integers of x moved by a loss or by two ulps."""
+    import numpy as np
+
+    steps, scale, zero = made
+    moved = x + direction * np.maximum(np.abs(x) * ULPS, LOSSES * lost)
+    with np.errstate(invalid="ignore"):
+        return np.clip(np.rint(moved / scale) + float(zero), 0, 255).astype(steps.dtype), scale, zero
+
+
+def _with_ties(onnx: Any, model: Any, does: str, direction: float = 0.0) -> Any:
+    """The model, whose dynamic quantisations do one of the things that ``_observed_operator`` names."""
+    for node in model.graph.node:
         if node.op_type == DYNAMIC:
             node.domain = onnx_sums.DOMAIN
-            node.attribute.append(onnx.helper.make_attribute("factor", factor))
+            node.attribute.append(onnx.helper.make_attribute("does", does))
+            node.attribute.append(onnx.helper.make_attribute("direction", direction))
+    return model
 
 
 def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, sums: bool = False) -> None:

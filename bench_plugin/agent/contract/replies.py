@@ -198,6 +198,16 @@ class SampledReply(AnyReply):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class EmulateReply(SampledReply):
+    """Outputs of the first samples under each emulation, such as ``fp16:out0``.
+
+    missing: by the name of an emulation that could not be computed, why not.
+    """
+
+    missing: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class PrepareReply(AnyReply):
     """A pre-quantised or pre-converted file.
 
@@ -445,7 +455,7 @@ REPLIES: Dict[str, Type[AnyReply]] = {  # by operation
     "reference": ReferenceReply, "export": ExportReply, "import_model": AnyReply, "run_imported": OutputsReply,
     "compile": CompileReply, "run": OutputsReply, "time": TimeReply, "rebuild": RebuildReply, "assemble": AssembleReply,
     "mutate_layers": SampledReply, "match": MatchReply, "fetch": FetchReply, "train": TrainReply, "check": CheckReply,
-    "evaluate": OutputsReply, "mutate": SampledReply, "emulate": SampledReply, "prepare": PrepareReply,
+    "evaluate": OutputsReply, "mutate": SampledReply, "emulate": EmulateReply, "prepare": PrepareReply,
     "layers": LayersReply, "open": OpenReply, "extract": PartReply, "shrink": PartReply, "collect": CasesReply,
     "convert": CasesReply, "build": BuildReply, "facts": FactsReply,
 }  # fmt: skip

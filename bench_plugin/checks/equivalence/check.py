@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from bench_plugin.checks import emulating
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.compiled.twice import asked, nondeterministic
 from bench_plugin.checks.equivalence import comparing, quantised
@@ -135,7 +136,7 @@ class Equivalence:
         precision, expected = _computed_precision(run, found), plain
         overflows = False
         if PRECISIONS[precision].reduced:
-            emulated = comparing.emulated(run, found)
+            emulated = emulating.emulated(run, found.original, found.file.check, precision)
             if emulated.failure:
                 reason = f"{precision} could not be emulated: {emulated.failure.message}"
                 return unverified(Unverified.NO_REFERENCE, reason)
@@ -194,7 +195,7 @@ class Equivalence:
             return expected
         own = found.file.computes if PRECISIONS[found.file.computes].reduced else "fp32"
         if own != "fp32":  # a file that computes in a narrow type does so with rounded weights, too
-            emulated = comparing.emulated(run, found)
+            emulated = emulating.emulated(run, found.original, found.file.check, own)
             if emulated.failure:
                 reason = f"{own} could not be emulated: {emulated.failure.message}"
                 return unverified(Unverified.NO_REFERENCE, reason)
@@ -215,7 +216,7 @@ class Equivalence:
         if judged_by_fp32 and run.log.numbers.get("needed", unknown) <= 1.0:
             run.log.placement["effective_by_error"] = _computed_precision(run, found)
         elif not precision.integers:  # integers are farther from the unrounded model than any emulation
-            emulated = comparing.emulated(run, found)
+            emulated = emulating.emulated(run, found.original, found.file.check)
             if not emulated.failure:
                 run.log.placement["effective_by_error"] = run.judge.inferred_precision(exact, emulated, ran)
 
@@ -225,7 +226,7 @@ class Equivalence:
         asked = _computed_precision(run, found)
         if PRECISIONS[asked].reduced or inferred in ("", asked):
             return reason
-        emulated = comparing.emulated(run, found)
+        emulated = emulating.emulated(run, found.original, found.file.check)
         alike = not emulated.failure and run.judge.resembles(exact, emulated, ran, inferred)
         return f"looks like {inferred}: {reason}" if alike else reason
 
@@ -255,7 +256,7 @@ class Equivalence:
         precision = _computed_precision(run, found)
         if not PRECISIONS[precision].computed:
             return None
-        emulated = comparing.emulated(run, found)
+        emulated = emulating.emulated(run, found.original, found.file.check, precision)
         return None if emulated.failure else stack_names(emulated.arrays, precision)
 
     def _layers_sensitive(

@@ -1,4 +1,4 @@
-"""The comparison of a run in floating point with its reference, and the emulation that widens its noise."""
+"""The comparison of a run with its reference, whose noise an emulation of the file widens where it has to."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.checks.emulating import emulated
 from bench_plugin.checks.sums import compared_with_sums
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import ReferenceOutputs
+from bench_plugin.pipeline.judge import NUDGED, ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import with_single_rounding
 from bench_plugin.pipeline.stages import Done
-from bench_plugin.pipeline.tasks import graph_tasks
 
 
 def compared(
@@ -34,18 +34,13 @@ def compared(
     if comparison.status == AGREE or run.model.detections:
         return comparison
     if precision == "fp32" and of_file:
-        rounded = emulated(run, found)
+        rounded = emulated(run, found.original, found.file.check)
         if rounded.failure:
             run.log.flag(f"what rounding to float32 adds to the noise is not known: {rounded.failure.message}")
         else:
             expected = run.judge.with_single_rounding(expected, plain, rounded)
             comparison = judged(expected)
     return compared_with_sums(run, found.original, found.file.check, expected, plain, comparison, precision, judged)
-
-
-def emulated(run: CellRun, found: Compiled) -> Done:
-    """The stage that emulates every precision on the file."""
-    return run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, found.original, found.file.check))
 
 
 def compared_in_steps(
@@ -59,8 +54,7 @@ def compared_in_steps(
     comparison = judged(reference)
     if comparison.status != MISMATCH:
         return comparison, reference
-    check = found.file.check
-    rounded = run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, found.subject, check))
+    rounded = emulated(run, found.subject, found.file.check, *NUDGED)
     if rounded.failure:
         run.log.flag(f"which integers the rounding of float32 decides is not known: {rounded.failure.message}")
         return comparison, reference

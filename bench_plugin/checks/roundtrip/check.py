@@ -15,6 +15,7 @@ numbers wrong                         mismatch               attempted
 
 from __future__ import annotations
 
+from bench_plugin.checks import emulating
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.checks.sensitivity import insensitive
 from bench_plugin.checks.sums import compared_with_sums
@@ -27,7 +28,6 @@ from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
 from bench_plugin.pipeline.judge import FILE, ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
-from bench_plugin.pipeline.tasks import graph_tasks
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
 from bench_plugin.pipeline.tasks.subjects import of_file
 
@@ -149,7 +149,7 @@ def _judged(
     """The outcome of a run: supported only where its numbers agree, and the comparison would notice the mutants."""
     own = expected
     if PRECISIONS[file.computes].reduced and not run.model.detections:  # the file's own types set noise and tolerance
-        emulated = _emulated(run, file, inputs)
+        emulated = emulating.emulated(run, of_file(run.cell, run.model, file, inputs), file.check, file.computes)
         if emulated.failure:
             reason = f"{file.computes} could not be emulated: {emulated.failure.message}"
             return run.log.unverified(Unverified.NO_REFERENCE, reason)
@@ -157,7 +157,7 @@ def _judged(
     comparison = run.judge.compare(run.model, own, done, precision=file.computes)
     if comparison.status != AGREE and own is expected and run.model.onnx is not None and not run.model.detections:
         # The noise of a user's file is that of perturbed inputs and weights, without what float32 loses between them.
-        emulated = _emulated(run, file, inputs)
+        emulated = emulating.emulated(run, of_file(run.cell, run.model, file, inputs), file.check)
         if emulated.failure:
             run.log.flag(f"what rounding to float32 adds to the noise is not known: {emulated.failure.message}")
         else:
@@ -179,12 +179,6 @@ def _judged(
 
     blind = insensitive(run, file, inputs, measured)
     return blind or run.log.outcome(Status.SUPPORTED)
-
-
-def _emulated(run: CellRun, file: OnnxFile, inputs: GeneratedInputs) -> Done:
-    """The stage that emulates every precision on the file."""
-    subject = of_file(run.cell, run.model, file, inputs)
-    return run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, subject, file.check))
 
 
 def _dynamic(run: CellRun, expected: ReferenceOutputs, file: OnnxFile, done: Done) -> None:
