@@ -149,6 +149,13 @@ def segfault(call: GoCall) -> None:
     ctypes.string_at(0)
 
 
+def abort(call: GoCall) -> None:
+    """End as C++ does with an exception that nothing catches."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.write(2, b"terminate called after throwing an instance of 'std::out_of_range'\n  what():  map::at\n")
+    os.abort()
+
+
 def kill(call: GoCall) -> None:
     """Die as the kernel's out-of-memory killer would have it."""
     os.kill(os.getpid(), signal.SIGKILL)
@@ -310,7 +317,7 @@ def used_only(call: GoCall) -> None:
 
 FAULTS: dict[str, Callable[[GoCall], Reply | None]] = {
     "none": lambda call: None, "sleep": sleep, "spin": spin, "spin_below": spin_below, "segfault": segfault,
-    "kill": kill, "exit": leave, "allocate": allocate,
+    "abort": abort, "kill": kill, "exit": leave, "allocate": allocate,
     "peak": peak, "exception": exception, "unsupported": unsupported, "declared": declared, "no_memory": no_memory,
     "invalid": invalid, "skew": skew, "not_json": not_json, "escape": escape, "noise": noise,
     "garbage": garbage, "truncated": truncated, "stalled": stalled, "wrong_call": wrong_call, "wrong_kind": wrong_kind,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 CAP_BYTES = 64 << 20
@@ -13,6 +14,17 @@ QUOTED_BYTES = 32 * 1024
 LINE_CHARACTERS = 300
 FATAL = "Fatal Python error: "  # how the report of faulthandler on a crash begins
 BEFORE = 6  # lines that are quoted of what was printed before that report
+PANIC = re.compile(r"thread '.*' (\(\d+\) )?panicked at ")  # of Rust; what is wrong is in the next line
+NO_CAUSE = "panic in a function that cannot unwind"  # of Rust: why it aborts on a panic that was told before
+# Of C++ exceptions, glibc's checks of its heap, and assertions.
+ABORTS = re.compile(
+    r"""
+    \s* what\(\): \s* (?P<what>\S.*)
+  | (?P<heap> (?: double\ free | (?:free|malloc\w*|realloc|munmap_chunk)\(\) | corrupted\ ) .*)
+  | (?P<check> .*\b (?:Assertion|Check) \b.*\ failed\b.*)
+    """,
+    re.VERBOSE,
+)
 
 
 def bound_log(log: Path) -> None:
@@ -39,12 +51,39 @@ def quoted(log: Path) -> str:
 
     Of a process that crashed it is the beginning of the report on the crash, whose first frame says where that was.
     """
+    lines = _last_lines(log)
+    start = _report(lines)
+    first = max(0, min(len(lines) - QUOTED_LINES, start - BEFORE))
+    return "\n".join(line[:LINE_CHARACTERS] for line in lines[first : first + QUOTED_LINES])
+
+
+def last_words(log: Path) -> str:
+    """What a process that aborted said of the cause before: a panic, a C++ exception, an assertion; or nothing.
+
+    They stand in the last lines of its log, before the report on the crash.
+    """
+    lines = _last_lines(log)
+    lines = lines[: _report(lines)][-QUOTED_LINES:]
+    for place in reversed(range(len(lines))):
+        after = lines[place + 1].strip() if place + 1 < len(lines) else ""
+        if PANIC.match(lines[place]) and after and after != NO_CAUSE:
+            return after[:LINE_CHARACTERS]
+        found = ABORTS.match(lines[place])
+        if found:
+            return (found["what"] or found["heap"] or found["check"]).strip()[:LINE_CHARACTERS]
+    return ""
+
+
+def _last_lines(log: Path) -> list[str]:
+    """The lines of the last QUOTED_BYTES of a log; none where it cannot be read."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - QUOTED_BYTES))
-            lines = file.read().decode("utf-8", "replace").splitlines()
+            return file.read().decode("utf-8", "replace").splitlines()
     except OSError:
-        return ""
-    start = next((place for place in reversed(range(len(lines))) if lines[place].startswith(FATAL)), len(lines))
-    first = max(0, min(len(lines) - QUOTED_LINES, start - BEFORE))
-    return "\n".join(line[:LINE_CHARACTERS] for line in lines[first : first + QUOTED_LINES])
+        return []
+
+
+def _report(lines: list[str]) -> int:
+    """Where the report on a crash begins; behind the last line where there is none."""
+    return next((place for place in reversed(range(len(lines))) if lines[place].startswith(FATAL)), len(lines))

@@ -21,7 +21,7 @@ from bench_plugin.agent.contract.replies import check_reply
 from bench_plugin.agent.repeating import Repeating, form_of
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.reach.processes import answers, result_files
-from bench_plugin.reach.processes.agent_log import bound_log, quoted
+from bench_plugin.reach.processes.agent_log import bound_log, last_words, quoted
 from bench_plugin.reach.processes.deadline import Deadline
 from bench_plugin.reach.processes.given_files import GivenFile, GivenFiles, NotAsStated
 from bench_plugin.reach.processes.leased_agent import (
@@ -455,7 +455,9 @@ class Agent:
         if status is not None and os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-            return self._lost("crash", f"the agent was killed by {name}{where}", stage, number)
+            words = last_words(self.log) if number == signal.SIGABRT else ""
+            said = f"the agent was killed by {name}{where}" + (f": {words}" if words else "")
+            return self._lost("crash", said, stage, number)
         if within:
             return self._lost("harness", f"the agent ended within a frame{where}", stage)
         code = "" if status is None else f" with exit code {os.waitstatus_to_exitcode(status)}"

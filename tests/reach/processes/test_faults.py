@@ -29,6 +29,7 @@ REPORTED = {
 }
 LOST = {
     "segfault": ("crash", "the agent was killed by SIGSEGV in stage work", signal.SIGSEGV),
+    "abort": ("crash", "the agent was killed by SIGABRT in stage work: map::at", signal.SIGABRT),
     "kill": ("crash", "the agent was killed by SIGKILL in stage work", signal.SIGKILL),
     "exit": ("crash", "the agent ended with exit code 3 in stage work", None),
     "garbage": ("harness", "the agent sent garbage: not a frame: it begins with b'WARN'", None),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bench_plugin.domain.outcome import Failure, Stage, Symptom
-from bench_plugin.reach.processes.agent_log import BEFORE, QUOTED_LINES, quoted
+from bench_plugin.reach.processes.agent_log import BEFORE, QUOTED_LINES, last_words, quoted
 from bench_plugin.reach.processes.leased_agent import MESSAGE, AgentFailure
 
 FRAMES = [f'  File "/env/lib/python3.11/site-packages/tool/deep.py", line {place} in f{place}' for place in range(90)]
@@ -26,6 +28,37 @@ def test_of_other_logs_the_end_is_quoted(tmp_path: Path) -> None:
     assert quoted(log).splitlines() == [f"printed {place}" for place in range(50 - QUOTED_LINES, 50)]
     log.write_text("\n".join([*CRASH[:5], "after it"]))
     assert quoted(log).splitlines()[-1] == "after it", "a short report is quoted with all that follows"
+
+
+PANIC = ["thread '<unnamed>' panicked at src/pad.rs:3:5:", "could not broadcast array", "note: run with a backtrace"]
+SECOND = [
+    "",
+    "thread '<unnamed>' (17) panicked at library/panicking.rs:218:5:",
+    "panic in a function that cannot unwind",
+]
+
+
+@pytest.mark.parametrize(
+    ("printed", "words"),
+    [
+        ([*PANIC, *SECOND, "thread caused non-unwinding panic. aborting."], "could not broadcast array"),
+        (["terminate called after throwing an instance of 'std::out_of_range'", "  what():  map::at"], "map::at"),
+        (["double free or corruption (!prev)"], "double free or corruption (!prev)"),
+        (["x.cpp:7: int f(): Assertion `rank > 0' failed."], "x.cpp:7: int f(): Assertion `rank > 0' failed."),
+        (["F0101 core.cc:9] Check x == y failed: 1 vs 2"], "F0101 core.cc:9] Check x == y failed: 1 vs 2"),
+        (["loading the model"], ""),
+    ],
+)
+def test_what_an_aborted_process_said_last_is_found(tmp_path: Path, printed: list[str], words: str) -> None:
+    log = tmp_path / "log"
+    log.write_text("\n".join(["what():  of a call before", *["printed"] * QUOTED_LINES, *printed, *CRASH]))
+    assert last_words(log) == words
+    log.write_text("\n".join(printed))
+    assert last_words(log) == words, "a process without faulthandler says it, too"
+
+
+def test_a_log_that_is_gone_says_nothing(tmp_path: Path) -> None:
+    assert last_words(tmp_path / "log") == quoted(tmp_path / "log") == ""
 
 
 def test_a_message_is_its_first_useful_line_and_keeps_a_cause_that_stands_late() -> None:
