@@ -57,13 +57,21 @@ def quoted(log: Path) -> str:
     return "\n".join(line[:LINE_CHARACTERS] for line in lines[first : first + QUOTED_LINES])
 
 
-def last_words(log: Path) -> str:
-    """What a process that aborted said of the cause before: a panic, a C++ exception, an assertion; or nothing.
+def printed(log: Path) -> int:
+    """How many bytes a log has; 0 where it cannot be read."""
+    try:
+        return log.stat().st_size
+    except OSError:
+        return 0
 
-    They stand in the last lines of its log, before the report on the crash.
+
+def last_words(log: Path, since: int) -> str:
+    """What a process that aborted said of the cause: a panic, a C++ exception, an assertion; or nothing.
+
+    That stands before the report on the crash. Only what was printed after the first ``since`` bytes counts.
     """
-    lines = _last_lines(log)
-    lines = lines[: _report(lines)][-QUOTED_LINES:]
+    lines = _last_lines(log, since)
+    lines = lines[: _report(lines)]
     for place in reversed(range(len(lines))):
         after = lines[place + 1].strip() if place + 1 < len(lines) else ""
         if PANIC.match(lines[place]) and after and after != NO_CAUSE:
@@ -74,11 +82,11 @@ def last_words(log: Path) -> str:
     return ""
 
 
-def _last_lines(log: Path) -> list[str]:
-    """The lines of the last QUOTED_BYTES of a log; none where it cannot be read."""
+def _last_lines(log: Path, since: int = 0) -> list[str]:
+    """The lines of the last QUOTED_BYTES of a log after its first ``since`` bytes; none where it cannot be read."""
     try:
         with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - QUOTED_BYTES))
+            file.seek(max(since, log.stat().st_size - QUOTED_BYTES))
             return file.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return []

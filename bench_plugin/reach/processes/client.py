@@ -21,7 +21,7 @@ from bench_plugin.agent.contract.replies import check_reply
 from bench_plugin.agent.repeating import Repeating, form_of
 from bench_plugin.domain.errors import BenchError
 from bench_plugin.reach.processes import answers, result_files
-from bench_plugin.reach.processes.agent_log import bound_log, last_words, quoted
+from bench_plugin.reach.processes.agent_log import bound_log, last_words, printed, quoted
 from bench_plugin.reach.processes.deadline import Deadline
 from bench_plugin.reach.processes.given_files import GivenFile, GivenFiles, NotAsStated
 from bench_plugin.reach.processes.leased_agent import (
@@ -77,6 +77,7 @@ class Agent:
     _loaded: dict[str, bytes] = field(default_factory=dict)
     _looked: float = 0.0
     _bounded: float = 0.0  # when the log was bounded last, on the monotonic clock
+    _printed: int = 0  # bytes that the log had when the last request was made
     memory_limit: int = 0
     given: GivenFiles | None = None
     hello: Mapping[str, Any] = field(default_factory=dict)  # what the agent said of itself
@@ -273,6 +274,7 @@ class Agent:
         deadline = Deadline(limits.seconds, wall=limits.wall_seconds, spent=self.process.spent)
         self.stage = None
         self._bound_log()
+        self._printed = printed(self.log)
         self._looked = time.monotonic()
         sending = limits.wall_seconds or limits.seconds
         self._repeating = None
@@ -455,7 +457,7 @@ class Agent:
         if status is not None and os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-            words = last_words(self.log) if number == signal.SIGABRT else ""
+            words = last_words(self.log, self._printed) if number == signal.SIGABRT else ""
             said = f"the agent was killed by {name}{where}" + (f": {words}" if words else "")
             return self._lost("crash", said, stage, number)
         if within:

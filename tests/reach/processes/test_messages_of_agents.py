@@ -51,14 +51,15 @@ SECOND = [
 )
 def test_what_an_aborted_process_said_last_is_found(tmp_path: Path, printed: list[str], words: str) -> None:
     log = tmp_path / "log"
-    log.write_text("\n".join(["what():  of a call before", *["printed"] * QUOTED_LINES, *printed, *CRASH]))
-    assert last_words(log) == words
-    log.write_text("\n".join(printed))
-    assert last_words(log) == words, "a process without faulthandler says it, too"
+    before = "what():  of a call before\n"
+    log.write_text(before + "\n".join([*printed, *["backtrace"] * QUOTED_LINES, *CRASH]))
+    assert last_words(log, len(before)) == words
+    log.write_text(before + "\n".join(printed))
+    assert last_words(log, len(before)) == words, "a process without faulthandler says it, too"
 
 
 def test_a_log_that_is_gone_says_nothing(tmp_path: Path) -> None:
-    assert last_words(tmp_path / "log") == quoted(tmp_path / "log") == ""
+    assert last_words(tmp_path / "log", 0) == quoted(tmp_path / "log") == ""
 
 
 def test_a_message_is_its_first_useful_line_and_keeps_a_cause_that_stands_late() -> None:
