@@ -49,6 +49,8 @@ def main(folder: str) -> int:
         "shared/onnx_settings",
         "shared/onnx_widened",
         "shared/onnx_windows",
+        "shared/onnx_names",
+        "shared/onnx_memory",
         "onnx_operators",
         "onnx_float64",
     ):  # what is used comes first

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_operators
+from bench_plugin.adapters.onnx_tools.shared import onnx_memory
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import EvaluateCall
 from bench_plugin.agent.toolkit import conditioning, samples, versions
@@ -24,7 +25,7 @@ ADAPTER = {
     "title": "ONNX reference in float64",
     "distribution": "onnx",
     "operations": ["evaluate"],
-    "uses": ["onnx_operators"],
+    "uses": ["onnx_memory", "onnx_operators"],
     "errors": [{"package": "onnx"}],
     "unsupported": [
         {"operation": "evaluate", "exception": "NotImplementedError", "pattern": ""},
@@ -98,14 +99,16 @@ class Adapter:
         if perturbation is not None:
             given = {name: perturbation(values) for name, values in given.items()}
         order = [name for name in evaluator.input_names if name in given]
-        checked: list[bool] = []
+        single = [name for name, value in evaluator.rt_inits_.items() if _is_single(value)]
+        onnx_memory.frugal(evaluator, lambda name, value: single.append(name) if _is_single(value) else None)
 
         def run(xs: Sequence[Any]) -> list[Any]:
-            found = evaluator.run(None, dict(zip(order, xs)), intermediate=True)
-            if not checked:
-                _check_types(found)
-                checked.append(True)
-            return [found[name] for name in names]
+            found: list[Any] = evaluator.run(None, dict(zip(order, xs)))
+            if single:
+                raise RuntimeError(
+                    f"{len(single)} results are still float32 after promotion, the first is {min(single)!r}"
+                )
+            return found
 
         results = samples.one_by_one(run, [given[name] for name in order], call.batched)
         joined = samples.joined(results, samples.numbered(len(names)), call.batched, call.ragged)
@@ -153,10 +156,8 @@ def doubled(values: Any) -> Any:
     return values.astype("float64") if values.dtype.name in ("float16", "bfloat16", "float32") else values
 
 
-def _check_types(found: dict[str, Any]) -> None:
-    left = sorted(name for name, value in found.items() if getattr(value, "dtype", None) == "float32")
-    if left:
-        raise RuntimeError(f"{len(left)} results are still float32 after promotion, the first is {left[0]!r}")
+def _is_single(value: Any) -> bool:
+    return bool(getattr(value, "dtype", None) == "float32")
 
 
 def promoted(onnx: Any, model: Any, *, narrow: bool = False) -> Any:

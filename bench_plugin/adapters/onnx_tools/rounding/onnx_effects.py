@@ -9,7 +9,7 @@ from typing import Any
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
 from bench_plugin.adapters.onnx_tools.rounding import onnx_places, onnx_rounding
 from bench_plugin.adapters.onnx_tools.rounding.onnx_constants import Place
-from bench_plugin.adapters.onnx_tools.shared import onnx_names
+from bench_plugin.adapters.onnx_tools.shared import onnx_memory, onnx_names
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import PrepareCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -21,7 +21,15 @@ ADAPTER = {
     "title": "Effects of rounded constants",
     "distribution": "onnx",
     "operations": ["prepare"],
-    "uses": ["onnx_constants", "onnx_float64", "onnx_names", "onnx_operators", "onnx_places", "onnx_rounding"],
+    "uses": [
+        "onnx_constants",
+        "onnx_float64",
+        "onnx_memory",
+        "onnx_names",
+        "onnx_operators",
+        "onnx_places",
+        "onnx_rounding",
+    ],
     "errors": [{"package": "onnx"}],
     "unsupported": [{"operation": "prepare", "exception": "NotImplementedError", "pattern": ""}],
 }
@@ -124,7 +132,7 @@ def _evaluated(onnx: Any, model: Any, given: Outputs, batched: bool) -> dict[str
     copy.CopyFrom(model)
     promoted = onnx_float64.promoted(onnx, copy, narrow=True)
     reference = importlib.import_module("onnx.reference")
-    evaluator = reference.ReferenceEvaluator(promoted, new_ops=onnx_operators.fast_operators(onnx))
+    evaluator = onnx_memory.frugal(reference.ReferenceEvaluator(promoted, new_ops=onnx_operators.fast_operators(onnx)))
     order = [name for name in evaluator.input_names if name in given]
 
     def run(xs: Sequence[Any]) -> list[Any]:

@@ -1,0 +1,74 @@
+"""ONNX's evaluator with the memory of what is still needed: on its own it keeps every result of a graph to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bench_plugin.adapters.onnx_tools.shared import onnx_names
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "onnx_memory",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Memory of ONNX's evaluator",
+    "distribution": "onnx",
+    "operations": [],
+    "uses": ["onnx_names"],
+}
+
+
+class Adapter:
+    """Remembers nothing; the adapters that use this file take its functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("onnx")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+class _Dropping:
+    """A node of the evaluator, before which results are dropped that nothing takes any more."""
+
+    def __init__(self, node: Any, dead: list[str], seen: Callable[[str, Any], None] | None) -> None:
+        self._node, self._dead, self._seen = node, dead, seen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._node, name)
+
+    def need_context(self) -> bool:
+        """Always: the context is all that was computed so far, by name."""
+        return True
+
+    def run(self, *inputs: Any, context: dict[str, Any], bindings: Any = None, **linked: Any) -> Any:
+        """The results of the node."""
+        for name in self._dead:
+            context.pop(name, None)
+        if self._node.need_context():
+            linked |= {"context": context, "bindings": bindings}
+        found = self._node.run(*inputs, **linked)
+        if self._seen is not None:
+            for name, value in zip(self._node.output, found):
+                self._seen(name, value)
+        return found
+
+
+def frugal(evaluator: Any, seen: Callable[[str, Any], None] | None = None) -> Any:
+    """The same ReferenceEvaluator, which now drops each result after the node that takes it last.
+
+    DenseNet has a result of all layers before for each of its layers: 6 GiB of eight images in float64, of which few
+    are needed at a time. ``seen`` is called with the name and the value of every result of a node. Branches and bodies
+    keep what is theirs until they end.
+    """
+    nodes, last = evaluator.rt_nodes_, {}
+    for place, node in enumerate(nodes):
+        last.update(dict.fromkeys((*node.output, *onnx_names.read_by(node.onnx_node)), place))
+    dead: list[list[str]] = [[] for _ in range(len(nodes) + 1)]
+    made = {name for node in nodes for name in node.output} - set(evaluator.output_names) - {""}
+    for name in made:
+        dead[last[name] + 1].append(name)
+    evaluator.rt_nodes_ = [_Dropping(node, gone, seen) for node, gone in zip(nodes, dead)]
+    return evaluator
