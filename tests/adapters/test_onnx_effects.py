@@ -39,7 +39,14 @@ if case == "many":
     for index in range(401):
         weights[f"m{index}"] = weight(1)
         nodes.append(h.make_node("Add", ["y", f"m{index}"], [f"s{index}"]))
-graph = h.make_graph(nodes, "g", [value("x", "n", 6)], outputs, [nh.from_array(v, n) for n, v in weights.items()])
+stored = dict(weights)
+if case == "nodes":  # two constants that are nodes, of which the first has to be exact again when the second is rounded
+    del stored["b"]
+    weights["c"] = weight(9)
+    nodes[1:2] = [h.make_node("Constant", [], ["b"], value=nh.from_array(weights["b"], "b")),
+                  h.make_node("Constant", [], ["c"], value=nh.from_array(weights["c"], "c")),
+                  h.make_node("Add", ["a", "b"], ["s"]), h.make_node("Add", ["s", "c"], ["y"])]
+graph = h.make_graph(nodes, "g", [value("x", "n", 6)], outputs, [nh.from_array(v, n) for n, v in stored.items()])
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), folder + "/m.onnx")
 inputs = weight(12, 6)
 place = Place(folder, {"model.onnx": folder + "/m.onnx"}, {"calib:x": from_numpy(inputs)}, lambda stage: None)
@@ -50,10 +57,16 @@ except Unsupported as error:
 half = lambda name: weights[name].astype("float16").astype("float64")
 double = inputs.astype("float64")
 exact = double @ weights["w"].astype("float64") + weights["b"].astype("float64")
+if case == "nodes":
+    exact = exact + weights["c"].astype("float64")
 found = {name: to_numpy(array) for name, array in reply.arrays.items()}
 where = found["places:out0"]
 expected = {"exact:out0": exact, "0:out0": double @ half("w") + weights["b"], "1:out0": double @ weights["w"].astype(
     "float64") + half("b")}
+if case == "nodes":
+    rest = exact - weights["b"] - weights["c"]
+    expected = {"exact:out0": exact, "0:out0": exact - rest + double @ half("w"),
+                "1:out0": rest + half("b") + weights["c"], "2:out0": rest + weights["b"].astype("float64") + half("c")}
 json.dump({"names": sorted(found), "constants": reply.meta["constants"], "values": len(where),
            "off": {name: float(abs(y.reshape(-1)[where] - found[name]).max()) for name, y in expected.items()},
            "effect": float(abs(found["0:out0"] - found["exact:out0"]).max())}, sys.stdout)
@@ -74,6 +87,12 @@ def test_the_effects_are_those_of_float64_of_outputs_with_real_numbers(tools_pyt
     ]  # fmt: skip
     assert max(found["off"].values()) < 1e-12 and found["effect"] > 1e-5
     assert found["values"] == 2 * 9  # two of the twelve inputs give enough values for two constants
+
+
+def test_constants_that_are_nodes_are_rounded_one_by_one_too(tools_python: Path, tmp_path: Path) -> None:
+    found = effects(tools_python, tmp_path, "nodes")
+    assert [row["name"] for row in found["constants"]] == ["w", "b", "c"]
+    assert max(found["off"].values()) < 1e-12 and found["effect"] > 1e-5
 
 
 def test_a_constant_whose_rounding_changes_a_shape_has_no_effect_of_its_own(tools_python: Path, tmp_path: Path) -> None:

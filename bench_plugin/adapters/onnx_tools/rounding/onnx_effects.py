@@ -70,8 +70,9 @@ class Adapter:
         kept = _kept(exact, len(places))
         arrays = {f"places:{name}": where for name, where in kept.items()}
         arrays.update({f"exact:{name}": exact[name].reshape(-1)[where] for name, where in kept.items()})
+        effects = _Effects(onnx, model, given, call.batched)
         for index, place in enumerate(places):
-            effect = _effect(onnx, model, place, given, call.batched, exact, kept)
+            effect = _effect(effects, place, exact, kept)
             arrays.update({f"{index}:{name}": values for name, values in effect.items()})
         path = call.path("model.onnx")
         onnx.save(model, path)
@@ -87,11 +88,11 @@ class Adapter:
 def _enough(onnx: Any, model: Any, call: PrepareCall, count: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """As many of the first samples as give enough values for ``count`` constants, and their outputs in float64."""
     total = len(next(iter(call.calibration.values()), ()))
-    taken = 1
+    evaluator, taken = _evaluator(onnx, model), 1
     while True:
         given = {name: values[:taken] for name, values in call.calibration.items()}
         exact = {
-            name: values for name, values in _evaluated(onnx, model, given, call.batched).items()
+            name: values for name, values in _evaluated(evaluator, given, call.batched).items()
             if values.dtype.kind == "f"
         }  # fmt: skip
         if taken >= total or sum(values.size for values in exact.values()) >= ENOUGH * count:
@@ -110,15 +111,44 @@ def _kept(exact: Outputs, count: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _effect(
-    onnx: Any, model: Any, place: Place, given: Outputs, batched: bool, exact: Outputs, kept: Outputs
-) -> dict[str, Any]:
+class _Effects:
+    """Evaluates a model with one constant rounded after the other, and nothing else computed anew.
+
+    A copy of all weights in float64 for each constant would take gigabytes: what a message held once is not given back.
+    """
+
+    def __init__(self, onnx: Any, model: Any, given: Outputs, batched: bool) -> None:
+        self._onnx, self._model, self._given, self._batched = onnx, model, given, batched
+        self._rounded = _copy(onnx, model)
+        self._evaluator = _evaluator(onnx, model)
+
+    def outputs(self, place: Place) -> Outputs:
+        """The outputs of the model once the constant of ``place`` is rounded."""
+        place.round(self._rounded)
+        old, new = self._model.graph, self._rounded.graph
+        tensors = [(one, kept) for one, kept in zip(new.initializer, old.initializer, strict=True) if one != kept]
+        known = self._evaluator.rt_inits_
+        if any(one != kept for one, kept in zip(new.node, old.node, strict=True)) or any(
+            one.name not in known for one, _ in tensors
+        ):
+            found = _evaluated(_evaluator(self._onnx, self._rounded), self._given, self._batched)
+            self._rounded = _copy(self._onnx, self._model)
+            return found
+        before = {one.name: known[one.name] for one, _ in tensors}
+        for one, _ in tensors:
+            known[one.name] = self._onnx.numpy_helper.to_array(one).astype(before[one.name].dtype)
+        try:
+            return _evaluated(self._evaluator, self._given, self._batched)
+        finally:
+            known.update(before)
+            for one, kept in tensors:
+                one.CopyFrom(kept)
+
+
+def _effect(effects: _Effects, place: Place, exact: Outputs, kept: Outputs) -> dict[str, Any]:
     """The kept values of the outputs with one constant rounded; none where the graph does not run so."""
-    changed = onnx.ModelProto()
-    changed.CopyFrom(model)
-    place.round(changed)
     try:
-        found = _evaluated(onnx, changed, given, batched)
+        found = effects.outputs(place)
     except (ArithmeticError, IndexError, RuntimeError, TypeError, ValueError) as error:
         print(f"{place.name} rounded gives no graph that runs: {error}")
         return {}
@@ -127,12 +157,20 @@ def _effect(
     return {name: found[name].reshape(-1)[where] for name, where in kept.items()}
 
 
-def _evaluated(onnx: Any, model: Any, given: Outputs, batched: bool) -> dict[str, Any]:
+def _copy(onnx: Any, model: Any) -> Any:
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
-    promoted = onnx_float64.promoted(onnx, copy, narrow=True)
+    return copy
+
+
+def _evaluator(onnx: Any, model: Any) -> Any:
+    """A ReferenceEvaluator of the model in float64."""
     reference = importlib.import_module("onnx.reference")
-    evaluator = onnx_memory.frugal(reference.ReferenceEvaluator(promoted, new_ops=onnx_operators.fast_operators(onnx)))
+    promoted = onnx_float64.promoted(onnx, _copy(onnx, model), narrow=True)
+    return onnx_memory.frugal(reference.ReferenceEvaluator(promoted, new_ops=onnx_operators.fast_operators(onnx)))
+
+
+def _evaluated(evaluator: Any, given: Outputs, batched: bool) -> dict[str, Any]:
     order = [name for name in evaluator.input_names if name in given]
 
     def run(xs: Sequence[Any]) -> list[Any]:
