@@ -28,6 +28,7 @@ TOOLCHAINS = {
     "iree": "iree",
     "litert": "tensorflow",
     "mnn": "mnn",
+    "mxnet": "mxnet",
     "ncnn": "ncnn",
     "onnx_reference": "onnxruntime",
     "onnx2mx": "mxnet",
