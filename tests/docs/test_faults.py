@@ -19,6 +19,7 @@ PAGES = {
     "docs/promises-reports.md": 150,
     "docs/promises-characterise.md": 100,
     "docs/audit.md": 100,
+    "docs/audit-readers.md": 100,
 }  # with the fewest rows that they must have
 
 
