@@ -6,6 +6,7 @@ that is not known to be the tool's may be stored after a single attempt.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from types import TracebackType
@@ -17,6 +18,7 @@ TOOL, ENVIRONMENT, UNKNOWN = "tool", "environment", ""
 
 OURS = "bench_plugin."  # the agent and the adapters, see modules.py
 MOST = 16  # exceptions of one chain that are looked at
+FULL_BYTES = 1 << 20  # a disk with less than this is full: many tools do not say why they could not write
 SAID = (Unsupported, InvalidModel, VersionSkew)  # what an adapter says of the tool, instead of an exception of the tool
 OUTSIDE = (OSError, MemoryError, ImportError, subprocess.TimeoutExpired, NotProvided)
 
@@ -81,6 +83,15 @@ def cause_of(error: BaseException, declared: Iterable[Mapping[str, str]]) -> str
         return ENVIRONMENT
     rows = list(declared)
     return TOOL if any(_declares(row, one) for row in rows for one in found) else UNKNOWN
+
+
+def disk_full(folder: str) -> bool:
+    """Whether the disk of a folder has less than FULL_BYTES left; false where the system does not tell."""
+    try:
+        disk = os.statvfs(folder)
+    except (AttributeError, OSError):
+        return False
+    return disk.f_bavail * disk.f_frsize < FULL_BYTES
 
 
 def _row(table: Mapping[str, Pattern[str]], text: str) -> str:

@@ -281,15 +281,25 @@ class Server:
 
     def _report(self, call: int, error: Exception) -> None:
         detail = _traceback(error)
-        sys.stderr.write(detail)
-        sys.stderr.flush()
+        try:
+            sys.stderr.write(detail)
+            sys.stderr.flush()
+        except OSError:  # the disk of the log is full; the host gets the same text
+            pass
         symptom = "harness" if isinstance(error, (Refused, Malformed, wire.WireError, Idle)) else symptom_of(error)
         if symptom == "exception" and causes.out_of_memory(error):
             symptom = "out-of-memory"
         types = type_names(error)[:MOST_TYPES]
+        cause, message = causes.cause_of(error, self._declared), _message(error)
+        if causes.disk_full(self._store.folder):  # whatever a tool makes of it
+            first, newline, rest = message.partition("\n")
+            cause, message = (
+                causes.ENVIRONMENT,
+                "%s (the disk of the agent's folder is full)%s%s" % (first, newline, rest),
+            )
         meta = {
-            "symptom": symptom, "cause": causes.cause_of(error, self._declared), "stage": self._stage,
-            "message": bounded(_message(error), MESSAGE_CHARACTERS), "detail": bounded(detail, DETAIL_CHARACTERS),
+            "symptom": symptom, "cause": cause, "stage": self._stage,
+            "message": bounded(message, MESSAGE_CHARACTERS), "detail": bounded(detail, DETAIL_CHARACTERS),
             "types": [bounded(name, NAME_CHARACTERS) for name in types],
         }  # fmt: skip
         self._channel.send(wire.ERROR, call, meta)

@@ -156,6 +156,16 @@ def abort(call: GoCall) -> None:
     os.abort()
 
 
+def fill(call: GoCall) -> None:
+    """Write until the disk is full, and say as little of that as C++'s streams do."""
+    try:
+        with open(call.path("large"), "wb", buffering=0) as file:
+            while True:
+                file.write(b"x" * 65536)
+    except OSError:
+        raise RuntimeError("basic_ios::clear: iostream error") from None
+
+
 def kill(call: GoCall) -> None:
     """Die as the kernel's out-of-memory killer would have it."""
     os.kill(os.getpid(), signal.SIGKILL)
@@ -317,7 +327,7 @@ def used_only(call: GoCall) -> None:
 
 FAULTS: dict[str, Callable[[GoCall], Reply | None]] = {
     "none": lambda call: None, "sleep": sleep, "spin": spin, "spin_below": spin_below, "segfault": segfault,
-    "abort": abort, "kill": kill, "exit": leave, "allocate": allocate,
+    "abort": abort, "fill": fill, "kill": kill, "exit": leave, "allocate": allocate,
     "peak": peak, "exception": exception, "unsupported": unsupported, "declared": declared, "no_memory": no_memory,
     "invalid": invalid, "skew": skew, "not_json": not_json, "escape": escape, "noise": noise,
     "garbage": garbage, "truncated": truncated, "stalled": stalled, "wrong_call": wrong_call, "wrong_kind": wrong_kind,

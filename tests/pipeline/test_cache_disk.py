@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -15,28 +10,11 @@ import pytest
 from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.pipeline.cache import Cache
 from bench_plugin.pipeline.cache.leases import living
+from tests.mounts import MOUNTS, disk, mount
 from tests.pipeline.stored import at, key_of, names, put, start, used, version_of
 from tests.project import Finished, Project
 
-MOUNTS = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="mounting a disk needs root")
 ENDS = "the run goes on without storing"
-
-
-@contextmanager
-def disk(place: Path, options: str) -> Iterator[None]:
-    """A disk in memory at this place."""
-    place.mkdir(exist_ok=True)
-    mount("-t", "tmpfs", "-o", options, "tmpfs", str(place))
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
-
-
-def mount(*arguments: str) -> None:
-    done = subprocess.run(["mount", *arguments], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"no mounts here: {done.stderr.strip()}")
 
 
 @pytest.fixture

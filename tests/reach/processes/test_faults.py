@@ -13,6 +13,7 @@ import pytest
 
 from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
 from bench_plugin.reach.processes.supervisor import AgentPool
+from tests.mounts import MOUNTS, disk
 from tests.reach.processes.conftest import LIMITS, alive, make_pool, until
 
 MIB = 1 << 20
@@ -95,6 +96,18 @@ def test_an_agent_that_is_lost_says_how_and_is_replaced(shared: AgentPool, fault
     assert after != before
     assert not alive(before)
     assert pid(shared, "other") == other
+
+
+@MOUNTS
+def test_a_tool_that_does_not_say_that_the_disk_is_full_did_not_fail(tmp_path: Path) -> None:
+    with disk(tmp_path / "disk", "size=8m"):
+        pool = make_pool(tmp_path / "disk")
+        try:
+            error = failure(pool, "fill")
+        finally:
+            pool.close()
+    assert error.message == "basic_ios::clear: iostream error (the disk of the agent's folder is full)"
+    assert (error.symptom, error.cause) == ("exception", "environment"), "or the cache would keep it"
 
 
 def test_a_crash_s_detail_holds_the_end_of_the_log(shared: AgentPool) -> None:
