@@ -293,10 +293,8 @@ class Server:
         cause, message = causes.cause_of(error, self._declared), _message(error)
         if causes.disk_full(self._store.folder):  # whatever a tool makes of it
             first, newline, rest = message.partition("\n")
-            cause, message = (
-                causes.ENVIRONMENT,
-                "%s (the disk of the agent's folder is full)%s%s" % (first, newline, rest),
-            )
+            cause = causes.ENVIRONMENT
+            message = "%s (the disk of the agent's folder is full)%s%s" % (first, newline, rest)
         meta = {
             "symptom": symptom, "cause": cause, "stage": self._stage,
             "message": bounded(message, MESSAGE_CHARACTERS), "detail": bounded(detail, DETAIL_CHARACTERS),

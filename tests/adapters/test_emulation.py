@@ -65,21 +65,15 @@ def emulated(python: Path, folder: Path, kind: str) -> dict[str, Any]:
     return found
 
 
-def test_what_lies_beside_the_middle_of_two_integers_is_rounded_to_both(tools_python: Path, tmp_path: Path) -> None:
-    found = emulated(tools_python, tmp_path, "dynamic")
-    assert found["fp32:out0"] == [0, 255, 111, 111, 111, 111]
-    assert found["fp32-up:out0"] == [0, 255, 112, 111, 111, 111]
-    assert found["fp32-down:out0"] == [0, 255, 111, 110, 111, 111]
-
-
-def test_what_float32_lost_before_a_rounding_decides_which_integers_lie_beside_the_middle(
-    tools_python: Path, tmp_path: Path
+# Of "lost" a value of the tensor is 0.01 off, so what is 0.008 beside the middle may be on either side, but not 0.03.
+@pytest.mark.parametrize(("kind", "last"), [("dynamic", 111), ("lost", 20)])
+def test_what_float32_may_put_on_either_side_of_the_middle_of_two_integers_is_rounded_to_both(
+    tools_python: Path, tmp_path: Path, kind: str, last: int
 ) -> None:
-    """Where a value of the tensor is 0.01 off, what is 0.008 beside the middle may be on either side, but not 0.03."""
-    found = emulated(tools_python, tmp_path, "lost")
-    assert found["fp32:out0"] == [0, 255, 111, 111, 111, 20]
-    assert found["fp32-up:out0"] == [0, 255, 112, 111, 111, 20]
-    assert found["fp32-down:out0"] == [0, 255, 111, 110, 111, 20]
+    found = emulated(tools_python, tmp_path, kind)
+    assert found["fp32:out0"] == [0, 255, 111, 111, 111, last]
+    assert found["fp32-up:out0"] == [0, 255, 112, 111, 111, last]
+    assert found["fp32-down:out0"] == [0, 255, 111, 110, 111, last]
 
 
 def test_an_emulation_that_cannot_be_computed_does_not_take_the_others_with_it(

@@ -62,6 +62,32 @@ def test_zeros_of_a_shape_are_of_float64_too_where_their_type_is_the_default(tmp
     assert done.stdout == "float64 True\n", done.stderr
 
 
+SINGLE = r"""
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np, onnx
+from onnx import helper as h
+from bench_plugin.adapters.onnx_tools import onnx_float64
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import EvaluateCall, Place
+
+nodes = [h.make_node("LabelEncoder", ["x"], ["single"], domain="ai.onnx.ml", keys_floats=[1.0], values_floats=[0.1]),
+         h.make_node("Cast", ["single"], ["y"], to=11)]
+value = lambda name, kind: h.make_tensor_value_info(name, kind, ["n", 3])
+graph = h.make_graph(nodes, "g", [value("x", 1)], [value("y", 11)])
+opsets = [h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)]
+onnx.save(h.make_model(graph, opset_imports=opsets, ir_version=8), sys.argv[2])
+place = Place("", {"model.onnx": sys.argv[2]}, {"in:x": from_numpy(np.ones((2, 3), "float32"))}, lambda stage: None)
+onnx_float64.Adapter().evaluate(EvaluateCall(batched=True, samples=2).at(place))
+"""
+
+
+def test_a_result_that_is_still_float32_is_refused_also_between_the_layers(tmp_path: Path) -> None:
+    command = [str(Toolchains().ensure("onnxruntime")), "-c", SINGLE, str(ROOT), str(tmp_path / "single.onnx")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert "1 results are still float32 after promotion, the first is 'single'" in done.stderr, done.stdout
+
+
 ZERO_POINTS = r"""
 import sys
 sys.path.insert(0, sys.argv[1])

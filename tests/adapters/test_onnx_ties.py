@@ -46,3 +46,30 @@ def test_a_weight_at_a_tie_may_be_rounded_to_either_side(tools_python: Path) -> 
     assert found["towards_zero"] == ["w", "v"], "what is cut off is the same on both sides"
     low = 0.0999755859375
     assert found["rounded"] == [[1 + 2.0**-10, low, low], [1.0, low, low]]
+
+
+# A weight of 1 MiB, a thousand elements of which lie at a tie.
+MANY = r"""
+import sys, tracemalloc
+sys.path.insert(0, sys.argv[1])
+import numpy as np, onnx
+from onnx import helper as h, numpy_helper as nh
+from bench_plugin.adapters.onnx_tools.rounding import onnx_constants, onnx_places
+
+w = np.full((512, 512), 0.1, "float32")
+w.flat[:1000] = np.nextafter(np.float32(1 + 2.0**-11), np.float32(2))
+value = lambda name: h.make_tensor_value_info(name, 1, ["n", 512])
+node = h.make_node("MatMul", ["x", "w"], ["y"])
+graph = h.make_graph([node], "g", [value("x")], [value("y")], [nh.from_array(w, "w")])
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)])
+tracemalloc.start()
+places = onnx_places.places(onnx, model, onnx_constants.to_nearest)
+print(len(places), tracemalloc.get_traced_memory()[1] // 2**20)
+"""
+
+
+def test_many_ties_of_a_large_weight_take_no_memory(tools_python: Path) -> None:
+    done = subprocess.run([str(tools_python), "-c", MANY, str(ROOT)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    count, peak = map(int, done.stdout.split())
+    assert count == 1 and peak < 50, f"{peak} MiB"

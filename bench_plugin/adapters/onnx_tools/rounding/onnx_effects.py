@@ -66,11 +66,12 @@ class Adapter:
         count = sum(not place.tie for place in places)
         if count > MOST:
             raise Unsupported(f"the file has {count} constants that float16 changes, more than {MOST}")
-        given, exact = _enough(onnx, model, call, len(places))
+        evaluator = _evaluator(onnx, model)
+        given, exact = _enough(evaluator, call, len(places))
         kept = _kept(exact, len(places))
         arrays = {f"places:{name}": where for name, where in kept.items()}
         arrays.update({f"exact:{name}": exact[name].reshape(-1)[where] for name, where in kept.items()})
-        effects = _Effects(onnx, model, given, call.batched)
+        effects = _Effects(onnx, model, evaluator, given, call.batched)
         for index, place in enumerate(places):
             effect = _effect(effects, place, exact, kept)
             arrays.update({f"{index}:{name}": values for name, values in effect.items()})
@@ -85,10 +86,10 @@ class Adapter:
         return Reply(meta, samples.blobs(arrays), {"model.onnx": path})
 
 
-def _enough(onnx: Any, model: Any, call: PrepareCall, count: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def _enough(evaluator: Any, call: PrepareCall, count: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """As many of the first samples as give enough values for ``count`` constants, and their outputs in float64."""
     total = len(next(iter(call.calibration.values()), ()))
-    evaluator, taken = _evaluator(onnx, model), 1
+    taken = 1
     while True:
         given = {name: values[:taken] for name, values in call.calibration.items()}
         exact = {
@@ -117,10 +118,9 @@ class _Effects:
     A copy of all weights in float64 for each constant would take gigabytes: what a message held once is not given back.
     """
 
-    def __init__(self, onnx: Any, model: Any, given: Outputs, batched: bool) -> None:
-        self._onnx, self._model, self._given, self._batched = onnx, model, given, batched
+    def __init__(self, onnx: Any, model: Any, evaluator: Any, given: Outputs, batched: bool) -> None:
+        self._onnx, self._model, self._evaluator, self._given, self._batched = onnx, model, evaluator, given, batched
         self._rounded = _copy(onnx, model)
-        self._evaluator = _evaluator(onnx, model)
 
     def outputs(self, place: Place) -> Outputs:
         """The outputs of the model once the constant of ``place`` is rounded."""

@@ -86,15 +86,18 @@ def _ties(name: str, constant: Constant, convert: Convert) -> list[Place]:
     import numpy as np
 
     nearest = convert(constant.values)
+    others = [convert((constant.values.astype(np.float64) * (1 + move)).astype(np.float32)) for move in (TIE, -TIE)]
+    near = [np.flatnonzero(other != nearest) for other in others]
+    if sum(map(len, near)) > MOST_TIES:  # counted first: each place holds an array as large as the constant
+        return []
     places: list[Place] = []
-    for factor in (1 + TIE, 1 - TIE):
-        other = convert((constant.values.astype(np.float64) * factor).astype(np.float32))
-        for index in np.flatnonzero(other != nearest):
+    for other, indices in zip(others, near, strict=True):
+        for index in indices:
             added = np.zeros_like(constant.values)
             added.flat[index] = np.float32(other.flat[index]) - np.float32(nearest.flat[index])
             said = f"element {index} of {name} on the other side of a tie"
             places.append(Place(said, False, functools.partial(constant.add, added), name, tie=True))
-    return places if len(places) <= MOST_TIES else []
+    return places
 
 
 def _attributes(onnx: Any, model: Any, convert: Convert) -> Iterator[Place]:

@@ -59,9 +59,9 @@ class _Dropping:
 def frugal(evaluator: Any, seen: Callable[[str, Any], None] | None = None) -> Any:
     """The same ReferenceEvaluator, which now drops each result after the node that takes it last.
 
-    DenseNet has a result of all layers before for each of its layers: 6 GiB of eight images in float64, of which few
-    are needed at a time. ``seen`` is called with the name and the value of every result of a node. Branches and bodies
-    keep what is theirs until they end.
+    In DenseNet every layer has a result that holds those of all layers before, of which few are needed at a time.
+    ``seen`` is called with the name and the value of every result of a node. Branches and bodies keep what is theirs
+    until they end.
     """
     nodes, last = evaluator.rt_nodes_, {}
     for place, node in enumerate(nodes):
