@@ -174,7 +174,7 @@ def header_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     header = {**headers[0], "command": "; ".join(dict.fromkeys(commands))}
     runs = {str(row.get("run", "")): row for row in headers}
     if len(runs) > 1:
-        kept = ("run", "started", "commit", "machine")
+        kept = ("run", "started", "commit", "known_failures", "machine")
         header["runs"] = [{key: runs[run].get(key) for key in kept} for run in sorted(runs)]
         header["versions"] = _all_versions(list(runs.values()))
     return header

@@ -38,7 +38,9 @@ def run_line(header: Mapping[str, Any]) -> Iterator[Block]:
     run = f"{len(runs)} runs" if len(runs) > 1 else f"Run {ids[0]}" if ids else "Run"
     commits = _each(str(one.get("commit") or "none") for one in runs)
     machines = _each(_machine(one.get("machine") or {}) for one in runs)
-    yield Paragraph(f"{run} of {when}, commit{_plural(commits)} {', '.join(commits)}, on {'; '.join(machines)}.")
+    applied = _each(str(one["known_failures"]) for one in runs if one.get("known_failures"))
+    since = f" The known failures are those of commit{_plural(applied)} {', '.join(applied)}." if applied else ""
+    yield Paragraph(f"{run} of {when}, commit{_plural(commits)} {', '.join(commits)}, on {'; '.join(machines)}.{since}")
 
 
 def _machine(machine: Mapping[str, Any]) -> str:

@@ -6,11 +6,13 @@ A run appends to its file, so that it only ever writes the first kind.
 from __future__ import annotations
 
 import gzip
+import json
+import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 COMPRESSED = ".gz"
 PATTERNS = ("*.jsonl", f"*.jsonl{COMPRESSED}")  # names of files of rows in a folder
@@ -47,3 +49,14 @@ def written(path: Path) -> Iterator[BinaryIO]:
             return
         with gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0) as file:
             yield cast(BinaryIO, file)
+
+
+def replace_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write a file of rows in one step, so that a reader sees the old file or the new one. Raises OSError."""
+    partial = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        with written(partial) as file:
+            file.writelines(f"{json.dumps(row, allow_nan=False)}\n".encode() for row in rows)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

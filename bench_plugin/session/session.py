@@ -29,7 +29,7 @@ from bench_plugin.matrix.planner import Declared
 from bench_plugin.matrix.shard import division_hash
 from bench_plugin.results.failure_text import failure_text
 from bench_plugin.results.history import new_run_id
-from bench_plugin.results.known_failures.expectations import Expectation, Judgement, Result, judge
+from bench_plugin.results.known_failures.expectations import Expectation, Judgement, Result, judge, known
 from bench_plugin.results.opening import is_compressed
 from bench_plugin.results.planned import packed
 from bench_plugin.results.rows import cell_row, declared_row, header_row, plan_row
@@ -297,8 +297,7 @@ class Run:
         return {"profile": selection.profile, **chosen}
 
     def _append(self, judged: Judged, expectation: Expectation | None, nodeid: str) -> None:
-        known = expectation is not None and judged.judgement.result is Result.XFAILED
-        expected = {"reason": expectation.reason, "link": expectation.link} if expectation and known else None
+        expected = known(expectation, judged.judgement)
         self.rows.append(self._row(judged.cell, judged.outcome, judged.judgement.result, expected, nodeid, judged.key))
 
     def _row_if_killed(self, cell: Cell, nodeid: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``bench expect check | update``: known failures that are stale or too broad, and rows for those that are new."""
+"""``bench expect check | update | apply``: stale, too broad and new known failures, and those of results."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from bench_plugin.domain.outcome import Outcome
 from bench_plugin.domain.settings import Selection, Settings, settings_here
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix
+from bench_plugin.results.known_failures.applied import applied
 from bench_plugin.results.known_failures.expectations import NOT_ANALYSED, Expectation, Expectations
 from bench_plugin.results.known_failures.known_operators import pinned, updated, write
 from bench_plugin.results.known_failures.new_failures import NewFailure, by_kind, with_reasons
 from bench_plugin.results.known_failures.review import Review, Seen, reviewed
 from bench_plugin.results.known_failures.row_toml import drop, rewrite, sign
-from bench_plugin.results.rows import outcome_of, read_rows
+from bench_plugin.results.opening import replace_rows
+from bench_plugin.results.rows import commit, outcome_of, read_rows
+from bench_plugin.results.writer import in_use
 
-HELP = "check known failures for stale and too broad rows, or update them from a results file"
+HELP = "check known failures for stale and too broad rows, update them from results, or apply them to results"
 FOLDER = Path("suites/expectations")
 
 
@@ -39,7 +42,7 @@ class Edited:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The actions check and update."""
+    """The actions check, update and apply."""
     actions = Actions(parser)
     check = actions.add(
         "check", _check, "list rows that match no cell, that hold for no committed lock, or that are too broad"
@@ -62,10 +65,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     update.add_argument("--link", default="", metavar="URL", help="where the failure is reported")
     update.add_argument("--file", type=Path, help=f"where new rows go (default: {FOLDER}/new.toml of the project)")
     add_json(update)
+    apply = actions.add(
+        "apply", _apply,
+        "judge the cells of a results file by the known failures of today, without computing them again",
+    )  # fmt: skip
+    add_results(apply, "the run to judge, whose file is written anew")
+    add_json(apply)
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when nothing is stale (or everything was updated), 1 otherwise."""
+    """0 when nothing is stale, everything was updated, or no cell of the results fails the run now; 1 otherwise."""
     settings = settings_here()
     code: int = args.do(args, settings, Workspace.load(settings))
     return code
@@ -134,6 +143,32 @@ def _update(args: argparse.Namespace, settings: Settings, workspace: Workspace) 
         _print(review, edited, operators, rest)
         print(f"{len(explained)} rows added to {shown(file)}")
     return 1 if rest else 0
+
+
+def _apply(args: argparse.Namespace, settings: Settings, workspace: Workspace) -> int:
+    results = args.results or settings.results
+    rows = read_rows(results)
+    if in_use(results):
+        raise UsageError(f"--results: {shown(results)} is in use by a run that is not over; wait for its end")
+    for remark in rows.notes:
+        note(remark)
+    made = commit(settings.root)
+    done = applied(rows.rows, Expectations.load(workspace.expectation_folders), made)
+    replace_rows(results, done.rows)
+    if args.json:
+        print_json({
+            "file": results, "commit": made, "failed": list(done.failed),
+            "changes": [{"before": old, "now": new, "cells": count} for (old, new), count in done.changes.items()],
+        })  # fmt: skip
+        return 1 if done.failed else 0
+    for line in done.failed:
+        print(line)
+    for (old, new), count in done.changes.items():
+        print(f"{count} cells: {old} before, {f'{new} now' if new != old else 'another cause or link'}")
+    count = sum(row["kind"] == "cell" for row in done.rows)
+    changed = sum(done.changes.values())
+    print(f"judged {count} cells of {shown(results)} again, {changed} changed, {len(done.failed)} fail")
+    return 1 if done.failed else 0
 
 
 def _edited(seen: Sequence[Seen], own: Sequence[Path]) -> Edited:

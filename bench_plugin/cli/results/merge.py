@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from bench_plugin.report.merging.side_files import Logs, copy_series
 from bench_plugin.report.statuses import NOT_RUN
 from bench_plugin.results.checking.check import check
 from bench_plugin.results.history import find_run
-from bench_plugin.results.opening import written
+from bench_plugin.results.opening import replace_rows
 from bench_plugin.results.rows import parse_rows, read_rows
 from bench_plugin.results.writer import in_use
 
@@ -60,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     args.output.parent.mkdir(parents=True, exist_ok=True)
     logs.copy(merged.rows, args.output.parent)
     notes = [*merged.notes, *copy_series(merged.rows, paths, args.output.parent)]
-    _write(args.output, merged.rows)
+    replace_rows(args.output, merged.rows)
     if args.json:
         print_json(_plain(args.output, merged, notes))
     else:
@@ -94,17 +93,6 @@ def _check_nothing_is_lost(output: Path, merged: Merged) -> None:
             f"--output: {output} has the results of the run {lost[0]}, which would be lost; name it among the files to "
             "merge, or name another output"
         )
-
-
-def _write(path: Path, rows: Sequence[Any]) -> None:
-    """Write the rows in one step, so that a reader sees the old file or the new one."""
-    partial = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
-        with written(partial) as file:
-            file.writelines(f"{json.dumps(row, allow_nan=False)}\n".encode() for row in rows)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _counts(merged: Merged) -> dict[str, int]:

@@ -63,6 +63,7 @@ class HeaderRow(Row, frozen=True, kw_only=True, tag_field="kind", tag="header"):
     command: Annotated[list[str], about("the command line")]
     versions: Annotated[dict[str, dict[str, str]], about("locked versions of every toolchain")]
     contributor: Annotated[str, about("who contributes the rows")] = ""
+    known_failures: Annotated[str, about("commit whose known failures were applied after the run")] = ""
     licence: Annotated[str, about("licence of the rows, an SPDX identifier such as CC-BY-4.0")] = ""
 
 

@@ -284,6 +284,13 @@ def judge(outcome: Outcome, expectation: Expectation | None) -> Judgement:
     return Judgement(Result.FAILED, f"a new failure, found {found}\n{expectation.where} expected {expectation.text}")
 
 
+def known(expectation: Expectation | None, judgement: Judgement) -> dict[str, str] | None:
+    """What the row of a computed cell says of the known failure that it is; None where it is none."""
+    if expectation is None or judgement.result is not Result.XFAILED:
+        return None
+    return {"reason": expectation.reason, "link": expectation.link}
+
+
 def _read(path: Path) -> list[Expectation]:
     rows = read(path, ExpectationFile).expectation
     return [_row(path, number, row) for number, row in enumerate(rows, 1)]
