@@ -121,7 +121,9 @@ class Table:
     converter_whole: float = 2e-2
     converter_exact: float = 1e-3
     unknown_rounding: float = 1.5
-    allowances: Mapping[str, float] = field(default_factory=lambda: {"ties": 0.63, "double rounding": 0.53})
+    allowances: Mapping[str, float] = field(
+        default_factory=lambda: {"ties": 0.63, "double rounding": 0.53, "factor of 8 bits": 0.51}
+    )
 
     def row(self, precision: str, *, loose: bool = False) -> Row:
         """The row of a precision; ``loose`` where an adapter declares fast math or Winograd.

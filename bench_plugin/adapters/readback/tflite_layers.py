@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench_plugin.adapters.readback import tflite_moves, tflite_operators
+from bench_plugin.adapters.readback import tflite_kernels, tflite_moves, tflite_operators
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
 from bench_plugin.agent.toolkit.rebuilding import Layers
@@ -18,7 +18,7 @@ ADAPTER = {
     "title": "Quantised TFLite files read back",
     "distribution": "ai-edge-litert",
     "operations": [],
-    "uses": ["tflite_moves", "tflite_operators"],
+    "uses": ["tflite_kernels", "tflite_moves", "tflite_operators"],
 }
 
 IDENTIFIER = b"TFL3"
@@ -174,7 +174,7 @@ class Reader:
             return
         for index, value in zip(made, values):
             if self._judged(index):
-                self._made(operator, index, value, self.rounds_inputs(operator, node))
+                self._made(node, operator, index, value)
 
     def rounds_inputs(self, operator: str, node: Any) -> bool:
         """Whether the node takes floating point and multiplies in integers."""
@@ -266,15 +266,18 @@ class Reader:
         scaled = kind in LIMITS and self.file.quantisation(index) is not None
         return index in self.numbers and (scaled or kind == "FLOAT32")
 
-    def _made(self, operator: str, index: int, value: str, dynamic: bool) -> None:
+    def _made(self, node: Any, operator: str, index: int, value: str) -> None:
         said, kind = self.file.quantisation(index), self.file.type(index)
         if said is None or kind not in LIMITS:
-            self.layers.made_floats(value, self.numbers[index], operator, dynamic)
+            self.layers.made_floats(value, self.numbers[index], operator, self.rounds_inputs(operator, node))
             return
-        exception = "ties" if self.file.plain and operator in TIES else ""
+        ties = "ties" if self.file.plain and operator in TIES else ""
+        computed, exception = tflite_kernels.as_computed(self, node) or (None, ties)
         parameters = float(said[0][0]), int(said[1][0]), LIMITS[kind]
         calibrated = operator in CALIBRATED and not self._shared(index)
-        self.layers.made_integers(value, self.numbers[index], operator, *parameters, exception, calibrated=calibrated)
+        self.layers.made_integers(
+            value, self.numbers[index], operator, *parameters, exception, calibrated=calibrated, computed=computed
+        )
 
     def _shared(self, index: int) -> bool:
         """Whether a tensor takes its range from what it, or what is only moved of it, is joined with."""

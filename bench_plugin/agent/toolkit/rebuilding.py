@@ -102,14 +102,16 @@ class Layers:
 
     def made_integers(
         self, value: str, output: int, layer: str, scale: float, zero: int, limits: Sequence[int],
-        exception: str = "", *, calibrated: bool = False,
+        exception: str = "", *, calibrated: bool = False, computed: Optional[str] = None,
     ) -> None:  # fmt: skip
         """A result in integers between two ``limits``; the real ``value`` is what is rounded to them.
 
-        It is ``calibrated`` where its range is that of the values that the calibration inputs give.
+        ``computed`` is what the tool's kernel is known to round in its place, off by a coarse factor; what the whole
+        graph computes is made of ``value``. The result is ``calibrated`` where its range is that of the values that the
+        calibration inputs give.
         """
         low, high = limits
-        steps = self.node("Div", [value, self.constant(scale)])
+        steps = self.node("Div", [computed or value, self.constant(scale)])
         moved = self.node("Add", [steps, self.constant(zero)]) if zero else steps
         made = self.node("Clip", [moved, self.constant(low), self.constant(high)])
         row = RebuiltTensor(

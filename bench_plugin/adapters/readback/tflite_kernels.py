@@ -1,0 +1,86 @@
+"""What TFLite's and XNNPACK's kernels of QUANTIZE and LEAKY_RELU round in place of the exact values."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any
+
+from bench_plugin.adapters.readback.tflite_moves import inputs_of
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "tflite_kernels",
+    "kind": "tool",
+    "toolchain": "tensorflow",
+    "title": "Kernels of TFLite and XNNPACK that round more than once",
+    "distribution": "ai-edge-litert",
+    "operations": [],
+    "uses": ["tflite_moves"],
+}
+
+# XNNPACK's factor is a whole number of 1/256, as docs/findings/xnnpack_quantize_factor.py shows. A node with a factor
+# outside these limits is left to TFLite's own kernel.
+PARTS = 256
+SMALLEST, LARGEST = 2.0**-8, 2.0**7
+COARSE, TWICE = "factor of 8 bits", "double rounding"  # the names of the exceptions
+TYPES = ("INT8", "UINT8")
+OPERATORS = ("QUANTIZE", "LEAKY_RELU")
+
+
+class Adapter:
+    """Remembers nothing; the adapters that use this file take its functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("ai-edge-litert", "numpy")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+def as_computed(reader: Any, node: Any) -> tuple[str, str] | None:
+    """The real value that the kernel rounds to integers, and the name of its exception; None for every other node.
+
+    The factor of the kernel is the quotient of the scales of what the node takes and of what it makes; below zero that
+    of a LEAKY_RELU is alpha times as large.
+    """
+    file, operator, taken, made = reader.file, reader.file.operator(node), inputs_of(node)[0], int(node.outputs[0])
+    scales = [file.quantisation(index) for index in (taken, made)]
+    if operator not in OPERATORS or file.type(taken) != file.type(made) or file.type(made) not in TYPES:
+        return None
+    if None in scales:
+        return None
+    single = importlib.import_module("numpy").float32
+    before, after = (single(scale[0][0]) for scale in scales)
+    factors = [before / after]
+    if operator == "LEAKY_RELU":
+        factors.append(single(node.builtinOptions.alpha) * factors[0])
+    value = reader.real(taken)
+    if file.plain or not all(SMALLEST <= abs(factor) <= LARGEST for factor in factors):
+        return _rounded_twice(reader.layers, value, [float(one) for one in factors], float(before)), TWICE
+    return _with_coarse_factor(reader.layers, value, [float(one) for one in factors]), COARSE
+
+
+def _with_coarse_factor(layers: Any, value: str, factors: list[float]) -> str:
+    """XNNPACK: the factor has 8 bits behind the point."""
+    coarse = [round(factor * PARTS) / PARTS for factor in factors]
+    scaled = layers.node("Mul", [value, layers.constant(coarse[0] / factors[0])])
+    return str(layers.node("LeakyRelu", [scaled], alpha=coarse[1] / coarse[0]) if len(coarse) > 1 else scaled)
+
+
+def _rounded_twice(layers: Any, value: str, factors: list[float], scale: float) -> str:
+    """TFLite: a factor is m 2^e with m from 1/2 to 1; the product with m is rounded before its shift by -e."""
+    if len(factors) == 1:
+        return _product_rounded(layers, value, factors[0], factors[0], scale)
+    zero = layers.constant(0.0)
+    above = _product_rounded(layers, layers.node("Max", [value, zero]), factors[0], factors[0], scale)
+    below = _product_rounded(layers, layers.node("Min", [value, zero]), factors[1], factors[0], scale)
+    return str(layers.node("Add", [above, below]))
+
+
+def _product_rounded(layers: Any, value: str, factor: float, unit: float, scale: float) -> str:
+    """A real value of integers times ``factor``, in whole parts of a step; ``unit`` has the factor of the scales."""
+    parts = 2.0 ** max(0, -math.frexp(factor)[1])
+    whole = layers.node("Round", [layers.node("Mul", [value, layers.constant(factor * parts / scale)])])
+    return str(layers.node("Mul", [whole, layers.constant(scale / unit / parts)]))
