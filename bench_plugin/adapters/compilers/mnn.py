@@ -145,7 +145,7 @@ class Adapter:
         return samples.reply(call, results, {"placement": {"backend": "cpu"}})
 
     def rebuild(self, call: RebuildCall) -> Reply:
-        """The quantised weights of ``model.mnn``; everything else in it is float32."""
+        """The weights of ``model.mnn`` in integers or in float16; everything else in it is float32."""
         call.stage("build")
         with open(call.files["model.mnn"], "rb") as file:
             return mnn_weights.rebuilt(file.read()).reply()

@@ -66,6 +66,7 @@ class Adapter:
         later: dict[str, Found] = {}
         zeros: dict[str, set[str]] = {}  # what the file adds where the artefact has zeros
         moved: set[str] = set()
+        vectors: set[str] = set()
         for name in call.names:
             values, step = call.fixed[f"const:{name}"], call.fixed[f"step:{name}"]
             biases = belonging.get(call.weights.get(name, ""), [])
@@ -99,13 +100,25 @@ class Adapter:
             rows.append({"name": name, "tensor": candidate.name, "found": True, "folded": folded, "steps": steps})
             arrays[f"file:{name}"] = from_numpy(written)
             _replace_one(replaced, known, candidate.name, _back(values, candidate, order))
+            if name not in call.weights and candidate.values is known.get(candidate.name):
+                vectors.add(candidate.name)
         for name in (one for one, added in zeros.items() if added and added <= moved):  # a layer behind adds it
             rows = [NOTHING | {"name": name} if row["name"] == name else row for row in rows]
             arrays.pop(f"file:{name}", None)
-        _replace(onnx, model.graph, replaced | _of_twins(known, replaced))
+        replaced |= _of_twins(known, replaced)
+        _replace(onnx, model.graph, replaced, vectors)
         path = call.path("rebuilt.onnx")
         onnx.save(model, path)
-        return Reply({"matches": rows}, arrays, files={"rebuilt.onnx": path})
+        unmatched = _weights(model.graph, known) - set(replaced)
+        return Reply({"matches": rows, "unmatched": sorted(unmatched)}, arrays, files={"rebuilt.onnx": path})
+
+
+def _weights(graph: Any, known: Mapping[str, Any]) -> set[str]:
+    """The constants of several numbers in several dimensions that a node reads; computed ones are not among them."""
+    stored = {tensor.name for tensor in graph.initializer}
+    stored |= {node.output[0] for node in graph.node if node.op_type == "Constant"}
+    read = {name for node in graph.node for name in node.input}
+    return {name for name in stored & read & set(known) if known[name].ndim > 1 and known[name].size > 1}
 
 
 def _belonging(call: MatchCall) -> dict[str, list[str]]:
@@ -266,15 +279,17 @@ def _twins(known: Mapping[str, Any], name: str) -> list[str]:
     return [other for other, values in known.items() if other != name and numpy.array_equal(values, own)]
 
 
-def _replace(onnx: Any, graph: Any, values: Mapping[str, Any]) -> None:
-    """Write values as float32 into the constants of the file that have these names, unless they are of one dimension.
+def _replace(onnx: Any, graph: Any, values: Mapping[str, Any], vectors: Collection[str]) -> None:
+    """Write values as float32 into the constants of the file that have these names, but for biases.
 
-    Vectors are biases, which are compared but not replaced: they may be sums of several of the file's.
+    Biases are compared and not replaced: they may be sums of several of the file's. A constant of one dimension that is
+    no bias is one of ``vectors``.
     """
     for tensor in graph.initializer:
-        if tensor.name in values and list(tensor.dims) == list(values[tensor.name].shape) and len(tensor.dims) > 1:
+        replaced = tensor.name in values and (len(tensor.dims) > 1 or tensor.name in vectors)
+        if replaced and list(tensor.dims) == list(values[tensor.name].shape):
             tensor.CopyFrom(onnx.numpy_helper.from_array(values[tensor.name].astype("float32"), tensor.name))
     for node in graph.node:
-        if node.op_type == "Constant" and node.output[0] in values and values[node.output[0]].ndim > 1:
-            made = onnx.numpy_helper.from_array(values[node.output[0]].astype("float32"))
-            node.attribute[0].t.CopyFrom(made)
+        name = node.output[0] if node.op_type == "Constant" else ""
+        if name in values and (values[name].ndim > 1 or name in vectors):
+            node.attribute[0].t.CopyFrom(onnx.numpy_helper.from_array(values[name].astype("float32")))

@@ -1,4 +1,4 @@
-"""The weights of a .mnn file, read back without MNN: a flatbuffer whose quantised weights have a codebook each."""
+"""The weights of a .mnn file, read back without MNN: a flatbuffer with weights in integers or in float16."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ SUBGRAPHS, NODES = 10, 4  # bodies of loops
 CONVOLUTION = 9  # the main table of this type is a Convolution2D, also that of a matrix product with weights
 BIAS, QUANTISED = 2, 3  # of Convolution2D
 BUFFER, ALPHA, TYPE, LEAST, ASYMMETRIC = 0, 1, 2, 8, 9  # of IDSTQuan
-CODEBOOK = 1  # IDSTQuan.type
+CODEBOOK, HALVES = 1, 3  # IDSTQuan.type
+BLOB = 7  # the main table of this type is a Blob, that of a constant
+DIMENSIONS, DTYPE, BYTES = 0, 2, 3  # of Blob
+FLOAT16 = 19  # Blob.dataType
 
 
 class Adapter:
@@ -97,11 +100,15 @@ def any_quantised(content: bytes) -> bool:
     return next(_stored(content), None) is not None
 
 
-def _stored(content: bytes) -> Iterator[tuple[str, Table, Table]]:
-    """The quantised weights of a file: the name of the node, its Convolution2D, and its IDSTQuan."""
+def _nodes(content: bytes) -> list[Table]:
     net = Table(content, struct.unpack_from("<I", content)[0])
     inner = [node for graph in net.tables(SUBGRAPHS) for node in graph.tables(NODES)]
-    for node in [*net.tables(OPLISTS), *inner]:
+    return [*net.tables(OPLISTS), *inner]
+
+
+def _stored(content: bytes) -> Iterator[tuple[str, Table, Table]]:
+    """The quantised weights of a file: the name of the node, its Convolution2D, and its IDSTQuan."""
+    for node in _nodes(content):
         main = node.table(MAIN) if node.number(MAIN_TYPE, "B") == CONVOLUTION else None
         quantised = main.table(QUANTISED) if main is not None else None
         if main is not None and quantised is not None and len(quantised.vector(BUFFER, "i1")):
@@ -109,16 +116,38 @@ def _stored(content: bytes) -> Iterator[tuple[str, Table, Table]]:
 
 
 def rebuilt(content: bytes) -> Layers:
-    """The quantised weights of a file. Raises Unsupported where there are none, or of a kind that is not known."""
+    """The weights of a file that are stored in integers or in float16.
+
+    Raises Unsupported where there are none, or of a kind that is not known.
+    """
     layers = Layers()
     for name, main, quantised in _stored(content):
-        if quantised.number(TYPE, "i") != CODEBOOK:
-            raise Unsupported(f"the weights of {name} are stored as kind {quantised.number(TYPE, 'i')}")
-        values, step = _weights(quantised, len(main.vector(BIAS, "<f4")))
-        layers.quantised("weight", name, values, step)
+        kind, channels = quantised.number(TYPE, "i"), len(main.vector(BIAS, "<f4"))
+        if kind not in (CODEBOOK, HALVES):
+            raise Unsupported(f"the weights of {name} are stored as kind {kind}")
+        if kind == HALVES:
+            layers.quantised("weight", name, *_halves(quantised.vector(BUFFER, "u1"), (channels, -1)))
+        else:
+            layers.quantised("weight", name, *_weights(quantised, channels))
+    for node in _nodes(content):
+        blob = node.table(MAIN) if node.number(MAIN_TYPE, "B") == BLOB else None
+        if blob is None or blob.number(DTYPE, "i") != FLOAT16:
+            continue
+        shape = tuple(int(size) for size in blob.vector(DIMENSIONS, "<i4"))
+        layers.quantised("weight", node.text(NAME), *_halves(blob.vector(BYTES, "u1"), shape))
     if not layers.constants:
-        raise Unsupported("no quantised weights in the artefact")
+        raise Unsupported("no weights in integers or in float16 in the artefact")
     return layers
+
+
+def _halves(raw: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """Real values in this shape, and steps of which MNN is at most half a one off.
+
+    MNN cuts the digits off, so that it is up to one number of float16 off. ONNX binds no way of rounding.
+    """
+    numpy = importlib.import_module("numpy")
+    values = raw.copy().view("<f2").reshape(shape)
+    return values.astype("float64"), 2 * numpy.abs(numpy.spacing(values)).astype("float64")
 
 
 def _weights(quantised: Table, channels: int) -> tuple[Any, Any]:

@@ -435,11 +435,13 @@ class MatchReply(AnyReply):
     """The constants that were read back, matched with those of the file.
 
     matches: one row for each. The values of the file, laid out alike, are arrays ``file:<name>``.
+    unmatched: the names of the file's constants of at least two dimensions that none of them is like.
     """
 
     FILES = ("rebuilt.onnx",)
 
     matches: Tuple[MatchedConstant, ...]
+    unmatched: Tuple[str, ...] = ()
 
     def check(self, arrays: Collection[str], files: Collection[str], where: str) -> None:
         """Check that every constant that was found has the file's values. Raises Malformed."""

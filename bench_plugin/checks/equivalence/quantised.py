@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -124,6 +124,34 @@ def _quantised_by_tool(
     if not said["results"] or matched is None:
         return replace(kernels, numbers=numbers)
     return _as_a_whole(run, models, found, ran, rebuilt, matched, plain, replace(kernels, numbers=numbers))
+
+
+def stored_weights(
+    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs
+) -> Comparison | None:
+    """For weights that the tool rounded to a narrower floating-point type: against those that its artefact holds.
+
+    None where they cannot be read back, or are not all found in the file.
+    """
+    rebuilt = layers.read_back(run, models, found)
+    if isinstance(rebuilt, str) or rebuilt.meta["rebuild"]["unread"] or rebuilt.meta["rebuild"]["results"]:
+        return None
+    matched = _matched(run, found, rebuilt)
+    if matched is None or not all(_is_found(row, rebuilt, run) for row in matched.meta["match"]["matches"]):
+        return None
+    converter = _converter(run, rebuilt, matched)
+    if converter.status == MISMATCH:
+        return converter
+    kernels = _weight_only(run, models, found, ran, matched, plain)
+    if kernels.status == MISMATCH and matched.meta["match"].get("unmatched"):
+        return None  # the tool may have rounded what was not read back
+    return replace(kernels, numbers={**kernels.numbers, **converter.numbers})
+
+
+def _is_found(match: Mapping[str, Any], rebuilt: Done, run: CellRun) -> bool:
+    """Whether a constant is one of the file's. Vectors of numbers near 1 are all alike: only an equal one counts."""
+    equal = bool(match["steps"] <= run.judge.table.converter_weights)
+    return bool(match["tensor"]) and (equal or rebuilt.arrays[f"const:{match['name']}"].ndim > 1)
 
 
 def _as_a_whole(
