@@ -147,7 +147,7 @@ def _halves(raw: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """
     numpy = importlib.import_module("numpy")
     values = raw.copy().view("<f2").reshape(shape)
-    return values.astype("float64"), 2 * numpy.abs(numpy.spacing(values)).astype("float64")
+    return values.astype("float64"), 2 * numpy.spacing(numpy.abs(values)).astype("float64")
 
 
 def _weights(quantised: Table, channels: int) -> tuple[Any, Any]:
