@@ -1,4 +1,4 @@
-"""ONNX's evaluator drops what nothing takes any more, and computes what it computed before."""
+"""Evaluations of ONNX files take the memory that they need, and compute what they computed before."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 import subprocess
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.docs.fences import ROOT
 
@@ -42,9 +44,9 @@ print(json.dumps({"peaks": peaks, "same": same, "seen": seen}))
 """
 
 
-def evaluated(python: Path) -> dict[str, Any]:
+def printed(python: Path, script: str, *arguments: str, folder: Path = ROOT) -> dict[str, Any]:
     done = subprocess.run(
-        [str(python), "-c", SCRIPT], text=True, capture_output=True, timeout=120,
+        [str(python), "-c", script, *arguments], text=True, capture_output=True, timeout=120, cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -53,9 +55,53 @@ def evaluated(python: Path) -> dict[str, Any]:
 
 
 def test_results_that_nothing_takes_any_more_are_dropped(tools_python: Path) -> None:
-    found = evaluated(tools_python)
+    found = printed(tools_python, SCRIPT)
     plain, *frugal = found["peaks"]
     assert plain > 40 and max(frugal) < 10
     assert found["same"] == [True, True, True]
     once = [*(f"r{place}" for place in range(40)), "i", "one", "unused", "y"]
     assert found["seen"] == 2 * once
+
+
+# A weight of 32 MiB, in the file or beside it, and a small one. What is not the evaluation is measured before it.
+EMULATE = """
+import hashlib, json, resource, sys
+import numpy as np, onnx, onnx.reference
+from onnx import helper as h
+from bench_plugin.adapters.onnx_tools import onnx_operators
+from bench_plugin.adapters.onnx_tools.onnx_emulate import ROUNDINGS, Adapter
+from bench_plugin.agent.arrays import from_numpy, to_numpy
+from bench_plugin.agent.contract import EmulateCall, Place
+
+rng = np.random.default_rng(0)
+large, small = (rng.normal(0, 0.02, shape).astype("float32") for shape in ((2048, 4096), (4096, 4)))
+value = lambda name, size: h.make_tensor_value_info(name, 1, ["n", size])
+graph = h.make_graph([h.make_node("MatMul", ["x", "large"], ["h"]), h.make_node("MatMul", ["h", "small"], ["y"])], "g",
+                     [value("x", 2048)], [value("y", 4)],
+                     [onnx.numpy_helper.from_array(large, "large"), onnx.numpy_helper.from_array(small, "small")])
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+beside = {"save_as_external_data": True, "location": "weights.bin"} if sys.argv[1] == "beside" else {}
+onnx.save(model, "model.onnx", **beside)
+x = rng.standard_normal((2, 2048)).astype("float32")
+onnx_operators.fast_operators(onnx)
+del model, graph
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+place = Place(".", {"model.onnx": "model.onnx"}, {"in:x": from_numpy(x)}, lambda stage: None)
+reply = Adapter().emulate(EmulateCall(samples=2, batched=True, sums="").at(place))
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+right = []
+for name, (weights, results) in {"w16": ("float16", "float32"), "bf16": ("bfloat16", "bfloat16")}.items():
+    hidden = ROUNDINGS[results](x.astype("float64") @ ROUNDINGS[weights](large))
+    y = ROUNDINGS[results](hidden @ ROUNDINGS[weights](small))
+    right.append(np.allclose(to_numpy(reply.arrays[name + ":out0"]), y, rtol=1e-2))
+print(json.dumps({"mib": (after - before) / 1024, "right": right}))
+"""
+
+
+@pytest.mark.parametrize("place", ["within", "beside"])
+def test_large_weights_are_held_once_while_a_precision_is_emulated(
+    tools_python: Path, tmp_path: Path, place: str
+) -> None:
+    found = printed(tools_python, EMULATE, place, folder=tmp_path)
+    assert found["mib"] < 14 * 32  # it is 9 times the weight, and was 25 times
+    assert found["right"] == [True, True]

@@ -78,41 +78,62 @@ class Adapter:
         """
         call.stage("reference")
         onnx = importlib.import_module("onnx")
-        source = onnx.load(call.files["model.onnx"])
-        ties = _Ties() if any(node.op_type == DYNAMIC for node in source.graph.node) else None
+        file = _File(onnx, call.files["model.onnx"])
+        ties = _Ties() if any(node.op_type == DYNAMIC for node in file.copy().graph.node) else None
         if call.sums:
-            return Reply({"samples": call.samples}, _emulated(onnx, call, call.sums + SUMS, None))
-        arrays, missing = _emulated(onnx, call, "fp32", ties), {}
+            return Reply({"samples": call.samples}, _emulated(file, call, call.sums + SUMS, None))
+        arrays, missing = _emulated(file, call, "fp32", ties), {}
         if ties is not None:
-            _evaluated(onnx, _with_ties(onnx, _exact(onnx, call), "replay"), call, ties)
+            _evaluated(file, _with_ties(onnx, file.copy(), "replay"), call, ties)
         for name in (*list(EMULATIONS)[1:], *(NUDGES if ties is not None else ())):
             try:
-                arrays.update(_emulated(onnx, call, name, ties))
+                arrays.update(_emulated(file, call, name, ties))
             except NOT_COMPUTED as error:
                 missing[name] = f"{type(error).__name__}: {error}"
         return Reply({"samples": call.samples, "missing": missing}, arrays)
 
 
-def _exact(onnx: Any, call: EmulateCall) -> Any:
-    return onnx_float64.promoted(onnx, onnx.load(call.files["model.onnx"]), narrow=True)
+class _File:
+    """A file promoted to float64, whose large weights stay in float32 until they are rounded and evaluated.
+
+    As float64 in the message, rounded there and copied by the evaluator, those of VGG16 took 8 GiB.
+    """
+
+    def __init__(self, onnx: Any, path: str) -> None:
+        self.onnx = onnx
+        model, self._weights = onnx_memory.without_weights(onnx, path)
+        self._model = onnx_float64.promoted(onnx, model, narrow=True)
+
+    def copy(self) -> Any:
+        """A model of its own, whose large weights are empty."""
+        made = self.onnx.ModelProto()
+        made.CopyFrom(self._model)
+        return made
+
+    def fill(self, evaluator: Any, weights: str) -> None:
+        """Give an evaluator the large weights in float64, rounded to a format; as they are where that is empty."""
+        for name, values in self._weights.items():
+            evaluator.rt_inits_[name] = ROUNDINGS[weights](values) if weights else values.astype("float64")
 
 
-def _emulated(onnx: Any, call: EmulateCall, name: str, ties: _Ties | None) -> dict[str, Any]:
+def _emulated(file: _File, call: EmulateCall, name: str, ties: _Ties | None) -> dict[str, Any]:
     """The arrays of one emulation by name: one of EMULATIONS, one of NUDGES, or one with SUMS behind it."""
-    model, kept = _exact(onnx, call), name.removesuffix(SUMS)
-    _rounded(onnx, model.graph, EMULATIONS[kept if kept in EMULATIONS else "fp32"], sums=kept != name)
+    model, kept = file.copy(), name.removesuffix(SUMS)
+    rounding = EMULATIONS[kept if kept in EMULATIONS else "fp32"]
+    _rounded(file.onnx, model.graph, rounding, sums=kept != name)
     if ties is not None and name in ("fp32", *NUDGES):
-        _with_ties(onnx, model, "record" if name == "fp32" else "move", NUDGES.get(name, 0.0))
-    return samples.blobs(_evaluated(onnx, model, call, ties), name + ":")
+        _with_ties(file.onnx, model, "record" if name == "fp32" else "move", NUDGES.get(name, 0.0))
+    return samples.blobs(_evaluated(file, model, call, ties, rounding[0]), name + ":")
 
 
-def _evaluated(onnx: Any, model: Any, call: EmulateCall, ties: _Ties | None) -> dict[str, Any]:
-    reference = importlib.import_module("onnx.reference")
+def _evaluated(file: _File, model: Any, call: EmulateCall, ties: _Ties | None, weights: str = "") -> dict[str, Any]:
+    onnx, reference = file.onnx, importlib.import_module("onnx.reference")
     operators = onnx_operators.fast_operators(onnx)
     plain = next(one for one in operators if one.__name__ == DYNAMIC)
     operators = [*operators, _round_operator(), *onnx_sums.operators(), _observed_operator(plain, ties or _Ties())]
     model.opset_import.append(onnx.helper.make_opsetid(onnx_sums.DOMAIN, 1))
     evaluator = onnx_memory.frugal(reference.ReferenceEvaluator(model, new_ops=operators))
+    file.fill(evaluator, weights)
     given = {name: values[: call.samples] for name, values in call.inputs.items()}
     order = [name for name in evaluator.input_names if name in given]
 

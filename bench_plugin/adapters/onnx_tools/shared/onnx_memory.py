@@ -1,7 +1,8 @@
-"""ONNX's evaluator with the memory of what is still needed: on its own it keeps every result of a graph to the end."""
+"""Files and results with the memory that they need: ONNX's evaluator keeps all results, its messages all weights."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,8 @@ ADAPTER = {
     "operations": [],
     "uses": ["onnx_names"],
 }
+
+LARGE = 2**20  # bytes of a weight from which on it is large
 
 
 class Adapter:
@@ -72,3 +75,26 @@ def frugal(evaluator: Any, seen: Callable[[str, Any], None] | None = None) -> An
         dead[last[name] + 1].append(name)
     evaluator.rt_nodes_ = [_Dropping(node, gone, seen) for node, gone in zip(nodes, dead)]
     return evaluator
+
+
+def without_weights(onnx: Any, path: str) -> tuple[Any, dict[str, Any]]:
+    """The model of a file, and its large weights of float32 as arrays [...] by name, which are empty in the model.
+
+    A message does not give back the memory of what is replaced in it, so the model is one that never had the weights.
+    """
+    import numpy as np
+
+    model = onnx.load(path, load_external_data=False)
+    folder = os.path.dirname(path)
+    weights: dict[str, Any] = {}
+    for tensor in model.graph.initializer:
+        if tensor.data_type != onnx.TensorProto.FLOAT or 4 * int(np.prod(tensor.dims, dtype="int64")) < LARGE:
+            continue
+        weights[tensor.name] = onnx.numpy_helper.to_array(tensor, folder)
+        empty = onnx.numpy_helper.from_array(np.empty(0, np.float32), tensor.name)
+        tensor.CopyFrom(empty)
+    slim = onnx.ModelProto()
+    slim.ParseFromString(model.SerializeToString())
+    del model
+    onnx.load_external_data_for_model(slim, folder)
+    return slim, weights
