@@ -165,10 +165,16 @@ class Adapter:
         return samples.answered(call, run, inputs, meta, bind)
 
     def rebuild(self, call: RebuildCall) -> Reply:
-        """The layers of ``model.tflite``, and the same file with every tensor of them as an output."""
+        """The layers of ``model.tflite``, and the same file with every tensor of them as an output.
+
+        Of weights in float16 it is these weights alone: they are what the artefact has of its own.
+        """
         call.stage("build")
         with open(call.files[ARTEFACT], "rb") as file:
-            layers, exposed = tflite_layers.rebuilt(file.read(), plain=call.backend == "builtin")
+            content = file.read()
+        if call.precision == "w16":
+            return tflite_layers.halves(content).reply()
+        layers, exposed = tflite_layers.rebuilt(content, plain=call.backend == "builtin")
         path = call.path(ARTEFACT)
         with open(path, "wb") as file:
             file.write(exposed)

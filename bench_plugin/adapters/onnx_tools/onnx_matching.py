@@ -97,11 +97,12 @@ class Adapter:
             folded = candidate.factor is not None
             moved |= set(candidate.moved) if steps <= HALF else set()
             tensors[name] = candidate
-            rows.append({"name": name, "tensor": candidate.name, "found": True, "folded": folded, "steps": steps})
+            row = {"name": name, "tensor": candidate.name, "found": True, "folded": folded, "steps": steps}
             arrays[f"file:{name}"] = from_numpy(written)
             _replace_one(replaced, known, candidate.name, _back(values, candidate, order))
             if name not in call.weights and candidate.values is known.get(candidate.name):
                 vectors.add(candidate.name)
+            rows.append(row | {"replaced": candidate.values.ndim > 1 or candidate.name in vectors})
         for name in (one for one, added in zeros.items() if added and added <= moved):  # a layer behind adds it
             rows = [NOTHING | {"name": name} if row["name"] == name else row for row in rows]
             arrays.pop(f"file:{name}", None)

@@ -27,6 +27,7 @@ TYPES = {
     "FLOAT32": "float32", "FLOAT16": "float16", "INT32": "int32", "INT8": "int8", "UINT8": "uint8", "INT16": "int16",
     "INT64": "int64", "BOOL": "bool", "FLOAT64": "float64",
 }  # fmt: skip
+SMALLEST = 2.0**-14  # the smallest normal number of float16
 PROBE = "probe%05d"  # sorted behind the outputs of the file, whose names begin with "out"
 DYNAMIC = ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D", "BATCH_MATMUL")
 # Nodes whose results have a range of their own, unless they are joined with others in one tensor.
@@ -130,6 +131,31 @@ def rebuilt(content: bytes, *, plain: bool) -> tuple[Layers, bytes]:
     if not layers.results:
         raise Unsupported("no node of the artefact could be read back")
     return layers, file.exposed(tensors)
+
+
+def halves(content: bytes) -> Layers:
+    """The constants of a file that are stored in float16, and nothing else.
+
+    Numbers below the normal ones of float16 become zeros. Raises Unsupported for a file with several graphs, or without
+    such a constant.
+    """
+    numpy, file, layers = importlib.import_module("numpy"), File(content, plain=True), Layers()
+    if len(file.model.subgraphs) > 1:
+        raise Unsupported("the graph is in several parts")
+    for node in file.graph.operators:
+        index = int(node.inputs[0]) if node.inputs is not None and len(node.inputs) else -1
+        values = file.values(index) if index >= 0 else None
+        if file.operator(node) != "DEQUANTIZE" or values is None or file.type(index) != "FLOAT16":
+            continue
+        step = numpy.where(
+            numpy.abs(values) < SMALLEST, 2 * SMALLEST, numpy.spacing(numpy.abs(values)).astype("float64")
+        )
+        users = [user for user in file.graph.operators if int(node.outputs[0]) in user.inputs]
+        name = file.operator(users[0]) if users else "DEQUANTIZE"
+        layers.quantised("weight", name, values.astype("float64"), step)
+    if not layers.constants:
+        raise Unsupported("no constant in float16 in the artefact")
+    return layers
 
 
 def _activations(file: File) -> list[int]:

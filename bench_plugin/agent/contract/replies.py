@@ -421,6 +421,7 @@ class MatchedConstant(Record):
     found: whether the file has values to compare with; a bias that both lack has none.
     folded: whether the file's BatchNormalization was multiplied into it.
     steps: the largest distance from the file's values, in steps; what float32 cannot hold is not counted.
+    replaced: whether ``rebuilt.onnx`` has the values that were read back in its place.
     """
 
     name: str
@@ -428,6 +429,7 @@ class MatchedConstant(Record):
     found: bool
     folded: bool
     steps: float
+    replaced: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -149,9 +149,12 @@ def stored_weights(
 
 
 def _is_found(match: Mapping[str, Any], rebuilt: Done, run: CellRun) -> bool:
-    """Whether a constant is one of the file's. Vectors of numbers near 1 are all alike: only an equal one counts."""
+    """Whether a constant is one of the file's, which is replaced by it.
+
+    Vectors of numbers near 1 are all alike: only an equal one counts.
+    """
     equal = bool(match["steps"] <= run.judge.table.converter_weights)
-    return bool(match["tensor"]) and (equal or rebuilt.arrays[f"const:{match['name']}"].ndim > 1)
+    return bool(match.get("replaced")) and (equal or rebuilt.arrays[f"const:{match['name']}"].ndim > 1)
 
 
 def _as_a_whole(

@@ -1,0 +1,77 @@
+"""TFLite's w16: the weights that it rounded are read back from its file and compared with those of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from bench_plugin.reach.environments.toolchains import Toolchains
+from tests.given_file import EQUIVALENCE, write_file
+from tests.planted_tflite import plant
+from tests.project import Project
+
+# With a bias, or with one that a normalisation moves: the converter writes a sum that the file does not have.
+MAKE = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h, numpy_helper
+rng = np.random.default_rng(7)
+known = {"w": rng.normal(0, 0.3, (8, 3, 3, 3)), "b": rng.normal(0, 0.3, 8), "m": rng.normal(0, 0.3, (32, 10)),
+         "c": rng.normal(0, 0.3, 10), "scale": rng.uniform(0.5, 2, 8), "shift": rng.normal(0, 0.3, 8),
+         "mean": rng.normal(0, 0.3, 8), "variance": rng.uniform(0.5, 2, 8)}
+known["w"][0, 0, 0] = [3e-5, -2e-6, 0]
+known = {name: values.astype("float32") for name, values in known.items()} | {"size": np.array([1, -1])}
+normal = [h.make_node("BatchNormalization", ["a", "scale", "shift", "mean", "variance"], ["n"])]
+nodes = [h.make_node("Conv", ["x", "w", "b"], ["a"]), *(normal if sys.argv[2] == "normalised" else []),
+         h.make_node("Sigmoid", ["n" if sys.argv[2] == "normalised" else "a"], ["s"]),
+         h.make_node("MaxPool", ["s"], ["p"], kernel_shape=[2, 2], strides=[3, 3]),
+         h.make_node("Reshape", ["p", "size"], ["r"]), h.make_node("Gemm", ["r", "m", "c"], ["y"])]
+used = {name for node in nodes for name in node.input}
+tensors = [numpy_helper.from_array(values, name) for name, values in known.items() if name in used]
+graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1, 3, 8, 8])],
+                     [h.make_tensor_value_info("y", 1, [1, 10])], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+# What a converter that writes one weight of the last layer wrongly would have written.
+PLANT = """
+    tensor = graph.tensors[node.inputs[0]]
+    values = numpy.frombuffer(bytes(model.buffers[tensor.buffer].data), "float16").copy()
+    if values.size == 320:
+        values[7] *= numpy.float16(FACTOR)
+        model.buffers[tensor.buffer].data = list(values.tobytes())
+        changed += 1
+"""
+
+
+def run(project: Project, kind: str = "plain", factor: float = 0.0) -> Mapping[str, Any]:
+    """The row of w16 in TFLite; with a ``factor`` one weight in its file is that many times as large."""
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), MAKE, "net.onnx", kind)
+    name = plant(project, "DEQUANTIZE", PLANT.replace("FACTOR", str(factor))) if factor else "tflite"
+    finished = project.run(f"--compilers={name}", "--precisions=w16", f"--bench-onnx={path}")
+    (row,) = [row for row in finished.rows if row["kind"] == "cell"]
+    return row
+
+
+def test_the_weights_of_the_artefact_are_what_the_run_is_compared_with(project: Project) -> None:
+    row = run(project)
+    assert row["status"] == "supported", row["reason"]
+    assert row["placement"]["rounded_as"] == "as the artefact has them"
+    converter = row["numbers"]["converter"]
+    assert converter["constants"] == converter["compared"] == 4
+    assert 0.3 < converter["worst_steps"] <= 0.501 and row["numbers"]["needed"] <= 1
+
+
+@pytest.mark.parametrize("factor", [1.002, 0.9])
+def test_a_weight_that_is_not_the_nearest_one_is_a_mismatch(project: Project, factor: float) -> None:
+    row = run(project, factor=factor)
+    assert row["status"] == "mismatch", row
+    assert "converter: weight of FULLY_CONNECTED" in row["reason"] and "from m of the file" in row["reason"]
+
+
+def test_where_a_constant_is_a_sum_of_the_tool_the_ways_of_rounding_are_tried(project: Project) -> None:
+    row = run(project, "normalised")
+    assert row["status"] == "supported", row["reason"]
+    assert row["placement"]["rounded_as"] not in ("", "as the artefact has them")
