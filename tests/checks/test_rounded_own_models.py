@@ -1,4 +1,4 @@
-"""w16 of a framework's own model, which TFLite takes without a file of ONNX: judged by the file's rounded weights."""
+"""w16 of a framework's own model, which TFLite takes without a file of ONNX: judged by the weights of its artefact."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def run(project: Project, factor: float) -> Mapping[str, Any]:
 def test_weights_that_are_rounded_as_those_of_the_file_are_supported(project: Project) -> None:
     row = run(project, 1.0)
     assert row["status"] == "supported", row["reason"]
-    assert row["placement"]["rounded_as"] == "as written"
+    assert row["placement"]["rounded_as"] == "as the artefact has them"
     assert row["placement"]["effective_by_error"] == "w16"
 
 
 def test_a_wrong_layer_is_no_rounding(project: Project) -> None:
     row = run(project, 1.05)
     assert row["status"] == "mismatch", row["reason"]
-    assert row["reason"].startswith("out0: E ")
+    assert row["reason"].startswith("converter: weight of FULLY_CONNECTED up to ")

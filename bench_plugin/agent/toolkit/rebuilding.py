@@ -32,6 +32,7 @@ class Layers:
         self.unread: List[str] = []
         self.complete = False
         self.values: Dict[str, Any] = {}
+        self._single: Dict[Any, str] = {}
         self._steps: Dict[str, Any] = {}
         self._real: Dict[str, str] = {}
         self._rounded: Dict[str, str] = {}
@@ -47,11 +48,20 @@ class Layers:
         return made
 
     def constant(self, values: Any, dtype: str = "float64") -> str:
-        """A constant [...] that was not quantised."""
+        """A constant [...] that was not quantised; equal single numbers are one constant, as a reply has few arrays."""
         import numpy as np
 
+        array = np.array(values, dtype=dtype, order="C")
+        if array.ndim:
+            return self._own(array)
+        key = dtype, array.tobytes()
+        if key not in self._single:
+            self._single[key] = self._own(array)
+        return self._single[key]
+
+    def _own(self, array: Values) -> str:
         name = "c%d" % len(self.values)
-        self.values[name] = np.array(values, dtype=dtype, order="C")
+        self.values[name] = array
         return name
 
     def quantised(self, kind: str, layer: str, values: Values, step: Values) -> str:
@@ -61,7 +71,7 @@ class Layers:
         """
         import numpy as np
 
-        name = self.constant(values)
+        name = self._own(np.array(values, dtype="float64", order="C"))
         self._steps[name] = np.asarray(step, dtype="float64")
         self.constants.append(RebuiltConstant(name, kind, layer))
         return name
@@ -71,7 +81,7 @@ class Layers:
         import numpy as np
 
         largest = float(np.abs(values).max(initial=0.0))
-        name = self.constant(values)
+        name = self._own(np.array(values, dtype="float64", order="C"))
         self._steps[name] = np.asarray(MILLIONTH * (largest if 0 < largest < np.inf else 1.0), dtype="float64")
         self.constants.append(RebuiltConstant(name, kind, layer, floating=True))
         return name
