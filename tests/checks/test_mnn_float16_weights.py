@@ -25,15 +25,22 @@ known = {"w": rng.normal(0, 0.3, (8, 3, 3, 3)), "b": rng.normal(0, 0.3, 8), "m":
          "mean": rng.normal(0, 0.3, 8), "variance": rng.uniform(0.5, 2, 8)}
 known = {name: values.astype("float32") for name, values in known.items()}
 known |= {"first": np.array([1, 8, 36]), "second": np.array([4, 2, 10])}
-if sys.argv[2] in ("vector", "number"):
-    known |= {"k": rng.normal(1, 0.2, 10 if sys.argv[2] == "vector" else ()).astype("float32")}
+kind = sys.argv[2]
+if kind not in ("plain", "own"):
+    shape = {"vector": 10, "number": (), "twice": 10, "divided": (1, 10)}[kind]
+    known |= {"k": rng.normal(1, 0.2, shape).astype("float32")}
+if kind == "twice":
+    known |= {"k2": known["k"]}
+between = [h.make_node({"divided": "Div", "own": "HardSigmoid", "plain": "Identity"}.get(kind, "Mul"),
+                       ["t", "k"] if "k" in known else ["t"], ["q"])]
+if kind == "twice":
+    between = [h.make_node("Mul", ["t", "k"], ["o"]), h.make_node("Tanh", ["o"], ["i"]),
+               h.make_node("Add", ["i", "k2"], ["q"])]
 nodes = [h.make_node("Conv", ["x", "w", "b"], ["c"]),
          h.make_node("BatchNormalization", ["c", "scale", "shift", "mean", "variance"], ["n"]),
          h.make_node("Sigmoid", ["n"], ["s"]), h.make_node("Reshape", ["s", "first"], ["r"]),
          h.make_node("MatMul", ["r", "m"], ["p"]), h.make_node("Tanh", ["p"], ["t"]),
-         *([h.make_node("Mul", ["t", "k"], ["q"])] if "k" in known else []),
-         *([] if "k" in known else [h.make_node("HardSigmoid" if sys.argv[2] == "own" else "Identity", ["t"], ["q"])]),
-         h.make_node("Reshape", ["q", "second"], ["u"]), h.make_node("MatMul", ["u", "v"], ["y"])]
+         *between, h.make_node("Reshape", ["q", "second"], ["u"]), h.make_node("MatMul", ["u", "v"], ["y"])]
 tensors = [numpy_helper.from_array(values, name) for name, values in known.items()]
 graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1, 3, 8, 8])],
                      [h.make_tensor_value_info("y", 1, [4, 2, 6])], tensors)
@@ -90,7 +97,7 @@ def test_a_weight_that_is_not_the_nearest_one_is_a_mismatch(project: Project, fa
     assert "converter: weight of " in row["reason"] and "from m of the file" in row["reason"]
 
 
-@pytest.mark.parametrize("kind", ["vector", "number"])
+@pytest.mark.parametrize("kind", ["vector", "number", "divided"])
 def test_other_constants_are_read_back_too(project: Project, kind: str) -> None:
     row = run(project, kind)
     assert row["status"] == "supported", row["reason"]
@@ -102,3 +109,7 @@ def test_where_a_constant_is_the_tool_s_own_the_ways_of_rounding_are_tried(proje
     row = run(project, "own")
     assert row["placement"]["rounded_as"] not in ("", "as the artefact has them")
     assert row["numbers"].get("converter") is None
+
+
+def test_equal_constants_under_two_names_are_no_mismatch(project: Project) -> None:
+    assert run(project, "twice")["status"] != "mismatch"

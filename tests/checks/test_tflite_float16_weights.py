@@ -20,19 +20,29 @@ from onnx import helper as h, numpy_helper
 rng = np.random.default_rng(7)
 known = {"w": rng.normal(0, 0.3, (8, 3, 3, 3)), "b": rng.normal(0, 0.3, 8), "m": rng.normal(0, 0.3, (32, 10)),
          "c": rng.normal(0, 0.3, 10), "scale": rng.uniform(0.5, 2, 8), "shift": rng.normal(0, 0.3, 8),
-         "mean": rng.normal(0, 0.3, 8), "variance": rng.uniform(0.5, 2, 8)}
+         "mean": rng.normal(0, 0.3, 8), "variance": rng.uniform(0.5, 2, 8), "k": rng.uniform(0.3, 3, (1, 10))}
 known["w"][0, 0, 0] = [3e-5, -2e-6, 0]
 known = {name: values.astype("float32") for name, values in known.items()} | {"size": np.array([1, -1])}
 normal = [h.make_node("BatchNormalization", ["a", "scale", "shift", "mean", "variance"], ["n"])]
 nodes = [h.make_node("Conv", ["x", "w", "b"], ["a"]), *(normal if sys.argv[2] == "normalised" else []),
          h.make_node("Sigmoid", ["n" if sys.argv[2] == "normalised" else "a"], ["s"]),
          h.make_node("MaxPool", ["s"], ["p"], kernel_shape=[2, 2], strides=[3, 3]),
-         h.make_node("Reshape", ["p", "size"], ["r"]), h.make_node("Gemm", ["r", "m", "c"], ["y"])]
+         h.make_node("Reshape", ["p", "size"], ["r"]), h.make_node("Gemm", ["r", "m", "c"], ["z"]),
+         *([h.make_node("Tanh", ["z"], ["t"]), h.make_node("Div", ["t", "k"], ["y"])] if sys.argv[2] == "divided" else
+           [h.make_node("Identity", ["z"], ["y"])])]
 used = {name for node in nodes for name in node.input}
 tensors = [numpy_helper.from_array(values, name) for name, values in known.items() if name in used]
 graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1, 3, 8, 8])],
                      [h.make_tensor_value_info("y", 1, [1, 10])], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+# A converter that multiplies by the divisor: it writes the divisor where its reciprocal stands.
+MULTIPLY = """
+    tensor = graph.tensors[node.inputs[0]]
+    values = numpy.frombuffer(bytes(model.buffers[tensor.buffer].data), "float16")
+    if list(tensor.shape) == [1, 10]:
+        model.buffers[tensor.buffer].data = list((numpy.float16(1) / values).tobytes())
+        changed += 1
 """
 # What a converter that writes one weight of the last layer wrongly would have written.
 PLANT = """
@@ -45,11 +55,11 @@ PLANT = """
 """
 
 
-def run(project: Project, kind: str = "plain", factor: float = 0.0) -> Mapping[str, Any]:
-    """The row of w16 in TFLite; with a ``factor`` one weight in its file is that many times as large."""
+def run(project: Project, kind: str = "plain", body: str = "") -> Mapping[str, Any]:
+    """The row of w16 in TFLite, where ``body`` is the source of what changes a constant in its file."""
     project.write("test_models.py", EQUIVALENCE)
     path = write_file(project, Toolchains().ensure("onnxruntime"), MAKE, "net.onnx", kind)
-    name = plant(project, "DEQUANTIZE", PLANT.replace("FACTOR", str(factor))) if factor else "tflite"
+    name = plant(project, "DEQUANTIZE", body) if body else "tflite"
     finished = project.run(f"--compilers={name}", "--precisions=w16", f"--bench-onnx={path}")
     (row,) = [row for row in finished.rows if row["kind"] == "cell"]
     return row
@@ -66,7 +76,7 @@ def test_the_weights_of_the_artefact_are_what_the_run_is_compared_with(project: 
 
 @pytest.mark.parametrize("factor", [1.002, 0.9])
 def test_a_weight_that_is_not_the_nearest_one_is_a_mismatch(project: Project, factor: float) -> None:
-    row = run(project, factor=factor)
+    row = run(project, body=PLANT.replace("FACTOR", str(factor)))
     assert row["status"] == "mismatch", row
     assert "converter: weight of FULLY_CONNECTED" in row["reason"] and "from m of the file" in row["reason"]
 
@@ -75,3 +85,15 @@ def test_where_a_constant_is_a_sum_of_the_tool_the_ways_of_rounding_are_tried(pr
     row = run(project, "normalised")
     assert row["status"] == "supported", row["reason"]
     assert row["placement"]["rounded_as"] not in ("", "as the artefact has them")
+
+
+def test_a_divisor_whose_reciprocal_is_stored_is_one_over_it(project: Project) -> None:
+    row = run(project, "divided")
+    assert row["status"] == "supported", row["reason"]
+    assert row["placement"]["rounded_as"] == "as the artefact has them"
+    assert row["numbers"]["needed"] <= 1 and row["numbers"]["approximation"]["E"] < 5e-3
+
+
+def test_an_artefact_that_multiplies_by_the_divisor_is_a_mismatch(project: Project) -> None:
+    row = run(project, "divided", MULTIPLY)
+    assert row["status"] == "mismatch", row

@@ -31,7 +31,7 @@ class Candidate:
 
     ``factor`` is what was multiplied into it, ``others`` the constants that were added to it, and ``terms`` the size of
     the largest number on the way to it, which says how far float32 may be off. ``moved`` names the constants of layers
-    in front that it holds, and that nothing else reads.
+    in front that it holds, and that nothing else reads. It is ``inverse`` where it is one over the constant.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Candidate:
     others: Any = 0.0
     terms: float = 0.0
     moved: tuple[str, ...] = ()
+    inverse: bool = False
 
 
 class Adapter:
@@ -87,7 +88,7 @@ def candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
                 yield Candidate(step[0], step[2], terms=step[3])
         yield from _sums(graph, node, known)
         if node.op_type == "Div" and node.input[1] in known and known[node.input[1]].all():
-            yield Candidate(node.input[1], 1 / known[node.input[1]])
+            yield Candidate(node.input[1], 1 / known[node.input[1]], inverse=True)
         if node.op_type == "Sub" and node.input[1] in known:
             yield Candidate(node.input[1], -known[node.input[1]], numpy.array(-1.0))
         if node.op_type in CONTRACTIONS and node.input[1] in known:

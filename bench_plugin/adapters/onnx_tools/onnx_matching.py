@@ -99,27 +99,34 @@ class Adapter:
             tensors[name] = candidate
             row = {"name": name, "tensor": candidate.name, "found": True, "folded": folded, "steps": steps}
             arrays[f"file:{name}"] = from_numpy(written)
-            _replace_one(replaced, known, candidate.name, _back(values, candidate, order))
-            if name not in call.weights and candidate.values is known.get(candidate.name):
-                vectors.add(candidate.name)
-            rows.append(row | {"replaced": candidate.values.ndim > 1 or candidate.name in vectors})
+            own = _replace_one(replaced, known, candidate.name, _back(values, candidate, order))
+            if own and name not in call.weights and _is_constant(candidate, order, values.shape, known):
+                vectors.add(own)
+                row["replaced"] = True
+            rows.append(row)
         for name in (one for one, added in zeros.items() if added and added <= moved):  # a layer behind adds it
             rows = [NOTHING | {"name": name} if row["name"] == name else row for row in rows]
             arrays.pop(f"file:{name}", None)
-        replaced |= _of_twins(known, replaced)
-        _replace(onnx, model.graph, replaced, vectors)
+        unmatched = _weights(model.graph, known) - set(replaced)
+        twins = _of_twins(known, replaced)
+        _replace(onnx, model.graph, replaced | twins, vectors)
         path = call.path("rebuilt.onnx")
         onnx.save(model, path)
-        unmatched = _weights(model.graph, known) - set(replaced)
         return Reply({"matches": rows, "unmatched": sorted(unmatched)}, arrays, files={"rebuilt.onnx": path})
 
 
 def _weights(graph: Any, known: Mapping[str, Any]) -> set[str]:
-    """The constants of several numbers in several dimensions that a node reads; computed ones are not among them."""
+    """The constants that a node reads, but for biases of contractions and what a BatchNormalization reads.
+
+    Computed ones are not among them.
+    """
     stored = {tensor.name for tensor in graph.initializer}
     stored |= {node.output[0] for node in graph.node if node.op_type == "Constant"}
-    read = {name for node in graph.node for name in node.input}
-    return {name for name in stored & read & set(known) if known[name].ndim > 1 and known[name].size > 1}
+    read = set()
+    for node in graph.node:
+        few = node.op_type == "BatchNormalization" or node.op_type in CONTRACTIONS
+        read |= set(node.input[: 2 if node.op_type in CONTRACTIONS else 1] if few else node.input)
+    return stored & read & set(known)
 
 
 def _belonging(call: MatchCall) -> dict[str, list[str]]:
@@ -254,13 +261,36 @@ def _back(values: Any, candidate: Candidate, order: tuple[int, ...]) -> Any:
     numpy = importlib.import_module("numpy")
     shape = [candidate.values.shape[axis] for axis in order]
     laid = values.reshape(shape).transpose(numpy.argsort(order)) - candidate.others
+    if candidate.inverse:
+        return 1 / numpy.where(laid == 0, numpy.inf, laid)
     return laid if candidate.factor is None else laid / numpy.where(candidate.factor == 0, 1.0, candidate.factor)
 
 
-def _replace_one(replaced: dict[str, Any], known: Mapping[str, Any], name: str, values: Any) -> None:
-    """Note what replaces a constant of the file; of equal ones under several names the next one without."""
+def _is_constant(
+    candidate: Candidate, order: tuple[int, ...], shape: tuple[int, ...], known: Mapping[str, Any]
+) -> bool:
+    """Whether what is read back for a candidate gives the constant of the file where nothing was rounded."""
+    numpy = importlib.import_module("numpy")
+    own = known.get(candidate.name)
+    if own is None or candidate.values.shape != own.shape:
+        return False
+    if candidate.factor is not None and not numpy.all(candidate.factor):
+        return False
+    found = _back(_placed(candidate.values, order, shape), candidate, order)
+    return bool((abs(found - own) <= SINGLE * abs(own).max(initial=0.0)).all())
+
+
+def _replace_one(replaced: dict[str, Any], known: Mapping[str, Any], name: str, values: Any) -> str:
+    """Note what replaces a constant of the file; of equal ones under several names the next one without.
+
+    Returns the name that is replaced; it is empty where a constant has two values now, of which the last one stays.
+    """
+    numpy = importlib.import_module("numpy")
     free = [name, *_twins(known, name)]
-    replaced[next((one for one in free if one not in replaced), name)] = values
+    own = next((one for one in free if one not in replaced), "")
+    several = not own and not numpy.array_equal(replaced[name], values)
+    replaced[own or name] = values
+    return "" if several else own or name
 
 
 def _of_twins(known: Mapping[str, Any], replaced: Mapping[str, Any]) -> dict[str, Any]:
@@ -272,10 +302,10 @@ def _of_twins(known: Mapping[str, Any], replaced: Mapping[str, Any]) -> dict[str
 
 
 def _twins(known: Mapping[str, Any], name: str) -> list[str]:
-    """The other names under which the file has a constant of at least two dimensions."""
+    """The other names under which the file has a constant."""
     numpy = importlib.import_module("numpy")
     own = known.get(name)
-    if own is None or own.ndim < 2:
+    if own is None:
         return []
     return [other for other, values in known.items() if other != name and numpy.array_equal(values, own)]
 

@@ -437,7 +437,7 @@ class MatchReply(AnyReply):
     """The constants that were read back, matched with those of the file.
 
     matches: one row for each. The values of the file, laid out alike, are arrays ``file:<name>``.
-    unmatched: the names of the file's constants of at least two dimensions that none of them is like.
+    unmatched: the names of the constants of the file that none of them is like, but for biases.
     """
 
     FILES = ("rebuilt.onnx",)
