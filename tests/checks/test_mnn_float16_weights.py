@@ -107,9 +107,11 @@ def test_other_constants_are_read_back_too(project: Project, kind: str) -> None:
 
 def test_where_a_constant_is_the_tool_s_own_the_ways_of_rounding_are_tried(project: Project) -> None:
     row = run(project, "own")
+    assert any("weights of the artefact cannot be put into the file" in flag for flag in row["flags"]), row["flags"]
     assert row["placement"]["rounded_as"] not in ("", "as the artefact has them")
     assert row["numbers"].get("converter") is None
 
 
 def test_equal_constants_under_two_names_are_no_mismatch(project: Project) -> None:
-    assert run(project, "twice")["status"] != "mismatch"
+    row = run(project, "twice")
+    assert row["status"] in ("supported", "unverified"), row["reason"]

@@ -79,7 +79,7 @@ class Adapter:
         call.stage("reference")
         onnx = importlib.import_module("onnx")
         file = _File(onnx, call.files["model.onnx"])
-        ties = _Ties() if any(node.op_type == DYNAMIC for node in file.copy().graph.node) else None
+        ties = _Ties() if any(node.op_type == DYNAMIC for node in file.nodes) else None
         if call.sums:
             return Reply({"samples": call.samples}, _emulated(file, call, call.sums + SUMS, None))
         arrays, missing = _emulated(file, call, "fp32", ties), {}
@@ -103,6 +103,7 @@ class _File:
         self.onnx = onnx
         model, self._weights = onnx_memory.without_weights(onnx, path)
         self._model = onnx_float64.promoted(onnx, model, narrow=True)
+        self.nodes = self._model.graph.node
 
     def copy(self) -> Any:
         """A model of its own, whose large weights are empty."""

@@ -24,7 +24,7 @@ from typing import Any
 from bench_plugin.checks import emulating
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.compiled.twice import asked, nondeterministic
-from bench_plugin.checks.equivalence import comparing, quantised
+from bench_plugin.checks.equivalence import comparing, quantised, stored
 from bench_plugin.checks.equivalence.rounding import fitting, from_unrounded, pointed, roundings
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.checks.sensitivity import insensitive, noted
@@ -156,10 +156,11 @@ class Equivalence:
         if run.cell.graph:
             expected = self._of_rounded_file(run, found, reference, found.subject)
             return self._as_rounded(run, found, ran, plain, expected, of_file=reference is None)
-        stored = quantised.stored_weights(run, self._models, found, ran, plain)
-        if stored is not None:
-            run.log.placement["rounded_as"] = "as the artefact has them"
-            return stored
+        if not PRECISIONS[found.file.computes].reduced:
+            read_back = stored.rounded_weights(run, self._models, found, ran, plain)
+            if read_back is not None:
+                run.log.placement["rounded_as"] = "as the artefact has them"
+                return read_back
         base = str(self._models.compile_tasks.adapter(run.cell).declaration.get("rounds", "w16"))
         ratios: list[float] = []
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
-from bench_plugin.checks.equivalence import layers, whole
-from bench_plugin.checks.equivalence.comparing import compared, compared_in_steps
+from bench_plugin.checks.equivalence import layers, stored, whole
+from bench_plugin.checks.equivalence.comparing import compared_in_steps
 from bench_plugin.checks.sensitivity import noted
-from bench_plugin.compare.converted import compare_constants, compare_floats, compare_ranges
+from bench_plugin.compare.converted import compare_floats, compare_ranges
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
 from bench_plugin.compare.strength import Strength
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
@@ -100,16 +100,16 @@ def _quantised_by_tool(
         run.log.flag(f"nothing was read back from the artefact: {rebuilt}")
         return _by_approximation(run, models, found, ran, plain)
     said = rebuilt.meta["rebuild"]
-    matched = _matched(run, found, rebuilt) if said["constants"] else None
+    matched = stored.matched_with_file(run, found, rebuilt) if said["constants"] else None
     if said["unread"]:
         run.log.flag(f"not read back: {'; '.join(said['unread'][:3])}")
     if said["results"]:
         kernels = _kernels(run, models, found, ran, rebuilt)
     else:
-        kernels = _weight_only(run, models, found, ran, matched, plain)
+        kernels = stored.weight_only(run, models, found, ran, matched, plain)
     if kernels.status == MISMATCH:
         return kernels
-    converter = _converter(run, rebuilt, matched)
+    converter = stored.constants(run, rebuilt, matched)
     floats = _floats(run, models, found, rebuilt, matched, plain)
     if converter.status == AGREE:
         converter = replace(floats, numbers={**converter.numbers, **floats.numbers})
@@ -124,37 +124,6 @@ def _quantised_by_tool(
     if not said["results"] or matched is None:
         return replace(kernels, numbers=numbers)
     return _as_a_whole(run, models, found, ran, rebuilt, matched, plain, replace(kernels, numbers=numbers))
-
-
-def stored_weights(
-    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs
-) -> Comparison | None:
-    """For weights that the tool rounded to a narrower floating-point type: against those that its artefact holds.
-
-    None where they cannot be read back, or are not all found in the file.
-    """
-    rebuilt = layers.read_back(run, models, found)
-    if isinstance(rebuilt, str) or rebuilt.meta["rebuild"]["unread"] or rebuilt.meta["rebuild"]["results"]:
-        return None
-    matched = _matched(run, found, rebuilt)
-    if matched is None or not all(_is_found(row, rebuilt, run) for row in matched.meta["match"]["matches"]):
-        return None
-    converter = _converter(run, rebuilt, matched)
-    if converter.status == MISMATCH:
-        return converter
-    kernels = _weight_only(run, models, found, ran, matched, plain)
-    if kernels.status == MISMATCH and matched.meta["match"].get("unmatched"):
-        return None  # the tool may have rounded what was not read back
-    return replace(kernels, numbers={**kernels.numbers, **converter.numbers})
-
-
-def _is_found(match: Mapping[str, Any], rebuilt: Done, run: CellRun) -> bool:
-    """Whether a constant is one of the file's, which is replaced by it.
-
-    Vectors of numbers near 1 are all alike: only an equal one counts.
-    """
-    equal = bool(match["steps"] <= run.judge.table.converter_weights)
-    return bool(match.get("replaced")) and (equal or rebuilt.arrays[f"const:{match['name']}"].ndim > 1)
 
 
 def _as_a_whole(
@@ -206,29 +175,6 @@ def _least_limit(run: CellRun, plain: ReferenceOutputs, rebuilt: Done) -> float:
         return _of_float32(run, plain)
     table = run.judge.table
     return table.converter_exact if rebuilt.meta["rebuild"].get("complete") else table.converter_whole
-
-
-def _matched(run: CellRun, found: Compiled, rebuilt: Done) -> Done | None:
-    """The stage that found what was read back among the constants of the file; None where it failed."""
-    file = found.original.files["model.onnx"]
-    done = run.obtain("match", layer_tasks.matched(run.tasks, run.model, rebuilt, file, found.original.origin))
-    if done.failure:
-        run.log.flag(f"what the converter wrote was not compared with the file: {done.failure.message}")
-        return None
-    return done
-
-
-def _converter(run: CellRun, rebuilt: Done, matched: Done | None) -> Comparison:
-    """The verdict on what the converter wrote: constants within half a step of the file's."""
-    if matched is None:
-        return Comparison(AGREE)
-    constants, matches = rebuilt.meta["rebuild"]["constants"], matched.meta["match"]["matches"]
-    comparison = compare_constants(constants, matches, table=run.judge.table)
-    said = comparison.numbers["converter"]
-    missing = said["constants"] - said["compared"]
-    if missing:
-        run.log.flag(f"{missing} of {said['constants']} quantised constants have no counterpart in the file")
-    return comparison
 
 
 def _floats(
@@ -321,24 +267,6 @@ def _layer_by_layer(run: CellRun, read: layers.Layers) -> Comparison:
         found.unrounded, found.actual, found.exceptions,
         dynamic=found.dynamic, noise=found.noise, table=run.judge.table,
     )  # fmt: skip
-
-
-def _weight_only(
-    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, matched: Done | None, plain: ReferenceOutputs
-) -> Comparison:
-    """The verdict where only weights are quantised: the file with the weights that were read back, by the row fp32."""
-    matches = matched.meta["match"]["matches"] if matched else []
-    if not matches or not all(row["tensor"] for row in matches):
-        return unverified(Unverified.NO_REFERENCE, "not every weight that was read back is one of the file")
-    assert matched is not None
-    evaluated = run.evaluate(matched.given["rebuilt.onnx"], matched.key, found.inputs, perturbed=1)
-    if evaluated.failure:
-        return unverified(
-            Unverified.NO_REFERENCE, f"the rebuilt file has no float64 reference: {evaluated.failure.message}"
-        )
-    expected = run.judge.file_reference(run.model, evaluated, None)
-    expected = replace(expected, origin="file with the weights that were read back, in float64")
-    return compared(run, models, found, ran, expected, plain, "fp32", of_file=True)
 
 
 def _by_approximation(
