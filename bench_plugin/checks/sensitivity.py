@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bench_plugin.compare.strength import Strength
+from bench_plugin.compare.verdict import MISMATCH, Comparison
 from bench_plugin.domain.outcome import Outcome, Stage, Unverified
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
 from bench_plugin.pipeline.stages import Done
@@ -29,13 +30,16 @@ def insensitive(
 
 
 def noted(run: CellRun, found: Strength) -> Outcome | None:
-    """Add the figures of a strength to the row; the outcome where it is too small for a verdict, else None.
+    """Add the figures of a strength to the row; the outcome where it refuses the verdict, else None.
 
-    What the inputs do not exercise is a flag and no reason to refuse: a mask that masks nothing is such a part.
+    It does where the error of the run is that of a mistake, and where too few mistakes would be noticed. What the
+    inputs do not exercise is a flag and no reason to refuse: a mask that masks nothing is such a part.
     """
     run.log.numbers.update(found.numbers)
     if found.unexercised:
         run.log.flag(found.unexercised)
+    if found.made:
+        return run.log.compared(Comparison(MISMATCH, found.made))
     if found.reason:
         return run.log.unverified(Unverified.NOT_SENSITIVE, found.reason, stage=Stage.BUILD)
     if found.weak:

@@ -38,7 +38,8 @@ def compare_floats(constants: Rows, matches: Rows, *, table: Table = DEFAULTS) -
     """The verdict on the constants of an artefact that stayed in floating point, each beside that of the file.
 
     The arguments are those of :func:`compare_constants`; a step is a millionth of the largest value. What float32 may
-    change where a converter multiplies and adds constants is not in the ``steps``.
+    change where a converter multiplies and adds constants is not in the ``steps``. A slope that is none of the file's
+    is a mismatch: no tool has to compute it.
     """
     described = {row["name"]: row for row in constants if row.get("floating")}
     beside = list(_beside(described, matches))
@@ -47,6 +48,12 @@ def compare_floats(constants: Rows, matches: Rows, *, table: Table = DEFAULTS) -
         f"its largest value from {match['tensor']} of the file"
         for row, match in beside
         if not match["steps"] <= table.converter_weights
+    ]
+    known = {match["name"] for _, match in beside}
+    wrong += [
+        f"converter: the {row['kind']} of {row['layer']} is none of the file"
+        for name, row in described.items()
+        if row["kind"] == "slope" and name not in known
     ]
     worst = _worst(beside)
     numbers = {"converter_floats": {"constants": len(described), "compared": len(beside), "worst_millionths": worst}}

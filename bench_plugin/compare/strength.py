@@ -6,13 +6,14 @@ docs/numbers.md, "Could this model show an error?", defines the mutants, their k
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bench_plugin.compare.measures import distance, mean_over_inputs, scale_of
+from bench_plugin.compare.mistakes import Likeness, likenesses
 from bench_plugin.compare.noise import Noise
 from bench_plugin.compare.table import DEFAULTS, Kind, Table, kind_of
 from bench_plugin.compare.verdict import MISMATCH, Comparison, Rule
@@ -27,13 +28,14 @@ FAR = 1e9  # tolerances: of what has no distance, such as NaN
 class Strength:
     """What a comparison would notice.
 
-    ``table`` holds for each mutant ``kind``, ``killed`` (the comparison calls it a mismatch), ``ratio`` (tolerances
-    that it is off, at most 1e9), ``noticeable`` (false where its effect is below the noise of float32) and ``site``
-    (where it was made, if that is known).
+    ``table`` holds for each mutant ``kind``, ``killed`` (the comparison calls it a mismatch, or recognises it),
+    ``ratio`` (tolerances that it is off, at most 1e9), ``noticeable`` (false where its effect is below the noise of
+    float32) and ``site`` (where it was made, if that is known).
     ``applicable`` counts the mutants that a comparison can be asked to notice, ``missed`` names those that it does not
     notice, ``unnoticeable`` those that are too small for float32, ``unchanged`` those that change nothing, with the
     site of each where it is known (``parallel branch zeroed at Concat joined, input 2``).
-    ``reason`` says why the verdict would prove nothing, and is empty where it proves something.
+    ``reason`` says why the verdict would prove nothing, and is empty where it proves something. ``made`` says which
+    mistake the run itself made, and is empty where its error is that of none.
     """
 
     table: Mapping[str, Mapping[str, Any]]
@@ -43,6 +45,7 @@ class Strength:
     unchanged: tuple[str, ...] = ()
     reason: str = ""
     limits: Table = field(default=DEFAULTS, repr=False)
+    made: str = ""
 
     @property
     def share(self) -> float | None:
@@ -126,6 +129,8 @@ def strength(
 ) -> Strength:  # fmt: skip
     """What the rule of a comparison says of each mutant (:func:`with_faults`), at the weaker one of its two signs.
 
+    A mutant is noticed, too, where the error of the run with it is the effect of this mutant (compare/mistakes.py);
+    ``made`` names the one whose effect the error of the run as it is already is.
     ``actual``, ``original`` and every mutant hold [n, ...] for the first n inputs of the rule; ``noise`` is that of
     float32 by output, below which no detail is noticeable. ``sites`` says where mutants were made. ``right`` are
     outputs [n, ...] that are right, such as those of an emulation: a mutant has to be noticed in them, too, as a run
@@ -135,15 +140,26 @@ def strength(
     truth = {name: values[:count] for name, values in rule.truth.items()}
     bases = [actual] if right is None else [actual, right]
     runs = [{name: values[:count] for name, values in run.items()} for run in bases]
-    rows = {}
-    made = [with_faults(truth, run, original, mutants, sign=sign) for run in runs for sign in (1, -1)]
-    for name in made[0]:
-        every = [rule.judge(outputs[name]) for outputs in made]
+    signed = [[with_faults(truth, run, original, mutants, sign=sign) for sign in (1, -1)] for run in runs]
+    rows: dict[str, dict[str, Any]] = {}
+    own: dict[str, Likeness] = {}
+    for name in signed[0][0]:
+        every = [[rule.judge(outputs[name]) for outputs in both] for both in signed]
+        near = [likenesses(truth, run, original, mutants[name]) if name in mutants else [] for run in runs]
+        noticeable = name not in mutants or _noticeable(truth, original, mutants[name], noise)
         rows[name] = {
-            "killed": all(found.status == MISMATCH for found in every), "ratio": min(map(_ratio, every)),
-            "noticeable": name not in mutants or _noticeable(truth, original, mutants[name], noise),
+            "killed": all(_noticed(*one, rule.table) for one in zip(every, near, strict=True)),
+            "ratio": min(_ratio(found) for both in every for found in both), "noticeable": noticeable,
         }  # fmt: skip
-    return rated(located(rows, sites or {}), unchanged=unchanged, exact=rule.precision == "fp32", table=rule.table)
+        own.update((name, one) for one in near[0] if noticeable and one.alike(rule.table))
+    judged = located(rows, sites or {})
+    found = rated(judged, unchanged=unchanged, exact=rule.precision == "fp32", table=rule.table)
+    return replace(found, made=_made(judged, own))
+
+
+def _noticed(both: Sequence[Comparison], near: Sequence[Likeness], table: Table) -> bool:
+    """Whether a mutant is a mismatch at both of its signs, or is recognised by its effect in the error of the run."""
+    return all(one.status == MISMATCH for one in both) or any(one.with_effect().alike(table) for one in near)
 
 
 def located(rows: Mapping[str, Mapping[str, Any]], sites: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -180,6 +196,18 @@ def rated(
         noticed = len(counted) - len(missed)
         reason = f"not sensitive: this comparison notices {noticed} of {len(counted)} mutants, not {', '.join(missed)}"
     return Strength(judged, len(counted), missed, unnoticeable, tuple(unchanged), reason, table)
+
+
+def _made(rows: Mapping[str, Mapping[str, Any]], own: Mapping[str, Likeness]) -> str:
+    """Which mistake a run made, of those whose effect its error is: the one that it is most like."""
+    if not own:
+        return ""
+    name = max(own, key=lambda name: own[name].cosine)
+    where = f" at {rows[name]['site']}" if "site" in rows[name] else ""
+    return (
+        f"the error is within the tolerance, but it is that of the mistake {name!r}{where}: of its direction "
+        f"(cosine {own[name].cosine:.3f}) and of {own[name].size:.2f} times its size"
+    )
 
 
 def _missed(name: str, row: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ class Kind(StrEnum):
     STRUCTURE = "structure"  # a part of the model is gone, or its inputs are misread
     LAYER = "layer"  # one layer computes something else
     DETAIL = "detail"  # a constant or a formula of an operator is another one
-    ROUNDING = "rounding"  # one tensor has a narrower type
+    ROUNDING = "rounding"  # one tensor has a narrower type, or a constant is off by as little
 
 
 # The kinds of mutants by name; any other makes a layer wrong (in adapters/onnx_tools: mutation/onnx_mutations.py for
@@ -32,6 +32,8 @@ MUTANT_KINDS: Mapping[str, Kind] = {
     "layernorm eps 1e-3": Kind.DETAIL,
     "batchnorm eps 1e-5": Kind.DETAIL,
     "layernorm eps 1e-5": Kind.DETAIL,
+    "batchnorm eps 1e-10": Kind.ROUNDING,
+    "layernorm eps 1e-10": Kind.ROUNDING,
     "gelu erf or tanh": Kind.DETAIL,
     "argmax ties": Kind.DETAIL,
     "bias in float16": Kind.ROUNDING,
@@ -85,7 +87,8 @@ class Table:
     that of the ends of an activation's range, and ``converter_whole`` the E of its layers without any rounding,
     ``converter_exact`` where all of its constants are compared one by one, so that none was corrected or rounded. Of a
     tool that rounds weights in a way that is not known, the result may be ``unknown_rounding`` times as far from the
-    unrounded file as rounded weights are, before it is wrong.
+    unrounded file as rounded weights are, before it is wrong. The error of a run is that of a mistake where the cosine
+    between it and the effect of the mistake is ``alike`` or more, and one is at most ``alike_size`` times the other.
     """
 
     rows: Mapping[str, Row] = field(
@@ -121,6 +124,8 @@ class Table:
     converter_whole: float = 2e-2
     converter_exact: float = 1e-3
     unknown_rounding: float = 1.5
+    alike: float = 0.95
+    alike_size: float = 1.1
     allowances: Mapping[str, float] = field(
         default_factory=lambda: {"ties": 0.63, "double rounding": 0.53, "factor of 8 bits": 0.51}
     )

@@ -81,6 +81,8 @@ def candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
         for one in node.attribute:
             if one.type == FLOAT:
                 yield Candidate(f"{one.name} of {node.op_type}", numpy.array(one.f, "float64"))
+        if node.op_type == "LeakyRelu":  # where it leaves its slope out
+            yield Candidate("alpha of LeakyRelu", numpy.array(0.01))
         if node.op_type == "BatchNormalization" and node.input[1] in known:
             step = _per_channel(node, known, known[node.input[1]].size, 1)
             if step is not None:

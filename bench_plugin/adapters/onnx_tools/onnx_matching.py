@@ -55,8 +55,11 @@ class Adapter:
         onnx = importlib.import_module("onnx")
         model = onnx.load(call.files["model.onnx"])
         onnx_computed.store(onnx, model, unread=False)
+        copies = _own_divisors(onnx, model)
         known = onnx_candidates.known_values(onnx, model)
         candidates = list(onnx_candidates.candidates(model.graph, known))
+        factors = _factors(model.graph)
+        candidates.sort(key=lambda one: not one.inverse and one.name not in factors)  # of equal ones a divisor is last
         rows: list[dict[str, object]] = []
         replaced: dict[str, Any] = {}
         tensors: dict[str, Candidate] = {}
@@ -107,12 +110,45 @@ class Adapter:
         for name in (one for one, added in zeros.items() if added and added <= moved):  # a layer behind adds it
             rows = [NOTHING | {"name": name} if row["name"] == name else row for row in rows]
             arrays.pop(f"file:{name}", None)
-        unmatched = _weights(model.graph, known) - set(replaced)
+        without = {copy for copy, name in copies.items() if name in replaced}  # the tool divides by the constant itself
+        unmatched = _weights(model.graph, known) - set(replaced) - without
         twins = _of_twins(known, replaced)
         _replace(onnx, model.graph, replaced | twins, vectors)
         path = call.path("rebuilt.onnx")
         onnx.save(model, path)
         return Reply({"matches": rows, "unmatched": sorted(unmatched)}, arrays, files={"rebuilt.onnx": path})
+
+
+def _own_divisors(onnx: Any, model: Any) -> dict[str, str]:
+    """Give each constant that is a divisor and something else, too, a copy that is the divisor: copy -> constant.
+
+    A tool may store both the constant and one over it, each with a rounding of its own.
+    """
+    graph = model.graph
+    stored = {tensor.name: tensor for tensor in graph.initializer}
+    stored |= {node.output[0]: node.attribute[0].t for node in graph.node if node.op_type == "Constant"}
+    divisions = [node for node in graph.node if node.op_type == "Div" and node.input[1] in stored]
+    factors = _factors(graph)
+    copies: dict[str, str] = {}
+    for node in divisions:
+        name = node.input[1]
+        if name not in factors:
+            continue
+        node.input[1] = copy = f"{name}/divisor"
+        if copy not in copies:
+            copies[copy] = name
+            graph.initializer.append(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(stored[name]), copy))
+    return copies
+
+
+def _factors(graph: Any) -> set[str]:
+    """What nodes read, but for divisors: what is read as a divisor alone is not among them."""
+    return {
+        name
+        for node in graph.node
+        for place, name in enumerate(node.input)
+        if not (node.op_type == "Div" and place == 1)
+    }
 
 
 def _weights(graph: Any, known: Mapping[str, Any]) -> set[str]:

@@ -71,7 +71,8 @@ def fast_operators(onnx: Any) -> list[Any]:
         def _run(self, x: Any, scale: Any, shift: Any, mean: Any, variance: Any, **options: Any) -> tuple[Any]:
             if options.get("training_mode") or len(self.onnx_node.output) > 1:
                 raise Unsupported("BatchNormalization in training mode has no float64 reference here")
-            slope = scale / (variance + float(options.get("epsilon") or 1e-5)) ** 0.5
+            epsilon = options.get("epsilon")  # None where it is left out; zero is a value like any other
+            slope = scale / (variance + (1e-5 if epsilon is None else float(epsilon))) ** 0.5
             along = (-1, *[1] * (x.ndim - 2))
             return (x * slope.reshape(along) + (shift - mean * slope).reshape(along),)
 

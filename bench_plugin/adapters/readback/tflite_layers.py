@@ -224,8 +224,10 @@ class Reader:
             if said is None or file.type(index) not in LIMITS:
                 return self.layers.constant(values)
             scales, zeros = self.along(index)
-            self.layers.complete = False  # a constant of a Concat, or a single number: rounded, and not compared
-            return self.layers.constant((values.astype("float64") - zeros) * scales)
+            whole = values.astype("float64") - zeros
+            if values.size > 1 or 0 < abs(whole.item()) < LIMITS[file.type(index)][1]:
+                self.layers.complete = False  # a constant of a Concat: rounded, and not compared
+            return self.layers.constant(whole * scales)  # a single number is the end of its own range
         name = f"t{index}"
         if index not in self.numbers:
             raise tflite_moves.Unread(f"a tensor of type {file.type(index)}")

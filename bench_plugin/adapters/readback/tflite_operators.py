@@ -24,7 +24,7 @@ TO_FIRST, TO_LAST = [0, 3, 1, 2], [0, 2, 3, 1]
 SAME = 0  # Padding.SAME; VALID is 1
 SHARES = {3: "x", 1: "x"}
 BYTE = (-128, 127)
-SUMS = ("Add", "Sub", "Mul")
+COMPARED = ("Add", "Sub", "Mul", "PRelu")
 
 
 class Adapter:
@@ -201,7 +201,7 @@ def _pool(reader: Any, node: Any, operator: str) -> list[str]:
 def _elementwise(operator: str) -> Callable[[Any, Any], list[str]]:
     def translate(reader: Any, node: Any) -> list[str]:
         taken = [
-            reader.operand(operator.upper(), index) if operator in SUMS else reader.real(index)
+            reader.operand(operator.upper(), index) if operator in COMPARED else reader.real(index)
             for index in inputs_of(node)
         ]
         return [_activated(reader, reader.layers.node(operator, taken), node)]
@@ -235,8 +235,9 @@ def _log_softmax(reader: Any, node: Any) -> list[str]:
 
 
 def _leaky_relu(reader: Any, node: Any) -> list[str]:
-    value = reader.real(inputs_of(node)[0])
-    return [reader.layers.node("LeakyRelu", [value], alpha=float(node.builtinOptions.alpha))]
+    value, alpha = reader.real(inputs_of(node)[0]), float(node.builtinOptions.alpha)
+    reader.layers.floating("slope", "LEAKY_RELU", alpha)
+    return [reader.layers.node("LeakyRelu", [value], alpha=alpha)]
 
 
 def _clipped(low: float, high: float) -> Callable[[Any, Any], list[str]]:

@@ -359,7 +359,7 @@ class RebuiltConstant(Record):
     """A constant that should be one of the file, whose real values are the array ``const:<name>``.
 
     name: its name among the nodes.
-    kind: ``weight`` or ``bias``.
+    kind: ``weight``, ``bias`` or ``slope`` (of a rectifier, a number of its own for negative values).
     layer: the operator that takes it, in the tool's words.
     floating: whether it stayed in floating point; otherwise it was quantised.
     """

@@ -30,6 +30,7 @@ ADAPTER = {
 NORMS = ("LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization")
 SCALED = "weights x 1.01"
 SMALL, LARGE = 5e-4, 1e-3  # an epsilon below the first is set to the second
+TINY = 1e-10  # what an epsilon is set to that is larger: MNN takes it where a file leaves the attribute out
 
 
 class Adapter:
@@ -146,34 +147,57 @@ def _halved(values: Any) -> Any:
 
 
 def _epsilon(graph: Graph, turn: int) -> Mutated:
-    return _epsilons(graph, graph.nodes("BatchNormalization"))
+    return _larger(graph, graph.nodes("BatchNormalization"))
+
+
+def _tiny_epsilon(graph: Graph, turn: int) -> Mutated:
+    return _smaller(graph, graph.nodes("BatchNormalization"))
 
 
 def _norm_epsilon(graph: Graph, turn: int) -> Mutated:
     """The epsilon of every other norm, also of one that is written with the root of a sum."""
-    found = _epsilons(graph, graph.nodes(*NORMS))
-    if found is not None:
-        return found
+    return _larger(graph, graph.nodes(*NORMS)) or _constants(graph, _written(graph), LARGE)
+
+
+def _tiny_norm_epsilon(graph: Graph, turn: int) -> Mutated:
+    return _smaller(graph, graph.nodes(*NORMS)) or _constants(graph, _written(graph), TINY)
+
+
+def _written(graph: Graph) -> dict[str, Any]:
+    """The constants, by name, that are added under a root and are as small as an epsilon."""
     roots = {name for node in graph.nodes("Sqrt") for name in node.input}
-    written = {}
-    for node in graph.nodes("Add"):
-        for name in node.input if node.output[0] in roots else ():
-            tensor = graph.weights.get(name)
-            if tensor is not None and tensor.data_type == FLOAT and 0 < graph.values(tensor).max(initial=0) < SMALL:
-                written[name] = tensor
-    if not written:
+    added = [node.input for node in graph.nodes("Add") if node.output[0] in roots]
+    tensors = {name: graph.weights[name] for names in added for name in names if name in graph.weights}
+    return {
+        name: tensor
+        for name, tensor in tensors.items()
+        if tensor.data_type == FLOAT and 0 < graph.values(tensor).max(initial=0) < SMALL
+    }
+
+
+def _constants(graph: Graph, tensors: dict[str, Any], value: float) -> Mutated:
+    if not tensors:
         return None
     undoes = [
-        graph.change(tensor, lambda values: values * 0 + type(values.flat[0])(LARGE)) for tensor in written.values()
+        graph.change(tensor, lambda values: values * 0 + type(values.flat[0])(value)) for tensor in tensors.values()
     ]
-    return f"{len(written)} constants", together(undoes)
+    return f"{len(tensors)} constants", together(undoes)
 
 
-def _epsilons(graph: Graph, nodes: list[Any]) -> Mutated:
-    norms = [node for node in nodes if graph.value(node, "epsilon", 1e-5) < SMALL]
-    if not norms:
+def _larger(graph: Graph, nodes: list[Any]) -> Mutated:
+    return _epsilons(graph, [node for node in nodes if graph.value(node, "epsilon", 1e-5) < SMALL], LARGE)
+
+
+def _smaller(graph: Graph, nodes: list[Any]) -> Mutated:
+    """Of the nodes that leave their epsilon out, if there are such: a tool may have another default."""
+    left_out = [node for node in nodes if graph.value(node, "epsilon", None) is None]
+    return _epsilons(graph, left_out or [node for node in nodes if graph.value(node, "epsilon", 0.0) > 2 * TINY], TINY)
+
+
+def _epsilons(graph: Graph, nodes: list[Any], value: float) -> Mutated:
+    if not nodes:
         return None
-    return f"{len(norms)} nodes", together([graph.attribute(node, "epsilon", LARGE) for node in norms])
+    return f"{len(nodes)} nodes", together([graph.attribute(node, "epsilon", value) for node in nodes])
 
 
 def _ties(graph: Graph, turn: int) -> Mutated:
@@ -227,6 +251,8 @@ MUTANTS: dict[str, Callable[[Graph, int], Mutated]] = {
     "parallel branch zeroed": onnx_branches.parallel_zeroed,
     "batchnorm eps 1e-3": _epsilon,
     "layernorm eps 1e-3": _norm_epsilon,
+    "batchnorm eps 1e-10": _tiny_epsilon,
+    "layernorm eps 1e-10": _tiny_norm_epsilon,
     "bias dropped": _bias_dropped,
     "bias in float16": _bias_in_half,
     "channel zeroed": _zeroed,
