@@ -95,7 +95,9 @@ def cases(rng: np.random.Generator) -> Any:
     yield "GlobalLpPool", {"p": 3}, (2, 3, 4, 5), None, {}
     yield "MeanVarianceNormalization", {"axes": [0, 2]}, (2, 3, 4), None, {}
     norm = {name: rng.random(3).astype("float32") + 0.5 for name in ("scale", "shift", "mean", "variance")}
-    yield "BatchNormalization", {"momentum": 0.8, "epsilon": 1e-3}, (2, 3, 4, 5), None, norm
+    for epsilon in ({"epsilon": 1e-3}, {"epsilon": 0.0}, {}):
+        small = norm | {"variance": norm["variance"] * np.float32(1e-3)}
+        yield "BatchNormalization", {"momentum": 0.8, **epsilon}, (2, 3, 4, 5), None, small
     sizes = np.array([1, 2, 7, 9], dtype="int64")
     yield "Resize", {"mode": "linear"}, (1, 2, 6, 5), None, {"sizes": sizes}
     for operator, opset in itertools.product(("Softmax", "LogSoftmax", "Hardmax"), (9, 11, 12, 13)):

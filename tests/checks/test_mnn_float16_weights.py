@@ -27,7 +27,7 @@ known = {name: values.astype("float32") for name, values in known.items()}
 known |= {"first": np.array([1, 8, 36]), "second": np.array([4, 2, 10])}
 kind = sys.argv[2]
 if kind not in ("plain", "own"):
-    shape = {"vector": 10, "number": (), "twice": 10, "divided": (1, 10)}[kind]
+    shape = {"vector": 10, "number": (), "twice": 10, "divided": (1, 10), "both": (1, 10)}[kind]
     known |= {"k": rng.normal(1, 0.2, shape).astype("float32")}
 if kind == "twice":
     known |= {"k2": known["k"]}
@@ -36,6 +36,9 @@ between = [h.make_node({"divided": "Div", "own": "HardSigmoid", "plain": "Identi
 if kind == "twice":
     between = [h.make_node("Mul", ["t", "k"], ["o"]), h.make_node("Tanh", ["o"], ["i"]),
                h.make_node("Add", ["i", "k2"], ["q"])]
+if kind == "both":
+    between = [h.make_node("Div", ["t", "k"], ["o"]), h.make_node("Tanh", ["o"], ["i"]),
+               h.make_node("Mul", ["i", "k"], ["q"])]
 nodes = [h.make_node("Conv", ["x", "w", "b"], ["c"]),
          h.make_node("BatchNormalization", ["c", "scale", "shift", "mean", "variance"], ["n"]),
          h.make_node("Sigmoid", ["n"], ["s"]), h.make_node("Reshape", ["s", "first"], ["r"]),
@@ -97,12 +100,12 @@ def test_a_weight_that_is_not_the_nearest_one_is_a_mismatch(project: Project, fa
     assert "converter: weight of " in row["reason"] and "from m of the file" in row["reason"]
 
 
-@pytest.mark.parametrize("kind", ["vector", "number", "divided"])
-def test_other_constants_are_read_back_too(project: Project, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "constants"), [("vector", 4), ("number", 4), ("divided", 4), ("both", 5)])
+def test_other_constants_are_read_back_too(project: Project, kind: str, constants: int) -> None:
     row = run(project, kind)
     assert row["status"] == "supported", row["reason"]
     assert row["placement"]["rounded_as"] == "as the artefact has them"
-    assert row["numbers"]["converter"]["compared"] == 4
+    assert row["numbers"]["converter"]["compared"] == constants
 
 
 def test_where_a_constant_is_the_tool_s_own_the_ways_of_rounding_are_tried(project: Project) -> None:

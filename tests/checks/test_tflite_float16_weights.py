@@ -12,7 +12,8 @@ from tests.given_file import EQUIVALENCE, write_file
 from tests.planted_tflite import plant
 from tests.project import Project
 
-# With a bias, or with one that a normalisation moves: the converter writes a sum that the file does not have.
+# With a bias, or with one that a normalisation moves: the converter writes a sum that the file does not have. What is
+# divided by a constant and multiplied by it later has it under one name, or under two.
 MAKE = """
 import sys
 import numpy as np, onnx
@@ -29,7 +30,10 @@ nodes = [h.make_node("Conv", ["x", "w", "b"], ["a"]), *(normal if sys.argv[2] ==
          h.make_node("MaxPool", ["s"], ["p"], kernel_shape=[2, 2], strides=[3, 3]),
          h.make_node("Reshape", ["p", "size"], ["r"]), h.make_node("Gemm", ["r", "m", "c"], ["z"]),
          *([h.make_node("Tanh", ["z"], ["t"]), h.make_node("Div", ["t", "k"], ["y"])] if sys.argv[2] == "divided" else
+           [h.make_node("Div", ["z", "k"], ["d"]), h.make_node("Tanh", ["d"], ["t"]),
+            h.make_node("Mul", ["t", "k" if sys.argv[2] == "both" else "k2"], ["y"])] if sys.argv[2][:4] == "both" else
            [h.make_node("Identity", ["z"], ["y"])])]
+known["k2"] = known["k"]
 used = {name for node in nodes for name in node.input}
 tensors = [numpy_helper.from_array(values, name) for name, values in known.items() if name in used]
 graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1, 3, 8, 8])],
@@ -93,6 +97,14 @@ def test_a_divisor_whose_reciprocal_is_stored_is_one_over_it(project: Project) -
     assert row["status"] == "supported", row["reason"]
     assert row["placement"]["rounded_as"] == "as the artefact has them"
     assert row["numbers"]["needed"] <= 1 and row["numbers"]["approximation"]["E"] < 5e-3
+
+
+@pytest.mark.parametrize("kind", ["both", "both under two names"])
+def test_a_constant_that_is_divisor_and_factor_is_stored_twice(project: Project, kind: str) -> None:
+    row = run(project, kind)
+    assert row["status"] == "supported", row["reason"]
+    assert row["placement"]["rounded_as"] == "as the artefact has them"
+    assert row["numbers"]["converter"]["compared"] == 6, "w, b, m, c, k and one over k"
 
 
 def test_an_artefact_that_multiplies_by_the_divisor_is_a_mismatch(project: Project) -> None:

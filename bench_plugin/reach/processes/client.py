@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -173,11 +174,16 @@ class Agent:
         return self.process.gone
 
     def close(self) -> None:
-        """End the agent, also in the middle of a call."""
+        """End the agent, also in the middle of a call, and remove its folder.
+
+        A long run starts hundreds of agents, and a large model is copied for each: together they would fill the disk.
+        """
         self.lost = True
         self.process.kill()
         self.channel.close()
         bound_log(self.log)
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def load(self, adapter: str, limits: Limits) -> None:
         """Send the adapter and those that it uses, unless the agent has the same ones. Raises AgentFailure."""

@@ -56,6 +56,17 @@ def test_a_prepared_agent_imports_what_the_adapter_names(pool: AgentPool) -> Non
         assert agent.call("fake", "go", {}, limits=LIMITS).meta["remembered"] is True
 
 
+def test_the_copies_of_an_agent_go_with_it(pool: AgentPool, tmp_path: Path) -> None:
+    (model := tmp_path / "model.onnx").write_bytes(b"m" * 1000)
+    with pool.lease("fake", role="run") as agent:
+        agent.call("fake", "go", {}, limits=LIMITS, files={"model.onnx": model})
+        (folder,) = (tmp_path / "scratch").glob("run-*/fake-*")
+        assert [one.stat().st_size for one in folder.rglob("*model.onnx")] == [1000]
+    with pool.lease("fake", role="run", fresh=True) as agent:
+        agent.call("fake", "go", {}, limits=LIMITS)
+        assert not folder.exists() and len(list((tmp_path / "scratch").glob("run-*/fake-*"))) == 1
+
+
 def slow_to_import(pool: AgentPool, marks: Path) -> None:
     """The fake adapter, whose making takes half a second and leaves a file, before its declared module is imported."""
     made = (
