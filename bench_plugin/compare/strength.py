@@ -145,13 +145,15 @@ def strength(
     own: dict[str, Likeness] = {}
     for name in signed[0][0]:
         every = [[rule.judge(outputs[name]) for outputs in both] for both in signed]
-        near = [likenesses(truth, run, original, mutants[name]) if name in mutants else [] for run in runs]
         noticeable = name not in mutants or _noticeable(truth, original, mutants[name], noise)
+        near = [
+            likenesses(truth, run, original, mutants[name]) if name in mutants and noticeable else [] for run in runs
+        ]
         rows[name] = {
             "killed": all(_noticed(*one, rule.table) for one in zip(every, near, strict=True)),
             "ratio": min(_ratio(found) for both in every for found in both), "noticeable": noticeable,
         }  # fmt: skip
-        own.update((name, one) for one in near[0] if noticeable and one.alike(rule.table))
+        own.update((name, one) for one in near[0] if one.alike(rule.table))
     judged = located(rows, sites or {})
     found = rated(judged, unchanged=unchanged, exact=rule.precision == "fp32", table=rule.table)
     return replace(found, made=_made(judged, own))

@@ -48,7 +48,8 @@ graph = helper.make_graph(nodes, "net", [x], [y], weights)
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), "net.onnx")
 """
 APPLICABLE = {
-    "batchnorm eps 1e-3", "bias dropped", "channel zeroed", "channels swapped", "classes swapped", "weights x 1.01",
+    "batchnorm eps 1e-3", "batchnorm eps 1e-10", "bias dropped", "channel zeroed", "channels swapped",
+    "classes swapped", "weights x 1.01",
     "count_include_pad", "same upper or lower", "gelu erf or tanh", "resize alignment", "nhwc read as nchw",
     "mean output", "rows permuted", "bias in float16", "last layer in float16",
 }  # fmt: skip

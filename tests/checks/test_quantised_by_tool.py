@@ -103,6 +103,19 @@ def test_an_artefact_that_changes_when_it_is_exposed_is_not_judged_by_its_layers
     assert "exposing the tensors of the model changes its result" in row["flags"]
 
 
+def test_right_layers_of_an_exposed_artefact_do_not_stand_for_another_one(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8", "hidden-noise")
+    assert "exposing the tensors of the model changes its result" in row["flags"]
+    assert row["status"] == "mismatch" and "under our own quantisation" in row["reason"], row
+    assert row["numbers"]["layers"] == 3 and row["numbers"]["worst_steps"] <= 0.501
+
+
+def test_an_artefact_that_is_exposed_with_another_rounding_is_by_approximation(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8", "hidden")
+    assert row["status"] == "supported" and "by approximation" in row["flags"]
+    assert "exposing the tensors of the model changes its result" in row["flags"]
+
+
 UNKNOWN = "none of its layers gives output 0"
 
 

@@ -238,7 +238,12 @@ def test_the_kinds_of_mutants_are_those_of_the_document() -> None:
             "gelu erf or tanh",
             "argmax ties",
         },
-        Kind.ROUNDING: {"bias in float16", "last layer in float16"},
+        Kind.ROUNDING: {
+            "bias in float16",
+            "last layer in float16",
+            "batchnorm eps 1e-10",
+            "layernorm eps 1e-10",
+        },
         Kind.LAYER: set(),
     }
     assert kind_of("anything else") is Kind.LAYER and [str(kind) for kind in Kind] == [

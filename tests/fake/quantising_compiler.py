@@ -29,7 +29,7 @@ ADAPTER = {
         "fault": [
             "none", "converter-weights", "converter-bias", "converter-range", "kernel-bias", "kernel-scale",
             "kernel-zero", "kernel-dynamic", "unread", "unread-noise", "exposed", "one-layer", "behind", "behind-noise",
-            "corrected", "corrected-too-far",
+            "corrected", "corrected-too-far", "hidden", "hidden-noise",
         ]
     },
     "on_request": True,
@@ -136,7 +136,9 @@ def _static(net: dict[str, Any], x: Any, fault: str) -> list[Any]:
     given = _dequantised(net, "y", r).astype("float32")
     if fault == "behind":  # something in floating point that no layer stands for
         given = given * np.float32(1.001)
-    if fault.endswith("-noise"):
+    if fault == "hidden":  # another rounding, where the tensors are no outputs
+        given = given + np.float32(1e-3) * (PROBES not in net)
+    if fault.endswith("-noise") and not (fault == "hidden-noise" and PROBES in net):
         given = given + np.float32(5) * np.sin(100 * given)
     if PROBES not in net:
         return [given]

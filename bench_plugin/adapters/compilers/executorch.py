@@ -11,8 +11,9 @@ from functools import partial
 from typing import Any
 
 from bench_plugin.adapters.frameworks import pytorch
+from bench_plugin.adapters.readback import executorch_layers
 from bench_plugin.agent.adapter import Reply, Unsupported
-from bench_plugin.agent.contract import CompileCall, RunCall
+from bench_plugin.agent.contract import CompileCall, RebuildCall, RunCall
 from bench_plugin.agent.toolkit import contractions, samples, versions
 
 ADAPTER = {
@@ -22,7 +23,7 @@ ADAPTER = {
     "title": "ExecuTorch",
     "distribution": "executorch",
     "distributions": ["torch", "torchao"],
-    "operations": ["compile", "run"],
+    "operations": ["compile", "run", "rebuild"],
     "imports": ["torch", "executorch.extension.pybindings.portable_lib"],
     "takes": ["pytorch"],
     "precisions": {"fp32": ["original"], "w8a8": ["original"]},
@@ -30,11 +31,13 @@ ADAPTER = {
     "targets": ["local", "aarch64"],
     "portable": True,
     "backends": ["xnnpack", "portable"],
-    "uses": ["pytorch"],
+    "uses": ["pytorch", "executorch_layers"],
     "errors": [{"package": "executorch"}, {"package": "torch"}, {"package": "torchao"}],
     "unsupported": [{"operation": "compile", "exception": "Unsupported", "pattern": ""}],
 }
 
+ARTEFACT = "model.pte"
+QUANTISED = "quantised.pt2"  # the program that a quantised artefact was lowered from
 CONTRACTIONS = ("convolution", "conv1d", "conv2d", "linear", "addmm", "mm", "bmm", "matmul")
 
 
@@ -60,14 +63,15 @@ class Adapter:
     def compile(self, call: CompileCall) -> Reply:
         """``model.pte``; int8 by XNNPACK's quantiser, calibrated with the arrays under ``calib:``.
 
-        Shapes are those of the example. Raises Unsupported where nothing would be computed in integers.
+        Beside an artefact of int8 lies ``quantised.pt2``, the quantised program that it was lowered from. Shapes are
+        those of the example. Raises Unsupported where nothing would be computed in integers.
         """
         self._builder = self._builder or pytorch.Adapter()
         torch, model = self._builder.torch(), call.of_model
         module = pytorch.plain(torch, self._builder.built(model), model.model.spec)
         examples = _tensors(torch, call.example)
         exir = importlib.import_module("executorch.exir")
-        partitioners = _partitioners(call)
+        partitioners = _partitioners(call.backend)
         quantised = call.precision == "w8a8"
         tools = _quantisation() if quantised else ()
         call.stage("compile")
@@ -77,14 +81,15 @@ class Adapter:
                 calibration = [_tensors(torch, xs) for xs in _calibration(call)]
                 prepared = _quantised(program.module(), calibration, *tools)
                 program = torch.export.export(prepared, tuple(examples))
+                torch.export.save(program, call.path(QUANTISED))
             lowered = exir.to_edge_transform_and_lower(program, partitioner=partitioners)
             placement, counts = _placement(lowered.exported_program().graph_module, bool(partitioners))
             if quantised and not counts["integer"]:
                 raise Unsupported("asked w8a8, every convolution and matrix product is in float")
             buffer = lowered.to_executorch().buffer
-        path = call.path("model.pte")
-        with open(path, "wb") as file:
-            file.write(buffer)
+        files = {ARTEFACT: _written(call.path(ARTEFACT), buffer)}
+        if quantised:
+            files[QUANTISED] = call.path(QUANTISED)
         meta: dict[str, object] = {
             "effective": "", "integer": contractions.integer(counts) if quantised else "", "portable": True,
             "placement": placement,
@@ -94,7 +99,20 @@ class Adapter:
             "notes": [],
             "shims": self._builder.shims,
         }  # fmt: skip
-        return Reply(meta, files={"model.pte": path})
+        return Reply(meta, files=files)
+
+    def rebuild(self, call: RebuildCall) -> Reply:
+        """The layers of ``quantised.pt2``, and ``model.pte`` of the same program with their integers as outputs."""
+        torch, exir = importlib.import_module("torch"), importlib.import_module("executorch.exir")
+        _quantisation()  # they define the operators of the program
+        call.stage("build")
+        with torch.no_grad():
+            program = torch.export.load(call.files[QUANTISED])  # which reads tensors and text, and runs no code
+            layers, module = executorch_layers.rebuilt(program)
+            exposed = torch.export.export(module, program.example_inputs[0])
+            lowered = exir.to_edge_transform_and_lower(exposed, partitioner=_partitioners(call.backend))
+            buffer = lowered.to_executorch().buffer
+        return layers.reply({ARTEFACT: _written(call.path(ARTEFACT), buffer)})
 
     def run(self, call: RunCall) -> Reply:
         """Outputs out0, out1 ... of ``model.pte``."""
@@ -111,7 +129,7 @@ class Adapter:
         return samples.answered(call, run, list(call.inputs.values()), None, bind)
 
     def _opened(self, call: RunCall) -> Any:
-        path = call.files["model.pte"]
+        path = call.files[ARTEFACT]
         key = (path, os.stat(path).st_mtime_ns, call.threads)
         if key != self._key:
             self.reset()
@@ -126,8 +144,14 @@ def _tensors(torch: Any, xs: Sequence[Any]) -> list[Any]:
     return [torch.from_numpy(x.copy()) for x in xs]
 
 
-def _partitioners(call: CompileCall) -> list[Any]:
-    if call.backend == "portable":
+def _written(path: str, buffer: bytes) -> str:
+    with open(path, "wb") as file:
+        file.write(buffer)
+    return path
+
+
+def _partitioners(backend: str) -> list[Any]:
+    if backend == "portable":
         return []
     return [importlib.import_module("executorch.backends.xnnpack.partition.xnnpack_partitioner").XnnpackPartitioner()]
 

@@ -111,6 +111,19 @@ def candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
             yield from _taken_in(graph, node, known)
 
 
+def first_rows(graph: Any, known: Mapping[str, Any], shape: tuple[int, ...]) -> Iterator[Candidate]:
+    """The first rows of a table of which the file takes as many as its input has (learned positions).
+
+    A tool that knows the size of the input has them alone, in this ``shape``, which may begin with ones.
+    """
+    while len(shape) > 1 and shape[0] == 1:
+        shape = shape[1:]
+    for node in graph.node:
+        table = known.get(node.input[0]) if node.op_type == "Slice" else None
+        if table is not None and shape and table.shape[1:] == shape[1:] and len(table) > shape[0]:
+            yield Candidate(node.input[0], table[: shape[0]])
+
+
 def _taken_in(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
     """The constants of a contraction that takes in what scales and shifts its input, and those behind it.
 

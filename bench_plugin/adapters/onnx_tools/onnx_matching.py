@@ -83,10 +83,9 @@ class Adapter:
                     continue
                 zeros[name] = {one.name for one in shifts}
             else:
+                every = [*candidates, *onnx_candidates.first_rows(model.graph, known, values.shape)]
                 found = later.get(name) or (
-                    _closest(values, candidates)
-                    if name in call.floating
-                    else _nearest(values, step, candidates, outputs)
+                    _closest(values, every) if name in call.floating else _nearest(values, step, every, outputs)
                 )
                 found = found or _own(values, step, shifts)
             if found is None:

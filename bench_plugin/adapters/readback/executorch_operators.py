@@ -1,0 +1,346 @@
+"""PyTorch's operators (ATen) in a quantised program, in ONNX's, as far as ExecuTorch's artefacts are read back."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "executorch_operators",
+    "kind": "tool",
+    "toolchain": "executorch",
+    "title": "ATen's operators",
+    "distribution": "torch",
+    "operations": [],
+}
+
+LONG = 7  # ONNX's number for int64
+
+
+class Unread(Exception):
+    """A node that cannot be read back; the message says why."""
+
+
+class Adapter:
+    """Remembers nothing; the adapters that use this file take its functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("torch", "numpy")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+def shape_of(node: Any) -> list[int]:
+    """The sizes of what a node makes. Raises Unread for one without a fixed shape."""
+    value = node.meta.get("val")
+    sizes = list(getattr(value, "shape", []))
+    if value is None or not all(isinstance(size, int) for size in sizes):
+        raise Unread("a shape that is not fixed")
+    return [int(size) for size in sizes]
+
+
+def argument(node: Any, place: int, name: str, default: Any) -> Any:
+    """The argument of a node by place or by name."""
+    return node.args[place] if len(node.args) > place else node.kwargs.get(name, default)
+
+
+def _pair(value: Any, rank: int) -> list[int]:
+    values = list(value) if isinstance(value, (list, tuple)) else [value]
+    return [int(one) for one in (values * rank if len(values) == 1 else values)]
+
+
+def _axis(node: Any, value: int, *, of: Any = None) -> int:
+    return int(value) % len(shape_of(of if of is not None else node))
+
+
+def _convolution(reader: Any, node: Any) -> list[str]:
+    x, w = node.args[:2]
+    rank = len(shape_of(x)) - 2
+    if isinstance(argument(node, 4, "padding", 0), str):
+        raise Unread("padding that is named")
+    pads = _pair(argument(node, 4, "padding", 0), rank)
+    value = reader.layers.node(
+        "Conv", [reader.real(x), reader.weight(w, "conv")], group=int(argument(node, 6, "groups", 1)),
+        strides=_pair(argument(node, 3, "stride", 1), rank), dilations=_pair(argument(node, 5, "dilation", 1), rank),
+        pads=[*pads, *pads],
+    )  # fmt: skip
+    bias = reader.bias(argument(node, 2, "bias", None), "conv", x, w)
+    if not bias:
+        return [value]
+    shape = reader.layers.constant([1, -1, *[1] * rank], "int64")
+    return [reader.layers.node("Add", [value, reader.layers.node("Reshape", [bias, shape])])]
+
+
+def _linear(reader: Any, node: Any) -> list[str]:
+    x, w = node.args[:2]
+    turned = reader.layers.node("Transpose", [reader.weight(w, "linear")], perm=[1, 0])
+    value = reader.layers.node("MatMul", [reader.real(x), turned])
+    bias = reader.bias(argument(node, 2, "bias", None), "linear", x, w)
+    return [reader.layers.node("Add", [value, bias]) if bias else value]
+
+
+def _elementwise(operator: str) -> Callable[[Any, Any], list[str]]:
+    return lambda reader, node: [reader.layers.node(operator, [reader.real(node.args[0])])]
+
+
+def _of_two(operator: str) -> Callable[[Any, Any], list[str]]:
+    def translate(reader: Any, node: Any) -> list[str]:
+        first, second = (reader.operand(one, operator) for one in node.args[:2])
+        factor = node.kwargs.get("alpha", 1)
+        if factor != 1:
+            second = reader.layers.node("Mul", [second, reader.layers.constant(float(factor))])
+        return [reader.layers.node(operator, [first, second])]
+
+    return translate
+
+
+def _clamp(reader: Any, node: Any) -> list[str]:
+    low, high = argument(node, 1, "min_val", -1.0), argument(node, 2, "max_val", 1.0)
+    if low is None or high is None:
+        raise Unread("a limit on one side")
+    limits = [reader.layers.constant(float(limit)) for limit in (low, high)]
+    return [reader.layers.node("Clip", [reader.real(node.args[0]), *limits])]
+
+
+def _relu6(reader: Any, node: Any) -> list[str]:
+    limits = [reader.layers.constant(limit) for limit in (0.0, 6.0)]
+    return [reader.layers.node("Clip", [reader.real(node.args[0]), *limits])]
+
+
+def _silu(reader: Any, node: Any) -> list[str]:
+    value = reader.real(node.args[0])
+    return [reader.layers.node("Mul", [value, reader.layers.node("Sigmoid", [value])])]
+
+
+def _gelu(reader: Any, node: Any) -> list[str]:
+    if node.kwargs.get("approximate", "none") != "none":
+        raise Unread("an approximation of Gelu")
+    layers, value = reader.layers, reader.real(node.args[0])
+    curve = layers.node("Erf", [layers.node("Mul", [value, layers.constant(math.sqrt(0.5))])])
+    half = layers.node("Mul", [value, layers.constant(0.5)])
+    return [layers.node("Mul", [half, layers.node("Add", [curve, layers.constant(1.0)])])]
+
+
+def _max_pool(reader: Any, node: Any) -> list[str]:
+    rank = len(shape_of(node)) - 2
+    window = _pair(node.args[1], rank)
+    pads = _pair(argument(node, 3, "padding", 0), rank)
+    return [
+        reader.layers.node(
+            "MaxPool", [reader.real(node.args[0])], kernel_shape=window, pads=[*pads, *pads],
+            strides=_pair(argument(node, 2, "stride", window) or window, rank),
+            dilations=_pair(argument(node, 4, "dilation", 1), rank),
+            ceil_mode=int(bool(argument(node, 5, "ceil_mode", False))),
+        )
+    ]  # fmt: skip
+
+
+def _average_pool(reader: Any, node: Any) -> list[str]:
+    rank = len(shape_of(node)) - 2
+    window = _pair(node.args[1], rank)
+    pads = _pair(argument(node, 3, "padding", 0), rank)
+    if argument(node, 6, "divisor_override", None):
+        raise Unread("a divisor of its own")
+    return [
+        reader.layers.node(
+            "AveragePool", [reader.real(node.args[0])], kernel_shape=window, pads=[*pads, *pads],
+            strides=_pair(argument(node, 2, "stride", window) or window, rank),
+            ceil_mode=int(bool(argument(node, 4, "ceil_mode", False))),
+            count_include_pad=int(bool(argument(node, 5, "count_include_pad", True))),
+        )
+    ]  # fmt: skip
+
+
+def _adaptive_pool(reader: Any, node: Any) -> list[str]:
+    given, made = shape_of(node.args[0])[2:], shape_of(node)[2:]
+    if any(size % one for size, one in zip(given, made)):
+        raise Unread("windows of several sizes")
+    window = [size // one for size, one in zip(given, made)]
+    return [reader.layers.node("AveragePool", [reader.real(node.args[0])], kernel_shape=window, strides=window)]
+
+
+def _mean(reader: Any, node: Any) -> list[str]:
+    axes = sorted(_axis(node, axis, of=node.args[0]) for axis in node.args[1])
+    keep = int(bool(argument(node, 2, "keepdim", False)))
+    return [reader.layers.node("ReduceMean", [reader.real(node.args[0])], axes=axes, keepdims=keep)]
+
+
+def _reshape(reader: Any, node: Any) -> list[str]:
+    shape = reader.layers.constant(shape_of(node), "int64")
+    return [reader.layers.node("Reshape", [reader.real(node.args[0]), shape])]
+
+
+def _permute(reader: Any, node: Any) -> list[str]:
+    order = [_axis(node, axis) for axis in node.args[1]]
+    return [reader.layers.node("Transpose", [reader.real(node.args[0])], perm=order)]
+
+
+def _transpose(reader: Any, node: Any) -> list[str]:
+    order = list(range(len(shape_of(node))))
+    first, second = (_axis(node, axis) for axis in node.args[1:3])
+    order[first], order[second] = order[second], order[first]
+    return [reader.layers.node("Transpose", [reader.real(node.args[0])], perm=order)]
+
+
+def _select(reader: Any, node: Any) -> list[str]:
+    axis = _axis(node, node.args[1], of=node.args[0])
+    place = reader.layers.constant(int(node.args[2]), "int64")
+    return [reader.layers.node("Gather", [reader.real(node.args[0]), place], axis=axis)]
+
+
+def _slice(reader: Any, node: Any) -> list[str]:
+    axis = _axis(node, argument(node, 1, "dim", 0))
+    first, last, step = (argument(node, place, name, None) for place, name in ((2, "start"), (3, "end"), (4, "step")))
+    size = shape_of(node.args[0])[axis]
+    ends = (first or 0, size if last is None else min(int(last), size), axis, step or 1)
+    parts = [reader.layers.constant([int(one)], "int64") for one in ends]
+    return [reader.layers.node("Slice", [reader.real(node.args[0]), *parts])]
+
+
+def _unbind(reader: Any, node: Any) -> list[str]:
+    layers, sizes = reader.layers, shape_of(node.args[0])
+    axis = _axis(node, argument(node, 1, "dim", 0), of=node.args[0])
+    parts = [reader.real(node.args[0]), layers.constant([1] * sizes[axis], "int64")]
+    shape = layers.constant([size for place, size in enumerate(sizes) if place != axis], "int64")
+    return [
+        layers.node("Reshape", [part, shape])
+        for part in (layers.split("Split", parts, sizes[axis], axis=axis) if sizes[axis] > 1 else parts[:1])
+    ]
+
+
+def _concatenation(reader: Any, node: Any) -> list[str]:
+    axis = _axis(node, argument(node, 1, "dim", 0))
+    return [reader.layers.node("Concat", [reader.real(one) for one in node.args[0]], axis=axis)]
+
+
+def _identity(reader: Any, node: Any) -> list[str]:
+    return [reader.real(node.args[0])]
+
+
+def _dropout(reader: Any, node: Any) -> list[str]:
+    if node.args[2]:
+        raise Unread("dropout in training")
+    return [reader.real(node.args[0])]
+
+
+def _softmax(reader: Any, node: Any) -> list[str]:
+    return [reader.layers.node("Softmax", [reader.real(node.args[0])], axis=_axis(node, node.args[1]))]
+
+
+def _matrix_product(reader: Any, node: Any) -> list[str]:
+    return [reader.layers.node("MatMul", [reader.operand(one, "matmul") for one in node.args[:2]])]
+
+
+def _layer_norm(reader: Any, node: Any) -> list[str]:
+    numpy, axes = importlib.import_module("numpy"), list(node.args[1])
+    weight, bias = argument(node, 2, "weight", None), argument(node, 3, "bias", None)
+    scale = reader.floating(weight, "layer_norm") if weight is not None else reader.layers.constant(numpy.ones(axes))
+    values = [reader.real(node.args[0]), scale, *([reader.floating(bias, "layer_norm")] if bias is not None else [])]
+    epsilon = float(argument(node, 4, "eps", 1e-5))
+    return [reader.layers.node("LayerNormalization", values, axis=-len(axes), epsilon=epsilon)]
+
+
+def _batch_norm(reader: Any, node: Any) -> list[str]:
+    if any(one is None for one in node.args[1:5]) or node.args[5]:
+        raise Unread("a normalisation by the batch")
+    known = [reader.floating(one, "batch_norm") for one in node.args[1:5]]
+    values = [reader.real(node.args[0]), *known]
+    return [reader.layers.node("BatchNormalization", values, epsilon=float(node.args[7]))]
+
+
+def _attention(reader: Any, node: Any) -> list[str]:
+    """Scaled dot product attention: softmax(q k^T scale) v, where the scale is one over the root of the head's size."""
+    if argument(node, 3, "attn_mask", None) is not None or argument(node, 5, "is_causal", False):
+        raise Unread("a mask")
+    layers, sizes = reader.layers, shape_of(node.args[0])
+    q, k, v = (reader.real(one) for one in node.args[:3])
+    rank = len(sizes)
+    scale = node.kwargs.get("scale")
+    factor = layers.constant(float(scale) if scale is not None else 1 / math.sqrt(sizes[-1]))
+    turned = layers.node("Transpose", [k], perm=[*range(rank - 2), rank - 1, rank - 2])
+    scores = layers.node("Mul", [layers.node("MatMul", [q, turned]), factor])
+    return [layers.node("MatMul", [layers.node("Softmax", [scores], axis=-1), v])]
+
+
+def _resize(reader: Any, node: Any) -> list[str]:
+    """Bilinear: the positions are those of half pixels unless the corners are aligned."""
+    sizes = reader.layers.constant(shape_of(node), "int64")
+    mode = "align_corners" if node.args[2] else "pytorch_half_pixel"
+    value = reader.real(node.args[0])
+    return [reader.layers.node("Resize", [value, "", "", sizes], mode="linear", coordinate_transformation_mode=mode)]
+
+
+def _zeros(reader: Any, node: Any) -> list[str]:
+    numpy = importlib.import_module("numpy")
+    return [reader.layers.constant(numpy.zeros(shape_of(node)))]
+
+
+def _embedding(reader: Any, node: Any) -> list[str]:
+    table, numbers = node.args[:2]
+    places = reader.layers.node("Cast", [reader.real(numbers)], to=LONG)
+    return [reader.layers.node("Gather", [reader.floating(table, "embedding"), places], axis=0)]
+
+
+def _gates(values: Any, numpy: Any) -> Any:
+    """PyTorch's order of an LSTM's gates (input, forget, cell, output) in ONNX's (input, output, forget, cell)."""
+    i, f, c, o = numpy.split(values, 4)
+    return numpy.concatenate([i, o, f, c])[None]
+
+
+def _lstm(reader: Any, node: Any) -> list[str]:
+    """Layers in one direction; the results are the outputs, the last hidden states and the last cell states."""
+    layers = reader.layers
+    x, states, weights, biases, count, _, training, both, first = node.args[:9]
+    if both or training:
+        raise Unread("several directions, or training")
+    value = layers.node("Transpose", [reader.real(x)], perm=[1, 0, 2]) if first else reader.real(x)
+    begun, ended = [reader.real(one) for one in states], []
+    for place in range(count):
+        ends = [layers.constant([one], "int64") for one in (place, place + 1, 0)]
+        given = [layers.node("Slice", [state, *ends]) for state in begun]
+        own = weights[place * len(weights) // count : (place + 1) * len(weights) // count]
+        value, *last = _lstm_layer(reader, value, given, own, biases)
+        ended.append(last)
+    last = [layers.node("Concat", list(parts), axis=0) for parts in zip(*ended)]
+    return [layers.node("Transpose", [value], perm=[1, 0, 2]) if first else value, *last]
+
+
+def _lstm_layer(reader: Any, value: str, states: list[str], weights: Sequence[Any], biases: bool) -> list[str]:
+    """One layer of values [steps, samples, features]: its outputs, and its states at the end."""
+    numpy, layers = importlib.import_module("numpy"), reader.layers
+    w, r, *added = (_gates(reader.constant(one), numpy) for one in weights)
+    b = numpy.concatenate(added, axis=1) if biases else numpy.zeros((1, 2 * w.shape[1]))
+    fixed = [layers.floating("weight", "lstm", one) for one in (w, r, b)]
+    y, *last = layers.split("LSTM", [value, *fixed, "", *states], 3, hidden_size=r.shape[2])
+    return [layers.node("Squeeze", [y, layers.constant([1], "int64")]), *last]
+
+
+def same(operator: Callable[[Any, Any], list[str]], *names: str) -> dict[str, Callable[[Any, Any], list[str]]]:
+    """The translation of several operators that do the same."""
+    return dict.fromkeys(names, operator)
+
+
+TRANSLATIONS: Mapping[str, Callable[[Any, Any], Sequence[str]]] = {
+    **same(_convolution, "conv1d", "conv2d"), "linear": _linear, **same(_matrix_product, "matmul", "bmm", "mm"),
+    **same(_elementwise("Relu"), "relu", "relu_"), **same(_clamp, "hardtanh", "hardtanh_", "clamp"), "relu6": _relu6,
+    "sigmoid": _elementwise("Sigmoid"), "tanh": _elementwise("Tanh"), "exp": _elementwise("Exp"),
+    "sqrt": _elementwise("Sqrt"), "neg": _elementwise("Neg"), "abs": _elementwise("Abs"), "gelu": _gelu,
+    **same(_silu, "silu", "silu_"), **same(_elementwise("HardSwish"), "hardswish", "hardswish_"),
+    **same(_of_two("Add"), "add", "add_"), **same(_of_two("Sub"), "sub"), **same(_of_two("Mul"), "mul", "mul_"),
+    **same(_of_two("Div"), "div"), "max_pool2d": _max_pool, "avg_pool2d": _average_pool,
+    "adaptive_avg_pool2d": _adaptive_pool, "mean": _mean, "cat": _concatenation,
+    **same(_reshape, "view", "reshape", "flatten", "unflatten", "unsqueeze", "squeeze", "_unsafe_view"),
+    "permute": _permute, "transpose": _transpose, "select": _select, "slice": _slice,
+    "unbind": _unbind,
+    **same(_identity, "contiguous", "clone", "alias", "detach", "lift_fresh_copy"),
+    **same(_dropout, "dropout", "dropout_"), **same(_softmax, "softmax", "_softmax"),
+    "layer_norm": _layer_norm, "batch_norm": _batch_norm,
+    "scaled_dot_product_attention": _attention, "upsample_bilinear2d": _resize, "zeros": _zeros,
+    "embedding": _embedding, "lstm": _lstm,
+}  # fmt: skip
