@@ -127,7 +127,12 @@ class Table:
     alike: float = 0.95
     alike_size: float = 1.1
     allowances: Mapping[str, float] = field(
-        default_factory=lambda: {"ties": 0.63, "double rounding": 0.53, "factor of 8 bits": 0.51}
+        default_factory=lambda: {
+            "ties": 0.63,
+            "double rounding": 0.53,
+            "factor of 8 bits": 0.51,
+            "coarse interpolation": 0.51,
+        }
     )
 
     def row(self, precision: str, *, loose: bool = False) -> Row:

@@ -256,7 +256,7 @@ def _steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[st
 
     Factor and summand are [channels], terms is the largest number on the way to the summand. First come its own bias
     and the alpha and beta of a Gemm, then what is behind it: BatchNormalization, or products, quotients, sums and
-    differences with constants.
+    differences with constants, and last a HardSigmoid, which scales and shifts before it clips.
     """
     numpy = importlib.import_module("numpy")
     weights = known[node.input[1]]
@@ -274,6 +274,16 @@ def _steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[st
     terms = _largest(bias)
     yield own, factor, bias, terms
     for user in _behind(graph, node.output[0]):
+        if user.op_type == "HardSigmoid":  # its clipping is the end of the chain
+            given = {one.name: one.f for one in user.attribute}
+            scale, shift = given.get("alpha", 0.2), given.get("beta", 0.5)
+            yield (
+                own or "beta of HardSigmoid",
+                factor * scale,
+                bias * scale + shift,
+                max(terms * abs(scale), abs(shift)),
+            )
+            return
         step = _per_channel(user, known, channels, axis)
         if step is None:
             return

@@ -1,4 +1,4 @@
-"""What TFLite's and XNNPACK's kernels of QUANTIZE and LEAKY_RELU round in place of the exact values."""
+"""What kernels of QUANTIZE, LEAKY_RELU and RESIZE_BILINEAR in TFLite and XNNPACK round in place of the exact values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import math
 from typing import Any
 
+from bench_plugin.adapters.readback import tflite_resizing
 from bench_plugin.adapters.readback.tflite_moves import inputs_of
 from bench_plugin.agent.toolkit import versions
 
@@ -16,14 +17,14 @@ ADAPTER = {
     "title": "Kernels of TFLite and XNNPACK that round more than once",
     "distribution": "ai-edge-litert",
     "operations": [],
-    "uses": ["tflite_moves"],
+    "uses": ["tflite_moves", "tflite_resizing"],
 }
 
 # XNNPACK's factor is a whole number of 1/256, as docs/findings/xnnpack_quantize_factor.py shows. A node with a factor
 # outside these limits is left to TFLite's own kernel.
 PARTS = 256
 SMALLEST, LARGEST = 2.0**-8, 2.0**7
-COARSE, TWICE = "factor of 8 bits", "double rounding"  # the names of the exceptions
+COARSE, TWICE, MIXED = "factor of 8 bits", "double rounding", "coarse interpolation"  # the names of the exceptions
 TYPES = ("INT8", "UINT8")
 OPERATORS = ("QUANTIZE", "LEAKY_RELU")
 
@@ -47,6 +48,9 @@ def as_computed(reader: Any, node: Any) -> tuple[str, str] | None:
     """
     file, operator, taken, made = reader.file, reader.file.operator(node), inputs_of(node)[0], int(node.outputs[0])
     scales = [file.quantisation(index) for index in (taken, made)]
+    if operator == "RESIZE_BILINEAR" and file.type(made) in TYPES:
+        mixed = tflite_resizing.mixed_coarsely(reader, node)
+        return (mixed, MIXED) if mixed else None
     if operator not in OPERATORS or file.type(taken) != file.type(made) or file.type(made) not in TYPES:
         return None
     if None in scales:

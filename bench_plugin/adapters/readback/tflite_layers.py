@@ -6,7 +6,14 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench_plugin.adapters.readback import tflite_kernels, tflite_moves, tflite_operators
+from bench_plugin.adapters.readback import (
+    tflite_choices,
+    tflite_kernels,
+    tflite_moves,
+    tflite_operators,
+    tflite_resizing,
+    tflite_transposed,
+)
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
 from bench_plugin.agent.toolkit.rebuilding import Layers
@@ -18,7 +25,14 @@ ADAPTER = {
     "title": "Quantised TFLite files read back",
     "distribution": "ai-edge-litert",
     "operations": [],
-    "uses": ["tflite_kernels", "tflite_moves", "tflite_operators"],
+    "uses": [
+        "tflite_choices",
+        "tflite_kernels",
+        "tflite_moves",
+        "tflite_operators",
+        "tflite_resizing",
+        "tflite_transposed",
+    ],
 }
 
 IDENTIFIER = b"TFL3"
@@ -28,16 +42,22 @@ TYPES = {
     "INT64": "int64", "BOOL": "bool", "FLOAT64": "float64",
 }  # fmt: skip
 SMALLEST = 2.0**-14  # the smallest normal number of float16
+TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
+    **tflite_operators.TRANSLATIONS, **tflite_resizing.RESIZING, **tflite_choices.CHOICES,
+    tflite_transposed.OPERATOR: tflite_transposed.transpose_conv,
+}  # fmt: skip
 PROBE = "probe%05d"  # sorted behind the outputs of the file, whose names begin with "out"
 DYNAMIC = ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D", "BATCH_MATMUL")
 # Nodes whose results have a range of their own, unless they are joined with others in one tensor.
-CALIBRATED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "ADD", "SUB", "MUL")
-JOINING = ("CONCATENATION", "PACK", "MAXIMUM", "MINIMUM")
+CALIBRATED = ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED", "ADD", "SUB", "MUL")
+JOINING = ("CONCATENATION", "PACK", "MAXIMUM", "MINIMUM", "SELECT", "SELECT_V2")
 # What may stand between a convolution and the sum that adds its bias.
 BETWEEN = ("RESHAPE", "BATCH_TO_SPACE_ND", "MUL")
 # Nodes that keep the range of what they take, which so has the range of their results.
 KEEPING = ("AVERAGE_POOL_2D", "MAX_POOL_2D", "RESHAPE", "TRANSPOSE", "SQUEEZE", "EXPAND_DIMS", "PAD", "SLICE",
-           "STRIDED_SLICE", "SPLIT", "SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")  # fmt: skip
+           "STRIDED_SLICE", "SPLIT", "SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", "RESIZE_NEAREST_NEIGHBOR",
+           "RESIZE_BILINEAR", "DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "MIRROR_PAD", "TILE", "GATHER",
+           "GATHER_ND", "RELU_0_TO_1")  # fmt: skip
 # Kernels that were measured to round more coarsely than to the nearest integer, without a delegate.
 TIES = ("AVERAGE_POOL_2D", "MEAN")
 
@@ -177,11 +197,13 @@ class Reader:
         self.numbers = numbers
         self._declared: dict[int, str] = {}
         self._operator = ""
+        self._makers = {int(made): node for node in file.graph.operators for made in node.outputs}
+        self._counted: set[int] = set()
 
     def read(self, node: Any) -> None:
         """Read one node, or note why that cannot be done."""
         operator = self._operator = self.file.operator(node)
-        translate: Callable[..., list[str]] | None = tflite_operators.TRANSLATIONS.get(operator)
+        translate = TRANSLATIONS.get(operator)
         made = [int(index) for index in node.outputs]
         if all(not self._judged(index) for index in made):
             return  # arithmetic of shapes
@@ -199,8 +221,9 @@ class Reader:
             self.layers.unread.append(f"{operator}: {len(values)} results where the file has {len(made)}")
             return
         for index, value in zip(made, values):
-            if self._judged(index):
+            if self._judged(index) or self.file.type(index) in tflite_choices.INTEGERS:
                 self._made(node, operator, index, value)
+                self._counted.add(index)
 
     def rounds_inputs(self, operator: str, node: Any) -> bool:
         """Whether the node takes floating point and multiplies in integers."""
@@ -231,9 +254,25 @@ class Reader:
         name = f"t{index}"
         if index not in self.numbers:
             raise tflite_moves.Unread(f"a tensor of type {file.type(index)}")
+        self._count(index)
         if said is not None and file.type(index) in LIMITS:
             return self.layers.integers(name, self.numbers[index], float(said[0][0]), int(said[1][0]))
         return self.layers.floats(name, self.numbers[index])
+
+    def _count(self, index: int) -> None:
+        """Read the node that makes numbers of elements, once a layer needs them; others are arithmetic of shapes."""
+        node = self._makers.get(index)
+        if node is None or index in self._counted or self.file.type(index) not in tflite_choices.COUNTED:
+            return
+        self._counted.add(index)
+        operator = self.file.operator(node)
+        translate = tflite_choices.OF_NUMBERS.get(operator)
+        try:
+            values = translate(self, node) if translate else []
+        except tflite_moves.Unread:
+            return  # the numbers are taken as they are
+        for value in values:
+            self._made(node, operator, index, value)
 
     def declare_later(self, node: Any) -> None:
         """Declare the constant that a sum adds to each channel behind a node without a bias: it is the bias."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -128,7 +129,7 @@ def _gather(reader: Any, node: Any) -> list[str]:
     if options.batchDims:
         raise Unread("batch dimensions")
     numbers = layers.node("Cast", [reader.real(inputs[1])], to=7)
-    return [layers.node("Gather", [reader.real(inputs[0]), numbers], axis=options.axis)]
+    return [layers.node("Gather", [reader.operand("GATHER", inputs[0]), numbers], axis=options.axis)]
 
 
 def _broadcast(reader: Any, node: Any) -> list[str]:
@@ -168,6 +169,42 @@ def _batch_to_space(reader: Any, node: Any) -> list[str]:
     return [layers.node("Slice", [value, *ends])]
 
 
+def _depth_to_space(reader: Any, node: Any) -> list[str]:
+    """The channels of a pixel become a block of pixels, of which each has its channels side by side."""
+    (count, height, width, _), size = reader.file.shape(inputs_of(node)[0]), node.builtinOptions.blockSize
+    depth = reader.file.shape(int(node.outputs[0]))[-1]
+    return [_blocks(reader, node, [count, height, width, size, size, depth])]
+
+
+def _space_to_depth(reader: Any, node: Any) -> list[str]:
+    """The inverse."""
+    (count, height, width, depth), size = reader.file.shape(inputs_of(node)[0]), node.builtinOptions.blockSize
+    return [_blocks(reader, node, [count, height // size, size, width // size, size, depth])]
+
+
+def _blocks(reader: Any, node: Any, shape: list[int]) -> str:
+    value = reader.layers.node("Reshape", [reader.real(inputs_of(node)[0]), reader.layers.constant(shape, "int64")])
+    return shaped(reader, reader.layers.node("Transpose", [value], perm=[0, 1, 3, 2, 4, 5]), int(node.outputs[0]))
+
+
+def _mirror_pad(reader: Any, node: Any) -> list[str]:
+    """What is padded are the elements next to the border, with that at the border (SYMMETRIC) or without (REFLECT)."""
+    numpy = importlib.import_module("numpy")
+    layers, inputs = reader.layers, inputs_of(node)
+    value, mode = reader.real(inputs[0]), "symmetric" if node.builtinOptions.mode else "reflect"
+    for axis, (size, pads) in enumerate(zip(reader.file.shape(inputs[0]), constant(reader, inputs[1]).tolist())):
+        if any(pads):
+            places = layers.constant(numpy.pad(numpy.arange(size), pads, mode=mode), "int64")
+            value = layers.node("Gather", [value, places], axis=axis)
+    return [value]
+
+
+def _tile(reader: Any, node: Any) -> list[str]:
+    inputs = inputs_of(node)
+    counts = reader.layers.constant(constant(reader, inputs[1]), "int64")
+    return [reader.layers.node("Tile", [reader.real(inputs[0]), counts])]
+
+
 MOVES: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "RESHAPE": _reshape, "EXPAND_DIMS": _reshape, "SQUEEZE": _reshape, "TRANSPOSE": _transpose,
     "PAD": _pad, "PADV2": _pad, "SLICE": _slice, "STRIDED_SLICE": _strided_slice, "GATHER": _gather,
@@ -175,4 +212,6 @@ MOVES: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "SPLIT_V": lambda reader, node: _split(reader, node, inputs_of(node)[0], inputs_of(node)[2]),
     "PACK": _pack, "UNPACK": _unpack, "BROADCAST_TO": _broadcast,
     "SPACE_TO_BATCH_ND": _space_to_batch, "BATCH_TO_SPACE_ND": _batch_to_space,
+    "DEPTH_TO_SPACE": _depth_to_space, "SPACE_TO_DEPTH": _space_to_depth, "MIRROR_PAD": _mirror_pad,
+    "TILE": _tile,
 }  # fmt: skip

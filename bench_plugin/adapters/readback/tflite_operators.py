@@ -38,8 +38,8 @@ class Adapter:
         """Nothing to forget."""
 
 
-def _activated(reader: Any, value: str, node: Any) -> str:
-    """The fused activation behind a node's result."""
+def activated(reader: Any, value: str, node: Any) -> str:
+    """The fused activation behind a node's result. Raises Unread for one that is not known."""
     kind = int(getattr(node.builtinOptions, "fusedActivationFunction", 0) or 0)
     layers = reader.layers
     if kind == 0:
@@ -67,8 +67,11 @@ def _pads(
     return [*before, *(one - first for one, first in zip(total, before))]
 
 
-def _weights(reader: Any, node: Any, index: int, change: Callable[[Any], Any], operator: str) -> str:
-    """The real values of the weights as ONNX wants them, which ``change`` makes of an array of the file's shape."""
+def weights_of(reader: Any, index: int, change: Callable[[Any], Any], operator: str) -> str:
+    """The real values of the weights as ONNX wants them, which ``change`` makes of an array of the file's shape.
+
+    Raises Unread for weights that are computed.
+    """
     numpy = importlib.import_module("numpy")
     file = reader.file
     values = file.values(index)
@@ -82,11 +85,14 @@ def _weights(reader: Any, node: Any, index: int, change: Callable[[Any], Any], o
     return str(reader.layers.quantised("weight", operator, change(real), change(wide)))
 
 
-def _bias(reader: Any, node: Any, place: int, operator: str) -> str:
-    """The real values of the bias at an input; empty where there is none."""
+def bias_of(reader: Any, node: Any, place: int, operator: str, takes: tuple[int, int] = (0, 1)) -> str:
+    """The real values of the bias at an input; empty where there is none.
+
+    ``takes`` are the places of what the layer multiplies, and of its weights.
+    """
     inputs = inputs_of(node)
     if len(inputs) <= place or inputs[place] < 0:
-        _declare_none(reader, node, operator)
+        _declare_none(reader, node, operator, takes)
         return ""
     index = inputs[place]
     values = constant(reader, index)
@@ -100,23 +106,24 @@ def _bias(reader: Any, node: Any, place: int, operator: str) -> str:
     return str(name)
 
 
-def _declare_none(reader: Any, node: Any, operator: str) -> None:
+def _declare_none(reader: Any, node: Any, operator: str, takes: tuple[int, int]) -> None:
     """Declare zeros for the bias that a layer with stored weights does not have, as the file may have one."""
     numpy = importlib.import_module("numpy")
-    file, inputs = reader.file, inputs_of(node)
-    if file.values(inputs[1]) is None:
+    file = reader.file
+    taken, weights = (inputs_of(node)[place] for place in takes)
+    if file.values(weights) is None:
         return
     channels = file.shape(int(node.outputs[0]))[-1]
     later = reader.added_behind(node)
     if later is not None and file.values(later).size != channels:
         return
-    if file.type(inputs[0]) == "FLOAT32":
+    if file.type(taken) == "FLOAT32":
         reader.layers.floating("bias", operator, numpy.zeros(channels))
         reader.declare_later(node)
         return
-    if any(file.quantisation(index) is None for index in inputs[:2]):
+    if any(file.quantisation(index) is None for index in (taken, weights)):
         return
-    steps = reader.along(inputs[1])[0].reshape(-1) * reader.along(inputs[0])[0].reshape(-1)
+    steps = reader.along(weights)[0].reshape(-1) * reader.along(taken)[0].reshape(-1)
     if steps.size in (1, channels):
         reader.layers.quantised("bias", operator, numpy.zeros(channels), steps)
         reader.declare_later(node)  # of another constant the bias may be a part, with which it is compared then
@@ -145,7 +152,7 @@ def _conv(reader: Any, node: Any, depthwise: bool) -> list[str]:
         group, change = sizes[3], lambda w: numpy.transpose(w, (3, 0, 1, 2))
     else:
         group, change = sizes[3] // kernel[3], lambda w: numpy.transpose(w, (0, 3, 1, 2))
-    w, b = _weights(reader, node, inputs[1], change, operator), _bias(reader, node, 2, operator)
+    w, b = weights_of(reader, inputs[1], change, operator), bias_of(reader, node, 2, operator)
     strides = [options.strideH, options.strideW]
     dilations = [max(1, options.dilationHFactor), max(1, options.dilationWFactor)]
     windows = [(size - 1) * factor + 1 for size, factor in zip(kernel[1:3], dilations)]
@@ -153,7 +160,7 @@ def _conv(reader: Any, node: Any, depthwise: bool) -> list[str]:
         "Conv", [x, w, b] if b else [x, w], group=group, strides=strides, dilations=dilations,
         pads=_pads(sizes[1:3], made[1:3], windows, strides, options.padding), kernel_shape=kernel[1:3],
     )  # fmt: skip
-    return [_activated(reader, layers.node("Transpose", [y], perm=TO_LAST), node)]
+    return [activated(reader, layers.node("Transpose", [y], perm=TO_LAST), node)]
 
 
 def _fully_connected(reader: Any, node: Any) -> list[str]:
@@ -167,12 +174,12 @@ def _fully_connected(reader: Any, node: Any) -> list[str]:
     if reader.file.values(inputs[1]) is None:
         w = layers.node("Transpose", [reader.real(inputs[1])], perm=[1, 0])
     else:
-        w = _weights(reader, node, inputs[1], lambda values: values.T, "FULLY_CONNECTED")
+        w = weights_of(reader, inputs[1], lambda values: values.T, "FULLY_CONNECTED")
     y = layers.node("MatMul", [rows, w])
-    bias = _bias(reader, node, 2, "FULLY_CONNECTED")
+    bias = bias_of(reader, node, 2, "FULLY_CONNECTED")
     if bias:
         y = layers.node("Add", [y, bias])
-    return [_activated(reader, shaped(reader, y, int(node.outputs[0])), node)]
+    return [activated(reader, shaped(reader, y, int(node.outputs[0])), node)]
 
 
 def _batch_matmul(reader: Any, node: Any) -> list[str]:
@@ -195,7 +202,7 @@ def _pool(reader: Any, node: Any, operator: str) -> list[str]:
     x = layers.node("Transpose", [reader.real(index)], perm=TO_FIRST)
     pads = _pads(sizes[1:3], made[1:3], window, strides, options.padding)
     y = layers.node(operator, [x], kernel_shape=window, strides=strides, pads=pads)
-    return [_activated(reader, layers.node("Transpose", [y], perm=TO_LAST), node)]
+    return [activated(reader, layers.node("Transpose", [y], perm=TO_LAST), node)]
 
 
 def _elementwise(operator: str) -> Callable[[Any, Any], list[str]]:
@@ -204,7 +211,7 @@ def _elementwise(operator: str) -> Callable[[Any, Any], list[str]]:
             reader.operand(operator.upper(), index) if operator in COMPARED else reader.real(index)
             for index in inputs_of(node)
         ]
-        return [_activated(reader, reader.layers.node(operator, taken), node)]
+        return [activated(reader, reader.layers.node(operator, taken), node)]
 
     return translate
 
@@ -220,7 +227,7 @@ def _identity(reader: Any, node: Any) -> list[str]:
 
 def _concatenation(reader: Any, node: Any) -> list[str]:
     values = [reader.real(index) for index in inputs_of(node)]
-    return [_activated(reader, reader.layers.node("Concat", values, axis=node.builtinOptions.axis), node)]
+    return [activated(reader, reader.layers.node("Concat", values, axis=node.builtinOptions.axis), node)]
 
 
 def _softmax(reader: Any, node: Any) -> list[str]:
@@ -300,7 +307,8 @@ TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "LOGISTIC": _elementwise("Sigmoid"), "TANH": _elementwise("Tanh"), "RELU": _elementwise("Relu"),
     "PRELU": _elementwise("PRelu"), "ELU": _elementwise("Elu"), "EXP": _elementwise("Exp"),
     "SQRT": _elementwise("Sqrt"), "NEG": _elementwise("Neg"), "ABS": _elementwise("Abs"), "LOG": _elementwise("Log"),
-    "RELU6": _clipped(0.0, 6.0), "RELU_N1_TO_1": _clipped(-1.0, 1.0), "LEAKY_RELU": _leaky_relu,
+    "RELU6": _clipped(0.0, 6.0), "RELU_N1_TO_1": _clipped(-1.0, 1.0), "RELU_0_TO_1": _clipped(0.0, 1.0),
+    "LEAKY_RELU": _leaky_relu,
     "HARD_SWISH": _hard_swish, "GELU": _gelu, "RSQRT": _rsqrt, "SQUARE": _square,
     "SQUARED_DIFFERENCE": _squared_difference, "SOFTMAX": _softmax, "LOG_SOFTMAX": _log_softmax,
     "CONCATENATION": _concatenation,

@@ -1,0 +1,84 @@
+"""TFLite's int8: elements that indices choose are read back with these; sums that overflow are a mismatch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.project import Project
+from tests.read_back_tflite import both, is_read_in_full, planted
+
+# Experts of which the two with the largest scores are mixed; and messages that are added up where they arrive.
+MAKE = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h, numpy_helper
+rng = np.random.default_rng(0)
+floats = {"w": rng.normal(0, 1, (6, 5)), "table": rng.normal(0, 1, (5, 7, 3)), "empty": np.zeros((3, 5))}
+wholes = {"two": [2], "axis": [1], "to": [[0], [1], [0], [2], [0], [1]]}
+experts = [
+    h.make_node("MatMul", ["x", "w"], ["scores"]),
+    h.make_node("TopK", ["scores", "two"], ["best", "places"], axis=1),
+    h.make_node("Softmax", ["best"], ["shares"], axis=1),
+    h.make_node("Gather", ["table", "places"], ["chosen"], axis=0),
+    h.make_node("Reshape", ["shares", "shape"], ["column"]),
+    h.make_node("Mul", ["chosen", "column"], ["parts"]),
+    h.make_node("ReduceSum", ["parts", "axis"], ["y"], keepdims=0),
+]
+messages = [
+    h.make_node("MatMul", ["x", "w"], ["m"]),
+    h.make_node("ScatterND", ["empty", "to", "m"], ["sums"], reduction="add"),
+    h.make_node("Tanh", ["sums"], ["y"]),
+]
+largest = [
+    h.make_node("MatMul", ["x", "w"], ["m"]),
+    h.make_node("ArgMax", ["m"], ["place"], axis=1),
+    h.make_node("Cast", ["place"], ["number"], to=1),
+    h.make_node("Mul", ["m", "number"], ["y"]),
+]
+running = [
+    h.make_node("MatMul", ["x", "w"], ["m"]),
+    h.make_node("CumSum", ["m", "along"], ["s"]),
+    h.make_node("Tanh", ["s"], ["y"]),
+]
+nodes = {"experts": experts, "messages": messages, "largest": largest, "running": running}[sys.argv[2]]
+shape = [6, 6] if nodes is messages else ["batch", 6]
+wholes["along"] = 1
+wholes["shape"] = [-1, 2, 1, 1]
+read = {name for node in nodes for name in node.input}
+tensors = [numpy_helper.from_array(np.array(values, "float32"), name) for name, values in floats.items()]
+tensors += [numpy_helper.from_array(np.array(values, "int64"), name) for name, values in wholes.items()]
+value = lambda name, size: h.make_tensor_value_info(name, 1, size)
+graph = h.make_graph(nodes, "g", [value("x", shape)], [value("y", None)], [t for t in tensors if t.name in read])
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+onnx.save(onnx.shape_inference.infer_shapes(model), sys.argv[1])
+"""
+# The experts in another order.
+OTHERS = """
+    table = model.buffers[graph.tensors[int(node.inputs[0])].buffer]
+    values = numpy.array(table.data, "uint8").reshape(5, -1)
+    table.data = values[::-1].reshape(-1)
+    changed += 1
+"""
+
+
+def test_what_the_largest_scores_choose_is_read_back(project: Project) -> None:
+    for row in both(project, MAKE, "experts"):
+        is_read_in_full(row, "TOPK_V2")
+        is_read_in_full(row, "GATHER")
+
+
+@pytest.mark.parametrize(("kind", "operator"), [("largest", "ARG_MAX"), ("running", "CUMSUM")])
+def test_numbers_and_running_sums_are_read_back(project: Project, kind: str, operator: str) -> None:
+    for row in both(project, MAKE, kind):
+        is_read_in_full(row, operator)
+
+
+def test_other_experts_in_the_artefact_are_a_mismatch(project: Project) -> None:
+    row = planted(project, MAKE, "experts", "GATHER", OTHERS)
+    assert row["status"] == "mismatch", row
+
+
+def test_sums_of_integers_that_leave_their_zero_out_are_a_mismatch(project: Project) -> None:
+    for row in both(project, MAKE, "messages"):
+        assert row["status"] == "mismatch", row
+        assert "layer SCATTER_ND" in row["reason"], row["reason"]
