@@ -18,7 +18,7 @@ def insensitive(
     """The outcome of a cell that agrees but would agree with a wrong model too; None where it would not.
 
     ``measured`` says what the cell's comparison notices of the mutants. Its figures go to the row, and a weak verdict
-    is flagged. Detections are matched object by object, which has a gate of its own (compare/detections.py).
+    is flagged. Detections are matched object by object, which has a gate of its own (compare/detecting/detections.py).
     """
     if run.model.detections:
         return None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.compare.detections import compare_detections
+from bench_plugin.compare.detecting.detections import compare_detections
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, larger, measure_noise, tolerance
 from bench_plugin.compare.precision import LIKE, LIKE_WEIGHTS, WEIGHTS, effective_by_error, emulated_errors, likeness

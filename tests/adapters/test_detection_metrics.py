@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.compare.average_precision import mean_average_precision, ranked
-from bench_plugin.compare.suppression import Found
+from bench_plugin.compare.detecting.average_precision import mean_average_precision, ranked
+from bench_plugin.compare.detecting.suppression import Found
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.report.entries import entry
 from bench_plugin.report.pictures.deployment import deployment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench_plugin.compare.average_precision import mean_average_precision, ranked
+from bench_plugin.compare.detecting.average_precision import mean_average_precision, ranked
 from tests.compare.test_detection_quality import FAR, SQUARE, found, objects
 
 ONCE = np.ones((1, 1), dtype=int)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.compare.average_precision import mean_average_precision, ranked
-from bench_plugin.compare.detection_quality import Resampled, judged, loss, strength_of_detections
-from bench_plugin.compare.suppression import MOST, Found, suppressed
+from bench_plugin.compare.detecting.average_precision import mean_average_precision, ranked
+from bench_plugin.compare.detecting.detection_quality import Resampled, judged, loss, strength_of_detections
+from bench_plugin.compare.detecting.suppression import MOST, Found, suppressed
 
 SQUARE = (10.0, 10.0, 30.0, 30.0)
 NEAR = (11.0, 10.0, 31.0, 30.0)  # overlaps SQUARE by 0.905

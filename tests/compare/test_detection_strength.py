@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench_plugin.compare.detection_quality import RESAMPLES, Loss, Resampled, judged, loss, strength_of_detections
-from bench_plugin.compare.suppression import Found
+from bench_plugin.compare.detecting.detection_quality import (
+    RESAMPLES,
+    Loss,
+    Resampled,
+    judged,
+    loss,
+    strength_of_detections,
+)
+from bench_plugin.compare.detecting.suppression import Found
 from bench_plugin.compare.verdict import Comparison
 from tests.compare.test_detection_quality import FAR, SQUARE, found, objects
 

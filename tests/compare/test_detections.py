@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_plugin.compare.detections import ROWS, compare_detections, images, overlaps
+from bench_plugin.compare.detecting.detections import ROWS, compare_detections, images, overlaps
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from tests.compare.drawing import LAW, SEEDS, Array
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.compare.detections import ROWS, Detections, compare_detections, images, overlaps
+from bench_plugin.compare.detecting.detections import ROWS, Detections, compare_detections, images, overlaps
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Unverified
 from tests.compare.drawing import Array

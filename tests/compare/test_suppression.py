@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.compare.suppression import suppressed
+from bench_plugin.compare.detecting.suppression import suppressed
 
 SQUARE = (0.0, 0.0, 10.0, 10.0)
 NEAR = (1.0, 0.0, 11.0, 10.0)  # overlaps SQUARE by 9 / 11

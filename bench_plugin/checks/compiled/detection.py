@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bench_plugin.compare.suppression import Found, suppressed
+from bench_plugin.compare.detecting.suppression import Found, suppressed
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.stages import Done

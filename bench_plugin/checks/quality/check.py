@@ -6,7 +6,7 @@ from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.compiled.detection import NoDetections, NotScored, class_names, scored
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.checks.sensitivity import noted
-from bench_plugin.compare import detection_quality
+from bench_plugin.compare.detecting import detection_quality
 from bench_plugin.compare.quality import judged, strength_of_answers
 from bench_plugin.compare.verdict import AGREE
 from bench_plugin.domain.cell import Cell, Check
@@ -60,7 +60,7 @@ class Quality:
         return blind or run.log.compared(comparison)
 
     def _detector(self, run: CellRun, ran: Done, reference: Done, dataset: Done) -> Outcome:
-        """The verdict on a detector: its mean average precision, and what it lost (compare/detection_quality.py)."""
+        """The verdict on a detector: its mean average precision, and what it lost (compare/detecting)."""
         workspace, objects = self._models.workspace, dataset.arrays["y_test"]
         try:
             mine, its = (scored(run, workspace, one, dataset) for one in (ran, reference))

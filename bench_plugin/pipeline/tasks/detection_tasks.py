@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.compare.suppression import Found
+from bench_plugin.compare.detecting.suppression import Found
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.array_sets import identified

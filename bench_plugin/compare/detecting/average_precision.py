@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.compare.detections import overlaps
-from bench_plugin.compare.suppression import Found
+from bench_plugin.compare.detecting.detections import overlaps
+from bench_plugin.compare.detecting.suppression import Found
 
 Array = np.ndarray[Any, Any]
 

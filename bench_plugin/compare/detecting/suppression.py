@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.compare.detections import overlaps
+from bench_plugin.compare.detecting.detections import overlaps
 
 Array = np.ndarray[Any, Any]
 

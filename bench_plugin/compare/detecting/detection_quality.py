@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.compare.average_precision import mean_average_precision, ranked
+from bench_plugin.compare.detecting.average_precision import mean_average_precision, ranked
+from bench_plugin.compare.detecting.suppression import Found
 from bench_plugin.compare.quality import CONFIDENCE, MOST_DROP
 from bench_plugin.compare.strength import Strength, rated
-from bench_plugin.compare.suppression import Found
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 
 Array = np.ndarray[Any, Any]
