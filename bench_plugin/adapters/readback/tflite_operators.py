@@ -134,8 +134,15 @@ def _taken(reader: Any, node: Any, operator: str, axes: Sequence[int]) -> str:
     value = reader.real(inputs_of(node)[0])
     if not reader.rounds_inputs(operator, node):
         return str(value)
-    symmetric = operator == "FULLY_CONNECTED" and not node.builtinOptions.asymmetricQuantizeInputs and reader.file.plain
-    return str(reader.layers.rounded(value, axes, BYTE, reader.file.plain, symmetric))
+    return _in_integers(reader, node, operator, value, axes)
+
+
+def _in_integers(reader: Any, node: Any, operator: str, value: str, axes: Sequence[int]) -> str:
+    """A value as a kernel rounds it that multiplies in integers, XNNPACK's or TFLite's own."""
+    if not reader.file.plain:
+        return str(reader.layers.rounded_in_float32(value, axes))
+    symmetric = operator == "FULLY_CONNECTED" and not node.builtinOptions.asymmetricQuantizeInputs
+    return str(reader.layers.rounded(value, axes, BYTE, away=True, symmetric=symmetric))
 
 
 def _conv(reader: Any, node: Any, depthwise: bool) -> list[str]:
@@ -169,8 +176,7 @@ def _fully_connected(reader: Any, node: Any) -> list[str]:
     depth = shape[1]
     rows = layers.node("Reshape", [reader.real(inputs[0]), layers.constant([-1, depth], "int64")])
     if reader.rounds_inputs("FULLY_CONNECTED", node):
-        symmetric = not node.builtinOptions.asymmetricQuantizeInputs and reader.file.plain
-        rows = layers.rounded(rows, [1], BYTE, reader.file.plain, symmetric)
+        rows = _in_integers(reader, node, "FULLY_CONNECTED", rows, [1])
     if reader.file.values(inputs[1]) is None:
         w = layers.node("Transpose", [reader.real(inputs[1])], perm=[1, 0])
     else:

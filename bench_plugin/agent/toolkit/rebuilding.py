@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Values = np.ndarray[Any, Any]
 
 DOUBLE = 11  # ONNX's number for float64
+SPLITTER = 2.0**29 + 1  # a product with it takes the 29 last bits of a float64, which float32 does not have
 MILLIONTH = 1e-6  # the step of a constant in floating point, as a share of its largest value
 
 
@@ -143,6 +144,38 @@ class Layers:
         made = self._in_integers(value, axes, limits, away, symmetric)
         self._rounded[made] = value
         return made
+
+    def rounded_in_float32(self, value: str, axes: Sequence[int]) -> str:
+        """The same with 8 signed bits and a zero point, by the arithmetic in float32 of XNNPACK.
+
+        It multiplies by the reciprocal of the scale, rounds to even, and adds the zero point, which it takes from that
+        end of the range where it has the smaller error (xnn_f32_qd8_asymmetric_quantization_params).
+        """
+        low, high, zero = self.constant(-128.0), self.constant(127.0), self.constant(0.0)
+        reduced = {"axes": list(axes), "keepdims": 1}
+        most = self.node("Max", [self.node("ReduceMax", [value], **reduced), zero])
+        least = self.node("Min", [self.node("ReduceMin", [value], **reduced), zero])
+        span = self.in_float32("Sub", most, least)
+        nothing = self.node("Equal", [span, zero])
+        span = self.node("Where", [nothing, self.constant(255.0), span])
+        factor = self.in_float32("Div", self.constant(255.0), span)
+        first, last = (self.in_float32("Mul", end, factor) for end in (least, most))
+        errors = self.in_float32("Add", low, first), self.in_float32("Add", high, last)
+        smaller = self.node("Greater", [self.node("Add", list(errors)), zero])
+        ends = self.in_float32("Sub", low, first), self.in_float32("Sub", high, last)
+        offset = self.node("Round", [self.node("Clip", [self.node("Where", [smaller, *ends]), low, high])])
+        steps = self.node("Round", [self.in_float32("Mul", value, factor)])
+        whole = self.node("Clip", [self.node("Add", [steps, offset]), low, high])
+        scale = self.in_float32("Div", self.constant(1.0), factor)
+        made = self.node("Mul", [self.node("Sub", [whole, offset]), scale])
+        self._rounded[made] = value
+        return made
+
+    def in_float32(self, operator: str, first: str, second: str) -> str:
+        """An operator on two values of float32, whose result is rounded to float32 (by Dekker's splitting)."""
+        value = self.node(operator, [first, second])
+        wide = self.node("Mul", [value, self.constant(SPLITTER)])
+        return self.node("Sub", [wide, self.node("Sub", [wide, value])])
 
     def _in_integers(self, value: str, axes: Sequence[int], limits: Sequence[int], away: bool, symmetric: bool) -> str:
         low, high = limits
