@@ -18,7 +18,7 @@ HEADER = struct.Struct("<4sBBHIIHHIQ")
 # dtype code, rank, (reserved), (reserved), dims, bytes
 DESCRIPTOR = struct.Struct("<BBHI8IQ")
 
-MAX_META = 1 << 20
+MAX_META = 1 << 22
 MAX_BLOBS = 4096
 MAX_RANK = 8
 MAX_BYTES = 1 << 35

@@ -161,7 +161,7 @@ def test_metadata_nested_without_end_is_refused() -> None:
 @pytest.mark.parametrize(
     ("meta", "blobs", "message"),
     [
-        ({"a": "x" * wire.MAX_META}, [], "metadata of 1048584 bytes, at most 1048576"),
+        ({"a": "x" * wire.MAX_META}, [], "metadata of 4194312 bytes, at most 4194304"),
         ({}, [wire.Array("uint8", (0,), b"")] * 4097, "4097 blobs, at most 4096"),
         ({}, [wire.Array("uint8", (1,) * 9, b"x")], "rank 9 cannot be sent, at most 8"),
         ({}, [wire.Array("str", (1,), b"x")], "type 'str' cannot be sent; one of bfloat16, bool"),

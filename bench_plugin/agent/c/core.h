@@ -14,7 +14,7 @@
 #define BENCH_VERSION 1
 #define BENCH_HEADER 32u     /* bytes of a header */
 #define BENCH_DESCRIPTOR 48u /* bytes of a descriptor */
-#define BENCH_MAX_META (1u << 20)
+#define BENCH_MAX_META (1u << 22)
 #define BENCH_MAX_BLOBS 4096u
 #define BENCH_MAX_RANK 8u
 #define BENCH_MAX_BYTES (1ull << 35)

@@ -79,7 +79,7 @@ static uint32_t drawn(uint32_t below) { /* xorshift64* (Vigna 2016) */
 
 static void mutate(void) {
     static const uint64_t edges[] = {0, 1, 7, 8, 9, 15, 16, 20, 21, 31, 32, 48, 127, 128, 255, 256, 4096, 4097, 65535,
-        1048576, 1048577, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x800000000, 0x800000001, UINT64_MAX};
+        4194304, 4194305, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x800000000, 0x800000001, UINT64_MAX};
     unsigned times = 1 + drawn(6);
     while (times--) {
         size_t at = input_size ? drawn((uint32_t)input_size) : 0;
