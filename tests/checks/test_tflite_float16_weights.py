@@ -25,14 +25,15 @@ known = {"w": rng.normal(0, 0.3, (8, 3, 3, 3)), "b": rng.normal(0, 0.3, 8), "m":
 known["w"][0, 0, 0] = [3e-5, -2e-6, 0]
 known = {name: values.astype("float32") for name, values in known.items()} | {"size": np.array([1, -1])}
 normal = [h.make_node("BatchNormalization", ["a", "scale", "shift", "mean", "variance"], ["n"])]
+both = [h.make_node("Sigmoid", ["z"], ["g"]), h.make_node("Div", ["g", "k"], ["d"]), h.make_node("Tanh", ["d"], ["t"]),
+        h.make_node("Mul", ["t", "k2" if "two" in sys.argv[2] else "k"], ["y"])]
+ends = {"divided": [h.make_node("Tanh", ["z"], ["t"]), h.make_node("Div", ["t", "k"], ["y"])], "both": both}
+ends |= dict.fromkeys(["plain", "normalised"], [h.make_node("Identity", ["z"], ["y"])])
 nodes = [h.make_node("Conv", ["x", "w", "b"], ["a"]), *(normal if sys.argv[2] == "normalised" else []),
          h.make_node("Sigmoid", ["n" if sys.argv[2] == "normalised" else "a"], ["s"]),
          h.make_node("MaxPool", ["s"], ["p"], kernel_shape=[2, 2], strides=[3, 3]),
          h.make_node("Reshape", ["p", "size"], ["r"]), h.make_node("Gemm", ["r", "m", "c"], ["z"]),
-         *([h.make_node("Tanh", ["z"], ["t"]), h.make_node("Div", ["t", "k"], ["y"])] if sys.argv[2] == "divided" else
-           [h.make_node("Div", ["z", "k"], ["d"]), h.make_node("Tanh", ["d"], ["t"]),
-            h.make_node("Mul", ["t", "k" if sys.argv[2] == "both" else "k2"], ["y"])] if sys.argv[2][:4] == "both" else
-           [h.make_node("Identity", ["z"], ["y"])])]
+         *ends[sys.argv[2].partition(" ")[0]]]
 known["k2"] = known["k"]
 used = {name for node in nodes for name in node.input}
 tensors = [numpy_helper.from_array(values, name) for name, values in known.items() if name in used]
