@@ -148,9 +148,10 @@ TABLE_HASH = hashlib.sha256(json.dumps([asdict(DEFAULTS), MUTANT_KINDS], sort_ke
 
 
 def with_overrides(**overrides: float) -> Table:
-    """The table with ``k``, ``floor`` or ``cap`` of every row replaced.
+    """The table with ``k``, ``floor`` or ``cap`` of every row replaced, by which no mistake is recognised.
 
-    Raises ValueError for another name, or a value that is not a positive, finite number.
+    Who says how large an error may be has said that it may be that of a mistake. Raises ValueError for another name, or
+    a value that is not a positive, finite number.
     """
     valid = ("k", "floor", "cap")
     for name, value in overrides.items():
@@ -159,4 +160,4 @@ def with_overrides(**overrides: float) -> Table:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
             raise ValueError(f"marker tolerance: {name} must be a positive number, found {value!r}")
     rows = {precision: replace(row, **overrides) for precision, row in DEFAULTS.rows.items()}
-    return replace(DEFAULTS, rows=rows)
+    return replace(DEFAULTS, rows=rows, alike=math.inf if overrides else DEFAULTS.alike)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bench_plugin.compare.mistakes import FEWEST, Likeness, likenesses
 from bench_plugin.compare.noise import Noise
 from bench_plugin.compare.strength import Strength, strength
-from bench_plugin.compare.table import DEFAULTS
+from bench_plugin.compare.table import DEFAULTS, with_overrides
 from bench_plugin.compare.verdict import AGREE, compare
 from tests.compare.drawing import LAW, SEEDS, Array, drawn
 
@@ -85,6 +85,14 @@ def test_a_faint_mutant_is_noticed_by_its_direction() -> None:
     assert found.missed == () and found.table["bias in float16"]["ratio"] < 1
     noisy = judged(truth, truth + effect(4, truth, 5e-6), truth + one, "bias in float16")
     assert noisy.missed == ("bias in float16",), "the error of the run itself hides it"
+
+
+def test_a_tolerance_of_the_test_s_own_decides_alone() -> None:
+    truth = drawn(3)
+    wrong = truth + effect(3, truth, 5e-6)
+    found = compare({"y": truth}, {"out0": wrong}, {"y": NOISE}, table=with_overrides(floor=0.5, cap=0.5))
+    assert found.rule is not None
+    assert strength(found.rule, {"out0": wrong}, {"out0": truth}, {FAINT: {"out0": wrong}}, {"y": NOISE}).made == ""
 
 
 def test_of_several_mistakes_the_most_alike_one_is_named() -> None:

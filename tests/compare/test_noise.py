@@ -124,7 +124,8 @@ def test_overrides_reach_every_row_and_nothing_else() -> None:
     assert {precision: row.floor for precision, row in table.rows.items()} == {
         precision: row.floor for precision, row in DEFAULTS.rows.items()
     }
-    assert dataclasses.replace(table, rows=DEFAULTS.rows) == DEFAULTS
+    assert dataclasses.replace(table, rows=DEFAULTS.rows, alike=DEFAULTS.alike) == DEFAULTS
+    assert table.alike > 1, "no cosine is as large: no mistake is recognised"
     assert with_overrides() == DEFAULTS
 
 
