@@ -174,15 +174,16 @@ class Agent:
         return self.process.gone
 
     def close(self) -> None:
-        """End the agent, also in the middle of a call, and remove its folder.
+        """End the agent, also in the middle of a call, and remove the folder of one that is given copies of files.
 
         A long run starts hundreds of agents, and a large model is copied for each: together they would fill the disk.
+        The folder of a board's agent is that of the board, which may start another one.
         """
         self.lost = True
         self.process.kill()
         self.channel.close()
         bound_log(self.log)
-        if self.folder is not None:
+        if self.folder is not None and self.given is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def load(self, adapter: str, limits: Limits) -> None:
