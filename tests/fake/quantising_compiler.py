@@ -180,7 +180,7 @@ def _static_layers(net: dict[str, Any], corrected: bool) -> Layers:
 def _dynamic_layers(net: dict[str, Any]) -> Layers:
     layers = Layers()
     for (weights, bias), source, output in zip(LAYERS, ("x", "h"), (1, 2), strict=True):
-        x = layers.rounded(layers.floats(f"t_{source}", output), [0, 1], LIMITS, False, False)
+        x = layers.rounded(layers.floats(f"t_{source}", output), [0, 1], LIMITS, False)
         w = layers.quantised("weight", "MATMUL", _real(net, weights), net[f"{weights}_step"])
         b = layers.floating("bias", "MATMUL", net[bias])
         y = layers.node("Add", [layers.node("MatMul", [x, w]), b])

@@ -15,10 +15,9 @@ import operator
 from typing import Any
 
 from bench_plugin.adapters.readback import executorch_operators
-from bench_plugin.adapters.readback.executorch_operators import Unread
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
-from bench_plugin.agent.toolkit.rebuilding import Layers
+from bench_plugin.agent.toolkit.rebuilding import Layers, Unread
 
 ADAPTER = {
     "name": "executorch_layers",
@@ -139,6 +138,8 @@ class Reader:
         if node.name in self._real:
             return self._real[node.name]
         if node.name in self._fixed:
+            if node.name in self._steps and self._fixed[node.name].size > 1:
+                self.layers.complete = False  # rounded, and not compared
             return self.layers.constant(self._fixed[node.name])
         raise Unread(f"a value of {operator_of(node)}")
 

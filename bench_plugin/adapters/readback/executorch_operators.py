@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bench_plugin.agent.toolkit import versions
+from bench_plugin.agent.toolkit.rebuilding import Unread
 
 ADAPTER = {
     "name": "executorch_operators",
@@ -19,10 +20,6 @@ ADAPTER = {
 }
 
 LONG = 7  # ONNX's number for int64
-
-
-class Unread(Exception):
-    """A node that cannot be read back; the message says why."""
 
 
 class Adapter:
@@ -91,6 +88,8 @@ def _elementwise(operator: str) -> Callable[[Any, Any], list[str]]:
 
 def _of_two(operator: str) -> Callable[[Any, Any], list[str]]:
     def translate(reader: Any, node: Any) -> list[str]:
+        if node.kwargs.get("rounding_mode"):
+            raise Unread("a quotient that is rounded")
         first, second = (reader.operand(one, operator) for one in node.args[:2])
         factor = node.kwargs.get("alpha", 1)
         if factor != 1:
@@ -100,17 +99,22 @@ def _of_two(operator: str) -> Callable[[Any, Any], list[str]]:
     return translate
 
 
+def _hardtanh(reader: Any, node: Any) -> list[str]:
+    return [_clipped(reader, node, argument(node, 1, "min_val", -1.0), argument(node, 2, "max_val", 1.0))]
+
+
 def _clamp(reader: Any, node: Any) -> list[str]:
-    low, high = argument(node, 1, "min_val", -1.0), argument(node, 2, "max_val", 1.0)
-    if low is None or high is None:
-        raise Unread("a limit on one side")
-    limits = [reader.layers.constant(float(limit)) for limit in (low, high)]
-    return [reader.layers.node("Clip", [reader.real(node.args[0]), *limits])]
+    return [_clipped(reader, node, argument(node, 1, "min", None), argument(node, 2, "max", None))]
 
 
 def _relu6(reader: Any, node: Any) -> list[str]:
-    limits = [reader.layers.constant(limit) for limit in (0.0, 6.0)]
-    return [reader.layers.node("Clip", [reader.real(node.args[0]), *limits])]
+    return [_clipped(reader, node, 0.0, 6.0)]
+
+
+def _clipped(reader: Any, node: Any, low: float | None, high: float | None) -> str:
+    """The first argument of a node between two limits, of which one may be left out."""
+    limits = ["" if limit is None else reader.layers.constant(float(limit)) for limit in (low, high)]
+    return str(reader.layers.node("Clip", [reader.real(node.args[0]), *limits]))
 
 
 def _silu(reader: Any, node: Any) -> list[str]:
@@ -121,10 +125,7 @@ def _silu(reader: Any, node: Any) -> list[str]:
 def _gelu(reader: Any, node: Any) -> list[str]:
     if node.kwargs.get("approximate", "none") != "none":
         raise Unread("an approximation of Gelu")
-    layers, value = reader.layers, reader.real(node.args[0])
-    curve = layers.node("Erf", [layers.node("Mul", [value, layers.constant(math.sqrt(0.5))])])
-    half = layers.node("Mul", [value, layers.constant(0.5)])
-    return [layers.node("Mul", [half, layers.node("Add", [curve, layers.constant(1.0)])])]
+    return [reader.layers.gelu(reader.real(node.args[0]))]
 
 
 def _max_pool(reader: Any, node: Any) -> list[str]:
@@ -166,7 +167,8 @@ def _adaptive_pool(reader: Any, node: Any) -> list[str]:
 
 
 def _mean(reader: Any, node: Any) -> list[str]:
-    axes = sorted(_axis(node, axis, of=node.args[0]) for axis in node.args[1])
+    given = argument(node, 1, "dim", None) or range(len(shape_of(node.args[0])))
+    axes = sorted(_axis(node, axis, of=node.args[0]) for axis in given)
     keep = int(bool(argument(node, 2, "keepdim", False)))
     return [reader.layers.node("ReduceMean", [reader.real(node.args[0])], axes=axes, keepdims=keep)]
 
@@ -208,10 +210,7 @@ def _unbind(reader: Any, node: Any) -> list[str]:
     axis = _axis(node, argument(node, 1, "dim", 0), of=node.args[0])
     parts = [reader.real(node.args[0]), layers.constant([1] * sizes[axis], "int64")]
     shape = layers.constant([size for place, size in enumerate(sizes) if place != axis], "int64")
-    return [
-        layers.node("Reshape", [part, shape])
-        for part in (layers.split("Split", parts, sizes[axis], axis=axis) if sizes[axis] > 1 else parts[:1])
-    ]
+    return [layers.node("Reshape", [part, shape]) for part in layers.split("Split", parts, sizes[axis], axis=axis)]
 
 
 def _concatenation(reader: Any, node: Any) -> list[str]:
@@ -258,6 +257,8 @@ def _attention(reader: Any, node: Any) -> list[str]:
     """Scaled dot product attention: softmax(q k^T scale) v, where the scale is one over the root of the head's size."""
     if argument(node, 3, "attn_mask", None) is not None or argument(node, 5, "is_causal", False):
         raise Unread("a mask")
+    if node.kwargs.get("enable_gqa"):
+        raise Unread("heads that share their keys")
     layers, sizes = reader.layers, shape_of(node.args[0])
     q, k, v = (reader.real(one) for one in node.args[:3])
     rank = len(sizes)
@@ -269,7 +270,15 @@ def _attention(reader: Any, node: Any) -> list[str]:
 
 
 def _resize(reader: Any, node: Any) -> list[str]:
-    """Bilinear: the positions are those of half pixels unless the corners are aligned."""
+    """Bilinear: the positions are those of half pixels unless the corners are aligned.
+
+    Raises Unread for a scale that is not that of the sizes.
+    """
+    given, made = shape_of(node.args[0])[2:], shape_of(node)[2:]
+    scales = [one for one in node.args[3:] if one is not None]
+    flat = list(scales[0]) if scales and isinstance(scales[0], (list, tuple)) else scales
+    if any(size * scale != other for size, scale, other in zip(given, flat, made)):
+        raise Unread("a scale that is not that of the sizes")
     sizes = reader.layers.constant(shape_of(node), "int64")
     mode = "align_corners" if node.args[2] else "pytorch_half_pixel"
     value = reader.real(node.args[0])
@@ -328,7 +337,8 @@ def same(operator: Callable[[Any, Any], list[str]], *names: str) -> dict[str, Ca
 
 TRANSLATIONS: Mapping[str, Callable[[Any, Any], Sequence[str]]] = {
     **same(_convolution, "conv1d", "conv2d"), "linear": _linear, **same(_matrix_product, "matmul", "bmm", "mm"),
-    **same(_elementwise("Relu"), "relu", "relu_"), **same(_clamp, "hardtanh", "hardtanh_", "clamp"), "relu6": _relu6,
+    **same(_elementwise("Relu"), "relu", "relu_"), **same(_hardtanh, "hardtanh", "hardtanh_"),
+    "clamp": _clamp, "relu6": _relu6,
     "sigmoid": _elementwise("Sigmoid"), "tanh": _elementwise("Tanh"), "exp": _elementwise("Exp"),
     "sqrt": _elementwise("Sqrt"), "neg": _elementwise("Neg"), "abs": _elementwise("Abs"), "gelu": _gelu,
     **same(_silu, "silu", "silu_"), **same(_elementwise("HardSwish"), "hardswish", "hardswish_"),

@@ -9,7 +9,7 @@ from typing import Any
 from bench_plugin.adapters.readback import openvino_operators
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
-from bench_plugin.agent.toolkit.rebuilding import Layers
+from bench_plugin.agent.toolkit.rebuilding import Layers, Unread
 
 ADAPTER = {
     "name": "openvino_layers",
@@ -117,9 +117,9 @@ class Reader:
         translate = openvino_operators.TRANSLATIONS.get(kind)
         try:
             if translate is None:
-                raise openvino_operators.Unread("no translation")
+                raise Unread("no translation")
             found = translate(self, node)
-        except openvino_operators.Unread as why:
+        except Unread as why:
             if node.outputs()[0].get_element_type().get_type_name() in ("f32", "f16"):
                 self.layers.unread.append(f"{kind}: {why}")
             for index, port in enumerate(node.outputs()):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from bench_plugin.agent.toolkit import versions
+from bench_plugin.agent.toolkit.rebuilding import Unread
 
 ADAPTER = {
     "name": "openvino_operators",
@@ -16,10 +16,6 @@ ADAPTER = {
     "distribution": "openvino",
     "operations": [],
 }
-
-
-class Unread(Exception):
-    """A node that cannot be read back; the message says why."""
 
 
 class Adapter:
@@ -156,12 +152,9 @@ def _hard_swish(reader: Any, node: Any) -> list[str]:
 
 
 def _gelu(reader: Any, node: Any) -> list[str]:
-    layers, value = reader.layers, reader.real(node.input_value(0))
     if str(node.get_attributes().get("approximation_mode", "ERF")).upper() != "ERF":
         raise Unread("an approximation of Gelu")
-    curve = layers.node("Erf", [layers.node("Mul", [value, layers.constant(math.sqrt(0.5))])])
-    half = layers.node("Mul", [value, layers.constant(0.5)])
-    return [layers.node("Mul", [half, layers.node("Add", [curve, layers.constant(1.0)])])]
+    return [reader.layers.gelu(reader.real(node.input_value(0)))]
 
 
 def _identity(reader: Any, node: Any) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench_plugin.adapters.readback.tflite_moves import Unread, constant, inputs_of, shaped
+from bench_plugin.adapters.readback.tflite_moves import constant, inputs_of, shaped
 from bench_plugin.agent.toolkit import versions
+from bench_plugin.agent.toolkit.rebuilding import Unread
 
 ADAPTER = {
     "name": "tflite_choices",
@@ -96,11 +97,7 @@ def _of_numbers(reader: Any, node: Any) -> list[str]:
     return [reader.layers.node("Cast", [reader.real(index)], to=DOUBLE) for index in inputs_of(node)]
 
 
-def _same_number(reader: Any, node: Any) -> list[str]:
-    return _of_numbers(reader, node)
-
-
-def _same_numbers(reader: Any, node: Any) -> list[str]:
+def _reshaped_numbers(reader: Any, node: Any) -> list[str]:
     return [shaped(reader, reader.real(inputs_of(node)[0]), int(node.outputs[0]))]
 
 
@@ -128,8 +125,8 @@ CHOICES: Mapping[str, Callable[[Any, Any], list[str]]] = {
 }
 # What these make of numbers of elements is judged where a layer reads it.
 OF_NUMBERS: Mapping[str, Callable[[Any, Any], list[str]]] = {
-    "CAST": _same_number,
-    "RESHAPE": _same_numbers,
+    "CAST": _of_numbers,
+    "RESHAPE": _reshaped_numbers,
     "ARG_MAX": _arg_max,
     "ADD": _arithmetic("Add"),
     "MUL": _arithmetic("Mul"),

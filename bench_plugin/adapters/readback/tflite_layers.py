@@ -9,14 +9,13 @@ from typing import Any
 from bench_plugin.adapters.readback import (
     tflite_choices,
     tflite_kernels,
-    tflite_moves,
     tflite_operators,
     tflite_resizing,
     tflite_transposed,
 )
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
-from bench_plugin.agent.toolkit.rebuilding import Layers
+from bench_plugin.agent.toolkit.rebuilding import Layers, Unread
 
 ADAPTER = {
     "name": "tflite_layers",
@@ -28,7 +27,6 @@ ADAPTER = {
     "uses": [
         "tflite_choices",
         "tflite_kernels",
-        "tflite_moves",
         "tflite_operators",
         "tflite_resizing",
         "tflite_transposed",
@@ -213,7 +211,7 @@ class Reader:
         before = len(self.layers.results)
         try:
             values = translate(self, node)
-        except tflite_moves.Unread as why:
+        except Unread as why:
             self.layers.unread.append(f"{operator}: {why}")
             return
         if len(values) != len(made):
@@ -253,7 +251,7 @@ class Reader:
             return self.layers.constant(whole * scales)  # a single number is the end of its own range
         name = f"t{index}"
         if index not in self.numbers:
-            raise tflite_moves.Unread(f"a tensor of type {file.type(index)}")
+            raise Unread(f"a tensor of type {file.type(index)}")
         self._count(index)
         if said is not None and file.type(index) in LIMITS:
             return self.layers.integers(name, self.numbers[index], float(said[0][0]), int(said[1][0]))
@@ -269,7 +267,7 @@ class Reader:
         translate = tflite_choices.OF_NUMBERS.get(operator)
         try:
             values = translate(self, node) if translate else []
-        except tflite_moves.Unread:
+        except Unread:
             return  # the numbers are taken as they are
         for value in values:
             self._made(node, operator, index, value)
@@ -322,7 +320,7 @@ class Reader:
         """Scales and zero points of a tensor, shaped to broadcast over it. Raises Unread for one without."""
         said = self.file.quantisation(index)
         if said is None:
-            raise tflite_moves.Unread("a constant of integers without a scale")
+            raise Unread("a constant of integers without a scale")
         scales, zeros, axis = said
         rank = len(self.file.shape(index))
         shape = [-1 if place == axis else 1 for place in range(rank)] if len(scales) > 1 else [1] * rank

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bench_plugin.agent.toolkit import versions
+from bench_plugin.agent.toolkit.rebuilding import Unread
 
 ADAPTER = {
     "name": "tflite_moves",
@@ -17,10 +18,6 @@ ADAPTER = {
     "distribution": "ai-edge-litert",
     "operations": [],
 }
-
-
-class Unread(Exception):
-    """A node that cannot be read back; the message says why."""
 
 
 class Adapter:

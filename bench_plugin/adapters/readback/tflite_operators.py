@@ -7,8 +7,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.adapters.readback.tflite_moves import MOVES, Unread, constant, inputs_of, shaped
+from bench_plugin.adapters.readback.tflite_moves import MOVES, constant, inputs_of, shaped
 from bench_plugin.agent.toolkit import versions
+from bench_plugin.agent.toolkit.rebuilding import Unread
 
 ADAPTER = {
     "name": "tflite_operators",
@@ -142,7 +143,7 @@ def _in_integers(reader: Any, node: Any, operator: str, value: str, axes: Sequen
     if not reader.file.plain:
         return str(reader.layers.rounded_in_float32(value, axes))
     symmetric = operator == "FULLY_CONNECTED" and not node.builtinOptions.asymmetricQuantizeInputs
-    return str(reader.layers.rounded(value, axes, BYTE, away=True, symmetric=symmetric))
+    return str(reader.layers.rounded(value, axes, BYTE, symmetric))
 
 
 def _conv(reader: Any, node: Any, depthwise: bool) -> list[str]:
@@ -270,13 +271,12 @@ def _hard_swish(reader: Any, node: Any) -> list[str]:
 
 def _gelu(reader: Any, node: Any) -> list[str]:
     layers, value = reader.layers, reader.real(inputs_of(node)[0])
+    if not node.builtinOptions.approximate:
+        return [layers.gelu(value)]
     half = layers.node("Mul", [value, layers.constant(0.5)])
-    if node.builtinOptions.approximate:
-        cube = layers.node("Mul", [layers.node("Mul", [value, value]), value])
-        inner = layers.node("Add", [value, layers.node("Mul", [cube, layers.constant(0.044715)])])
-        curve = layers.node("Tanh", [layers.node("Mul", [inner, layers.constant(math.sqrt(2 / math.pi))])])
-    else:
-        curve = layers.node("Erf", [layers.node("Mul", [value, layers.constant(math.sqrt(0.5))])])
+    cube = layers.node("Mul", [layers.node("Mul", [value, value]), value])
+    inner = layers.node("Add", [value, layers.node("Mul", [cube, layers.constant(0.044715)])])
+    curve = layers.node("Tanh", [layers.node("Mul", [inner, layers.constant(math.sqrt(2 / math.pi))])])
     return [layers.node("Mul", [half, layers.node("Add", [curve, layers.constant(1.0)])])]
 
 

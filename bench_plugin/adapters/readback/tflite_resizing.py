@@ -6,8 +6,9 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench_plugin.adapters.readback.tflite_moves import Unread, constant, inputs_of
+from bench_plugin.adapters.readback.tflite_moves import constant, inputs_of
 from bench_plugin.agent.toolkit import versions
+from bench_plugin.agent.toolkit.rebuilding import Unread
 
 ADAPTER = {
     "name": "tflite_resizing",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from bench_plugin.adapters.readback.tflite_moves import Unread, inputs_of
+from bench_plugin.adapters.readback.tflite_moves import inputs_of
 from bench_plugin.adapters.readback.tflite_operators import SAME, TO_FIRST, TO_LAST, activated, bias_of, weights_of
 from bench_plugin.agent.toolkit import versions
+from bench_plugin.agent.toolkit.rebuilding import Unread
 
 ADAPTER = {
     "name": "tflite_transposed",

@@ -6,6 +6,7 @@ in steps of its scale and clamped, or in its own unit where the artefact has it 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence
 
 from bench_plugin.agent.adapter import Reply
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 DOUBLE = 11  # ONNX's number for float64
 SPLITTER = 2.0**29 + 1  # a product with it takes the 29 last bits of a float64, which float32 does not have
 MILLIONTH = 1e-6  # the step of a constant in floating point, as a share of its largest value
+
+
+class Unread(Exception):
+    """A node of an artefact that cannot be read back; the message says why."""
 
 
 class Layers:
@@ -136,12 +141,18 @@ class Layers:
         made = self.node("Identity", [value])
         self.results.append(RebuiltTensor(made, output, value, layer, dynamic))
 
-    def rounded(self, value: str, axes: Sequence[int], limits: Sequence[int], away: bool, symmetric: bool) -> str:
+    def gelu(self, value: str) -> str:
+        """x (1 + erf(x / sqrt 2)) / 2."""
+        curve = self.node("Erf", [self.node("Mul", [value, self.constant(math.sqrt(0.5))])])
+        half = self.node("Mul", [value, self.constant(0.5)])
+        return self.node("Mul", [half, self.node("Add", [curve, self.constant(1.0)])])
+
+    def rounded(self, value: str, axes: Sequence[int], limits: Sequence[int], symmetric: bool) -> str:
         """A value as it is after its rounding to integers whose scale is that of the values over ``axes``.
 
-        ``away`` rounds a tie away from zero, otherwise to even; ``symmetric`` keeps zero at the integer 0.
+        A tie is rounded away from zero; ``symmetric`` keeps zero at the integer 0.
         """
-        made = self._in_integers(value, axes, limits, away, symmetric)
+        made = self._in_integers(value, axes, limits, symmetric)
         self._rounded[made] = value
         return made
 
@@ -177,7 +188,7 @@ class Layers:
         wide = self.node("Mul", [value, self.constant(SPLITTER)])
         return self.node("Sub", [wide, self.node("Sub", [wide, value])])
 
-    def _in_integers(self, value: str, axes: Sequence[int], limits: Sequence[int], away: bool, symmetric: bool) -> str:
+    def _in_integers(self, value: str, axes: Sequence[int], limits: Sequence[int], symmetric: bool) -> str:
         low, high = limits
         zero = self.constant(0.0)
         reduced = {"axes": list(axes), "keepdims": 1}
@@ -193,17 +204,15 @@ class Layers:
         scale = self.node("Where", [nothing, self.constant(1.0), scale])
         steps = self.node("Div", [value, scale])
         if symmetric:
-            whole = self.node("Clip", [self._round(steps, away), self.constant(low), self.constant(high)])
+            whole = self.node("Clip", [self._round(steps), self.constant(low), self.constant(high)])
             return self.node("Mul", [whole, scale])
         lowest = self.node("Sub", [self.constant(low), self.node("Div", [least, scale])])
-        offset = self._round(lowest, away)
-        moved = self._round(self.node("Add", [steps, offset]), away)
+        offset = self._round(lowest)
+        moved = self._round(self.node("Add", [steps, offset]))
         whole = self.node("Clip", [moved, self.constant(low), self.constant(high)])
         return self.node("Mul", [self.node("Sub", [whole, offset]), scale])
 
-    def _round(self, value: str, away: bool) -> str:
-        if not away:
-            return self.node("Round", [value])
+    def _round(self, value: str) -> str:
         raised = self.node("Floor", [self.node("Add", [self.node("Abs", [value]), self.constant(0.5)])])
         return self.node("Mul", [raised, self.node("Sign", [value])])
 

@@ -1,0 +1,56 @@
+"""Reads programs of single operators as ExecuTorch's adapter does: prints their nodes, and what is not read.
+
+Executed by the interpreter of the executorch toolchain.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from bench_plugin.adapters.readback import executorch_layers
+
+IMAGE = torch.ones(1, 2, 3, 3)
+CASES: dict[str, Callable[[Any], Any]] = {
+    "clamp from below": lambda x: torch.clamp(x, min=0.5),
+    "clamp from above": lambda x: torch.clamp(x, max=0.5),
+    "hardtanh": torch.nn.functional.hardtanh,
+    "quotient": lambda x: torch.div(x, 3),
+    "rounded quotient": lambda x: torch.div(x, 3, rounding_mode="floor"),
+    "mean of all": torch.mean,
+    "one part": lambda x: torch.unbind(x, 0)[0],
+    "scale of the sizes": lambda x: torch.nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear"),
+    "another scale": lambda x: torch.nn.functional.interpolate(x, scale_factor=2.2, mode="bilinear"),
+    "heads that share keys": lambda x: torch.nn.functional.scaled_dot_product_attention(x, x, x, enable_gqa=True),
+}
+
+
+class Module(torch.nn.Module):  # type: ignore[misc, unused-ignore]
+    """A module of one function."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Any) -> Any:
+        """The function of ``x`` [1, 2, 3, 3]."""
+        return self.function(x)
+
+
+def read(function: Callable[[Any], Any]) -> dict[str, Any]:
+    """The operators, the limits of a Clip and the axes of a mean in the layers of a function, and what is unread."""
+    reader = executorch_layers.Reader(torch.export.export(Module(function), (IMAGE,)), {})
+    reader.read_all()
+    nodes = {node.operator: node for node in reader.layers.nodes}
+    ends = nodes["Clip"].inputs[1:] if "Clip" in nodes else ()
+    limits = [reader.layers.values[name].item() if name else None for name in ends]
+    return {
+        "operators": sorted(nodes), "unread": reader.layers.unread, "limits": limits,
+        "axes": nodes["ReduceMean"].attributes["axes"] if "ReduceMean" in nodes else [],
+    }  # fmt: skip
+
+
+print(json.dumps({name: read(function) for name, function in CASES.items()}))
