@@ -83,10 +83,13 @@ def test_slopes_that_are_the_file_s_are_right(project: Project, operator: str) -
     assert row["numbers"]["whole_E"] < 1e-5
 
 
-@pytest.mark.parametrize(("operator", "size"), [("PRELU", 1), ("SLOPES", 24)])
-def test_slopes_of_a_prelu_that_are_not_the_file_s_are_a_mismatch(project: Project, operator: str, size: int) -> None:
+@pytest.mark.parametrize(("operator", "size", "of"), [("PRELU", 1, "the range"), ("SLOPES", 24, "weight of PRELU")])
+def test_slopes_of_a_prelu_that_are_not_the_file_s_are_a_mismatch(
+    project: Project, operator: str, size: int, of: str
+) -> None:
     row = run(project, operator, SLOPES.replace("SIZE", str(size)), node="PRELU")
     assert row["status"] == "mismatch", row
+    assert f"converter: {of}" in row["reason"], row["reason"]
 
 
 @pytest.mark.parametrize("operator", ["QUANTIZE", "LEAKY_RELU"])
