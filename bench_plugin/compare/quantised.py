@@ -54,8 +54,8 @@ def compare_layers(
 
     ``unrounded`` holds the float64 result [N, ...] of each layer by its name: in steps of its scale, clamped and not
     rounded, or in its own unit where the layer ends in floating point. ``actual`` holds what the tool made of the same
-    integers. ``exceptions`` names the allowance (a key of ``table.allowances``) of layers whose rounding was measured
-    to be coarser; ``dynamic`` are the layers that round their inputs as they run. ``noise`` is the E of those by one
+    integers. ``exceptions`` names the rounding of kernels that have one of their own, which ``unrounded`` holds for
+    their layers; ``dynamic`` are the layers that round their inputs as they run. ``noise`` is the E of those by one
     rounding of their inputs to float32, where it is known: an input near a tie goes to either side.
     """
     rows, wrong = [], []
@@ -66,7 +66,7 @@ def compare_layers(
         if not expected.size:
             continue
         if actual[name].dtype.kind in KINDS:
-            row, objection = _layer(name, expected, actual[name], (exceptions or {}).get(name, ""), table)
+            row, objection = _layer(name, expected, actual[name], table, (exceptions or {}).get(name, ""))
         else:
             one = (noise or {}).get(name, 0.0)
             row, objection = _layer_in_float(name, expected, actual[name], _limit(name in dynamic, one, table))
@@ -88,24 +88,23 @@ def _limit(dynamic: bool, noise: float, table: Table) -> float:
     return max(table.quantised_dynamic, min(table.quantised_noise * noise, table.row("fp32").cap))
 
 
-def _layer(name: str, expected: Array, found: Array, exception: str, table: Table) -> tuple[dict[str, Any], str]:
+def _layer(name: str, expected: Array, found: Array, table: Table, exception: str = "") -> tuple[dict[str, Any], str]:
     """The row of one layer, and what is wrong with it; empty where nothing is.
 
     Elements whose unrounded result is not a number are left out: which integer stands for 0 / 0 is said nowhere.
     """
-    near = table.allowances[exception] if exception else table.quantised_near
     known = ~np.isnan(expected)
     undefined = {} if known.all() else {"undefined": int((~known).sum())}
     if not known.any():
         return {"name": name, **undefined}, ""
-    one = steps(found[known], expected[known], near=near)
+    one = steps(found[known], expected[known], near=table.quantised_near)
     row: dict[str, Any] = {"name": name, "within": one.within, "largest_steps": one.largest, **undefined}
     row |= {"exception": exception} if exception else {}
     if one.within >= table.quantised_share and one.largest <= table.quantised_far:
         return row, ""
     return row, (
-        f"layer {name}: {1 - one.within:.1%} of {one.elements} more than {near:g} step from the unrounded result, "
-        f"up to {one.largest:.3g}"
+        f"layer {name}: {1 - one.within:.1%} of {one.elements} more than {table.quantised_near:g} step from the "
+        f"unrounded result, up to {one.largest:.3g}"
     )
 
 
@@ -210,7 +209,6 @@ def killed_in_layer(
     unrounded: Array,
     mutant: Array,
     integers: bool,
-    exception: str = "",
     *,
     dynamic: bool = False,
     noise: float = 0.0,
@@ -232,7 +230,7 @@ def killed_in_layer(
         return {"killed": bool(objection), "ratio": (row["E"] or 0.0) / limit, "noticeable": seen}
     found = np.rint(mutant)
     with np.errstate(invalid="ignore"):
-        row, objection = _layer("", unrounded, found.astype(np.int64), exception, table)
+        row, objection = _layer("", unrounded, found.astype(np.int64), table)
     seen = not np.array_equal(np.rint(unrounded), found, equal_nan=True)
     return {"killed": bool(objection), "ratio": row.get("largest_steps", 0.0) / table.quantised_far, "noticeable": seen}
 

@@ -74,8 +74,7 @@ class Table:
     nothing under the share ``sensitive``. ``stable_detections`` is the least number of stable detections over all
     inputs. Where more than ``excluded_share`` (share of 1) of the rows is excluded, no top agreement is given.
     Of a quantised layer the share ``quantised_share`` of the integers must lie within
-    ``quantised_near`` steps of the unrounded float64 result, and none further than ``quantised_far``; ``allowances``
-    has other shares of a step than ``quantised_near`` for kinds of layers that were measured to round more coarsely.
+    ``quantised_near`` steps of the unrounded float64 result, and none further than ``quantised_far``.
     A layer of a quantised model that ends in floating point may have an E of ``quantised_float``, or of
     ``quantised_dynamic`` where its inputs are rounded as it runs, and then of ``quantised_noise`` times what one
     rounding of its inputs to float32 changes, up to the cap of fp32. End to end, the share ``quantised_share`` must be
@@ -126,14 +125,6 @@ class Table:
     unknown_rounding: float = 1.5
     alike: float = 0.95
     alike_size: float = 1.1
-    allowances: Mapping[str, float] = field(
-        default_factory=lambda: {
-            "ties": 0.63,
-            "double rounding": 0.53,
-            "factor of 8 bits": 0.51,
-            "coarse interpolation": 0.51,
-        }
-    )
 
     def row(self, precision: str, *, loose: bool = False) -> Row:
         """The row of a precision; ``loose`` where an adapter declares fast math or Winograd.

@@ -38,8 +38,9 @@ class LayerResults:
     """The layers of a quantised model after the same integers went into the tool's layers and into the float64 ones.
 
     ``unrounded`` holds the float64 result [N, ...] of each layer by name, clamped and not rounded, ``actual`` what the
-    tool made of it; ``exceptions`` the layers whose rounding is known to be coarser, ``dynamic`` those that round their
-    inputs as they run, and ``noise`` what one rounding of these inputs changes (:func:`compare_layers`).
+    tool made of it; ``exceptions`` names the rounding of kernels that have one of their own, ``dynamic`` the layers
+    that round their inputs as they run, and ``noise`` is what one rounding of these inputs changes
+    (:func:`compare_layers`).
     """
 
     unrounded: Mapping[str, Array]
@@ -74,20 +75,18 @@ class LayerResults:
     def beyond_rounding(self, table: Table) -> str:
         """Which layer has an element that is more than a rounding off, and how far; the furthest one, else empty.
 
-        A rounding is at most ``table.quantised_near`` steps, or the allowance of the layer. A layer may have a few
-        elements beyond and still be right.
+        A rounding is at most ``table.quantised_near`` steps. A layer may have a few elements beyond and still be right.
         """
-        far: list[tuple[float, str, float]] = []
+        far: list[tuple[float, str]] = []
         for name, values in self.unrounded.items():
             found = self.actual.get(name)
             if found is None or found.dtype.kind not in KINDS or found.shape != values.shape or not values.size:
                 continue
-            near = table.allowances.get(self.exceptions.get(name, ""), table.quantised_near)
             known = ~np.isnan(values)
             largest = steps(found[known], values[known]).largest if known.any() else 0.0
-            if not largest <= near:
-                far.append((largest / near, name, largest))
-        return "{1} is up to {2:.3g} steps from its unrounded result".format(*max(far)) if far else ""
+            if not largest <= table.quantised_near:
+                far.append((largest, name))
+        return "{1} is up to {0:.3g} steps from its unrounded result".format(*max(far)) if far else ""
 
 
 def judge_prequantised(
@@ -171,7 +170,7 @@ def mutants_of_layers(layers: LayerResults, mutated: Done, table: Table) -> dict
             continue
         integers = layer in layers.actual and layers.actual[layer].dtype.kind in "iu"
         found[mutant] = killed_in_layer(
-            expected, values, integers, layers.exceptions.get(layer, ""),
+            expected, values, integers,
             dynamic=layer in layers.dynamic, noise=layers.noise.get(layer, 0.0), table=table,
         )  # fmt: skip
     return found

@@ -41,13 +41,13 @@ def test_an_element_exactly_at_the_limit_of_a_step_counts() -> None:
 def test_the_row_of_every_layer() -> None:
     layers = {"q": INTEGERS + 0.25, "t": INTEGERS + 0.5, "f": REAL, "i": REAL * np.inf, "e": np.zeros((2, 0))}
     actual = {"q": INTEGERS, "t": INTEGERS, "f": REAL, "i": REAL, "e": np.zeros((2, 0))}
-    found = compare_layers(layers, actual, {"t": "ties"})
+    found = compare_layers(layers, actual, {"t": "double rounding"})
     assert (found.status, found.reason) == (AGREE, "")
     assert found.numbers == {
         "layers": 4, "layers_wrong": 0, "worst_steps": 0.5,
         "per_layer": [
             {"name": "q", "within": 1.0, "largest_steps": 0.25},
-            {"name": "t", "within": 1.0, "largest_steps": 0.5, "exception": "ties"},
+            {"name": "t", "within": 1.0, "largest_steps": 0.5, "exception": "double rounding"},
             {"name": "f", "E": 0.0}, {"name": "i", "E": None},
         ],
     }  # fmt: skip
@@ -62,8 +62,8 @@ def test_the_reasons_of_wrong_layers() -> None:
     assert found.numbers["worst_steps"] == pytest.approx(0.7)
     gone = compare_layers({"a": REAL}, {})
     assert (gone.status, gone.reason, gone.numbers) == (MISMATCH, "layer a: nothing instead of [2, 2]", {})
-    allowed = compare_layers({"a": INTEGERS + 0.7}, {"a": INTEGERS}, {"a": "ties"})
-    assert allowed.reason.startswith("layer a: 100.0% of 200 more than 0.63 step")
+    named = compare_layers({"a": INTEGERS + 0.6}, {"a": INTEGERS}, {"a": "double rounding"})
+    assert named.reason.startswith("layer a: 100.0% of 200 more than 0.51 step")
     real = compare_layers({"f": REAL}, {"f": REAL + 1e-3})
     assert real.reason == "layer f: E 5.00e-04 > 1.0e-04 in float"
     assert compare_layers({"f": REAL}, {"f": REAL + 1e-3}, dynamic=["f"]).reason == (
@@ -267,7 +267,8 @@ def test_mutants_of_a_layer_have_the_ratio_of_their_largest_distance() -> None:
         "killed": True, "ratio": pytest.approx(1 / 0.75), "noticeable": True,
     }  # fmt: skip
     assert killed_in_layer(integers, integers[:1], True) == {"killed": True, "ratio": 1e9, "noticeable": True}
-    assert killed_in_layer(integers + 0.6, integers + 0.3, True, "ties") == {
+    coarse = replace(DEFAULTS, quantised_near=0.61)
+    assert killed_in_layer(integers + 0.6, integers + 0.3, True, table=coarse) == {
         "killed": False, "ratio": pytest.approx(0.6 / 0.75), "noticeable": True,
     }  # fmt: skip
     assert killed_in_layer(integers + 0.6, integers + 0.3, True)["killed"]

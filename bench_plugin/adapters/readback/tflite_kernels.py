@@ -1,4 +1,4 @@
-"""What kernels of QUANTIZE, LEAKY_RELU and RESIZE_BILINEAR in TFLite and XNNPACK round in place of the exact values."""
+"""What kernels of TFLite and XNNPACK that round more than once round in place of the exact values."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ SMALLEST, LARGEST = 2.0**-8, 2.0**7
 COARSE, TWICE, MIXED = "factor of 8 bits", "double rounding", "coarse interpolation"  # the names of the exceptions
 TYPES = ("INT8", "UINT8")
 OPERATORS = ("QUANTIZE", "LEAKY_RELU")
+UP = 0.5 + 1e-9  # what is added before a product is rounded down: a tie goes up, also where float64 is just below it
+IMAGE = (4, (1, 2))  # rank and axes of a mean that has a kernel of its own, where it keeps the dimensions
 
 
 class Adapter:
@@ -48,6 +50,8 @@ def as_computed(reader: Any, node: Any) -> tuple[str, str] | None:
     """
     file, operator, taken, made = reader.file, reader.file.operator(node), inputs_of(node)[0], int(node.outputs[0])
     scales = [file.quantisation(index) for index in (taken, made)]
+    if operator == "MEAN" and file.plain and None not in scales and file.type(made) in TYPES:
+        return _mean(reader, node, scales), TWICE
     if operator == "RESIZE_BILINEAR" and file.type(made) in TYPES:
         mixed = tflite_resizing.mixed_coarsely(reader, node)
         return (mixed, MIXED) if mixed else None
@@ -86,5 +90,39 @@ def _rounded_twice(layers: Any, value: str, factors: list[float], scale: float) 
 def _product_rounded(layers: Any, value: str, factor: float, unit: float, scale: float) -> str:
     """A real value of integers times ``factor``, in whole parts of a step; ``unit`` has the factor of the scales."""
     parts = 2.0 ** max(0, -math.frexp(factor)[1])
-    whole = layers.node("Round", [layers.node("Mul", [value, layers.constant(factor * parts / scale)])])
+    whole = _rounded_up(layers, layers.node("Mul", [value, layers.constant(factor * parts / scale)]))
     return str(layers.node("Mul", [whole, layers.constant(scale / unit / parts)]))
+
+
+def _rounded_up(layers: Any, value: str) -> str:
+    """The nearest whole numbers, of two the larger one."""
+    return str(layers.node("Floor", [layers.node("Add", [value, layers.constant(UP)])]))
+
+
+def _mean(reader: Any, node: Any, scales: Any) -> str:
+    """TFLite's own mean: the sum of n integers times a factor is rounded before its shift, as in a product.
+
+    The factor is the quotient of the scales r = m 2^e, whose m is divided by the part of n behind its power of two.
+    Where the mean is over the image of [N, H, W, C] and keeps the dimensions, it is r / n, the sum is that of the
+    integers with their zero point, and what the zero point has added is taken away after it was rounded by itself.
+    """
+    layers, file, numpy = reader.layers, reader.file, importlib.import_module("numpy")
+    taken, (before, after) = inputs_of(node)[0], (scale[0][0] for scale in scales)
+    shape, rank = file.shape(taken), len(file.shape(taken))
+    axes = tuple(sorted({int(axis) % rank for axis in file.values(int(node.inputs[1])).reshape(-1)}))
+    keep, count = bool(node.builtinOptions.keepDims), math.prod(shape[axis] for axis in axes)
+    ratio = float(before) / float(after)
+    apart = 0.0
+    if keep and (rank, axes) == IMAGE:
+        shift = -math.frexp(ratio / count)[1]
+        zero = int(scales[0][1][0])
+        apart = float(numpy.float32(zero) * numpy.float32(before) / numpy.float32(after))
+        added, apart = zero * ratio, math.copysign(math.floor(abs(apart) + 0.5), apart)
+    else:
+        shift, added = count.bit_length() - 1 - math.frexp(ratio)[1], 0.0
+    parts = 2.0 ** max(0, shift)
+    exact = layers.node("ReduceMean", [reader.real(taken)], axes=list(axes), keepdims=int(keep))
+    factor, summand = layers.constant(parts / float(after)), layers.constant(parts * added)
+    whole = _rounded_up(layers, layers.node("Add", [layers.node("Mul", [exact, factor]), summand]))
+    steps = layers.node("Sub", [layers.node("Mul", [whole, layers.constant(1 / parts)]), layers.constant(apart)])
+    return str(layers.node("Mul", [steps, layers.constant(float(after))]))

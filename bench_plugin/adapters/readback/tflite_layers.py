@@ -56,8 +56,6 @@ KEEPING = ("AVERAGE_POOL_2D", "MAX_POOL_2D", "RESHAPE", "TRANSPOSE", "SQUEEZE", 
            "STRIDED_SLICE", "SPLIT", "SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", "RESIZE_NEAREST_NEIGHBOR",
            "RESIZE_BILINEAR", "DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "MIRROR_PAD", "TILE", "GATHER",
            "GATHER_ND", "RELU_0_TO_1")  # fmt: skip
-# Kernels that were measured to round more coarsely than to the nearest integer, without a delegate.
-TIES = ("AVERAGE_POOL_2D", "MEAN")
 
 
 class Adapter:
@@ -336,8 +334,7 @@ class Reader:
         if said is None or kind not in LIMITS:
             self.layers.made_floats(value, self.numbers[index], operator, self.rounds_inputs(operator, node))
             return
-        ties = "ties" if self.file.plain and operator in TIES else ""
-        computed, exception = tflite_kernels.as_computed(self, node) or (None, ties)
+        computed, exception = tflite_kernels.as_computed(self, node) or (None, "")
         parameters = float(said[0][0]), int(said[1][0]), LIMITS[kind]
         calibrated = operator in CALIBRATED and not self._shared(index)
         self.layers.made_integers(
