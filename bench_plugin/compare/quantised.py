@@ -73,7 +73,11 @@ def compare_layers(
             row |= {"noise_E": one} if one else {}
         rows.append(row)
         wrong += [objection] if objection else []
-    numbers = {"layers": len(rows), "layers_wrong": len(wrong), "worst_steps": _worst(rows), "per_layer": rows}
+    inputs = max((len(values) for values in unrounded.values()), default=0)
+    numbers = {
+        "layers": len(rows), "layer_inputs": inputs, "layers_wrong": len(wrong), "worst_steps": _worst(rows),
+        "per_layer": rows,
+    }  # fmt: skip
     if wrong:
         return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers)
     if not dynamic and not any("largest_steps" in row for row in rows):

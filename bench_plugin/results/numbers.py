@@ -69,6 +69,7 @@ NUMBERS = (
     ),
     Number("approximation", COMPILED, REDUCED, "against the unrounded model: `E`, `sqnr_db` (dB), `truth`"),
     Number("layers", COMPILED, QUANTISED, "layers that were compared one by one"),
+    Number("layer_inputs", COMPILED, QUANTISED, "inputs on which layers were compared; of large ones the first few"),
     Number("layers_wrong", COMPILED, QUANTISED, "how many of them are wrong"),
     Number("worst_steps", COMPILED, QUANTISED, "largest distance from a layer's unrounded result, in steps if any"),
     Number(

@@ -44,7 +44,7 @@ def test_the_row_of_every_layer() -> None:
     found = compare_layers(layers, actual, {"t": "double rounding"})
     assert (found.status, found.reason) == (AGREE, "")
     assert found.numbers == {
-        "layers": 4, "layers_wrong": 0, "worst_steps": 0.5,
+        "layers": 4, "layer_inputs": len(INTEGERS), "layers_wrong": 0, "worst_steps": 0.5,
         "per_layer": [
             {"name": "q", "within": 1.0, "largest_steps": 0.25},
             {"name": "t", "within": 1.0, "largest_steps": 0.5, "exception": "double rounding"},

@@ -52,8 +52,10 @@ class Layers:
 def of_graph(run: CellRun, models: CompiledModels, graph: Subject) -> Layers | None:
     """The layers of a pre-quantised model, compiled by the same tool and run on the integers of the reference.
 
-    None where the graph cannot be split or its layers cannot be run; a flag of the cell says why.
+    Of large inputs only the first go through them (:func:`layer_tasks.few`). None where the graph cannot be split or
+    its layers cannot be run; a flag of the cell says why.
     """
+    graph = replace(graph, inputs=layer_tasks.few(graph.inputs))
     apart = run.obtain("layers", graph_tasks.layers(run.tasks, run.model, graph))
     if apart.failure or not apart.meta["layers"]["layers"]:
         why = apart.failure.message if apart.failure else "none of them is named"
@@ -85,6 +87,7 @@ def in_place(run: CellRun, models: CompiledModels, graph: Subject, apart: Done, 
     A tool may compute a layer in one way alone and in another one among the others. A text says why the layers could
     not be read so; they are not ``faithful`` where the model gives another result than ``ran`` once they are outputs.
     """
+    graph = replace(graph, inputs=layer_tasks.few(graph.inputs))
     names, limits = list(apart.meta["layers"]["layers"]), models.limits(run)
     exposed = graph_tasks.all_at_once(graph, apart)
     done = run.obtain("layers", models.compile_tasks.compile(run.cell, exposed, limits))

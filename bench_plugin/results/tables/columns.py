@@ -50,7 +50,7 @@ SCALARS: Mapping[str, tuple[Type, str]] = {
     **dict.fromkeys(("E", "M", "tolerance_E", "tolerance_M", "noise_E", "noise_M", "needed", "end_to_end_E"), RATIO),
     "max_abs": (Type.NUMBER, "unit of the output"), "max_rel": RATIO, "cosine": RATIO,
     "truth": (Type.TEXT, ""), "dynamic": (Type.TEXT, ""), "strength": SHARE, "mutants_applicable": COUNT,
-    **dict.fromkeys(("detections", "stable", "missed", "extra", "layers", "layers_wrong"), COUNT),
+    **dict.fromkeys(("detections", "stable", "missed", "extra", "layers", "layer_inputs", "layers_wrong"), COUNT),
     **dict.fromkeys(("worst_overlap", "worst_score", "worst_mask", "accumulated"), RATIO),
     "worst_steps": (Type.NUMBER, "quantisation step"),
     "stable_inputs": COUNT, "inputs": COUNT, "objects": COUNT,
