@@ -1,7 +1,8 @@
-"""IREE 3.13.0: the compiler dies (SIGSEGV) of an LSTM whose weights come out of a Reshape.
+"""IREE 3.13.0: the compiler dies (SIGSEGV) of an LSTM whose weights have a rank that shape inference does not know.
 
-Rule: LSTM 7 and 14: W is any tensor, and here a Reshape 13 of an initializer to [1, 4, 1]; the file passes the full
-check. MXNet's exporter writes recurrent layers so. The lowering takes it that weights are constants or inputs.
+Rule: LSTM 7 and 14: W is any tensor, and here a Reshape 13 of an initializer to [1, 4, 1], which a Concat computes; the
+file passes the full check. MXNet's exporter writes recurrent layers so. The importer takes an unknown rank for rank 0, and
+the lowering reads the sizes of W without looking. A Reshape to a constant shape compiles.
 Upstream: none known.
 Needs: pip install iree-base-compiler==3.13.0 iree-base-runtime==3.13.0 onnx numpy. Exits with 1 while the defect shows.
 """

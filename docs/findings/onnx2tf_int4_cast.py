@@ -1,4 +1,4 @@
-"""onnx2tf 1.29.24: DequantizeLinear of integers of four and two bits is refused: TensorFlow has no Cast of these.
+"""onnx2tf 1.29.24: DequantizeLinear of integers of four and two bits is refused: TensorFlow has no Cast of these to float.
 
 Rule: ONNX DequantizeLinear 21 (int4, uint4) and 25 (int2, uint2): types of x. Here int4.
 Upstream: none known.
