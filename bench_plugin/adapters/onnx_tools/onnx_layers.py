@@ -81,14 +81,14 @@ class Adapter:
         given = {name: values[: call.samples] for name, values in call.inputs.items()}
         arrays = {}
         for name, place, changed, result in (*_mutants(onnx, model), *_epsilons(onnx, model)):
-            values = _evaluated(onnx, changed, result, given)
+            values = _evaluated(onnx, changed, given)
             if values is not None:
                 arrays[f"{name} at {place}:out{numbers[result]}"] = values
         return Reply({"samples": call.samples}, samples.blobs(arrays))
 
 
 def _mutants(onnx: Any, model: Any) -> Iterator[tuple[str, str, Any, str]]:
-    """Name, place, mutated copy, and the first result that the mutated node reaches."""
+    """Name, place, mutated copy of the part that the result needs, and the first result that the node reaches."""
     graph = model.graph
     fixed = _fixed(graph)
     places = [
@@ -103,14 +103,16 @@ def _mutants(onnx: Any, model: Any) -> Iterator[tuple[str, str, Any, str]]:
         if result is None or channels is None:
             continue
         bias = _bias(graph, index, fixed)
+        part, places_of_part = _part(onnx, model, result)
+        bias = (places_of_part[bias[0]], bias[1]) if bias is not None and bias[0] in places_of_part else None
         for name, wanted in (
             ("weights x1.01", True), ("channel x1.02", True), ("channels swapped", channels[1] > 1),
             ("bias dropped", bias is not None), ("result one step on", True),
         ):  # fmt: skip
             if wanted:
                 changed = onnx.ModelProto()
-                changed.CopyFrom(model)
-                _change(onnx, changed.graph, name, index, channels, bias, fixed, result)
+                changed.CopyFrom(part)
+                _change(onnx, changed.graph, name, places_of_part[index], channels, bias, fixed, result)
                 yield name, node.name or node.output[0], changed, result
 
 
@@ -123,9 +125,8 @@ def _epsilons(onnx: Any, model: Any) -> Iterator[tuple[str, str, Any, str]]:
             continue
         own = next((one.f for one in node.attribute if one.name == "epsilon"), 1e-5)
         other = EPSILONS[own >= SMALL]
-        changed = onnx.ModelProto()
-        changed.CopyFrom(model)
-        mutated = changed.graph.node[index]
+        changed, places = _part(onnx, model, result)
+        mutated = changed.graph.node[places[index]]
         kept = [one for one in mutated.attribute if one.name != "epsilon"]
         del mutated.attribute[:]
         mutated.attribute.extend([*kept, onnx.helper.make_attribute("epsilon", float(other))])
@@ -232,22 +233,28 @@ def _reached(graph: Any, index: int) -> str | None:
     return next((value.name for value in graph.output if value.name in reached), None)
 
 
-def _evaluated(onnx: Any, model: Any, result: str, given: Mapping[str, Any]) -> Any:
-    """One result [n, ...] of the part of the graph that it needs."""
-    numpy = importlib.import_module("numpy")
+def _part(onnx: Any, model: Any, result: str) -> tuple[Any, dict[int, int]]:
+    """The part of a model that one result needs, and the places of its nodes: by that in the model that in the part."""
     graph, needed = model.graph, {result}
-    kept = []
-    for node in reversed(graph.node):
-        if needed.intersection(node.output):
-            needed.update(node.input)
-            kept.append(node)
+    kept: list[int] = []
+    for index in reversed(range(len(graph.node))):
+        if needed.intersection(graph.node[index].output):
+            needed.update(graph.node[index].input)
+            kept.append(index)
+    kept.reverse()
     part = onnx.helper.make_graph(
-        list(reversed(kept)), "mutant", [one for one in graph.input if one.name in needed],
+        [graph.node[index] for index in kept], "mutant", [one for one in graph.input if one.name in needed],
         [one for one in graph.output if one.name == result], [one for one in graph.initializer if one.name in needed],
     )  # fmt: skip
     whole = onnx.helper.make_model(part, opset_imports=list(model.opset_import), ir_version=model.ir_version)
+    return whole, {index: place for place, index in enumerate(kept)}
+
+
+def _evaluated(onnx: Any, model: Any, given: Mapping[str, Any]) -> Any:
+    """The only result [n, ...] of a part of a graph; None where an input of it is not given."""
+    numpy = importlib.import_module("numpy")
     evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(
-        whole, new_ops=onnx_operators.fast_operators(onnx)
+        model, new_ops=onnx_operators.fast_operators(onnx)
     )
     own = {name: values for name, values in given.items() if name in evaluator.input_names}
     if set(own) != set(evaluator.input_names):

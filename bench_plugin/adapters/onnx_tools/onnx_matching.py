@@ -34,6 +34,7 @@ EQUAL = 1e-12  # difference of two such cosines that only the order of summation
 HALF = 0.501  # steps up to which a constant is the rounded one
 NOTHING: dict[str, object] = {"tensor": "no bias", "found": False, "folded": False, "steps": 0.0}
 SINGLE = 1e-6  # what float32 arithmetic may change, as a share of the largest value
+PART = 1 << 20  # elements that are compared at once
 
 
 Found = tuple[Candidate, tuple[int, ...]]  # a constant of the file, and the order of its axes
@@ -94,14 +95,13 @@ class Adapter:
             candidate, order = found
             written = _placed(candidate.values, order, values.shape)
             slack = SINGLE * max(float(abs(written).max(initial=0.0)), candidate.terms)
-            off = (abs(values - written) - slack) / step
-            steps = max(0.0, float(off.max(initial=0.0)))
+            steps = max(0.0, _most_off(values, written, step, slack))
             folded = candidate.factor is not None
             moved |= set(candidate.moved) if steps <= HALF else set()
             tensors[name] = candidate
             row = {"name": name, "tensor": candidate.name, "found": True, "folded": folded, "steps": steps}
             arrays[f"file:{name}"] = from_numpy(written)
-            own = _replace_one(replaced, known, candidate.name, _back(values, candidate, order))
+            own = _replace_one(replaced, known, candidate.name, _back(values, candidate, order).astype("float32"))
             if own and name not in call.weights and _is_constant(candidate, order, values.shape, known):
                 vectors.add(own)
                 row["replaced"] = True
@@ -233,7 +233,22 @@ def _nearest(
 
 def _steps_off(values: Any, step: Any, found: Found) -> float:
     candidate, order = found
-    return float((abs(values - _placed(candidate.values, order, values.shape)) / step).max(initial=0.0))
+    return max(0.0, _most_off(values, _placed(candidate.values, order, values.shape), step))
+
+
+def _most_off(values: Any, written: Any, step: Any, slack: float = 0.0) -> float:
+    """The largest distance of two arrays [...] beyond ``slack`` in steps; -inf of none.
+
+    A part of the first axis at a time, because a fully connected layer may have 100 million weights.
+    """
+    numpy = importlib.import_module("numpy")
+    steps = numpy.atleast_1d(numpy.broadcast_to(step, values.shape))
+    values, written = numpy.atleast_1d(values), numpy.atleast_1d(written)
+    found, width = float("-inf"), max(1, PART // max(1, values[:1].size))
+    for begin in range(0, len(values), width):
+        part = slice(begin, begin + width)
+        found = max(found, float(((abs(values[part] - written[part]) - slack) / steps[part]).max(initial=-numpy.inf)))
+    return found
 
 
 def _closest(values: Any, candidates: list[Candidate]) -> Found | None:
@@ -243,7 +258,7 @@ def _closest(values: Any, candidates: list[Candidate]) -> Found | None:
     """
     numpy = importlib.import_module("numpy")
     off = [
-        (float(abs(values - _placed(one[0].values, one[1], values.shape)).max(initial=0.0)), one)
+        (_most_off(values, _placed(one[0].values, one[1], values.shape), 1.0), one)
         for _, one in _alike(values, candidates)
     ]
     least, found = min(off, key=lambda one: one[0], default=(numpy.inf, None))
@@ -264,7 +279,7 @@ def _alike(values: Any, candidates: list[Candidate]) -> Iterator[tuple[float, Fo
                 yield 1.0, (candidate, order)
                 continue
             placed = _placed(candidate.values, order, values.shape)
-            alike = float((placed * values).sum()) / (norm * own)
+            alike = float(numpy.vdot(placed, values)) / (norm * own)
             if alike > ALIKE:
                 yield alike, (candidate, order)
 
@@ -309,6 +324,8 @@ def _is_constant(
     own = known.get(candidate.name)
     if own is None or candidate.values.shape != own.shape:
         return False
+    if candidate.values is own:
+        return True
     if candidate.factor is not None and not numpy.all(candidate.factor):
         return False
     found = _back(_placed(candidate.values, order, shape), candidate, order)
@@ -354,8 +371,8 @@ def _replace(onnx: Any, graph: Any, values: Mapping[str, Any], vectors: Collecti
     for tensor in graph.initializer:
         replaced = tensor.name in values and (len(tensor.dims) > 1 or tensor.name in vectors)
         if replaced and list(tensor.dims) == list(values[tensor.name].shape):
-            tensor.CopyFrom(onnx.numpy_helper.from_array(values[tensor.name].astype("float32"), tensor.name))
+            tensor.CopyFrom(onnx.numpy_helper.from_array(values[tensor.name], tensor.name))
     for node in graph.node:
         name = node.output[0] if node.op_type == "Constant" else ""
         if name in values and (values[name].ndim > 1 or name in vectors):
-            node.attribute[0].t.CopyFrom(onnx.numpy_helper.from_array(values[name].astype("float32")))
+            node.attribute[0].t.CopyFrom(onnx.numpy_helper.from_array(values[name]))
