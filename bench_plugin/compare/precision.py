@@ -13,6 +13,7 @@ from bench_plugin.compare.measures import distance, scale_of
 WRONG = 1.0  # an E from here on is that of a wrong result: no rounding explains it
 LIKE = 0.3  # likeness from which on an error is that of a precision: tools round in other places than the emulation
 LIKE_WEIGHTS = 0.8  # of weights, which are rounded in one place only
+AS_LARGE = 10.0  # times an emulation's error, or one over it, that an error of the same kind may be
 WEIGHTS = frozenset({"w16", "wbf16"})  # emulations that round weights alone
 FARTHEST = 4.0  # times the E of the coarsest emulation; beyond that no rounding explains it either
 
@@ -51,7 +52,8 @@ def likeness(truth: Mapping[str, Array], actual: Mapping[str, Array], emulated: 
     """The cosine between the errors of a result and of an emulation, of the output that the result has most wrong.
 
     Near 1 where a tool rounds as the emulation does, and near 0 for any other mistake of the same size. All hold
-    [N, ...], of which the inputs that all have are used; outputs are matched by position. 0 where nothing can be said.
+    [N, ...], of which the inputs that all have are used; outputs are matched by position. 0 where nothing can be said,
+    and where one error is more than :data:`AS_LARGE` times as large as the other.
     """
     worst, found = -1.0, 0.0
     for expected, have, other in zip(truth.values(), actual.values(), emulated.values(), strict=False):
@@ -60,10 +62,11 @@ def likeness(truth: Mapping[str, Array], actual: Mapping[str, Array], emulated: 
         if want.dtype.kind != "f" or want.shape != have[:count].shape or want.shape != other[:count].shape:
             continue
         mine, theirs = (one[:count].astype(np.float64) - want for one in (have, other))
-        size = float(np.linalg.norm(mine)) * float(np.linalg.norm(theirs))
+        ours, others = float(np.linalg.norm(mine)), float(np.linalg.norm(theirs))
         share = distance(have[:count], want, scale_of(expected)).E if want.size else 0.0
-        if math.isfinite(size) and size > 0 and share > worst:
-            worst, found = share, float((mine * theirs).sum()) / size
+        if math.isfinite(ours * others) and ours * others > 0 and share > worst:
+            alike = max(ours, others) <= AS_LARGE * min(ours, others)
+            worst, found = share, float((mine * theirs).sum()) / (ours * others) if alike else 0.0
     return found
 
 

@@ -134,10 +134,10 @@ def compare_stable(
 ) -> Comparison:  # fmt: skip
     """The verdict end to end, on the stable inputs: those whose rounding does not depend on the last bit.
 
-    ``truth``, each run of ``perturbed`` and ``actual`` hold floating-point [N, ...] and are matched by position. An
-    input is stable when no perturbed run moves any of its outputs by half a step or more. ``scales`` holds the step of
-    every output, or None for one that is not dequantised: there the fp32 cap times the root mean square of what
-    changes over the inputs takes the place of a step.
+    ``truth``, each run of ``perturbed`` and ``actual`` hold [N, ...] and are matched by position. An input is stable
+    when no perturbed run moves any of its outputs by half a step or more, or changes an integer or a truth value.
+    ``scales`` holds the step of every output, or None for one that is not dequantised: there the fp32 cap times the
+    root mean square of what changes over the inputs takes the place of a step.
     """
     if len(actual) < len(truth):
         return Comparison(MISMATCH, f"{len(actual)} outputs where {len(truth)} are needed")
@@ -205,7 +205,8 @@ def _stable(expected: Array, perturbed: Sequence[Array], unit: float) -> Array:
     axes = tuple(range(1, expected.ndim))
     stable = np.ones(len(expected), dtype=bool)
     for run in perturbed:
-        stable &= (np.abs(run - expected) < 0.5 * unit).all(axis=axes)
+        near = np.abs(run - expected) < 0.5 * unit if expected.dtype.kind == "f" else run == expected
+        stable &= near.all(axis=axes)
     return stable
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench_plugin.agent.toolkit.samples import Ragged
 from bench_plugin.domain.cell import WHOLE, Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.inventory.models import Model
@@ -214,12 +215,18 @@ class CellRun:
             return self.failed(failure)
         if self.uncredited(self.tasks.run(file.given, file.origin, self.model, inputs)).failure is None:
             return self.failed(failure)
-        return self.log.unverified(Unverified.NO_REFERENCE, self.rejected(evaluated), stage=Stage.REFERENCE)
+        return self.without_reference(evaluated, Stage.REFERENCE)
 
-    def rejected(self, evaluated: Failure) -> str:
-        """Why there is no reference: what the evaluator says of a user's file, and what the user can do."""
+    def without_reference(self, evaluated: Failure, stage: Stage | None = None) -> Outcome:
+        """The outcome where the evaluator of references failed, with what it says and what the user can do.
+
+        That an output has another shape for each input is a limit of the harness.
+        """
+        if any(name.rpartition(".")[2] == Ragged.__name__ for name in evaluated.types):
+            return self.log.unverified(Unverified.HARNESS, evaluated.message, stage=stage)
         hint = "" if self.model.given or self.model.onnx is None else " (--bench-inputs FILE.npz gives others)"
-        return f"nothing to compare with: the reference evaluator rejects these inputs{hint}: {evaluated.message}"
+        text = f"nothing to compare with: the reference evaluator rejects these inputs{hint}: {evaluated.message}"
+        return self.log.unverified(Unverified.NO_REFERENCE, text, stage=stage)
 
     def failed(self, failure: Failure) -> Outcome:
         """The outcome of a cell whose stage failed."""

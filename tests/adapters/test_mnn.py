@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench_plugin.adapters.compilers.mnn import _complaint
 from tests.adapters.real import answered, written
 
 # The weights lie between two numbers of float16.
@@ -62,3 +63,17 @@ def test_integers_of_64_bits_are_refused_where_32_do_not_hold_them(tmp_path: Pat
     assert fits.outputs["out0"][2] == [1 - 2**31, -5], fits.error
     beyond = answered("mnn", model, {"x": np.array([2**31, 5])}, [port], tmp_path / "beyond")
     assert beyond.symptom == "unsupported" and "int64 has values beyond the 32 bits" in beyond.error
+
+
+@pytest.mark.parametrize(
+    ("said", "first"),
+    [
+        (["[0:0:0] /a.cpp:1: Reshape error: 1 -> 0", "These Op Not Support: ONNX::DFT"], "These Op Not Support"),
+        (["MNN LSTM not support 8th input", "These Op Not Support: ONNX::LSTM"], "MNN LSTM not support 8th input"),
+        (["Can't solve GRU because bias is not const", "These Op Not Support: ONNX::GRU"], "Can't solve GRU because"),
+        (["read the model", "[ERROR] Reshape error: 1 -> 0", "Failed"], "Reshape error: 1 -> 0"),
+        (["nothing that it knows"], "nothing that it knows"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_what_is_refused(said: list[str], first: str) -> None:
+    assert _complaint(said).startswith(first)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bench_plugin.adapters.compilers.openvino import _readable
+from bench_plugin.adapters.compilers.openvino import ShapeInferenceError, _readable
 from bench_plugin.agent.adapter import InvalidModel
+from bench_plugin.agent.refusals import refuses
 
 PLACES = "Exception from src/inference/src/cpp/core.cpp:117:\nException from src/inference/src/dev/plugin.cpp:53:\n"
 CONDITION = "Check 'any_of(scale.size(), OC, 1U)' failed at src/plugins/intel_cpu/src/dnnl_postops_composer.cpp:526"
@@ -28,3 +29,33 @@ def test_words_come_first_and_where_there_are_none_the_condition_that_failed(tex
 def test_a_file_that_is_no_model_is_called_invalid() -> None:
     error = _readable(RuntimeError(PLACES + "Unable to read the model: /m.onnx\n"))
     assert type(error) is InvalidModel and str(error).startswith("Unable to read the model")
+
+
+NOT_CONVERTED = "Model wasn't fully converted. Failed operations detailed log:\n"
+FOLLOWS = (
+    "-- ReduceSumSquare-20 with a message:\nCheck 'ok' failed at reduce.cpp:134:\nUnsupported input type dynamic\n\n"
+)
+FAILS = "-- STFT-20 with a message:\nCheck 'static' failed at stft.cpp:54:\nShape of signal input must be static.\n\n"
+
+
+@pytest.mark.parametrize("text", [FOLLOWS + FAILS, FAILS + FOLLOWS])
+def test_of_several_nodes_the_one_that_fails_by_itself_counts(text: str) -> None:
+    error = _readable(RuntimeError(PLACES + NOT_CONVERTED + text + "Summary:\n-- Conversion is failed for: STFT-20\n"))
+    assert str(error).splitlines()[0] == "STFT-20: Shape of signal input must be static."
+    only = _readable(RuntimeError(PLACES + NOT_CONVERTED + FOLLOWS))
+    assert str(only).splitlines()[0] == "ReduceSumSquare-20: Unsupported input type dynamic"
+
+
+def test_what_its_own_core_rejects_is_no_refusal() -> None:
+    place = "Check 'arg0_rank != 0' failed at src/core/shape_inference/include/matmul_shape_inference.hpp:27:\n"
+    text = (
+        PLACES
+        + NOT_CONVERTED
+        + "-- Gemm-17 with a message:\n"
+        + place
+        + "Scalars are not supported as MatMul inputs.\n"
+    )
+    error = _readable(RuntimeError(text))
+    assert str(error).splitlines()[0] == "Gemm-17: Scalars are not supported as MatMul inputs."
+    assert type(error) is ShapeInferenceError and not refuses(error)
+    assert refuses(_readable(RuntimeError(text.replace("src/core/shape_inference/", "src/frontends/onnx/"))))

@@ -179,6 +179,9 @@ def test_float32_terms_may_be_added_one_by_one(project: Project, tools_python: P
     assert "one-by-one sums" in summed["flags"] and "one-by-one sums" not in plain["flags"]
     assert summed["numbers"]["E"] > plain["numbers"]["tolerance_E"], "one policy is needed for it"
     assert wrong["status"] == "mismatch", wrong["flags"]
+    limit = summed["numbers"]["tolerance_E"]
+    assert wrong["numbers"]["tolerance_E"] == limit > plain["numbers"]["tolerance_E"], "what decides is told"
+    assert f" > {limit:.2e} " in wrong["reason"], wrong["reason"]
 
 
 def test_float32_terms_may_be_added_one_by_one_in_a_round_trip_too(project: Project, tools_python: Path) -> None:

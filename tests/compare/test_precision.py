@@ -125,3 +125,10 @@ def test_likeness_uses_what_can_be_compared_and_passes_over_the_rest() -> None:
     assert likeness({"a": y, "b": y}, {"a": y + error}, {"a": y + error, "b": y}) == 1.0, "an output is missing"
     longer = {"y": np.concatenate([y, y])}
     assert likeness(longer, {"y": np.concatenate([y + error, y])}, {"y": y + error}) == 1.0, "of the first two inputs"
+
+
+@pytest.mark.parametrize(("factor", "alike"), [(9.9, True), (10.1, False), (1 / 9.9, True), (1 / 10.1, False)])
+def test_an_error_of_another_size_is_not_alike_in_any_direction(factor: float, alike: bool) -> None:
+    error = np.random.default_rng(3).standard_normal(TRUTH["y"].shape) * 1e-4
+    found = likeness(TRUTH, {"y": TRUTH["y"] + factor * error}, {"y": TRUTH["y"] + error})
+    assert found == (pytest.approx(1.0, abs=1e-6) if alike else 0.0)

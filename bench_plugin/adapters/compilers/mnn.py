@@ -62,6 +62,7 @@ WINOGRAD_LEVEL = 3  # Interpreter::HintMode::WINOGRAD_MEMORY_LEVEL; at 0 no conv
 # What it prints, to stdout, where others raise.
 COMPLAINT = re.compile(r"Not Support|Don't support|Check failed|\[ERROR\]|[Ee]rror[: ]|[Cc]an.?t |Failed", re.ASCII)
 REFUSED = "These Op Not Support"  # the converter's last words; what it printed before may say why
+WHY = re.compile(r"(?i)not support|n.?t support|\bcan.?t ", re.ASCII)  # and says it in these words
 NOT_SUPPORT = re.compile(r"code=2 in onForward")  # ErrorCode.NOT_SUPPORT: the engine has no kernel for this
 STAMP = re.compile(r"^\[\d+:\d+:\d+\] \S*:\d+: |^\[ERROR\] ")
 NOT_A_MODEL = re.compile(r"Invalid ONNX Model|read onnx model failed|is not onnx model")
@@ -240,8 +241,9 @@ def _heard(call: Call) -> Iterator[list[str]]:
 
 
 def _complaint(said: Sequence[str]) -> str:
-    """The first line that says what is wrong, without its time and place."""
-    found = next((line for line in said if COMPLAINT.search(line)), said[-1] if said else "it printed nothing")
+    """The first line that says what is wrong, without its time and place; of a refusal, what is refused."""
+    telling = WHY if any(REFUSED in line for line in said) else COMPLAINT
+    found = next((line for line in said if telling.search(line)), said[-1] if said else "it printed nothing")
     return STAMP.sub("", found)
 
 

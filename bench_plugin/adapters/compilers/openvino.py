@@ -48,7 +48,12 @@ ADAPTER = {
     "values": ["bfloat16", "float4_e2m1fn", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "int4", "uint4"],
     # The table of its ONNX frontend begins with 1 for almost every operator, and has no end: OPSET_SINCE(1).
     "opsets": [1, 0],
-    "errors": [{"package": "openvino"}, {"package": "nncf"}, {"exception": "RuntimeError"}],
+    "errors": [
+        {"package": "openvino"},
+        {"package": "nncf"},
+        {"exception": "RuntimeError"},
+        {"exception": "ShapeInferenceError"},
+    ],
 }
 
 # Asked for in words, since without a hint it takes bf16 wherever the processor has it; int8 needs no hint of its own.
@@ -96,6 +101,9 @@ PREAMBLE = re.compile(
     r"|Loading input model|While validating (ONNX )?node|Shape inference input shapes|\S+ with a message:$"
 )
 OPERATOR = re.compile(r"^-- (\S+) with a message:$", re.MULTILINE)
+BLOCK = re.compile(r"^(?=-- \S+ with a message:$)", re.MULTILINE)
+CONSEQUENCE = "input type dynamic"  # what a node is said to get from one that could not be converted
+INTERNAL = "src/core/shape_inference/"  # a node that the frontend made, and that OpenVINO's own core rejects
 NOT_A_MODEL = re.compile(r"Unable to read the model|Input tensor isn't found for node")
 
 
@@ -381,16 +389,24 @@ def _findings(compiled: Any, precision: str, own: frozenset[str], capabilities: 
     }  # fmt: skip
 
 
+class ShapeInferenceError(AssertionError):
+    """OpenVINO's frontend made a node of sizes that its core rejects: no refusal, whatever the words are."""
+
+
 def _readable(error: RuntimeError) -> Exception:
-    """The same error with the line that says what is wrong before the places in its source."""
-    text = str(error)
-    if NOT_A_MODEL.search(text):
-        kind: type[Exception] = InvalidModel
-    else:
-        kind = RuntimeError
+    """The same error with the line that says what is wrong before the places in its source.
+
+    Of several nodes the first that fails by itself counts.
+    """
+    whole = str(error)
+    blocks = BLOCK.split(whole)[1:]
+    text = next((block for block in blocks if CONSEQUENCE not in block), whole)
+    kind: type[Exception] = InvalidModel if NOT_A_MODEL.search(whole) else RuntimeError
+    if INTERNAL in text:
+        kind = ShapeInferenceError
     lines = [line.strip().removeprefix("-- ") for line in text.splitlines()]
     said = [line for line in lines if line]
     # Where no line is in words, the last one is the condition that failed.
     useful = next((line for line in said if not PREAMBLE.match(line)), said[-1] if said else "")
     operator = OPERATOR.search(text)
-    return kind(f"{operator[1]}: {useful}\n{text}" if operator else f"{useful}\n{text}")
+    return kind(f"{operator[1]}: {useful}\n{whole}" if operator else f"{useful}\n{whole}")

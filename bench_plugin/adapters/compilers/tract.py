@@ -152,18 +152,26 @@ class Adapter:
             self.reset()
             tract = importlib.import_module("tract")
             file = external.placed(call.files, call.folder)
-            try:
-                self._opened_last = _with_symbols(tract, file, sizes)
-            except tract.TractError as error:
-                if not sizes:
-                    raise _readable(error) from None
-                try:
-                    self._opened_last = _with_facts(tract, file, call, sizes)
-                except tract.TractError:  # the first of the two ways is the usual one
-                    raise _readable(error) from None
-                self._notes = ["sizes of inputs were set before the model was typed: it is refused otherwise"]
+            self._opened_last = self._opened_in_a_way(tract, file, call, sizes)
             self._key = key
         return self._opened_last
+
+    def _opened_in_a_way(
+        self, tract: Any, file: str, call: CompilerCall, sizes: Mapping[str, int]
+    ) -> tuple[Any, list[str]]:
+        """The model with sizes of its inputs, and where it is refused so, with sizes of its symbols.
+
+        Symbols come second: of a recurrent layer with a symbol in its shape, tract ends the process.
+        """
+        if sizes:
+            try:
+                return _with_facts(tract, file, call, sizes)
+            except tract.TractError:
+                self._notes = ["symbols got their sizes once the model was typed: it is refused otherwise"]
+        try:
+            return _with_symbols(tract, file, sizes)
+        except tract.TractError as error:
+            raise _readable(error) from None
 
 
 def _with_symbols(tract: Any, file: str, sizes: Mapping[str, int]) -> tuple[Any, list[str]]:

@@ -135,11 +135,16 @@ def doubled(values: Any) -> Any:
     return values.astype("float64") if values.dtype.kind == "f" else values
 
 
+class Ragged(ValueError):
+    """An output has another shape for each input, as that of NonZero, so that no array holds all of them."""
+
+
 def joined(outputs: Sequence[Arrays], names: Sequence[str], batched: bool, ragged: bool = False) -> Dict[str, Any]:
     """The outputs of N samples by name as [N, ...].
 
     ``outputs`` has for each sample its outputs, [1, ...] if ``batched``, else [...]. ``ragged`` ones are concatenated
-    to [all rows, ...], with the number of rows of each sample in ``name#rows``, int64 [N].
+    to [all rows, ...], with the number of rows of each sample in ``name#rows``, int64 [N]. Raises Ragged where the
+    shape of an output that is not changes from sample to sample.
     """
     import numpy as np
 
@@ -150,6 +155,10 @@ def joined(outputs: Sequence[Arrays], names: Sequence[str], batched: bool, ragge
             found[name] = np.concatenate(values)
             found[name + ROWS] = np.array([len(value) for value in values], dtype=np.int64)
         else:
+            for number, value in enumerate(values):
+                if value.shape != values[0].shape:
+                    shapes = "%s for input 0 and %s for input %d" % (list(values[0].shape), list(value.shape), number)
+                    raise Ragged("output %s has the shape %s, which cannot be compared" % (name, shapes))
             found[name] = (
                 np.concatenate(values) if batched and all(value.ndim for value in values) else np.stack(values)
             )

@@ -42,6 +42,8 @@ from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.inputs import stack_names
 from bench_plugin.pipeline.tasks.subjects import Subject
 
+COARSE = 0.5  # E of a quantised model from the unrounded one, from which on its row has a flag
+
 
 class Equivalence:
     """Judges compiled models by their numbers. ``run`` is safe to call from several threads."""
@@ -85,6 +87,7 @@ class Equivalence:
             run.log.numbers["approximation"] = run.judge.approximation(exact, ran)
         comparison = self._conformance(run, found, ran, plain, reference)
         run.log.note_comparison(comparison)
+        _flag_useless(run, comparison)
         settled = comparison.status == AGREE or not run.used  # otherwise fresh processes compute the cell again
         if settled and asked(run.cell, self._profile):
             varies = nondeterministic(
@@ -292,6 +295,13 @@ class Equivalence:
 def checker(parts: Parts) -> Checker:
     """The checker of this folder, for registry.py."""
     return Equivalence(parts)
+
+
+def _flag_useless(run: CellRun, comparison: Comparison) -> None:
+    """Say of a quantised model that is computed rightly where it tells hardly more than its mean output would."""
+    error = (run.log.numbers.get("approximation") or {}).get("E")
+    if comparison.status == AGREE and run.cell.types.integers and error is not None and error >= COARSE:
+        run.log.flag(f"the quantised model itself is E {error:.2g} from the unrounded one, whose mean would be 1")
 
 
 def _with_whole(run: CellRun, reason: str) -> str:

@@ -121,7 +121,7 @@ def _export_reference(
     if reference is not None:
         return run.judge.single_precision_reference(run.model, reference)
     if evaluated.failure.symptom is Symptom.EXCEPTION:
-        return run.log.unverified(Unverified.NO_REFERENCE, run.rejected(evaluated.failure))
+        return run.without_reference(evaluated.failure)
     return run.log.unverified(Unverified.NO_REFERENCE, f"nothing to compare with: {evaluated.failure.message}")
 
 

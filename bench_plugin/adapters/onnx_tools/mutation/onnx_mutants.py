@@ -36,8 +36,9 @@ FAINTEST = ("residual branch zeroed", "parallel branch zeroed", IGNORED)
 # A channel that these inputs do not excite makes no difference: others are tried, the largest first.
 BRANCHES = dict.fromkeys(("residual branch zeroed", "parallel branch zeroed"), onnx_branches.PLACES)
 # An effect of an ignored input below FAINT is looked at in float64 and is none below ROUNDED: a mask of zeros that
-# adds -10,000 to every score changes nothing but their rounding, by 1e-3 in float32 and 1e-12 in float64.
-FAINT, ROUNDED = 1e-2, 1e-11
+# adds -10,000 to every score changes nothing but their rounding, by 1e-3 in float32 and 1e-12 in float64. So is that
+# of another mutant below SYMMETRIC: channels that are swapped in front of a norm over them change the order of a sum.
+FAINT, SYMMETRIC, ROUNDED = 1e-2, 1e-5, 1e-11
 # Where 1 % more weight changes less than FAINT_SCALE, the scale of that layer is lost (in a normalisation behind it) if
 # twice the weights change less than this share of what weights of zero change. Another layer is tried then.
 FAINT_SCALE, LOST_SCALE = 1e-5, 1e-2
@@ -116,7 +117,8 @@ class Mutable:
         equal: list[Try] = []
         for one in self._ignored() if name == IGNORED else self._tries(name):
             effect = _effect(one.outputs, self.original)
-            if not effect or (name == IGNORED and effect < FAINT and not self._effect_in_float64(one) > ROUNDED):
+            faint = effect < (FAINT if name == IGNORED else SYMMETRIC)
+            if not effect or (faint and not self._effect_in_float64(one) > ROUNDED):
                 equal.append(one)
             elif best is None or effect < best[0]:
                 best = effect, one
@@ -125,7 +127,7 @@ class Mutable:
         without: list[str] = []
         tried = [one for one in equal if one.exact] or equal
         for one in equal if faintest else tried[-1:]:
-            if not self._effect_in_float64(one) > (ROUNDED if name == IGNORED else 0):
+            if not self._effect_in_float64(one) > ROUNDED:
                 without.append(one.site)
             elif best is None or best[0]:
                 best = 0.0, one
