@@ -9,6 +9,7 @@ failure in a used agent                             repeated in a fresh one?
 the tool says that it does not implement this       no: that does not depend on what its process did before
 the board was lost                                  no: it was tried again already (pipeline/board_stages.py)
 the agent, or the tool's own process, crashed       yes
+an exception that is not declared as the tool's     yes: a tool that wrote where it must not may break our own code
 any other                                           yes, unless starting an agent takes longer than the call, as for
                                                     operator cases, generated graphs and parts of graphs
 ==================================================  =======================================================
@@ -27,7 +28,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from bench_plugin.domain.outcome import Failure, Outcome, Symptom
+from bench_plugin.domain.outcome import Cause, Failure, Outcome, Symptom
 
 CARRIED = "harness: state carried over"  # the flag of a cell whose result depended on what an agent did before
 
@@ -108,7 +109,8 @@ def _repeats(failure: Failure, *, short: bool) -> bool:
     """Whether a failure in a used agent is repeated in a fresh one."""
     if failure.symptom in (Symptom.UNSUPPORTED, Symptom.BOARD_LOST):
         return False
-    return failure.symptom is Symptom.CRASH or not short
+    undeclared = failure.symptom is Symptom.EXCEPTION and failure.cause is not Cause.TOOL
+    return failure.symptom is Symptom.CRASH or undeclared or not short
 
 
 def _confirms(failure: Failure, *, short: bool) -> bool:

@@ -56,9 +56,11 @@ def test_attempts_after_a_fresh_process(results: Sequence[Failure | None]) -> No
     assert (found.failure is not None and found.failure.confirmed) is (len(results) == 2)
 
 
-def test_short_calls_repeat_and_confirm_crashes_alone() -> None:
-    for results in ((RAISED,), (TIMEOUT,), (CRASH, CRASH, CRASH)):
+def test_short_calls_repeat_what_may_not_be_the_tool_s_and_confirm_crashes_alone() -> None:
+    for results in ((OWN,), (TIMEOUT,), (RAISED, RAISED), (RAISED, None), (NO_SPACE, NO_SPACE), (CRASH, CRASH, CRASH)):
         Process(*results).settle(short=True)
+    found = Process(RAISED, None).settle(short=True)
+    assert found.failure is None and found.retry["symptom"] == "harness"
     assert Process(CRASH, CRASH).settle(short=True, confirm=False).failure == CRASH
 
 
