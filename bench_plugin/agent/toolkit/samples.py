@@ -155,13 +155,12 @@ def joined(outputs: Sequence[Arrays], names: Sequence[str], batched: bool, ragge
             found[name] = np.concatenate(values)
             found[name + ROWS] = np.array([len(value) for value in values], dtype=np.int64)
         else:
+            batches = batched and all(value.ndim for value in values)  # the last one may be short
             for number, value in enumerate(values):
-                if value.shape != values[0].shape:
+                if value.shape[int(batches) :] != values[0].shape[int(batches) :]:
                     shapes = "%s for input 0 and %s for input %d" % (list(values[0].shape), list(value.shape), number)
                     raise Ragged("output %s has the shape %s, which cannot be compared" % (name, shapes))
-            found[name] = (
-                np.concatenate(values) if batched and all(value.ndim for value in values) else np.stack(values)
-            )
+            found[name] = np.concatenate(values) if batches else np.stack(values)
     return found
 
 
