@@ -135,9 +135,8 @@ def compare_stable(
     """The verdict end to end, on the stable inputs: those whose rounding does not depend on the last bit.
 
     ``truth``, each run of ``perturbed`` and ``actual`` hold [N, ...] and are matched by position. An input is stable
-    when no perturbed run moves any of its outputs by half a step or more, or changes an integer or a truth value.
-    ``scales`` holds the step of every output, or None for one that is not dequantised: there the fp32 cap times the
-    root mean square of what changes over the inputs takes the place of a step.
+    when no perturbed run moves any of its outputs by half a step or more, or changes an integer or a Boolean.
+    ``scales`` holds the step of every output, or None for one that is not dequantised; :func:`_unit` takes its place.
     """
     if len(actual) < len(truth):
         return Comparison(MISMATCH, f"{len(actual)} outputs where {len(truth)} are needed")
@@ -147,10 +146,10 @@ def compare_stable(
             return Comparison(MISMATCH, f"{name}: shape {list(found.shape)}, expected {list(expected.shape)}")
         if not expected.size or not np.isfinite(expected).all():
             continue
-        unit = scale if scale is not None else table.row("fp32").cap * scale_of(expected).rms
+        unit = _unit(expected, scale, table)
         stable = _stable(expected, [run[name] for run in perturbed if name in run], unit)
         counts.append(int(stable.sum()))
-        if not stable.any() or unit == 0:
+        if not stable.any():
             continue
         one = steps(found[stable], expected[stable], unit)
         rows.append({"name": name, "within_one_step": one.within, "largest_steps": one.largest, "step": unit})
@@ -199,6 +198,20 @@ def accumulated(plain: Mapping[str, Array], truth: Mapping[str, Array], actual: 
         run, rounding = (float(np.linalg.norm(np.asarray(y, dtype=np.float64) - t)) for y in (found, unrounded))
         worst = max(worst, run / rounding if rounding else (math.inf if run else 0.0))
     return worst
+
+
+def _unit(expected: Array, scale: float | None, table: Table) -> float:
+    """The step of an output [N, ...]: its ``scale``, else the fp32 cap times the root mean square of what changes.
+
+    Where nothing changes over the inputs it is that of all; of integers and Booleans the cap alone, so that any other
+    value is many steps off.
+    """
+    if scale is not None:
+        return scale
+    cap = table.row("fp32").cap
+    if expected.dtype.kind != "f":
+        return cap
+    return cap * (scale_of(expected).rms or float(np.sqrt(np.square(expected, dtype=np.float64).mean())) or 1.0)
 
 
 def _stable(expected: Array, perturbed: Sequence[Array], unit: float) -> Array:
@@ -287,13 +300,10 @@ def killed_in_steps(
     for expected, found, step in zip(truth.values(), mutant.values(), scales, strict=False):
         if not expected.size or not np.isfinite(expected).all():
             continue
-        scale = step if step is not None else table.row("fp32").cap * scale_of(expected).rms
-        if scale == 0:
-            continue
         judged = True
         if found.shape != expected.shape or not np.isfinite(found).all():
             return {"killed": True, "ratio": 1e9}
-        one = steps(found, expected, scale)
+        one = steps(found, expected, _unit(expected, step, table))
         killed |= one.within < table.quantised_share or one.largest > table.quantised_steps
         worst = max(worst, one.largest / table.quantised_steps)
     return {"killed": killed, "ratio": worst} if judged else None

@@ -237,8 +237,12 @@ def test_an_output_that_is_not_dequantised_has_the_cap_for_a_step() -> None:
     assert found.numbers["end_to_end"][0]["largest_steps"] == pytest.approx(2.0)
     assert compare_stable({"a": REAL}, [], {"out0": moved}, [None], with_overrides(cap=4e-3)).status == AGREE
     constant = compare_stable({"a": np.ones((2, 2))}, [], {"out0": np.ones((2, 2)) + 7}, [None])
-    assert (constant.status, constant.kind) == (UNVERIFIED, Unverified.ILL_CONDITIONED)
-    assert constant.reason == "no input whose rounding is stable" and constant.numbers["end_to_end"] == []
+    assert constant.status == MISMATCH and constant.numbers["end_to_end"][0]["step"] == pytest.approx(1e-3)
+    whole = compare_stable({"a": np.full((2, 2), 5)}, [], {"out0": np.full((2, 2), 5)}, [None])
+    assert whole.status == AGREE and whole.numbers["end_to_end"][0]["step"] == 1e-3, "whatever its size is"
+    nothing = compare_stable({"a": REAL * np.inf}, [], {"out0": REAL}, [None])
+    assert (nothing.status, nothing.kind) == (UNVERIFIED, Unverified.ILL_CONDITIONED)
+    assert nothing.reason == "no input whose rounding is stable" and nothing.numbers["end_to_end"] == []
 
 
 def test_an_input_is_stable_below_half_a_step_in_every_element_of_every_run() -> None:
@@ -259,6 +263,35 @@ def test_an_input_is_stable_below_half_a_step_in_every_element_of_every_run() ->
     assert compare_stable(two, [{"y": truth + 1, "z": truth}], {"a": truth, "b": truth + 9}, [1.0, 1.0]).reason == (
         "z: 100.0% off by more than a step, up to 9.0"
     )
+
+
+CONSTANT = np.ones((4, 3), dtype=bool)
+REAL_OF_FOUR = np.random.default_rng(5).standard_normal((4, 3))
+
+
+@pytest.mark.parametrize(
+    ("expected", "wrong"),
+    [
+        (CONSTANT, ~CONSTANT), (np.full((4, 3), 3), np.full((4, 3), 4)), (np.full((4, 3), 2.0), np.full((4, 3), 2.1)),
+        (np.zeros((4, 3)), np.full((4, 3), 0.1)), (np.eye(4, 3, dtype=bool), np.zeros((4, 3), dtype=bool)),
+    ],
+)  # fmt: skip
+def test_an_output_that_no_input_changes_is_compared_beside_others(expected: Array, wrong: Array) -> None:
+    truth = {"y": REAL_OF_FOUR, "s": expected}
+    right = compare_stable(truth, [truth], {"y": REAL_OF_FOUR, "s": expected}, [None, None])
+    assert right.status == AGREE and [row["name"] for row in right.numbers["end_to_end"]] == ["y", "s"]
+    assert compare_stable(truth, [truth], {"y": REAL_OF_FOUR, "s": wrong}, [None, None]).status == MISMATCH
+    found = killed_in_steps(truth, {"y": REAL_OF_FOUR, "s": wrong}, [None, None])
+    assert found is not None and found["killed"]
+
+
+def test_a_boolean_that_rounding_decides_is_not_compared() -> None:
+    truth, other = CONSTANT.copy(), CONSTANT.copy()
+    other[0, 1] = False
+    wrong = other.copy()
+    assert compare_stable({"s": truth}, [{"s": other}], {"s": wrong}, [None]).status == AGREE
+    wrong[1, 0] = False
+    assert compare_stable({"s": truth}, [{"s": other}], {"s": wrong}, [None]).status == MISMATCH
 
 
 def test_mutants_of_a_layer_have_the_ratio_of_their_largest_distance() -> None:
@@ -309,7 +342,9 @@ def test_mutants_end_to_end_are_judged_in_steps() -> None:
     broken = {"killed": True, "ratio": 1e9}
     assert killed_in_steps(truth, truth | {"a": REAL[:1]}, scales) == broken
     assert killed_in_steps(truth, truth | {"a": REAL * np.nan}, scales) == broken
-    assert killed_in_steps({"c": np.ones((2, 2))}, {"c": np.ones((2, 2))}, [None]) is None
+    assert killed_in_steps({"c": np.ones((2, 2))}, {"c": np.ones((2, 2)) + 0.1}, [None]) == {
+        "killed": True, "ratio": pytest.approx(100 / 3),
+    }  # fmt: skip
     assert killed_in_steps({"e": np.zeros((2, 0))}, {"e": np.zeros((2, 0))}, [1.0]) is None
     wide = with_overrides(cap=1.0)
     assert killed_in_steps({"b": REAL}, {"b": REAL + 7e-3}, [None], wide) == {

@@ -49,12 +49,10 @@ ADAPTER = {
     # The table of its ONNX frontend begins with 1 for almost every operator, and has no end: OPSET_SINCE(1).
     "opsets": [1, 0],
     "errors": [
-        {"package": "openvino"},
-        {"package": "nncf"},
-        {"exception": "RuntimeError"},
-        {"exception": "ShapeInferenceError"},
+        {"package": "openvino"}, {"package": "nncf"},
+        {"exception": "RuntimeError"}, {"exception": "ShapeInferenceError"},
     ],
-}
+}  # fmt: skip
 
 # Asked for in words, since without a hint it takes bf16 wherever the processor has it; int8 needs no hint of its own.
 FEW_BITS = {
@@ -101,7 +99,7 @@ PREAMBLE = re.compile(
     r"|Loading input model|While validating (ONNX )?node|Shape inference input shapes|\S+ with a message:$"
 )
 OPERATOR = re.compile(r"^-- (\S+) with a message:$", re.MULTILINE)
-BLOCK = re.compile(r"^(?=-- \S+ with a message:$)", re.MULTILINE)
+BLOCK = re.compile(r"^(?=-- \S+ with a message:$)", re.MULTILINE)  # one for each node that failed
 CONSEQUENCE = "input type dynamic"  # what a node is said to get from one that could not be converted
 INTERNAL = "src/core/shape_inference/"  # a node that the frontend made, and that OpenVINO's own core rejects
 NOT_A_MODEL = re.compile(r"Unable to read the model|Input tensor isn't found for node")

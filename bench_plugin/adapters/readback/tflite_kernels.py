@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from bench_plugin.adapters.readback import tflite_resizing
-from bench_plugin.adapters.readback.tflite_moves import inputs_of
+from bench_plugin.adapters.readback.tflite_moves import inputs_of, reduced_axes
 from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
@@ -28,7 +28,7 @@ COARSE, TWICE, MIXED = "factor of 8 bits", "double rounding", "coarse interpolat
 TYPES = ("INT8", "UINT8")
 OPERATORS = ("QUANTIZE", "LEAKY_RELU")
 UP = 0.5 + 1e-9  # what is added before a product is rounded down: a tie goes up, also where float64 is just below it
-IMAGE = (4, (1, 2))  # rank and axes of a mean that has a kernel of its own, where it keeps the dimensions
+IMAGE = (4, [1, 2])  # rank and axes of a mean that has a kernel of its own, where it keeps the dimensions
 
 
 class Adapter:
@@ -108,12 +108,11 @@ def _mean(reader: Any, node: Any, scales: Any) -> str:
     """
     layers, file, numpy = reader.layers, reader.file, importlib.import_module("numpy")
     taken, (before, after) = inputs_of(node)[0], (scale[0][0] for scale in scales)
-    shape, rank = file.shape(taken), len(file.shape(taken))
-    axes = tuple(sorted({int(axis) % rank for axis in file.values(int(node.inputs[1])).reshape(-1)}))
+    shape, axes = file.shape(taken), reduced_axes(reader, node)
     keep, count = bool(node.builtinOptions.keepDims), math.prod(shape[axis] for axis in axes)
     ratio = float(before) / float(after)
     apart = 0.0
-    if keep and (rank, axes) == IMAGE:
+    if keep and (len(shape), axes) == IMAGE:
         shift = -math.frexp(ratio / count)[1]
         zero = int(scales[0][1][0])
         apart = float(numpy.float32(zero) * numpy.float32(before) / numpy.float32(after))
@@ -121,7 +120,7 @@ def _mean(reader: Any, node: Any, scales: Any) -> str:
     else:
         shift, added = count.bit_length() - 1 - math.frexp(ratio)[1], 0.0
     parts = 2.0 ** max(0, shift)
-    exact = layers.node("ReduceMean", [reader.real(taken)], axes=list(axes), keepdims=int(keep))
+    exact = layers.node("ReduceMean", [reader.real(taken)], axes=axes, keepdims=int(keep))
     factor, summand = layers.constant(parts / float(after)), layers.constant(parts * added)
     whole = _rounded_up(layers, layers.node("Add", [layers.node("Mul", [exact, factor]), summand]))
     steps = layers.node("Sub", [layers.node("Mul", [whole, layers.constant(1 / parts)]), layers.constant(apart)])

@@ -44,6 +44,13 @@ def constant(reader: Any, index: int) -> Any:
     return values
 
 
+def reduced_axes(reader: Any, node: Any) -> list[int]:
+    """The axes that a reduction goes over, from 0 on. Raises Unread where they are computed."""
+    taken, axes = inputs_of(node)[:2]
+    rank = len(reader.file.shape(taken))
+    return sorted({int(axis) % rank for axis in constant(reader, axes).reshape(-1)})
+
+
 def shaped(reader: Any, value: str, index: int) -> str:
     """A value in the shape of a tensor of the file."""
     shape = reader.layers.constant(reader.file.shape(index), "int64")

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.adapters.readback.tflite_moves import MOVES, constant, inputs_of, shaped
+from bench_plugin.adapters.readback.tflite_moves import MOVES, constant, inputs_of, reduced_axes, shaped
 from bench_plugin.agent.toolkit import versions
 from bench_plugin.agent.toolkit.rebuilding import Unread
 
@@ -291,10 +291,8 @@ def _square(reader: Any, node: Any) -> list[str]:
 
 def _reduced(operator: str) -> Callable[[Any, Any], list[str]]:
     def translate(reader: Any, node: Any) -> list[str]:
-        layers, inputs = reader.layers, inputs_of(node)
-        rank = len(reader.file.shape(inputs[0]))
-        axes = sorted({int(axis) % rank for axis in constant(reader, inputs[1]).reshape(-1)})
-        keep, value = int(bool(node.builtinOptions.keepDims)), reader.real(inputs[0])
+        layers, axes = reader.layers, reduced_axes(reader, node)
+        keep, value = int(bool(node.builtinOptions.keepDims)), reader.real(inputs_of(node)[0])
         if operator == "ReduceSum":
             return [layers.node(operator, [value, layers.constant(axes, "int64")], keepdims=keep)]
         return [layers.node(operator, [value], axes=axes, keepdims=keep)]

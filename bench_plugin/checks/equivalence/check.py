@@ -87,7 +87,7 @@ class Equivalence:
             run.log.numbers["approximation"] = run.judge.approximation(exact, ran)
         comparison = self._conformance(run, found, ran, plain, reference)
         run.log.note_comparison(comparison)
-        _flag_useless(run, comparison)
+        _flag_coarse(run, comparison)
         settled = comparison.status == AGREE or not run.used  # otherwise fresh processes compute the cell again
         if settled and asked(run.cell, self._profile):
             varies = nondeterministic(
@@ -297,7 +297,7 @@ def checker(parts: Parts) -> Checker:
     return Equivalence(parts)
 
 
-def _flag_useless(run: CellRun, comparison: Comparison) -> None:
+def _flag_coarse(run: CellRun, comparison: Comparison) -> None:
     """Say of a quantised model that is computed rightly where it tells hardly more than its mean output would."""
     error = (run.log.numbers.get("approximation") or {}).get("E")
     if comparison.status == AGREE and run.cell.types.integers and error is not None and error >= COARSE:
