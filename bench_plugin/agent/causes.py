@@ -18,7 +18,7 @@ TOOL, ENVIRONMENT, UNKNOWN = "tool", "environment", ""
 
 OURS = "bench_plugin."  # the agent and the adapters, see modules.py
 MOST = 16  # exceptions of one chain that are looked at
-FULL_BYTES = 1 << 20  # a disk with less than this is full: many tools do not say why they could not write
+FULL_BYTES = 1 << 20  # a disk with less than this is full
 SAID = (Unsupported, InvalidModel, VersionSkew)  # what an adapter says of the tool, instead of an exception of the tool
 OUTSIDE = (OSError, MemoryError, ImportError, subprocess.TimeoutExpired, NotProvided)
 
@@ -85,13 +85,23 @@ def cause_of(error: BaseException, declared: Iterable[Mapping[str, str]]) -> str
     return TOOL if any(_declares(row, one) for row in rows for one in found) else UNKNOWN
 
 
-def disk_full(folder: str) -> bool:
-    """Whether the disk of a folder has less than FULL_BYTES left; false where the system does not tell."""
+def short_of_disk(folder: str, needed: int) -> str:
+    """What the disk of a folder lacks for files of ``needed`` bytes, as a clause; empty where there is room.
+
+    Many tools do not say why they could not write, and remove what they wrote in part. A disk with less room than the
+    files of the call have bytes is therefore taken for the cause, too. Empty where the system does not tell.
+    """
     try:
         disk = os.statvfs(folder)
     except (AttributeError, OSError):
-        return False
-    return disk.f_bavail * disk.f_frsize < FULL_BYTES
+        return ""
+    left = disk.f_bavail * disk.f_frsize
+    if left < FULL_BYTES:
+        return "the disk of the agent's folder is full"
+    if left < needed:
+        text = "the disk of the agent's folder has %d MB left, and the files of the call have %d MB"
+        return text % (left >> 20, needed >> 20)
+    return ""
 
 
 def _row(table: Mapping[str, Pattern[str]], text: str) -> str:

@@ -105,6 +105,7 @@ class Server:
         self._deployed: Optional[Deployed] = None
         self._peak = PeakMemory()
         self._stage = ""
+        self._needed = 0  # bytes of the files of the call
         self._declared: List[Dict[str, str]] = []  # the rows of ``errors`` that hold for the call
 
     def serve(self) -> None:
@@ -159,7 +160,7 @@ class Server:
         return idle, bounds.frame << 20 or wire.MAX_BYTES
 
     def _answer(self, frame: wire.Frame) -> None:
-        self._stage, self._declared = "", []
+        self._stage, self._declared, self._needed = "", [], 0
         if frame.kind == wire.CALL:
             self._call(frame)
         elif frame.kind == wire.LOAD:
@@ -243,6 +244,7 @@ class Server:
 
         names: List[str] = meta.get("arrays", [])
         files = {name: self._given(place) for name, place in meta.get("files", {}).items()}
+        self._needed = sum(os.path.getsize(path) for path in files.values())
         place = Place(self._store.scratch(), files, dict(zip(names, frame.arrays)), announce, deploy)
         call = loaded.calls[operation].read(meta.get("meta", {}), operation).at(place)
         call.prepare()
@@ -291,10 +293,11 @@ class Server:
             symptom = "out-of-memory"
         types = type_names(error)[:MOST_TYPES]
         cause, message = causes.cause_of(error, self._declared), _message(error)
-        if causes.disk_full(self._store.folder):  # whatever a tool makes of it
+        lack = causes.short_of_disk(self._store.folder, self._needed)
+        if lack:  # whatever a tool makes of it
             first, newline, rest = message.partition("\n")
             cause = causes.ENVIRONMENT
-            message = "%s (the disk of the agent's folder is full)%s%s" % (first, newline, rest)
+            message = "%s (%s)%s%s" % (first, lack, newline, rest)
         meta = {
             "symptom": symptom, "cause": cause, "stage": self._stage,
             "message": bounded(message, MESSAGE_CHARACTERS), "detail": bounded(detail, DETAIL_CHARACTERS),

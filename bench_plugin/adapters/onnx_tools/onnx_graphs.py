@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits, low_bits_graphs, qonnx_files
-from bench_plugin.adapters.onnx_tools.shared import onnx_names, onnx_separated, onnx_sizing
+from bench_plugin.adapters.onnx_tools.shared import onnx_bounded, onnx_names, onnx_separated, onnx_sizing
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import QDQ, LayersCall, PrepareCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -20,7 +20,15 @@ ADAPTER = {
     "title": "ONNX Runtime quantisation",
     "distribution": "onnxruntime",
     "operations": ["prepare", "layers"],
-    "uses": ["onnx_names", "onnx_separated", "onnx_sizing", "low_bits", "low_bits_graphs", "qonnx_files"],
+    "uses": [
+        "onnx_bounded",
+        "onnx_names",
+        "onnx_separated",
+        "onnx_sizing",
+        "low_bits",
+        "low_bits_graphs",
+        "qonnx_files",
+    ],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }
 
@@ -144,8 +152,18 @@ def _qdq(call: PrepareCall, source: str, target: str) -> None:
         )
 
     quantise([])
-    if endless := _endless(onnx, onnx.load(target).graph):  # such as a mask of -inf, which no scale can hold
-        quantise(_nodes_at(onnx, prepared, endless))
+    model = onnx.load(target)
+    endless = _endless(onnx, model.graph)  # such as a mask of -inf, which no scale can hold
+    left_alone = _nodes(onnx, prepared, lambda node: not endless.isdisjoint([*node.input, *node.output]))
+    plain = onnx.load(prepared, load_external_data=False)
+    lost = onnx_bounded.lost(onnx, plain, model)
+    left_alone += _nodes(onnx, prepared, lambda node: node.op_type in onnx_bounded.BOUNDING and node.output[0] in lost)
+    if left_alone:
+        quantise(left_alone)
+    if lost := onnx_bounded.lost(onnx, plain, onnx.load(target, load_external_data=False)):
+        raise Unsupported(
+            f"onnxruntime's quantiser leaves out what bounds {min(lost)!r}: the function would be another"
+        )
 
 
 def _endless(onnx: Any, graph: Any) -> set[str]:
@@ -156,13 +174,16 @@ def _endless(onnx: Any, graph: Any) -> set[str]:
     return {one.name.removesuffix(SCALE) for one in scales if not np.isfinite(onnx.numpy_helper.to_array(one)).all()}
 
 
-def _nodes_at(onnx: Any, path: str, tensors: set[str]) -> list[str]:
-    """The names of the nodes of the file that read or make one of the tensors; nodes without a name get one in it."""
+def _nodes(onnx: Any, path: str, wanted: Callable[[Any], bool]) -> list[str]:
+    """The names of the nodes of the file that are wanted; nodes without a name get one in it."""
     model = onnx.load(path)
-    for index, node in enumerate(model.graph.node):
-        node.name = node.name or f"unnamed_{index}"
-    onnx.save(model, path)
-    return [node.name for node in model.graph.node if not tensors.isdisjoint([*node.input, *node.output])]
+    found = [(index, node) for index, node in enumerate(model.graph.node) if wanted(node)]
+    unnamed = [(index, node) for index, node in found if not node.name]
+    for index, node in unnamed:
+        node.name = f"unnamed_{index}"
+    if unnamed:
+        onnx.save(model, path)
+    return [node.name for _, node in found]
 
 
 def _dynamic(call: PrepareCall, source: str, target: str) -> None:

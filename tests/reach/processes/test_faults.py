@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
@@ -108,6 +109,26 @@ def test_a_tool_that_does_not_say_that_the_disk_is_full_did_not_fail(tmp_path: P
             pool.close()
     assert error.message == "basic_ios::clear: iostream error (the disk of the agent's folder is full)"
     assert (error.symptom, error.cause) == ("exception", "environment"), "or the cache would keep it"
+
+
+@MOUNTS
+@pytest.mark.parametrize(("taken", "cause"), [(16, "environment"), (0, "")])
+def test_a_failure_beside_a_disk_without_room_for_such_a_file_is_not_kept(
+    tmp_path: Path, taken: int, cause: str
+) -> None:
+    given = tmp_path / "model.onnx"
+    given.write_bytes(b"x" * 8 * MIB)
+    with disk(tmp_path / "disk", "size=32m"):
+        pool = make_pool(tmp_path / "disk")
+        try:
+            (tmp_path / "disk" / "of another run").write_bytes(b"x" * taken * MIB)
+            with pool.lease("fake", fresh=True) as agent, pytest.raises(AgentFailure) as caught:
+                agent.call("fake", "go", {"fault": "exception"}, files={"model.onnx": given}, limits=LIMITS)
+        finally:
+            pool.close()
+    clause = r" \(the disk of the agent's folder has [3-7] MB left, and the files of the call have 8 MB\)"
+    assert re.fullmatch("the shape of node 17 is wrong" + (clause if taken else ""), caught.value.message)
+    assert caught.value.cause == cause, "or the cache would keep what a full disk caused"
 
 
 def test_a_crash_s_detail_holds_the_end_of_the_log(shared: AgentPool) -> None:
