@@ -17,6 +17,7 @@ from bench_plugin.domain.outcome import Unverified
 Array = np.ndarray[Any, Any]
 
 ONE_STEP = 1 + 1e-3  # the slack is for float32 arithmetic around whole steps
+BROKEN = "another shape than the model's, NaN or Inf"
 KINDS = "iub"  # kinds of dtypes that count steps; results of other kinds are not quantised
 
 
@@ -262,15 +263,22 @@ def compare_by_approximation(
     ``own`` is that of our own quantisation of the same model, ``actual`` that of the tool; None where a result has no
     noise, -inf for another shape, NaN and Inf. Outputs are matched by position. The output that falls shortest decides.
     Where our own quantisation is so far off that zeros, with 0 dB, would pass, nothing can be said; that is no measure
-    of ``integers``, outputs by their names in ``own``.
+    of ``integers``, outputs by their names in ``own``. An output that our own quantisation does not change, such as
+    that of a file that is quantised already, is a mismatch where the tool's has less than ``approximation_db``.
     """
     if not own or len(actual) < len(own):
         return unverified(Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation")
-    short = [
-        (ours - theirs, name, ours, theirs)
+    pairs = [
+        (name, ours, theirs)
         for (name, ours), theirs in zip(own.items(), actual.values(), strict=False)
-        if ours is not None and theirs is not None
+        if theirs is not None
     ]
+    useless = [(theirs, name) for name, ours, theirs in pairs if ours is None and theirs < table.approximation_db]
+    if useless:
+        theirs, name = min(useless)
+        much = BROKEN if theirs == -math.inf else f"{theirs:.1f} dB, where our own quantisation changes nothing"
+        return Comparison(MISMATCH, f"{name}: {much}")
+    short = [(ours - theirs, name, ours, theirs) for name, ours, theirs in pairs if ours is not None]
     if not short:
         return unverified(Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation")
     worst, name, ours, theirs = max(short)
@@ -278,7 +286,7 @@ def compare_by_approximation(
     least, coarse = min(((one, key) for _, key, one, _ in short if key not in integers), default=(math.inf, ""))
     numbers = {"own_sqnr_db": least if coarse else ours, "short_of_own_db": worst}
     if theirs == -math.inf:
-        return Comparison(MISMATCH, f"{name}: another shape than the model's, NaN or Inf", numbers)
+        return Comparison(MISMATCH, f"{name}: {BROKEN}", numbers)
     if worst <= table.approximation_db:
         if least <= table.approximation_db:
             reason = f"{coarse}: our own quantisation of the model has {least:.1f} dB, so that zeros would pass"

@@ -367,14 +367,25 @@ def test_by_approximation_what_is_said() -> None:
     )  # fmt: skip
     assert compare_by_approximation({}, {}) == nothing
     assert compare_by_approximation({"a": 1.0}, {}) == nothing
-    assert compare_by_approximation({"a": None}, {"x": 1.0}) == nothing
+    assert compare_by_approximation({"a": None}, {"x": 6.0}) == nothing
     assert compare_by_approximation({"a": 1.0}, {"x": None}) == nothing
     numbers = {"own_sqnr_db": 40.0, "short_of_own_db": 6.0}
     assert compare_by_approximation({"a": 40.0}, {"x": 34.0}) == Comparison(AGREE, "", numbers), "at the limit"
-    found = compare_by_approximation({"a": 40.0, "b": None}, {"x": 33.5, "y": 1.0, "z": 9.0})
+    found = compare_by_approximation({"a": 40.0, "b": None}, {"x": 33.5, "y": 6.0, "z": 9.0})
     assert found.reason == "a: 33.5 dB, 6.5 dB under our own quantisation of the same model (40.0 dB)"
     assert found.status == MISMATCH and found.numbers == {"own_sqnr_db": 40.0, "short_of_own_db": 6.5}
     assert compare_by_approximation({"a": 40.0}, {"x": 33.5}, replace(DEFAULTS, approximation_db=7.0)).status == AGREE
+
+
+def test_by_approximation_an_output_that_our_own_quantisation_does_not_change_has_a_limit() -> None:
+    """A file that is quantised already is its own quantisation: a result beside which zeros are as near is wrong."""
+    found = compare_by_approximation({"a": None, "b": None}, {"x": 5.9, "y": -7.0})
+    assert found == Comparison(MISMATCH, "b: -7.0 dB, where our own quantisation changes nothing")
+    assert (
+        compare_by_approximation({"a": None}, {"x": 5.9}, replace(DEFAULTS, approximation_db=5.0)).status == UNVERIFIED
+    )
+    broken = compare_by_approximation({"a": None, "b": 40.0}, {"x": -np.inf, "y": 40.0})
+    assert broken == Comparison(MISMATCH, "a: another shape than the model's, NaN or Inf")
 
 
 def test_the_ratio_of_signal_to_noise_in_narrow_types() -> None:
