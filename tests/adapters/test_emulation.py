@@ -38,6 +38,9 @@ if sys.argv[1] == "overflow":  # 255 * 300 is infinite in float16, and no index
     nodes = [h.make_node("Mul", ["x", "times"], ["m"]), h.make_node("Div", ["m", "times"], ["d"]),
              h.make_node("Cast", ["d"], ["i"], to=7), h.make_node("Gather", ["table", "i"], ["y"])]
     x = x.round()
+if sys.argv[1] == "inputs":  # 1.003 is 1 in bfloat16, and 1.0029 in float16
+    nodes = [h.make_node("Sub", ["x", "one"], ["y"])]
+    x = np.array([[1.003] * 6], "float32")
 if sys.argv[1] == "integers":
     nodes = [h.make_node("Cast", ["x"], ["i"], to=6), h.make_node("Expand", ["i", "shape"], ["many"]),
              h.make_node("ReduceSum", ["many"], ["s"], keepdims=1), h.make_node("Cast", ["s"], ["y"], to=1)]
@@ -45,6 +48,7 @@ graph = h.make_graph(nodes, "g", [value("x")], [value("y")],
                      [onnx.numpy_helper.from_array(np.array([40, 6]), "shape"),
                       onnx.numpy_helper.from_array(np.array([0, 0] + [2**16] * 3 + [2**18], "float32"), "far"),
                       onnx.numpy_helper.from_array(np.array(300, "float32"), "times"),
+                      onnx.numpy_helper.from_array(np.array(1, "float32"), "one"),
                       onnx.numpy_helper.from_array(np.arange(256, dtype="float32"), "table")])
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "model.onnx")
 place = Place(".", {"model.onnx": "model.onnx"}, {"in:x": from_numpy(x)}, lambda stage: None)
@@ -95,6 +99,14 @@ def test_a_file_without_such_integers_is_emulated_by_its_precisions_alone(tools_
     assert {name.split(":")[0] for name in emulated(tools_python, tmp_path, "static")} == {
         "fp32", "tf32", "w16", "fp16", "wbf16", "bf16",
     }  # fmt: skip
+
+
+def test_inputs_are_rounded_where_results_are(tools_python: Path, tmp_path: Path) -> None:
+    found = emulated(tools_python, tmp_path, "inputs")
+    assert found["bf16:out0"] == [0.0] * 6
+    assert found["fp16:out0"] == pytest.approx([3 / 1024] * 6), "3 steps of float16 above 1"
+    for kept in ("fp32", "w16", "wbf16", "tf32"):
+        assert found[f"{kept}:out0"] == pytest.approx([0.003] * 6, rel=1e-4), "only weights are rounded, or operands"
 
 
 def test_sums_of_integers_are_exact_in_any_type(tools_python: Path, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ ADAPTER = {
 
 DOUBLE = 11
 CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
-# name -> (rounding of weights, rounding of every result, rounding of a contraction's operands)
+# name -> (rounding of weights, rounding of inputs and of every result, rounding of a contraction's operands)
 EMULATIONS = {
     "fp32": ("float32", "float32", ""),
     "tf32": ("float32", "float32", "tf32"),
@@ -124,10 +124,14 @@ def _emulated(file: _File, call: EmulateCall, name: str, ties: _Ties | None) -> 
     _rounded(file.onnx, model.graph, rounding, sums=kept != name)
     if ties is not None and name in ("fp32", *NUDGES):
         _with_ties(file.onnx, model, "record" if name == "fp32" else "move", NUDGES.get(name, 0.0))
-    return samples.blobs(_evaluated(file, model, call, ties, rounding[0]), name + ":")
+    return samples.blobs(_evaluated(file, model, call, ties, rounding), name + ":")
 
 
-def _evaluated(file: _File, model: Any, call: EmulateCall, ties: _Ties | None, weights: str = "") -> dict[str, Any]:
+def _evaluated(
+    file: _File, model: Any, call: EmulateCall, ties: _Ties | None, rounding: tuple[str, str, str] = ("", "", "")
+) -> dict[str, Any]:
+    """The outputs of a model, whose large weights and whose inputs are rounded here; the inputs as results are."""
+    weights, results, _ = rounding
     onnx, reference = file.onnx, importlib.import_module("onnx.reference")
     operators = onnx_operators.fast_operators(onnx)
     plain = next(one for one in operators if one.__name__ == DYNAMIC)
@@ -142,8 +146,9 @@ def _evaluated(file: _File, model: Any, call: EmulateCall, ties: _Ties | None, w
         return list(evaluator.run(None, dict(zip(order, xs))))
 
     doubled = [onnx_float64.doubled(given[name]) for name in order]
-    results = samples.one_by_one(run, doubled, call.batched)
-    return samples.joined(results, samples.numbered(len(results[0])), call.batched)
+    rounded = [ROUNDINGS[results](x) if results and x.dtype == "float64" else x for x in doubled]
+    found = samples.one_by_one(run, rounded, call.batched)
+    return samples.joined(found, samples.numbered(len(found[0])), call.batched)
 
 
 def _round_operator() -> Any:
