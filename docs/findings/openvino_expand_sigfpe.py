@@ -1,6 +1,7 @@
-"""OpenVINO 2026.4.1: Expand to a shape with a 0 in it kills the process (SIGFPE).
+"""OpenVINO 2026.4.1: Expand of a tensor without elements kills the process (SIGFPE).
 
 Rule: ONNX Expand 13 broadcasts 'following the given shape and the broadcast rule'; a size of 1 becomes 2, one of 0 stays.
+[0, 5] with the shape [5], which changes nothing, ends the same.
 Needs openvino==2026.4.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 
