@@ -131,3 +131,72 @@ def test_the_last_row_of_a_cell_counts_and_one_that_was_outvoted_is_left_alone(f
     done = applied([broken, outvoted, passed], Expectations(()), "0123456789ab")
     assert done.failed == () and done.changes == {}
     assert [row["result"] for row in done.rows] == ["failed", "xfailed", "passed"]
+
+
+GRAPHS = """
+[[expectation]]
+check = "property"
+model = "Slice"
+framework = "onnx"
+compiler = "fake"
+stage = "run"
+symptom = "exception"
+operators = ["Slice"]
+signature = "ValueError: {message}"
+example = "slice.json"
+reason = "a slice that selects nothing is refused"
+link = "https://example.org/2"
+when = "fake=={version}"
+"""
+
+
+def _signature(message: str, **more: Any) -> dict[str, Any]:
+    shown = {"stage": "run", "symptom": "exception", "operators": ["Slice"], "message": f"ValueError: {message}"}
+    return shown | more
+
+
+@pytest.mark.parametrize(
+    ("rows", "result", "still"),
+    [
+        (("start is behind end",), "failed", ["step is wrong"]),
+        (("start is behind end", "step is wrong"), "xfailed", []),
+        (("another one",), "failed", ["start is behind end", "step is wrong"]),
+    ],
+)
+@pytest.mark.parametrize("model", ["Slice", "dag"])
+def test_new_signatures_of_generated_graphs_are_known_once_rows_have_them(
+    tmp_path: Path, rows: tuple[str, ...], result: str, still: list[str], model: str
+) -> None:
+    (tmp_path / "slice.json").write_text("{}")
+    (tmp_path / "known.toml").write_text("".join(GRAPHS.format(message=one, version="1.0") for one in rows))
+    found = [
+        _signature(one, reason=one, example="", folder=f"/{one}", reproduced=True)
+        for one in ("start is behind end", "step is wrong")
+    ]
+    numbers = {"seen": [], "found": found, "signature": _signature("start is behind end")}
+    cell = {"check": "property", "model": model, "framework": "onnx", "compiler": "fake"}
+    row = {
+        "kind": "cell", "key": "one", "cell": cell, "status": "ERROR", "stage": "run", "symptom": "exception",
+        "reason": "ValueError: start is behind end", "result": "failed", "expected": None, "numbers": numbers,
+        "versions": {"fake": "1.0"}, "detail": "", "converted": False, "verified": False, "timings": {}, "peaks": {},
+        "artefacts": {}, "stages_cached": [], "flags": [], "placement": {}, "retry": "", "log": "", "unverified": None,
+    }  # fmt: skip
+    done = applied([row], Expectations.load([tmp_path]), "0123456789ab")
+    after = done.rows[0]["numbers"]
+    assert [one["message"] for one in after["found"]] == [f"ValueError: {one}" for one in still]
+    assert [one["folder"] for one in after["seen"]] == [
+        f"/{one['reason']}" for one in found if one["reason"] not in still
+    ]
+    if model == "Slice":
+        assert done.rows[0]["result"] == result
+    assert after["signature"]["message"] == f"ValueError: {still[0] if still else 'start is behind end'}"
+
+
+def test_a_row_of_another_version_makes_no_signature_known(tmp_path: Path) -> None:
+    (tmp_path / "slice.json").write_text("{}")
+    (tmp_path / "known.toml").write_text(GRAPHS.format(message="no", version="2.0"))
+    axes = {"check": "property", "model": "Slice", "framework": "onnx", "compiler": "fake"}
+    expectations = Expectations.load([tmp_path])
+    assert expectations.of_signature(axes, {"fake": "1.0"}, _signature("no")) is None
+    assert expectations.of_signature(axes, {"fake": "2.0"}, _signature("no")) is not None
+    assert expectations.of_signature(axes | {"compiler": "other"}, {"fake": "2.0"}, _signature("no")) is None

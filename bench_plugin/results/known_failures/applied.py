@@ -28,19 +28,21 @@ def applied(rows: Sequence[Mapping[str, Any]], expectations: Expectations, commi
     """Judge every computed cell of a results file by ``expectations``, which are those of ``commit``.
 
     Status, stage, symptom and numbers of a cell are what the run found and stay; pytest's result of it and the cause of
-    its known failure are written anew. Every header says the commit as ``known_failures``. A row that another one
-    outvoted when files were merged is left alone. Raises UsageError as ``Expectations.match``.
+    its known failure are written anew, and so is which signatures of generated graphs are known. Every header says the
+    commit as ``known_failures``. A row that another one outvoted when files were merged is left alone.
+    Raises UsageError as ``Expectations.match``.
     """
     written: list[Row] = []
     changes: dict[str, tuple[str, str]] = {}
     failed: dict[str, str] = {}  # of a resumed file the last row of a cell counts
-    for row in rows:
-        if row["kind"] == "header":
-            written.append({**row, "known_failures": commit})
+    for found in rows:
+        if found["kind"] == "header":
+            written.append({**found, "known_failures": commit})
             continue
-        if row["kind"] != "cell" or row.get("outvoted"):
-            written.append(dict(row))
+        if found["kind"] != "cell" or found.get("outvoted"):
+            written.append(dict(found))
             continue
+        row = _with_known_signatures(found, expectations)
         outcome = outcome_of(row)
         expectation = expectations.match(row["cell"], outcome)
         judgement = judge(outcome, expectation)
@@ -56,3 +58,26 @@ def applied(rows: Sequence[Mapping[str, Any]], expectations: Expectations, commi
             cell = " ".join(str(value) for value in row["cell"].values())
             failed[key] = f"{key}  {cell}: {judgement.reason or outcome.reason}"
     return Applied(tuple(written), Counter(changes.values()), tuple(failed.values()))
+
+
+def _with_known_signatures(row: Mapping[str, Any], expectations: Expectations) -> Mapping[str, Any]:
+    """The row of a cell of generated graphs, in which signatures that were new are known where a row has them now.
+
+    The first that is still new is the cell's own, so that the cell fails as long as there is one. Other rows stay.
+    """
+    numbers = row.get("numbers") or {}
+    if not numbers.get("found"):
+        return row
+    seen, found = list(numbers.get("seen") or ()), []
+    for one in numbers["found"]:
+        expectation = expectations.of_signature(row["cell"], row["versions"], one)
+        if expectation is None:
+            found.append(one)
+            continue
+        signature = {name: one[name] for name in ("stage", "symptom", "operators", "message")}
+        seen.append({**signature, "row": expectation.where, "folder": one["folder"]})
+    first = next((one for one in found if one.get("reproduced", True)), None)
+    own = (
+        {name: first[name] for name in ("stage", "symptom", "operators", "message")} if first else numbers["signature"]
+    )
+    return {**row, "numbers": {**numbers, "seen": seen, "found": found, "signature": own}}

@@ -214,6 +214,16 @@ class Expectations:
         found = self.match(axes, outcome)
         return found is not None and found.covers(outcome) and any(found is row for row in self.rows)
 
+    def of_signature(
+        self, axes: Mapping[str, Any], versions: Mapping[str, str], signature: Mapping[str, Any]
+    ) -> Expectation | None:
+        """The row that has a signature of generated graphs, as numbers of a row hold it, for a cell or its compiler."""
+        for row in self.rows:
+            mine = row.selects(axes) or axes["compiler"] in row.selector.get("compiler", ())
+            if row.example is not None and mine and row.holds(versions) and _signed(row, signature):
+                return row
+        return None
+
     def _selecting(self, axes: Mapping[str, Any], outcome: Outcome) -> Iterator[Expectation]:
         if axes.get("check") == Check.OPERATOR:
             yield from self.operators.selecting(axes, outcome.versions)
