@@ -2,7 +2,8 @@
 
 Rule: ONNX's multidirectional broadcasting, Where 16, MatMul 13 (as numpy.matmul) and Max 13: a dimension of 1 becomes that
 of the other operand, 0 here; the result has no elements.
-The larger of the two dimensions is taken for that of the result. Add, Mul, Pow and Less compile.
+The larger of the two dimensions is taken for that of the result. Add, Mul, Pow and Less compile, but a Flatten behind
+Add or Less is refused for the wrong size.
 Upstream: none known.
 Needs: pip install emx-onnx-cgen==1.4.0 onnx numpy. Exits with 1 while the defect shows.
 """
