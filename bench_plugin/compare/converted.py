@@ -84,28 +84,81 @@ def compare_ranges(
     one may be moved outwards until zero is a whole number of steps away, the one nearest to where the calibration has
     it (NNCF does so): with zero near the end that is kept that is a move of many steps. ``readers`` has, by the same
     names, the result that alone reads another one: a calibration that writes it over the other one sees both (TFLite).
+
+    Results that are ``shared`` and have the same ``scale`` and ``zero`` have one range: each end has to be that of one
+    of them. A range that was ``narrowed`` has to lie within that of the calibration. What they leave out is not judged
+    here (:func:`cut_ranges`).
     """
-    wrong, compared, worst = [], 0, 0.0
-    for row in results:
-        if row.get("scale") is None or row["real"] not in measured:
-            continue
+    known = [row for row in results if row.get("scale") is not None and row["real"] in measured]
+    sharing = _of_sharing(known, measured)
+    wrong, worst = [], 0.0
+    for row in known:
         low, high = measured[row["real"]]
+        others = sharing[_parameters(row)] if row.get("shared") else []
         off = _off(row, low, high)
         reader = measured.get((readers or {}).get(row["real"], ""))
         if reader and not off <= table.converter_ranges:
             off = min(off, _off(row, min(low, reader[0]), max(high, reader[1])))
-        compared += 1
+        if others and not off <= table.converter_ranges:
+            off = min(off, _off_one_of(row, others))
+        if row.get("narrowed"):
+            off = min(off, _beyond(row, [*others, (low, high)]))
         worst = max(worst, off)
         if not off <= table.converter_ranges and not _widened_for_zero(row, min(low, 0.0), max(high, 0.0), table):
             wrong.append(
                 f"converter: the range of {row['layer']} is {row['low']:.4g} to {row['high']:.4g}, that of the "
                 f"calibration {low:.4g} to {high:.4g}"
             )
-    numbers = {"converter_ranges": {"compared": compared, "worst_steps": worst}}
+    numbers = {"converter_ranges": {"compared": len(known), "worst_steps": worst}}
     return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
 
 
-def _off(row: Mapping[str, Any], low: float, high: float) -> float:
+def cut_ranges(results: Rows, measured: Mapping[str, tuple[float, float]], *, table: Table = DEFAULTS) -> list[Row]:
+    """The results whose range leaves out values of the calibration, though it is a right one; the worst one first.
+
+    The arguments are those of :func:`compare_ranges`. Operators that share a range make such ones, and observers that
+    leave out what is rare. Whether that does harm is seen in what the model computes with these values cut.
+    """
+    found: list[tuple[float, Row]] = []
+    for row in results:
+        if row.get("scale") is None or row["real"] not in measured:
+            continue
+        low, high = measured[row["real"]]
+        inside = max(row["low"] - min(low, 0.0), max(high, 0.0) - row["high"]) / row["scale"]
+        if inside > table.converter_ranges and (row.get("shared") or row.get("narrowed")):
+            found.append((inside, row))
+    return [row for _, row in sorted(found, key=lambda one: -one[0])]
+
+
+def _parameters(row: Row) -> tuple[float, int]:
+    return float(row["scale"]), int(row.get("zero", 0))
+
+
+def _of_sharing(
+    known: Rows, measured: Mapping[str, tuple[float, float]]
+) -> dict[tuple[float, int], list[tuple[float, float]]]:
+    """What the calibration has of the results that share a scale and a zero point, by these two."""
+    found: dict[tuple[float, int], list[tuple[float, float]]] = {}
+    for row in known:
+        if row.get("shared"):
+            found.setdefault(_parameters(row), []).append(measured[row["real"]])
+    return found
+
+
+def _off_one_of(row: Row, others: Sequence[tuple[float, float]]) -> float:
+    """By how many steps the ends of a range are off those of several, each off the nearest, or off all as one."""
+    lows, highs = [min(low, 0.0) for low, _ in others], [max(high, 0.0) for _, high in others]
+    below, above = min(abs(row["low"] - low) for low in lows), min(abs(row["high"] - high) for high in highs)
+    return min(float(max(below, above)) / float(row["scale"]), _off(row, min(lows), max(highs)))
+
+
+def _beyond(row: Row, others: Sequence[tuple[float, float]]) -> float:
+    """By how many steps a range reaches beyond all of several."""
+    low, high = min([0.0, *(low for low, _ in others)]), max([0.0, *(high for _, high in others)])
+    return float(max(low - row["low"], row["high"] - high, 0.0)) / float(row["scale"])
+
+
+def _off(row: Row, low: float, high: float) -> float:
     """By how many steps the ends of a range are off ``low`` and ``high``, the one that is further off."""
     off = float(max(abs(row["low"] - min(low, 0.0)), abs(row["high"] - max(high, 0.0))))
     if abs(row["low"] + row["high"]) <= SYMMETRIC * row["scale"]:
@@ -113,10 +166,16 @@ def _off(row: Mapping[str, Any], low: float, high: float) -> float:
     return off / float(row["scale"]) if math.isfinite(row["low"] + row["high"]) else math.inf
 
 
-def _widened_for_zero(row: Mapping[str, Any], low: float, high: float, table: Table) -> bool:
-    """Whether one end of a range is that of ``low`` to ``high``, and the other one further out for the sake of zero."""
+def _widened_for_zero(row: Row, low: float, high: float, table: Table) -> bool:
+    """Whether one end of a range is that of ``low`` to ``high``, and the other one further out for the sake of zero.
+
+    Zero has to lie inside the range: where it is the end that is kept, it is a whole number of steps away already.
+    """
     inside = (row["low"] - low) / row["scale"], (high - row["high"]) / row["scale"]  # negative where it is further out
     if max(inside) > table.converter_ranges or max(inside) < -table.converter_ranges or low == high:
+        return False
+    kept = row["low"] if inside[0] > inside[1] else row["high"]
+    if abs(kept) < row["scale"] / 2:
         return False
     levels = (row["high"] - row["low"]) / row["scale"]
     return bool(abs(row["low"] / row["scale"] - low / (high - low) * levels) <= table.quantised_far)

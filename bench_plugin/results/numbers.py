@@ -86,7 +86,12 @@ NUMBERS = (
         "quantised `constants`, `compared` with the file, `worst_steps` beyond what float32 may change",
     ),
     Number("whole_E", COMPILED, QUANTISED, "E of all layers together, unrounded, with the constants of the file"),
-    Number("converter_ranges", COMPILED, QUANTISED, "ranges `compared` with the calibration, `worst_steps`"),
+    Number(
+        "converter_ranges",
+        COMPILED,
+        QUANTISED,
+        "ranges `compared` with the calibration, `worst_steps`; `cut_E` of what right ones leave out",
+    ),
     Number(
         "own_sqnr_db",
         COMPILED,

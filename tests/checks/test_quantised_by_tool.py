@@ -65,6 +65,9 @@ WRONG = {
     "converter-weights": ("w8a8", "converter: weight of MATMUL up to "),
     "converter-bias": ("w8a8", "converter: bias of MATMUL up to "),
     "converter-range": ("w8a8", "converter: the range of MATMUL is "),
+    "range-wide": ("w8a8", "converter: the range of MATMUL is 0 to "),
+    "range-input": ("w8a8", "converter: the range of QUANTIZE is "),
+    "range-cut": ("w8a8", ", so that without any other rounding out0: "),
     "kernel-bias": ("w8a8", "layer MATMUL"),
     "kernel-scale": ("w8a8", "layer MATMUL"),
     "kernel-zero": ("w8a8", "layer MATMUL"),
@@ -143,3 +146,16 @@ def test_biases_that_are_corrected_by_more_are_not_those_of_the_model(quantising
     row = the_row(quantising, "w8a8", "corrected-too-far")
     assert row["status"] == "mismatch", row
     assert row["reason"].startswith("the layers are right one by one, but are not the model: E "), row["reason"]
+
+
+def test_a_range_that_leaves_out_what_does_little_harm_is_right(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8", "range-narrow")
+    assert row["status"] == "supported", row
+    assert 0 < row["numbers"]["converter_ranges"]["cut_E"] < 0.1
+
+
+def test_ranges_that_are_none_of_the_calibration_are_not_compared_and_the_row_says_so(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8", "range-unknown")
+    assert row["status"] == "supported", row
+    assert "ranges of activations were not compared with the calibration" in row["flags"]
+    assert row["numbers"]["converter_ranges"] is None

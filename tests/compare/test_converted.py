@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bench_plugin.compare.converted import compare_constants, compare_floats, compare_ranges
+from bench_plugin.compare.converted import compare_constants, compare_floats, compare_ranges, cut_ranges
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 
@@ -114,3 +114,75 @@ def test_a_range_may_be_joined_with_that_of_what_is_computed_in_its_place() -> N
     assert compare_ranges([row(-2.0, 1.0)], measured, readers={"r": "next"}).status == AGREE, "its own is right too"
     assert compare_ranges([row(-2.0, 2.5)], measured, readers={"r": "next"}).status == MISMATCH, "neither"
     assert compare_ranges(wide, {"r": (-2.0, 1.0)}, readers={"r": "next"}).status == MISMATCH, "nobody measured it"
+
+
+def shared(low: float, high: float, real: str, scale: float = 0.25, zero: int = 0) -> dict[str, Any]:
+    return {**row(low, high, real, scale), "zero": zero, "shared": True}
+
+
+def test_each_end_of_a_shared_range_is_that_of_one_of_those_that_share_it() -> None:
+    measured = {"r": (-4.0, 3.0), "pooled": (-1.0, 2.0), "joined": (-2.0, 7.0)}
+
+    def judged(low: float, high: float, **change: Any) -> str:
+        rows = [shared(low, high, name) for name in measured]
+        return compare_ranges([{**rows[0], **change}, *rows[1:]], measured).status
+
+    assert judged(-1.0, 2.0) == AGREE, "that of the one that is cut least often"
+    assert judged(-4.0, 7.0) == AGREE, "that of all of them"
+    assert judged(-1.0, 7.0) == AGREE, "each end of another one"
+    assert judged(-1.0, 9.0) == MISMATCH, "wider than any of them"
+    assert judged(-0.5, 0.5) == MISMATCH, "narrower than any of them"
+    assert judged(-4.0, 7.0, shared=False) == MISMATCH, "what shares nothing has its own range"
+
+
+def test_those_that_share_a_range_have_one_scale_and_zero_point() -> None:
+    measured = {"r": (-4.0, 3.0), "other": (-2.0, 7.0)}
+    wide = shared(-2.0, 7.0, "r")
+    assert compare_ranges([wide, shared(-2.0, 7.0, "other")], measured).status == AGREE
+    assert compare_ranges([wide, shared(-2.0, 7.0, "other", zero=1)], measured).status == MISMATCH
+    assert compare_ranges([wide, shared(-2.0, 7.0, "other", scale=0.26)], measured).status == MISMATCH
+    assert compare_ranges([wide, row(-2.0, 7.0, "other")], measured).status == MISMATCH
+
+
+def test_a_symmetric_range_that_is_shared_reaches_to_the_furthest_value_of_all() -> None:
+    measured = {"r": (-4.0, 3.0), "other": (-2.0, 1.0)}
+    assert compare_ranges([shared(-4.25, 4.0, name) for name in measured], measured).status == AGREE
+    assert compare_ranges([shared(-3.25, 3.0, name) for name in measured], measured).status == MISMATCH
+
+
+def test_a_range_that_was_narrowed_lies_inside_that_of_the_calibration() -> None:
+    measured = {"r": (-4.0, 4.0), "other": (-9.0, 9.0)}
+    narrow = {**row(-1.0, 1.0), "narrowed": True}
+    assert compare_ranges([narrow], measured).status == AGREE
+    assert compare_ranges([row(-1.0, 1.0)], measured).status == MISMATCH
+    wide = {**row(-1.0, 5.5), "narrowed": True}
+    assert compare_ranges([wide], measured).status == MISMATCH
+    assert compare_ranges([{**row(-5.5, 1.0), "narrowed": True}], measured).status == MISMATCH
+    found = compare_ranges([{**narrow, "high": 4.125}], measured)
+    assert found.numbers["converter_ranges"]["worst_steps"] == 0.5
+    both = [{**one, "zero": 0, "shared": True} for one in (wide, {**wide, "real": "other"})]
+    assert compare_ranges(both, measured).status == AGREE, "what shares it reaches as far"
+
+
+def test_what_a_right_range_leaves_out_is_found_and_the_worst_comes_first() -> None:
+    measured = {"r": (-4.0, 3.0), "pooled": (-1.0, 2.0), "far": (-9.0, 2.0), "above": (-1.0, 4.0)}
+    rows = [shared(-1.0, 2.0, name) for name in measured]
+    assert [one["real"] for one in cut_ranges(rows, measured)] == ["far", "r", "above"]
+    assert cut_ranges([row(-1.0, 2.0)], measured) == [], "what is not shared has the range of the calibration"
+    assert [one["real"] for one in cut_ranges([{**row(-1.0, 2.0), "narrowed": True}], measured)] == ["r"]
+    assert cut_ranges([shared(-3.75, 3.0, "r")], measured) == [], "a step is permitted"
+    unknown = [shared(0.0, 1.0, "other"), {**shared(0.0, 1.0, "r"), "scale": None}]
+    assert cut_ranges(unknown, measured) == []
+    assert cut_ranges([shared(0.0, 5.0, "r")], {"r": (1.0, 5.0)}) == [], "a range holds zero, not the smallest value"
+    wide = replace(DEFAULTS, converter_ranges=12)
+    assert [one["real"] for one in cut_ranges(rows, measured, table=wide)] == ["far"]
+
+
+def test_a_range_that_begins_or_ends_at_zero_has_no_other_end_to_move() -> None:
+    for factor in (1.1, 4, 16):
+        wide = row(0.0, 3.0 * factor, scale=3.0 * factor / 255)
+        assert compare_ranges([wide], {"r": (0.0, 3.0)}).status == MISMATCH, factor
+        assert compare_ranges([wide], {"r": (-0.01, 3.0)}).status == MISMATCH, "less than a step below zero"
+        turned = {**wide, "low": -wide["high"], "high": 0.0}
+        assert compare_ranges([turned], {"r": (-3.0, 0.0)}).status == MISMATCH, factor
+    assert compare_ranges([row(0.0, 3.0, scale=3.0 / 255)], {"r": (0.0, 3.0)}).status == AGREE

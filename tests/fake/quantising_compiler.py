@@ -29,12 +29,16 @@ ADAPTER = {
         "fault": [
             "none", "converter-weights", "converter-bias", "converter-range", "kernel-bias", "kernel-scale",
             "kernel-zero", "kernel-dynamic", "unread", "unread-noise", "exposed", "one-layer", "behind", "behind-noise",
-            "corrected", "corrected-too-far", "hidden", "hidden-noise",
+            "corrected", "corrected-too-far", "hidden", "hidden-noise", "range-wide", "range-input", "range-narrow",
+            "range-cut", "range-unknown",
         ]
     },
     "on_request": True,
 }  # fmt: skip
 
+# By how much the range of a tensor is wrong. The kind "range-narrow" and "range-cut" may leave out what is rare.
+RANGES = {"converter-range": ("y", 0.5), "range-wide": ("h", 16), "range-input": ("x", 0.25),
+          "range-narrow": ("h", 0.95), "range-cut": ("h", 0.25)}  # fmt: skip
 # Biases are moved by so much of the range of the output, and are no constants of the file any more.
 CORRECTED = {"corrected": 0.0035, "corrected-too-far": 0.03}
 LIMITS = (-128, 127)
@@ -69,7 +73,8 @@ class Adapter:
             ranges = {"x": x, "h": h, "y": y + known["d"]}
             for name, values in ranges.items():
                 low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
-                scale = (high - low) / 255 * (0.5 if fault == "converter-range" and name == "y" else 1)
+                tensor, factor = RANGES.get(fault, ("", 1))
+                scale = (high - low) / 255 * (factor if name == tensor else 1)
                 found[f"{name}_scale"], found[f"{name}_zero"] = scale, round(-128 - low / scale)
         for (weights, bias), source in zip(LAYERS, ("x", "h"), strict=True):
             w = known[weights].astype("float64")
@@ -102,7 +107,7 @@ class Adapter:
             raise Unsupported("this artefact tells nothing")
         net = dict(np.load(call.files["net.npz"]))
         corrected = fault in CORRECTED
-        layers = _static_layers(net, corrected) if call.precision == "w8a8" else _dynamic_layers(net)
+        layers = _static_layers(net, corrected, fault) if call.precision == "w8a8" else _dynamic_layers(net)
         if fault == "one-layer":
             layers.unread.append("MATMUL: no translation")
         path = call.path("net.npz")
@@ -160,12 +165,13 @@ def _rounded(x: Any) -> Any:
     return (np.clip(np.rint(x / scale + zero), *LIMITS) - zero) * scale
 
 
-def _static_layers(net: dict[str, Any], corrected: bool) -> Layers:
+def _static_layers(net: dict[str, Any], corrected: bool, fault: str) -> Layers:
     layers = Layers()
+    calibrated, narrowed = fault != "range-unknown", fault in ("range-narrow", "range-cut")
     for (weights, bias), (source, target), output in zip(LAYERS, (("x", "h"), ("h", "y")), (1, 2), strict=True):
         if source == "x":
             layers.made_integers(
-                layers.floats("t_in", 4), 1, "QUANTIZE", *_parameters(net, "x"), LIMITS, calibrated=True
+                layers.floats("t_in", 4), 1, "QUANTIZE", *_parameters(net, "x"), LIMITS, calibrated=calibrated
             )
         x = layers.integers(f"t_{source}", output, *_parameters(net, source))
         w = layers.quantised("weight", "MATMUL", _real(net, weights), net[f"{weights}_step"])
@@ -173,7 +179,9 @@ def _static_layers(net: dict[str, Any], corrected: bool) -> Layers:
         b = layers.constant(b) if corrected else layers.quantised("bias", "MATMUL", b, net[f"{bias}_step"])
         y = layers.node("Add", [layers.node("MatMul", [x, w]), b])
         y = layers.node("Relu", [y]) if target == "h" else y
-        layers.made_integers(y, output + 1, "MATMUL", *_parameters(net, target), LIMITS, calibrated=True)
+        layers.made_integers(
+            y, output + 1, "MATMUL", *_parameters(net, target), LIMITS, calibrated=calibrated, narrowed=narrowed
+        )
     return layers
 
 

@@ -30,6 +30,9 @@ ADAPTER = {
     "uses": ["executorch_operators"],
 }
 
+# The smallest step that the quantiser gives a range of the calibration's (get_symmetric_quantization_config). Its
+# observers are histograms, which may leave out what is rare; those of operators that move values are shared.
+LEAST = 2.0**-12
 QUANTISE, DEQUANTISE, DEQUANTISE_CHANNELS = "quantize_per_tensor", "dequantize_per_tensor", "dequantize_per_channel"
 
 
@@ -232,8 +235,9 @@ class Reader:
         source, scale, zero, low, high = node.args[:5]
         layer = self._makers.get(source.name, QUANTISE)
         self.layers.made_integers(
-            self.real(source), self._number(node), layer, float(scale), int(zero), (int(low), int(high))
-        )
+            self.real(source), self._number(node), layer, float(scale), int(zero), (int(low), int(high)),
+            calibrated=float(scale) > LEAST, shared=True, narrowed=True,
+        )  # fmt: skip
 
     def _dequantised(self, node: Any) -> None:
         source, scale, zero = node.args[:3]

@@ -23,7 +23,6 @@ ADAPTER = {
 
 WHOLE = 1e-3  # how far a zero point may be from a whole number, in steps
 MOVES = ("Reshape", "Squeeze", "Unsqueeze", "Transpose")
-CALIBRATED = ("Convolution", "GroupConvolution", "MatMul", "Add", "Relu", "Clamp")
 
 
 class Adapter:
@@ -170,8 +169,10 @@ class Reader:
         number = self._number(node.output(0))
         source = node.input_value(0)
         layer = self._makers.get((source.get_node().get_name(), source.get_index()), "FakeQuantize")
-        calibrated = layer in CALIBRATED and not _joined(node.output(0))
-        self.layers.made_integers(self.real(source), number, layer, scale, zero, (0, levels - 1), calibrated=calibrated)
+        self.layers.made_integers(
+            self.real(source), number, layer, scale, zero, (0, levels - 1), calibrated=True,
+            shared=_joined(node.output(0)),
+        )  # fmt: skip
         self._real[node.get_name(), 0] = self.layers.on_grid(f"t{number}", number, scale, zero)
         return True
 

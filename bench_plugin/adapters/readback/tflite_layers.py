@@ -46,16 +46,16 @@ TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
 }  # fmt: skip
 PROBE = "probe%05d"  # sorted behind the outputs of the file, whose names begin with "out"
 DYNAMIC = ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D", "BATCH_MATMUL")
-# Nodes whose results have a range of their own, unless they are joined with others in one tensor.
-CALIBRATED = ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED", "ADD", "SUB", "MUL")
-JOINING = ("CONCATENATION", "PACK", "MAXIMUM", "MINIMUM", "SELECT", "SELECT_V2")
+# Nodes whose results have a range that is not the calibration's, but one that their kernels ask for.
+FIXED = ("SOFTMAX", "LOG_SOFTMAX", "LOGISTIC", "TANH", "L2_NORMALIZATION")
 # What may stand between a convolution and the sum that adds its bias.
 BETWEEN = ("RESHAPE", "BATCH_TO_SPACE_ND", "MUL")
-# Nodes that keep the range of what they take, which so has the range of their results.
-KEEPING = ("AVERAGE_POOL_2D", "MAX_POOL_2D", "RESHAPE", "TRANSPOSE", "SQUEEZE", "EXPAND_DIMS", "PAD", "SLICE",
-           "STRIDED_SLICE", "SPLIT", "SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", "RESIZE_NEAREST_NEIGHBOR",
-           "RESIZE_BILINEAR", "DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "MIRROR_PAD", "TILE", "GATHER",
-           "GATHER_ND", "RELU_0_TO_1")  # fmt: skip
+# Nodes whose results have the scale and the zero point of all that they take, as their kernels ask for it.
+SHARING = ("AVERAGE_POOL_2D", "MAX_POOL_2D", "RESHAPE", "TRANSPOSE", "SQUEEZE", "EXPAND_DIMS", "PAD", "PADV2", "SLICE",
+           "STRIDED_SLICE", "SPLIT", "SPLIT_V", "SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", "RESIZE_NEAREST_NEIGHBOR",
+           "RESIZE_BILINEAR", "DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "MIRROR_PAD", "TILE", "GATHER", "BROADCAST_TO",
+           "GATHER_ND", "RELU_0_TO_1", "UNPACK", "REDUCE_MAX", "REDUCE_MIN", "CONCATENATION", "PACK", "MAXIMUM",
+           "MINIMUM", "SELECT", "SELECT_V2", "SCATTER_ND", "CUMSUM")  # fmt: skip
 
 
 class Adapter:
@@ -336,13 +336,30 @@ class Reader:
             return
         computed, exception = tflite_kernels.as_computed(self, node) or (None, "")
         parameters = float(said[0][0]), int(said[1][0]), LIMITS[kind]
-        calibrated = operator in CALIBRATED and not self._shared(index)
+        sharing = self._sharing(index)
+        calibrated = not any(self.file.operator(self._makers[one]) in FIXED for one in sharing if one in self._makers)
         self.layers.made_integers(
-            value, self.numbers[index], operator, *parameters, exception, calibrated=calibrated, computed=computed
-        )
+            value, self.numbers[index], operator, *parameters, exception, calibrated=calibrated, computed=computed,
+            shared=len(sharing) > 1,
+        )  # fmt: skip
 
-    def _shared(self, index: int) -> bool:
-        """Whether a tensor takes its range from what it, or what is only moved of it, is joined with."""
-        users = [node for node in self.file.graph.operators if index in node.inputs]
-        kept = [int(made) for node in users if self.file.operator(node) in KEEPING for made in node.outputs]
-        return any(self.file.operator(node) in JOINING for node in users) or any(self._shared(made) for made in kept)
+    def _sharing(self, index: int) -> set[int]:
+        """The activations that have the scale and the zero point of a tensor, since nodes take and make the same."""
+        found, wanted = {index}, [index]
+        while wanted:
+            one = wanted.pop()
+            for node in self.file.graph.operators:
+                near = [int(other) for other in [*(node.inputs if node.inputs is not None else []), *node.outputs]]
+                if one not in near or self.file.operator(node) not in SHARING:
+                    continue
+                alike = [other for other in near if other not in found and self._alike(one, other)]
+                found.update(alike)
+                wanted += alike
+        return found
+
+    def _alike(self, one: int, other: int) -> bool:
+        """Whether two tensors are activations with one scale and zero point."""
+        if one not in self.numbers or other not in self.numbers:
+            return False
+        parameters = [self.file.quantisation(index) for index in (one, other)]
+        return None not in parameters and len({(float(p[0][0]), int(p[1][0])) for p in parameters if p}) == 1

@@ -339,6 +339,9 @@ class RebuiltTensor(Record):
     low: the smallest real value that its integers stand for; None where it is floating point.
     high: the largest.
     calibrated: whether its range should be that of the values that the calibration inputs give.
+    shared: whether it has one scale and zero point with others, because an operator takes and makes the same ones. Its
+        range is then that of one of them, or of several, with the same scale and zero point.
+    narrowed: whether the tool may leave out what is rare: such a range lies inside that of the calibration.
     """
 
     name: str
@@ -352,6 +355,8 @@ class RebuiltTensor(Record):
     low: Optional[float] = None
     high: Optional[float] = None
     calibrated: bool = False
+    shared: bool = False
+    narrowed: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -118,13 +118,14 @@ class Layers:
 
     def made_integers(
         self, value: str, output: int, layer: str, scale: float, zero: int, limits: Sequence[int],
-        exception: str = "", *, calibrated: bool = False, computed: Optional[str] = None,
+        exception: str = "", *, calibrated: bool = False, computed: Optional[str] = None, shared: bool = False,
+        narrowed: bool = False,
     ) -> None:  # fmt: skip
         """A result in integers between two ``limits``; the real ``value`` is what is rounded to them.
 
         ``computed`` is what the tool's kernel is known to round in its place, off by a coarse factor; what the whole
         graph computes is made of ``value``. The result is ``calibrated`` where its range is that of the values that the
-        calibration inputs give.
+        calibration inputs give, ``shared`` where it has that of others, ``narrowed`` where it may lack what is rare.
         """
         low, high = limits
         steps = self.node("Div", [computed or value, self.constant(scale)])
@@ -132,7 +133,7 @@ class Layers:
         made = self.node("Clip", [moved, self.constant(low), self.constant(high)])
         row = RebuiltTensor(
             made, output, value, layer, exception=exception, scale=scale, zero=zero, low=(low - zero) * scale,
-            high=(high - zero) * scale, calibrated=calibrated,
+            high=(high - zero) * scale, calibrated=calibrated, shared=shared, narrowed=narrowed,
         )  # fmt: skip
         self.results.append(row)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers, stored, whole
 from bench_plugin.checks.equivalence.comparing import compared_in_steps
 from bench_plugin.checks.sensitivity import noted
-from bench_plugin.compare.converted import compare_floats, compare_ranges
+from bench_plugin.compare.converted import compare_floats, compare_ranges, cut_ranges
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
 from bench_plugin.compare.strength import Strength
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
@@ -114,7 +114,7 @@ def _quantised_by_tool(
     if converter.status == AGREE:
         converter = replace(floats, numbers={**converter.numbers, **floats.numbers})
     if converter.status == AGREE and matched is not None and said["results"]:
-        converter = _ranges(run, models, found, rebuilt, matched, converter)
+        converter = _ranges(run, models, found, rebuilt, matched, plain, converter)
     numbers = {**kernels.numbers, **converter.numbers}
     if converter.status == MISMATCH:
         return replace(converter, numbers=numbers)
@@ -212,11 +212,15 @@ def _of_float32(run: CellRun, plain: ReferenceOutputs) -> float:
 
 
 def _ranges(
-    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, constants: Comparison
-) -> Comparison:
+    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, plain: ReferenceOutputs,
+    constants: Comparison,
+) -> Comparison:  # fmt: skip
     """The verdict on the ranges of activations: those that the calibration gives with the constants of the file."""
+    if all(row.get("scale") is None for row in rebuilt.meta["rebuild"]["results"]):
+        return constants
     results = [row for row in rebuilt.meta["rebuild"]["results"] if row.get("calibrated")]
     if not results or not models.compile_tasks.quantises(run.cell) or not _complete(constants):
+        run.log.flag("ranges of activations were not compared with the calibration")
         return constants
     calibration = models.calibration(run, found.subject)
     readers = layer_tasks.readers(rebuilt)
@@ -232,7 +236,50 @@ def _ranges(
         return constants
     measured = {name: (float(real.min()), float(real.max())) for name, real in values.items()}
     ranges = compare_ranges(results, measured, readers=readers, table=run.judge.table)
+    cut = cut_ranges(results, measured, table=run.judge.table)
+    if cut and ranges.status == AGREE:
+        low, high = measured[cut[0]["real"]]
+        said = (
+            f"the range of {cut[0]['layer']} is {cut[0]['low']:.4g} to {cut[0]['high']:.4g}, which leaves out values "
+            f"of the calibration ({low:.4g} to {high:.4g})"
+        )
+        ranges = _cut(run, models, found, rebuilt, matched, plain, cut, replace(ranges, reason=said))
     return replace(ranges, numbers={**constants.numbers, **ranges.numbers})
+
+
+def _cut(
+    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, plain: ReferenceOutputs,
+    cut: Sequence[Mapping[str, Any]], ranges: Comparison,
+) -> Comparison:  # fmt: skip
+    """The verdict on right ranges that leave out values of the calibration; the reason of ``ranges`` says which.
+
+    What the model gives with these values cut, and nothing else rounded, must not be further off than our own
+    quantisation may be. What does not reach the outputs is no matter: the low end in front of a maximum.
+    """
+    said, agrees = ranges.reason, replace(ranges, reason="")
+    values = whole.outputs(run, models, found, rebuilt, matched, plain, cut)
+    if isinstance(values, str):
+        run.log.flag(f"{said}; what that changes is not known: {values}")
+        return agrees
+    error = whole.worst(plain.outputs, values)
+    counted = {**ranges.numbers["converter_ranges"], "cut_E": error}
+    agrees = replace(agrees, numbers={**ranges.numbers, "converter_ranges": counted})
+    if error <= run.judge.table.converter_exact:
+        return agrees
+    own = _own(run, models, found)
+    if isinstance(own, str):
+        return unverified(Unverified.NO_REFERENCE, f"{said}; {own}", agrees.numbers)
+    chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
+    short = {name: truth[: len(values[name])] for name, truth in plain.outputs.items()}
+    ours, theirs = signal_to_noise(plain.outputs, numbered(own.arrays), chosen), signal_to_noise(short, values, chosen)
+    noise = compare_by_approximation(ours, theirs, run.judge.table)
+    if noise.status == MISMATCH:
+        return Comparison(
+            MISMATCH, f"converter: {said}, so that without any other rounding {noise.reason}", agrees.numbers
+        )
+    if noise.status == UNVERIFIED or noise.numbers["short_of_own_db"] > 0:
+        run.log.flag(f"{said}: E {error:.1e} without any other rounding")
+    return agrees
 
 
 def _complete(converter: Comparison) -> bool:

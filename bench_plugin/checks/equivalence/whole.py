@@ -28,6 +28,18 @@ def error(
     run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, plain: ReferenceOutputs
 ) -> float | str:
     """E of the layers as one whole against the file in float64, of the worst output; a text says why it is unknown."""
+    values = outputs(run, models, found, rebuilt, matched, plain)
+    return values if isinstance(values, str) else worst(plain.outputs, values)
+
+
+def outputs(
+    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, plain: ReferenceOutputs,
+    cut: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any] | str:  # fmt: skip
+    """What the layers as one whole give, [N, ...] by the names of the file's outputs; a text says why it is unknown.
+
+    The results ``cut`` are cut to their ranges, as their integers are, and nothing else is rounded.
+    """
     given = layer_tasks.few(found.subject.inputs)
     task = models.compile_tasks.run(run.cell, found.subject, rebuilt, models.limits(run), inputs=given)
     exposed = run.obtain("layers", task)
@@ -36,19 +48,28 @@ def error(
     ends = _ends(rebuilt.meta["rebuild"]["results"], exposed.arrays, len(plain.outputs))
     if isinstance(ends, str):
         return ends
-    joined = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, given, ends)
+    ranges = {str(row["real"]): (row["low"], row["high"]) for row in cut}
+    joined = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, given, ends, list(ranges))
     if joined is None:
         return "it takes several inputs, or not all of it was read back"
-    values = evaluated(run, joined, rebuilt, given)
+    values = evaluated(run, joined, rebuilt, given, list(ranges))
     if isinstance(values, Failure):
         return f"its layers cannot be evaluated one after another: {values.message}"
-    return _worst(plain.outputs, [values[end] for end in ends])
+    shown: dict[str, Any] = {}
+    for (name, truth), end in zip(plain.outputs.items(), ends, strict=True):
+        own = np.clip(values[end], *ranges[end]) if end in ranges else values[end]
+        if own.size != truth[: len(own)].size:
+            return f"{name} has another shape as the layers give it"
+        shown[name] = own.reshape(truth[: len(own)].shape)
+    return shown
 
 
-def evaluated(run: CellRun, joined: Task, rebuilt: Done, inputs: InputSet) -> dict[str, Any] | Failure:
+def evaluated(
+    run: CellRun, joined: Task, rebuilt: Done, inputs: InputSet, cut: Sequence[str] = ()
+) -> dict[str, Any] | Failure:
     """The values [N, ...] of the task ``joined`` in float64 by the names of real values, for N samples of ``inputs``.
 
-    A value that another one is made of without any rounding has the names of both.
+    A value that another one is made of without any rounding has the names of both. ``cut`` are those of the task.
     """
     made = run.obtain("layers", joined)
     if made.failure:
@@ -58,18 +79,17 @@ def evaluated(run: CellRun, joined: Task, rebuilt: Done, inputs: InputSet) -> di
     if exact.failure:
         return exact.failure
     found = dict(zip(made.meta["assemble"]["layers"], numbered(exact.arrays).values(), strict=True))
-    names = layer_tasks.unrounded_names(rebuilt)
+    names = layer_tasks.unrounded_names(rebuilt, cut)
     return found | {name: found[other] for name, other in names.items() if other in found}
 
 
-def _worst(expected: Mapping[str, Any], actual: Sequence[Any]) -> float | str:
-    worst = 0.0
-    for (name, truth), values in zip(expected.items(), actual, strict=True):
-        own = truth[: len(values)]
-        if own.size != values.size:
-            return f"{name} has another shape as the layers give it"
-        worst = max(worst, distance(values.reshape(own.shape), own, scale_of(own)).E)
-    return worst
+def worst(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> float:
+    """E of the worst of ``actual`` outputs [n, ...], those of the first n of the ``expected`` ones."""
+    found = 0.0
+    for name, values in actual.items():
+        own = expected[name][: len(values)]
+        found = max(found, distance(values, own, scale_of(own)).E)
+    return found
 
 
 def _ends(results: Sequence[Mapping[str, Any]], exposed: Mapping[str, Any], count: int) -> list[str] | str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.inventory.models import Model
@@ -52,18 +55,21 @@ def assembled(tasks: Tasks, model: Model, rebuilt: Done) -> Task:
 
 
 def joined(
-    tasks: Tasks, model: Model, rebuilt: Done, matched: Done, inputs: InputSet, ends: Sequence[str]
+    tasks: Tasks, model: Model, rebuilt: Done, matched: Done, inputs: InputSet, ends: Sequence[str],
+    cut: Sequence[str] = (),
 ) -> Task | None:  # fmt: skip
     """The file ``unrounded.onnx`` of the layers that were read back as one whole, not quantised.
 
     Its quantised constants are those of the model's file, while those in floating point are the artefact's own. Its
     outputs are what the real values ``ends`` are made of (:func:`unrounded_names`). None where it is not whole: a
-    tensor that is given is neither the input nor a result.
+    tensor that is given is neither the input nor a result. What reads a result of ``cut`` takes it as it is cut to its
+    range, and still not rounded.
     """
     said = rebuilt.meta["rebuild"]
     floating = {row["name"] for row in said["constants"] if row.get("floating")}
     made = {row["output"]: row["real"] for row in said["results"]}
-    names = unrounded_names(rebuilt)
+    names = unrounded_names(rebuilt, cut)
+    cuts = clips(rebuilt, names, cut)
     free = [row["name"] for row in said["given"] if row["output"] not in made]
     wanted = list(dict.fromkeys(names.get(name, name) for name in ends))
     if len(free) != 1 or len(inputs.arrays()) != 1 or not wanted:
@@ -73,27 +79,76 @@ def joined(
         own = {name.partition(":")[2]: x for name, x in rebuilt.arrays.items() if name.startswith("const:")}
         of_file = {name.partition(":")[2]: x for name, x in matched.arrays.items() if name.startswith("file:")}
         own |= {name: values for name, values in of_file.items() if name not in floating}
+        own |= {name: values for clip in cuts for name, values in clip.ends.items()}
         return {f"fix:{name}": values for name, values in own.items()}
 
-    nodes = [{**row, "inputs": [names.get(name, name) for name in row["inputs"]]} for row in said["nodes"]]
+    unrounded = [{**row, "inputs": [names.get(name, name) for name in row["inputs"]]} for row in said["nodes"]]
     call = CallSpec(
-        "assemble", {"nodes": nodes, "given": free, "results": wanted},
-        identified(("joined", rebuilt.content, matched.content), constants),
+        "assemble", {"nodes": clipped_nodes(unrounded, cuts), "given": free, "results": wanted},
+        identified(("joined", rebuilt.content, matched.content, *sorted(cut)), constants),
     )  # fmt: skip
     parts = {"rebuilt": rebuilt.key, "matched": matched.key}
     return Task(Stage.BUILD, "onnx_layers", (call,), parts, tasks.limits(model, "onnx_layers"))
 
 
-def unrounded_names(rebuilt: Done) -> dict[str, str]:
+@dataclass(frozen=True)
+class Clip:
+    """A node that cuts a real value to the ``ends`` of a range, as the integers of the result ``output`` do."""
+
+    source: str
+    output: str
+    ends: Mapping[str, Any]
+
+    @property
+    def node(self) -> dict[str, Any]:
+        """The node as one of the layers."""
+        return {"operator": "Clip", "inputs": [self.source, *self.ends], "outputs": [self.output], "attributes": {}}
+
+
+def clips(rebuilt: Done, names: Mapping[str, str], cut: Sequence[str]) -> list[Clip]:
+    """The nodes that cut the results ``cut``, by their real values; ``names`` are those of :func:`unrounded_names`."""
+    return [
+        Clip(
+            names.get(row["real"], row["real"]), _cut_name(row),
+            {f"{_cut_name(row)}_{end}": np.asarray(row[end], np.float64) for end in ("low", "high")},
+        )
+        for row in rebuilt.meta["rebuild"]["results"]
+        if row["real"] in cut and row.get("scale") is not None
+    ]  # fmt: skip
+
+
+def _cut_name(row: Mapping[str, Any]) -> str:
+    return f"cut{row['output']}"
+
+
+def clipped_nodes(nodes: Sequence[Mapping[str, Any]], cuts: Sequence[Clip]) -> list[Mapping[str, Any]]:
+    """The nodes in their order, each clip behind the node that makes what it cuts."""
+    found: list[Mapping[str, Any]] = []
+
+    def add(row: Mapping[str, Any]) -> None:
+        found.append(row)
+        for clip in cuts:
+            if clip.source in row["outputs"]:
+                add(clip.node)
+
+    for row in nodes:
+        add(row)
+    return found
+
+
+def unrounded_names(rebuilt: Done, cut: Sequence[str] = ()) -> dict[str, str]:
     """For the values that layers are given, those that they are made of without any rounding.
 
     These are the real values behind the integers of another layer, and inputs that a layer rounds as it runs. What
-    they are made of may be such a value itself: integers of which others are made, with another scale.
+    they are made of may be such a value itself: integers of which others are made, with another scale. Of the integers
+    of the results ``cut`` it is what they are cut to (:func:`joined`).
     """
     said = rebuilt.meta["rebuild"]
     made = {row["output"]: row["real"] for row in said["results"]}
     before = {row["real"]: made[row["output"]] for row in said["given"] if row["output"] in made}
     before |= said.get("rounded", {})
+    clipped = {row["output"]: _cut_name(row) for row in said["results"] if row["real"] in cut}
+    before |= {row["real"]: clipped[row["output"]] for row in said["given"] if row["output"] in clipped}
     found: dict[str, str] = {}
     for name in before:
         last = name
