@@ -5,10 +5,25 @@ values an operator may get:
 
 ========  ===============================================================================
 mild      values around 0 and 1, both zeros
-finite    and the largest and smallest numbers of the type, denormal ones, integer extremes (``WIDEST``)
+finite    and the largest and smallest numbers of the type, denormal ones
 infinite  and both infinities
 ieee      and NaN
 ========  ===============================================================================
+
+``integers`` says which integers an operator may get in a graph of its own (``ranges.py``). No result overflows, because
+ONNX does not say what becomes of one that the type does not hold:
+
+==========  ==================================================================================
+all         every number of the type: nothing is computed that could overflow
+negatable   not the smallest number of a signed type, which has no positive counterpart
+summands    numbers whose sum over all elements of a tensor is a number of the type
+terms       two operands whose sum is a number of the type
+difference  two operands whose difference is a number of the type
+factors     two operands whose product is a number of the type
+dividend    as ``negatable`` for the first operand, and anything but 0 for the second
+float32     whole numbers that float32 holds exactly; ``float64`` in the same way
+small       only the plain values and the edge values
+==========  ==================================================================================
 
 Operators with ``steps`` are not continuous: an error of one ULP may change the result completely. So in a graph of
 several nodes they are applied only to inputs.
@@ -21,10 +36,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 FLOATS = ("float32",)  # the check is one of fp32 only
-INTEGERS = ("int32", "int64", "int8", "uint8")
-SIGNED = ("int32", "int64", "int8")
+SIGNED = ("int32", "int64", "int8", "int16")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGERS = (*SIGNED, *UNSIGNED)
 NUMBERS = (*FLOATS, *INTEGERS)
-WIDE = (*FLOATS, "int32", "int64")
+BYTES = ("int8", "uint8")
+WORDS = ("int32", "int64", "uint32", "uint64")  # the integers that ONNX permits to sums over elements
 ANY = (*NUMBERS, "bool")
 BOOL = ("bool",)
 
@@ -51,8 +68,8 @@ FLAG = Choice((0, 1))
 
 @dataclass(frozen=True)
 class Operator:
-    """One row. ``low`` and ``high`` bound the plain values of float operands, ``result`` is the type of the result if
-    it differs from that of the operands, ``least`` is the smallest size of a dimension.
+    """One row. ``low`` and ``high`` bound the plain values of operands, ``result`` is the type of the result if it
+    differs from that of the operands, ``least`` is the smallest size of a dimension.
     """
 
     name: str
@@ -66,6 +83,7 @@ class Operator:
     result: str = ""
     least: int = 0
     steps: bool = False
+    integers: str = "all"
 
 
 def _rows() -> list[Operator]:
@@ -76,8 +94,8 @@ def _rows() -> list[Operator]:
     rows = [
         # One operand, a result of its shape.
         Operator("Identity", "map", ANY, edges="ieee"),
-        Operator("Abs", "map", (*FLOATS, *SIGNED), edges="mild"),
-        Operator("Neg", "map", (*FLOATS, *SIGNED), edges="mild"),
+        Operator("Abs", "map", NUMBERS, edges="mild", integers="negatable"),
+        Operator("Neg", "map", (*FLOATS, *SIGNED), edges="mild", integers="negatable"),
         Operator("Ceil", "map", FLOATS, edges="ieee", steps=True),
         Operator("Floor", "map", FLOATS, edges="ieee", steps=True),
         Operator("Round", "map", FLOATS, edges="ieee", steps=True),
@@ -118,12 +136,14 @@ def _rows() -> list[Operator]:
             steps=True,
         ),
         # Two operands that are broadcast against each other.
-        Operator("Add", "pair", WIDE, edges="mild"),
-        Operator("Sub", "pair", WIDE, edges="mild"),
-        Operator("Mul", "pair", WIDE, edges="mild"),
-        Operator("Div", "pair", WIDE, low=0.5, high=6.0, edges="mild"),
+        Operator("Add", "pair", NUMBERS, edges="mild", integers="terms"),
+        Operator("Sub", "pair", NUMBERS, edges="mild", integers="difference"),
+        Operator("Mul", "pair", NUMBERS, edges="mild", integers="factors"),
+        Operator("Div", "pair", NUMBERS, low=0.5, high=6.0, edges="mild", integers="dividend"),
         Operator("Pow", "pair", FLOATS, low=0.25, high=3.0, edges="mild"),
-        Operator("Mod", "mod", (*INTEGERS, "float32"), low=1.0, high=9.0, edges="mild", steps=True),
+        Operator(
+            "Mod", "mod", (*INTEGERS, "float32"), low=1.0, high=9.0, edges="mild", steps=True, integers="dividend"
+        ),
         Operator("PRelu", "prelu", FLOATS, edges="mild"),
         Operator("And", "pair", BOOL),
         Operator("Or", "pair", BOOL),
@@ -133,9 +153,9 @@ def _rows() -> list[Operator]:
         Operator("LessOrEqual", "pair", NUMBERS, result="bool", edges="ieee", steps=True),
         Operator("Greater", "pair", NUMBERS, result="bool", edges="ieee", steps=True),
         Operator("GreaterOrEqual", "pair", NUMBERS, result="bool", edges="ieee", steps=True),
-        Operator("BitShift", "shift", ("uint8", "uint32", "uint64"), {"direction": Choice(("LEFT", "RIGHT"), True)}),
-        Operator("Max", "several", WIDE, edges="infinite"),
-        Operator("Min", "several", WIDE, edges="infinite"),
+        Operator("BitShift", "shift", UNSIGNED, {"direction": Choice(("LEFT", "RIGHT"), True)}),
+        Operator("Max", "several", NUMBERS, edges="infinite"),
+        Operator("Min", "several", NUMBERS, edges="infinite"),
         Operator("Sum", "several", FLOATS, edges="mild"),
         Operator("Mean", "several", FLOATS, edges="mild"),
         Operator("Where", "where", ANY, edges="ieee"),
@@ -148,13 +168,19 @@ def _rows() -> list[Operator]:
         ),
         Operator("ReduceProd", "reduce", FLOATS, keep, edges="mild", least=1, low=0.5, high=1.5),
         Operator("ReduceLogSum", "reduce", FLOATS, keep, edges="none", least=1, low=0.1),
-        Operator("ReduceMax", "reduce", WIDE, keep, edges="infinite", least=1),
-        Operator("ReduceMin", "reduce", WIDE, keep, edges="infinite", least=1),
-        Operator("ReduceSum", "reduce_by_input", WIDE, {**keep, "noop_with_empty_axes": FLAG}, edges="mild", least=1),
-        Operator("ArgMax", "arg", WIDE, arg, ranks=(1, 4), result="int64", edges="infinite", least=1, steps=True),
-        Operator("ArgMin", "arg", WIDE, arg, ranks=(1, 4), result="int64", edges="infinite", least=1, steps=True),
-        Operator("CumSum", "cumsum", WIDE, {"exclusive": FLAG, "reverse": FLAG}, ranks=(1, 4), edges="mild"),
-        Operator("TopK", "topk", WIDE, {"largest": FLAG}, ranks=(1, 3), edges="mild", least=1, steps=True),
+        Operator("ReduceMax", "reduce", (*FLOATS, *WORDS, *BYTES), keep, edges="infinite", least=1),
+        Operator("ReduceMin", "reduce", (*FLOATS, *WORDS, *BYTES), keep, edges="infinite", least=1),
+        Operator(
+            "ReduceSum", "reduce_by_input", (*FLOATS, *WORDS), {**keep, "noop_with_empty_axes": FLAG}, edges="mild",
+            least=1, integers="summands",
+        ),
+        Operator("ArgMax", "arg", NUMBERS, arg, ranks=(1, 4), result="int64", edges="infinite", least=1, steps=True),
+        Operator("ArgMin", "arg", NUMBERS, arg, ranks=(1, 4), result="int64", edges="infinite", least=1, steps=True),
+        Operator(
+            "CumSum", "cumsum", (*FLOATS, *WORDS), {"exclusive": FLAG, "reverse": FLAG}, ranks=(1, 4), edges="mild",
+            integers="summands",
+        ),
+        Operator("TopK", "topk", NUMBERS, {"largest": FLAG}, ranks=(1, 3), edges="mild", least=1, steps=True),
         # Operators that move elements.
         Operator("Transpose", "transpose", ANY, edges="ieee"),
         Operator("Reshape", "reshape", ANY, edges="ieee"),
@@ -164,7 +190,7 @@ def _rows() -> list[Operator]:
         Operator("Concat", "concat", ANY, ranks=(1, 4), edges="ieee"),
         Operator("Split", "split", ANY, ranks=(1, 4), edges="ieee", least=1),
         Operator("Slice", "slice", ANY, ranks=(1, 4), edges="ieee"),
-        Operator("Pad", "pad", (*WIDE, "bool"), ranks=(1, 4), edges="ieee"),
+        Operator("Pad", "pad", ANY, ranks=(1, 4), edges="ieee"),
         Operator("Tile", "tile", ANY, ranks=(1, 4), edges="ieee"),
         Operator("Expand", "expand", ANY, edges="ieee"),
         Operator("Gather", "gather", ANY, ranks=(1, 3), edges="ieee", least=1),
@@ -174,8 +200,8 @@ def _rows() -> list[Operator]:
         Operator("ScatterND", "scatter_nd", ANY, ranks=(1, 3), edges="ieee", least=1),
         Operator("Shape", "shape", ANY, edges="ieee", steps=True),
         Operator("Size", "size", ANY, edges="ieee", steps=True),
-        Operator("DepthToSpace", "depth_to_space", FLOATS, order, ranks=(4, 4), edges="ieee"),
-        Operator("SpaceToDepth", "space_to_depth", FLOATS, ranks=(4, 4), edges="ieee"),
+        Operator("DepthToSpace", "depth_to_space", ANY, order, ranks=(4, 4), edges="ieee"),
+        Operator("SpaceToDepth", "space_to_depth", ANY, ranks=(4, 4), edges="ieee"),
         Operator("OneHot", "one_hot", ("int64", "int32"), ranks=(1, 3), steps=True),
         Operator("Trilu", "trilu", NUMBERS, {"upper": FLAG}, ranks=(2, 4), edges="ieee"),
         Operator("EyeLike", "eye_like", NUMBERS, ranks=(2, 2), edges="mild", steps=True),
@@ -183,10 +209,10 @@ def _rows() -> list[Operator]:
         # Sums of products, and windows.
         Operator("MatMul", "matmul", FLOATS, edges="mild"),
         Operator("Gemm", "gemm", FLOATS, edges="mild"),
-        Operator("MatMulInteger", "matmul_integer", ("uint8", "int8"), result="int32", least=1),
+        Operator("MatMulInteger", "matmul_integer", BYTES[::-1], result="int32", least=1, integers="small"),
         Operator("Conv", "conv", FLOATS, edges="mild", least=1),
         Operator("ConvTranspose", "conv_transpose", FLOATS, edges="mild", least=1),
-        Operator("MaxPool", "pool", FLOATS, edges="mild", least=1),
+        Operator("MaxPool", "pool", (*FLOATS, *BYTES), edges="mild", least=1),
         Operator("AveragePool", "pool", FLOATS, {"count_include_pad": FLAG}, edges="mild", least=1),
         Operator("LpPool", "pool", FLOATS, {"p": Choice((2, 1))}, edges="mild", least=1),
         Operator("GlobalAveragePool", "global_pool", FLOATS, ranks=(3, 4), edges="mild", least=1),
@@ -208,6 +234,4 @@ def _rows() -> list[Operator]:
 
 
 OPERATORS: Mapping[str, Operator] = {row.name: row for row in _rows()}
-# Only these get the extremes of int64; others get those of int32, to which many tools narrow every int64.
-WIDEST = ("Identity", "Equal", "Transpose", "Cast")
 GRAPHS = "dag"  # the name of the cells with graphs of several nodes

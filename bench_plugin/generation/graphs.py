@@ -157,6 +157,32 @@ def filled(dtype: str, shape: Sequence[int], low: float, high: float, seed: int,
     return flat.reshape(shape)
 
 
+def spread(dtype: str, shape: Sequence[int], low: int, high: int, seed: int, edges: Sequence[Any]) -> Array:
+    """An array [*shape] of the integer type ``dtype``: half of the numbers are equally likely from ``low`` to ``high``,
+    the others have any number of bits with equal likelihood, so that small ones appear beside large ones. Mostly one of
+    them is in the eighth of the range beside one of its ends, for tensors are small.
+
+    ``edges`` are as in :func:`filled`. No number passes through floating point, which holds no integer of 64 bits.
+    """
+    import numpy as np
+
+    generator, size, kind = np.random.default_rng(seed), math.prod(shape), np.dtype(dtype)
+    flat = generator.integers(low, high, size, dtype=kind.type, endpoint=True)
+    largest = max(abs(low), abs(high)).bit_length()
+    for place in np.flatnonzero(generator.random(size) < 0.5).tolist():
+        bits = int(generator.integers(0, largest, endpoint=True))
+        value = int(generator.integers(0, 2**bits - 1, dtype=np.uint64, endpoint=True))
+        negative = low < 0 and (high <= 0 or bool(generator.integers(0, 2)))
+        flat[place] = min(max(-value if negative else value, low), high)
+    if size and generator.random() < 0.75:
+        inward = int(generator.integers(0, (high - low) // 8, dtype=np.uint64, endpoint=True))
+        flat[generator.integers(0, size)] = low + inward if low < 0 and generator.random() < 0.5 else high - inward
+    for place, value in edges:
+        if size:
+            flat[place % size] = value
+    return flat.reshape(shape)
+
+
 @cache
 def source_digest() -> str:
     """SHA-256 over the files that decide which graphs are generated."""

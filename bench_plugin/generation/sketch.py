@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from bench_plugin.generation.catalogue import WIDEST, Choice, Operator
+from bench_plugin.generation.catalogue import Choice, Operator
 from bench_plugin.generation.edges import edge_values
-from bench_plugin.generation.graphs import Graph, Node, Port, Source, filled
+from bench_plugin.generation.graphs import Graph, Node, Port, Source, filled, spread
+from bench_plugin.generation.ranges import ROOM_FOR_ONE, ROOMY, integer_range
 
 SIZES = (1, 2, 3, 4, 5)
 ELEMENTS = 120  # the most elements of one tensor
@@ -61,26 +62,50 @@ class Sketch:
             drawn[drawn.index(max(drawn))] = 2
         return tuple(drawn)
 
-    def source(self, row: Operator, dtype: str, shape: Shape, *, constant: bool | None = None) -> Port:
-        """A new value of this type and shape, within the operator's bounds; some of its elements are edge values."""
-        low, high = row.low, row.high
-        kind = np.dtype(dtype).kind
-        if kind == "u":
-            low = max(low, 0)
-        edges: Any = []
-        widest = "int64" if row.name in WIDEST else "int32"
-        choices = edge_values(
-            widest if dtype == "int64" else dtype,
-            "mild" if self._joined and row.edges != "none" else row.edges,
-            low,
-            high,
-        )
-        last = math.prod(shape) - 1
-        if choices and last >= 0:
-            edges = self.draw(st.lists(st.tuples(st.integers(0, last), st.sampled_from(choices)), max_size=EDGES))
+    def source(self, row: Operator, dtype: str, shape: Shape, *, constant: bool | None = None, place: int = 0) -> Port:
+        """A new value of this type and shape, within the operator's bounds; some of its elements are edge values.
+
+        ``place`` is 0 or 1 where the bounds of two operands differ.
+        """
+        if np.dtype(dtype).kind in "iu":
+            values = self._integers(row, dtype, shape, place)
+        else:
+            level = "mild" if self._joined and row.edges != "none" else row.edges
+            edges = self._edges(edge_values(dtype, level, row.low, row.high), shape)
+            values = filled(dtype, shape, row.low, row.high, self.number(0, SEEDS), edges)
+        return self._given(values, dtype, constant=self.flag() if constant is None else constant)
+
+    def divisor(self, row: Operator, dtype: str, shape: Shape, least: int) -> Port:
+        """Integers of which none is 0: from the whole range of the type, or one number from ``least`` to 7 for all."""
+        if not self.wide(row):
+            return self.literal(np.full(shape, self.number(least, 7) or 1), dtype)
+        values = self._integers(row, dtype, shape, 1)
+        return self._given(np.where(values == 0, values.dtype.type(1), values), dtype, constant=self.flag())
+
+    def wide(self, row: Operator) -> bool:
+        """Whether to take integers from the whole range that the operator defines; never in graphs of several nodes."""
+        return not self._joined and row.integers != "small" and self.number(0, 3) > 0
+
+    def whole_number(self, dtype: str) -> int:
+        """Any number of an integer type."""
+        return self.number(int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+
+    def _integers(self, row: Operator, dtype: str, shape: Shape, place: int) -> Any:
+        rule = "all" if row.integers == "small" else row.integers
+        least, most = integer_range(rule, dtype, place, math.prod(shape))
+        level = row.edges if row.integers == "small" else "finite"
+        choices = edge_values(dtype, "mild" if self._joined else level, row.low, row.high, (least, most))
+        low, high = max(least, row.low), min(most, row.high)
+        wide = self.wide(row) or low > high
+        edges = self._edges(choices, shape)
         seed = self.number(0, SEEDS)
-        inside = self.flag() if constant is None else constant
-        return self._given(filled(dtype, shape, low, high, seed, edges), dtype, constant=inside)
+        return spread(dtype, shape, least, most, seed, edges) if wide else filled(dtype, shape, low, high, seed, edges)
+
+    def _edges(self, choices: Sequence[Any], shape: Shape) -> Any:
+        last = math.prod(shape) - 1
+        if not choices or last < 0:
+            return []
+        return self.draw(st.lists(st.tuples(st.integers(0, last), st.sampled_from(choices)), max_size=EDGES))
 
     def literal(self, values: Any, dtype: str = "int64", *, constant: bool = True) -> Port:
         """A new value with exactly these elements (a scalar, or lists of any shape), such as axes."""
@@ -92,8 +117,22 @@ class Sketch:
         there = self.earlier(row, bounds)
         if there is not None:
             return there
-        dtype = self.among(row.types)
+        dtype = self.dtype(row)
         return self.source(row, dtype, self.shape(bounds, row.least), constant=False)
+
+    def types(self, row: Operator) -> tuple[str, ...]:
+        """The types that the operator may get; in a graph of several nodes only those that leave room for all."""
+        if self._joined and row.integers in ROOM_FOR_ONE:
+            return tuple(name for name in row.types if name in ROOMY)
+        return row.types
+
+    def dtype(self, row: Operator) -> str:
+        """One of the operator's types: first the kind (floats, signed, unsigned, bool), then the type, so that the
+        floats are not lost among eight types of integers.
+        """
+        types = self.types(row)
+        kind = self.among(list(dict.fromkeys(np.dtype(name).kind for name in types)))
+        return str(self.among([name for name in types if np.dtype(name).kind == kind]))
 
     def earlier(self, row: Operator, ranks: tuple[int, int]) -> Port | None:
         """An earlier result that the operator accepts, or None."""
@@ -103,7 +142,7 @@ class Sketch:
         fits = [
             port
             for port in reversed(self._results)
-            if port.dtype in row.types and low <= len(port.shape) <= high
+            if port.dtype in self.types(row) and low <= len(port.shape) <= high
             and (not row.least or 0 not in port.shape) and math.prod(port.shape) <= ELEMENTS
         ]  # fmt: skip
         return self.among(fits) if fits else None

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from bench_plugin.generation.catalogue import Operator
+from bench_plugin.generation.catalogue import FLOATS, INTEGERS, UNSIGNED, Operator
 from bench_plugin.generation.families.broadcasting import broadcast, broadcastable, second
 from bench_plugin.generation.sketch import Family, Sketch
 
-TYPE_CODES = {"float32": 1, "int32": 6, "int64": 7, "bool": 9, "float64": 11, "uint8": 2}  # TensorProto.DataType
+TYPE_CODES = {  # TensorProto.DataType
+    "float32": 1, "int32": 6, "int64": 7, "bool": 9, "float64": 11, "uint8": 2, "int8": 3, "int16": 5, "uint16": 4,
+    "uint32": 12, "uint64": 13,
+}  # fmt: skip
 
 
 def _map(sketch: Sketch, row: Operator) -> None:
@@ -20,21 +24,24 @@ def _map(sketch: Sketch, row: Operator) -> None:
 
 def _pair(sketch: Sketch, row: Operator) -> None:
     x = sketch.operand(row)
+    if row.name == "Div" and x.dtype in INTEGERS:
+        divisor = sketch.divisor(row, x.dtype, broadcastable(sketch, x.shape), 1)
+        sketch.node(row, [x, divisor], (x.dtype, x.shape))
+        return
     other = second(sketch, row, x)
     operands = [x, other] if x.name.startswith("r") is False or not sketch.flag() else [other, x]
     if row.name in ("Div", "Pow"):
         operands = [x, other]  # the divisor and the exponent stay in their bounds
-    if row.name == "Div" and x.dtype.startswith("int"):
-        other_values = sketch.number(1, 5)
-        operands = [x, sketch.literal(np.full(other.shape, other_values), x.dtype)]
     sketch.node(row, operands, (row.result or x.dtype, broadcast(x.shape, other.shape)))
 
 
 def _mod(sketch: Sketch, row: Operator) -> None:
     x = sketch.operand(row)
-    size = sketch.number(1, 7)
-    sign = -1 if sketch.flag() and x.dtype != "uint8" else 1
-    divisor = sketch.literal(np.full(broadcastable(sketch, x.shape), sign * size), x.dtype)
+    shape, least = broadcastable(sketch, x.shape), 1 if x.dtype in UNSIGNED else -7
+    if x.dtype in INTEGERS:
+        divisor = sketch.divisor(row, x.dtype, shape, least)
+    else:
+        divisor = sketch.literal(np.full(shape, sketch.number(least, 7) or 1), x.dtype)
     fmod = 1 if x.dtype == "float32" or sketch.flag() else None
     sketch.node(row, [x, divisor], (x.dtype, x.shape), fmod=fmod)
 
@@ -47,7 +54,10 @@ def _prelu(sketch: Sketch, row: Operator) -> None:
 
 def _shift(sketch: Sketch, row: Operator) -> None:
     x = sketch.operand(row)
-    amount = sketch.literal(np.full(broadcastable(sketch, x.shape), sketch.number(0, 7)), x.dtype, constant=False)
+    bits = np.iinfo(x.dtype).bits
+    amount = sketch.literal(
+        np.full(broadcastable(sketch, x.shape), sketch.number(0, bits - 1)), x.dtype, constant=False
+    )
     sketch.node(row, [x, amount], (x.dtype, x.shape))
 
 
@@ -69,9 +79,13 @@ def _where(sketch: Sketch, row: Operator) -> None:
 
 def _clip(sketch: Sketch, row: Operator) -> None:
     x = sketch.operand(row)
-    low = sketch.number(0 if x.dtype == "uint8" else -2, 1)
+    if x.dtype in INTEGERS and sketch.wide(row):
+        low, high = sorted(sketch.whole_number(x.dtype) for _ in range(2))
+    else:
+        low = sketch.number(0 if x.dtype in UNSIGNED else -2, 1)
+        high = low + sketch.number(0, 3)
     lower = sketch.literal(low, x.dtype) if sketch.flag() else None
-    upper = sketch.literal(low + sketch.number(0, 3), x.dtype) if sketch.flag() else None
+    upper = sketch.literal(high, x.dtype) if sketch.flag() else None
     inputs = [x, lower, upper]
     while inputs[-1] is None:
         inputs.pop()
@@ -79,8 +93,11 @@ def _clip(sketch: Sketch, row: Operator) -> None:
 
 
 def _cast(sketch: Sketch, row: Operator) -> None:
-    x = sketch.operand(row)
-    to = sketch.among([name for name in TYPE_CODES if name != "uint8" or not x.dtype.startswith("float")])
+    dtype = sketch.dtype(row)
+    to = sketch.among([name for name in TYPE_CODES if name not in UNSIGNED or dtype not in FLOATS])
+    # A float that holds the number: to which one others are rounded, ONNX leaves open.
+    held = replace(row, integers=to if to.startswith("float") else "all")
+    x = sketch.source(held, dtype, sketch.shape(row.ranks, row.least), constant=False)
     sketch.node(row, [x], (to, x.shape), to=TYPE_CODES[to])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bench_plugin.generation.catalogue import Operator
+from bench_plugin.generation.catalogue import INTEGERS, Operator
 from bench_plugin.generation.families.broadcasting import broadcast, broadcastable
 from bench_plugin.generation.sketch import SIZES, Family, Sketch
 
@@ -73,7 +73,9 @@ def _pad(sketch: Sketch, row: Operator) -> None:
     after = [sketch.number(0, min(2, limit)) for limit in most]
     inputs = [x, sketch.literal([*before, *after])]
     if mode in (None, "constant") and sketch.flag():
-        inputs.append(sketch.literal(sketch.number(0, 1 if x.dtype == "bool" else 3), x.dtype))
+        whole = x.dtype in INTEGERS and sketch.wide(row)
+        value = sketch.whole_number(x.dtype) if whole else sketch.number(0, 1 if x.dtype == "bool" else 3)
+        inputs.append(sketch.literal(value, x.dtype))
     shape = tuple(a + size + b for a, size, b in zip(before, x.shape, after, strict=True))
     sketch.node(row, inputs, (x.dtype, shape), mode=mode)
 

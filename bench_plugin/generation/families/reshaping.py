@@ -76,14 +76,14 @@ def _unsqueeze(sketch: Sketch, row: Operator) -> None:
 def _depth_to_space(sketch: Sketch, row: Operator) -> None:
     block = sketch.among((1, 2))
     count, depth, height, width = (sketch.among((1, 2, 3)) for _ in range(4))
-    x = sketch.source(row, sketch.among(row.types), (count, depth * block * block, height, width), constant=False)
+    x = sketch.source(row, sketch.dtype(row), (count, depth * block * block, height, width), constant=False)
     sketch.node(row, [x], (x.dtype, (count, depth, height * block, width * block)), blocksize=block)
 
 
 def _space_to_depth(sketch: Sketch, row: Operator) -> None:
     block = sketch.among((1, 2))
     count, depth, height, width = (sketch.among((1, 2, 3)) for _ in range(4))
-    x = sketch.source(row, sketch.among(row.types), (count, depth, height * block, width * block), constant=False)
+    x = sketch.source(row, sketch.dtype(row), (count, depth, height * block, width * block), constant=False)
     sketch.node(row, [x], (x.dtype, (count, depth * block * block, height, width)), blocksize=block)
 
 

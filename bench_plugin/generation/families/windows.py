@@ -34,7 +34,7 @@ def _image(sketch: Sketch, row: Operator, depth: int, spatial: Shape) -> Port:
     there = sketch.earlier(row, (3, 4))
     if there is not None:
         return there
-    return sketch.source(row, sketch.among(row.types), (sketch.among((1, 2)), depth, *spatial), constant=False)
+    return sketch.source(row, sketch.dtype(row), (sketch.among((1, 2)), depth, *spatial), constant=False)
 
 
 def _conv(sketch: Sketch, row: Operator) -> None:

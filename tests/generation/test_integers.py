@@ -1,0 +1,163 @@
+"""Integers of generated graphs: every type that ONNX permits, the whole range, no overflow, and an exact reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench_plugin.generation.catalogue import BYTES, INTEGERS, OPERATORS, SIGNED, UNSIGNED, WORDS
+from bench_plugin.generation.graphs import Graph, spread
+from bench_plugin.generation.ranges import integer_range
+from bench_plugin.generation.strategies import graphs, single
+from bench_plugin.inventory.adapters import Catalog
+from bench_plugin.pipeline.tasks.corpus import Pack
+from bench_plugin.reach.environments.toolchains import Toolchains
+from bench_plugin.reach.processes.supervisor import AgentPool
+from tests.generation.test_drawing import LIMITS, drawn
+
+# The integers that ONNX's type constraints permit at opset 17.
+DECLARED = {
+    **dict.fromkeys(
+        (
+            *("Abs", "Sign", "Add", "Sub", "Mul", "Div", "Mod", "Equal", "Less", "LessOrEqual", "Greater"),
+            *("GreaterOrEqual", "Max", "Min", "Where", "Clip", "Cast", "ArgMax", "ArgMin", "TopK", "Identity"),
+            *("Transpose", "Reshape", "Concat", "Split", "Slice", "Pad", "Tile", "Expand", "Gather", "GatherND"),
+            *("GatherElements", "ScatterElements", "ScatterND", "DepthToSpace", "SpaceToDepth", "Trilu"),
+        ),
+        INTEGERS,
+    ),
+    **dict.fromkeys(("Neg", "Relu"), SIGNED),
+    **dict.fromkeys(("ReduceSum", "CumSum"), WORDS),
+    **dict.fromkeys(("ReduceMax", "ReduceMin"), (*WORDS, *BYTES)),
+    "MaxPool": BYTES,
+    "BitShift": UNSIGNED,
+}
+
+
+def whole(array: Any) -> Any:
+    """The same numbers as Python's integers, which never overflow."""
+    return array.astype(object)
+
+
+def quotient(a: Any, b: Any) -> Any:
+    """Rounded toward zero."""
+    return np.where((a < 0) == (b < 0), abs(a) // abs(b), -(abs(a) // abs(b)))
+
+
+# With Python's integers, which are exact and hold everything.
+EXACT: dict[str, Callable[..., Any]] = {
+    "Add": lambda a, b: a + b,
+    "Sub": lambda a, b: a - b,
+    "Mul": lambda a, b: a * b,
+    "Div": quotient,
+    "Mod": lambda a, b: a % b,
+    "Less": lambda a, b: a < b,
+    "GreaterOrEqual": lambda a, b: a >= b,
+    "Equal": lambda a, b: a == b,
+    "Abs": abs,
+    "Neg": lambda a: -a,
+    "Max": lambda a, *others: a if not others else np.maximum(a, EXACT["Max"](*others)),
+    "Min": lambda a, *others: a if not others else np.minimum(a, EXACT["Min"](*others)),
+}
+
+
+@cache
+def integers(name: str) -> list[Graph]:
+    """Generated graphs of one operator whose first operand is of integers and has elements."""
+    found = [graph for graph in drawn(single(name), 150) if graph.sources[0].port.dtype in INTEGERS]
+    return [graph for graph in found if not graph.has_empty_tensor and not graph.nodes[0].attributes.get("fmod")]
+
+
+def result(graph: Graph) -> Any:
+    """What the operator of the graph gives, in Python's integers."""
+    return np.asarray(EXACT[graph.nodes[0].operator](*(whole(one.values) for one in graph.sources)))
+
+
+def test_every_operator_gets_the_integers_that_onnx_declares() -> None:
+    for name, types in DECLARED.items():
+        assert {one for one in OPERATORS[name].types if one in INTEGERS} == set(types), name
+
+
+@pytest.mark.parametrize("name", ["Div", "Mod", "Max", "Less", "Clip", "MaxPool", "Sub", "ReduceMax", "Gather"])
+def test_large_numbers_of_most_types_are_drawn(name: str) -> None:
+    above: set[str] = set()
+    for graph in integers(name):
+        values, dtype = graph.sources[0].values, graph.sources[0].port.dtype
+        if int(values.max()) > np.iinfo(dtype).max // (2 if dtype in UNSIGNED else 4):
+            above.add(dtype)
+    permitted = {one for one in OPERATORS[name].types if one in INTEGERS}
+    assert above <= permitted and 2 * len(above) > len(permitted)  # which ones come is chance
+    assert above & set(UNSIGNED)
+
+
+@pytest.mark.parametrize("name", ["Add", "Sub", "Mul", "Div", "Mod", "Abs", "Neg"])
+def test_no_result_overflows(name: str) -> None:
+    found = integers(name)
+    assert len(found) > 30
+    for graph in found:
+        kind = np.iinfo(graph.sources[0].port.dtype)
+        values = result(graph)
+        assert values.min() >= kind.min and values.max() <= kind.max, graph.text()
+
+
+@pytest.mark.parametrize("name", ["ReduceSum", "CumSum"])
+def test_no_sum_overflows(name: str) -> None:
+    for graph in integers(name):
+        one = graph.sources[0]
+        assert sum(map(abs, one.values.reshape(-1).tolist())) <= np.iinfo(one.port.dtype).max, graph.text()
+
+
+def test_a_cast_to_floats_gets_numbers_that_they_hold() -> None:
+    for graph in integers("Cast"):
+        values = graph.sources[0].values.reshape(-1).tolist()
+        bits = {1: 24, 11: 53}.get(graph.nodes[0].attributes["to"], 64)
+        assert max(map(abs, values)) <= 2**bits
+
+
+def test_graphs_of_several_nodes_stay_far_from_the_limits() -> None:
+    for graph in drawn(graphs(["Add", "Sub", "Mul", "Div", "Mod", "Max", "Clip", "Abs"]), 80):
+        assert len(graph.nodes) > 1
+        for one in graph.sources:
+            if one.port.dtype in INTEGERS:
+                assert max(map(abs, one.values.reshape(-1).tolist()), default=0) <= 9, graph.text()
+
+
+def test_large_integers_do_not_pass_through_floating_point() -> None:
+    low, high = integer_range("all", "uint64", 0, 1)
+    values = [int(value) for value in spread("uint64", (400,), low, high, 1, [(0, high)])]
+    assert values[0] == 2**64 - 1
+    assert any(value > 2**63 and value % 2 for value in values) and any(value < 100 for value in values)
+    low, high = integer_range("difference", "uint64", 0, 1)
+    assert spread("uint64", (400,), low, high, 2, []).min() >= 2**63 - 1
+    signed = spread("int64", (400,), *integer_range("all", "int64", 0, 1), 3, [])
+    assert int(signed.min()) < -(2**62) and int(signed.max()) > 2**62
+    np.testing.assert_array_equal(signed, spread("int64", (400,), *integer_range("all", "int64", 0, 1), 3, []))
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentPool]:
+    folder: Path = tmp_path_factory.mktemp("pool")
+    made = AgentPool(Toolchains().ensure, folder / "logs", Catalog().sources, folder / "scratch")
+    yield made
+    made.close()
+
+
+def test_the_reference_is_exact(pool: AgentPool) -> None:
+    seen: set[str] = set()
+    with pool.lease("onnxruntime") as agent:
+        for graph in [one for name in EXACT for one in integers(name)[:20]]:
+            values = {f"in:{one.port.name}": one.values for one in graph.sources}
+            answer = agent.call(
+                "onnx_build", "build", {"graph": graph.structure(), "need": ""}, arrays=values, limits=LIMITS
+            )
+            assert not {"objection", "silent"} & set(answer.meta), (graph.text(), answer.meta)
+            pack = Pack(answer.files["cases.json"], answer.files["cases.bin"])
+            (got,) = pack.rows["drawn"]["sets"][0][1]
+            assert whole(pack.reader.value(got)).tolist() == result(graph).tolist(), graph.text()
+            seen.add(graph.sources[0].port.dtype)
+    assert seen == set(INTEGERS)
