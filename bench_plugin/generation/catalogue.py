@@ -202,7 +202,7 @@ def _rows() -> list[Operator]:
         Operator("Size", "size", ANY, edges="ieee", steps=True),
         Operator("DepthToSpace", "depth_to_space", ANY, order, ranks=(4, 4), edges="ieee"),
         Operator("SpaceToDepth", "space_to_depth", ANY, ranks=(4, 4), edges="ieee"),
-        Operator("OneHot", "one_hot", ("int64", "int32"), ranks=(1, 3), steps=True),
+        Operator("OneHot", "one_hot", ("int64", "int32"), ranks=(1, 3), steps=True, integers="small"),
         Operator("Trilu", "trilu", NUMBERS, {"upper": FLAG}, ranks=(2, 4), edges="ieee"),
         Operator("EyeLike", "eye_like", NUMBERS, ranks=(2, 2), edges="mild", steps=True),
         Operator("ReverseSequence", "reverse_sequence", ANY, ranks=(2, 4), edges="ieee", least=1),

@@ -9,7 +9,7 @@ import hashlib
 import importlib.util
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -132,9 +132,10 @@ def available() -> bool:
 
 def search(
     strategy: SearchStrategy[Graph], attempt: Callable[[Graph], Tried], known: Callable[[Tried], bool],
-    effort: Effort, *, examples: int, database: Path,
+    effort: Effort, *, examples: int, database: Path, first: Sequence[SearchStrategy[Graph]] = (),
 ) -> Report:  # fmt: skip
-    """Try ``examples`` graphs, and shrink failures with a new signature, each kind by itself.
+    """Try the simplest graph of each strategy of ``first``, then ``examples`` graphs of ``strategy``, and shrink
+    failures with a new signature, each kind by itself.
 
     No graph is tried twice, so that a result that changes from run to run cannot confuse the search. After
     ``effort.seconds`` no new graph is tried. Raises what ``attempt`` raises.
@@ -182,21 +183,18 @@ def search(
         database=None if effort.derandomized else DirectoryBasedExampleDatabase(database),
         suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet, report_multiple_bugs=True,
     )  # fmt: skip
+    once = settings(chosen, max_examples=1)
+    runs = [once(given(one)(tried)) for one in first]
     run = chosen(given(strategy)(tried))
     if report.seed is not None:
         run = seed(report.seed)(run)
     # hypothesis stops soon after a failure, so another round passes over the failures that are shrunk.
     for _ in range(ROUNDS):
         try:
-            run()
-        except Finding:
-            pass
+            for one in (*runs, run):
+                _without_findings(one)
         except OutOfTime:
             break
-        except ExceptionGroup as group:  # one of each kind
-            _, others = group.split(Finding)
-            if others is not None:
-                raise others from None
         if done == set(latest):
             break
         done = set(latest)
@@ -205,6 +203,18 @@ def search(
     report.found = _distinct([best[kind] for kind in sorted(best)])
     report.seconds = round(time.monotonic() - began, 3)
     return report
+
+
+def _without_findings(run: Callable[[], None]) -> None:
+    """Run it; what it finds is in the report already. Raises what else it raises."""
+    try:
+        run()
+    except Finding:
+        pass
+    except ExceptionGroup as group:  # one of each kind
+        _, others = group.split(Finding)
+        if others is not None:
+            raise others from None
 
 
 def _distinct(found: list[tuple[Graph, Tried]]) -> list[tuple[Graph, Tried]]:

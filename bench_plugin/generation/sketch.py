@@ -19,6 +19,7 @@ from bench_plugin.generation.graphs import Graph, Node, Port, Source, filled, sp
 from bench_plugin.generation.ranges import ROOM_FOR_ONE, ROOMY, integer_range
 
 SIZES = (1, 2, 3, 4, 5)
+SOME = (3, 2, 1)  # where one graph has to show what an operator makes of a type
 ELEMENTS = 120  # the most elements of one tensor
 SEEDS = 2**16
 EDGES = 3  # the most edge values in one tensor
@@ -27,10 +28,14 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
 class Sketch:
-    """A graph that is being generated. If ``joined``, nodes use results of earlier ones, and values stay moderate."""
+    """A graph that is being generated. If ``joined``, nodes use results of earlier ones, and values stay moderate.
 
-    def __init__(self, draw: Draw, *, joined: bool) -> None:
+    With ``only``, a type of integers, operands have this type, some elements, and numbers from the whole range.
+    """
+
+    def __init__(self, draw: Draw, *, joined: bool, only: str = "") -> None:
         self.draw = draw  # for strategies without a method of this class
+        self.only = only
         self._joined = joined
         self._nodes: list[Node] = []
         self._sources: list[Source] = []
@@ -56,8 +61,11 @@ class Sketch:
 
     def shape(self, ranks: tuple[int, int], least: int = 0) -> Shape:
         """A shape with a rank from ``ranks`` (both bounds included) and sizes from 1 to 5; also 0 if ``least`` is 0."""
-        sizes = SIZES if least else (*SIZES, 0)
-        drawn: list[int] = self.draw(st.lists(st.sampled_from(sizes), min_size=ranks[0], max_size=ranks[1]))
+        sizes = SOME if self.only else SIZES if least else (*SIZES, 0)
+        fewest = min(1, ranks[1]) if self.only else 0
+        drawn: list[int] = self.draw(
+            st.lists(st.sampled_from(sizes), min_size=max(ranks[0], fewest), max_size=ranks[1])
+        )
         while math.prod(drawn) > ELEMENTS:
             drawn[drawn.index(max(drawn))] = 2
         return tuple(drawn)
@@ -84,7 +92,7 @@ class Sketch:
 
     def wide(self, row: Operator) -> bool:
         """Whether to take integers from the whole range that the operator defines; never in graphs of several nodes."""
-        return not self._joined and row.integers != "small" and self.number(0, 3) > 0
+        return not self._joined and row.integers != "small" and (bool(self.only) or self.number(0, 3) > 0)
 
     def whole_number(self, dtype: str) -> int:
         """Any number of an integer type."""
@@ -99,6 +107,8 @@ class Sketch:
         wide = self.wide(row) or low > high
         edges = self._edges(choices, shape)
         seed = self.number(0, SEEDS)
+        if wide:  # two operands with the same seed get other numbers
+            seed += (SEEDS + 1) * len(self._sources)
         return spread(dtype, shape, least, most, seed, edges) if wide else filled(dtype, shape, low, high, seed, edges)
 
     def _edges(self, choices: Sequence[Any], shape: Shape) -> Any:
@@ -130,6 +140,8 @@ class Sketch:
         """One of the operator's types: first the kind (floats, signed, unsigned, bool), then the type, so that the
         floats are not lost among eight types of integers.
         """
+        if self.only:
+            return self.only
         types = self.types(row)
         kind = self.among(list(dict.fromkeys(np.dtype(name).kind for name in types)))
         return str(self.among([name for name in types if np.dtype(name).kind == kind]))

@@ -10,16 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.generation.catalogue import BYTES, INTEGERS, OPERATORS, SIGNED, UNSIGNED, WORDS
+from bench_plugin.generation.catalogue import OPERATORS
 from bench_plugin.generation.graphs import Graph, spread
 from bench_plugin.generation.ranges import integer_range
-from bench_plugin.generation.strategies import graphs, single
+from bench_plugin.generation.search import AGREED, EFFORTS, Tried, search
+from bench_plugin.generation.strategies import graphs, of_each_integer_type, single
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.pipeline.tasks.corpus import Pack
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.generation.test_drawing import LIMITS, drawn
 
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGERS = (*SIGNED, *UNSIGNED)
+WORDS = ("int32", "int64", "uint32", "uint64")
+BYTES = ("int8", "uint8")
 # The integers that ONNX's type constraints permit at opset 17.
 DECLARED = {
     **dict.fromkeys(
@@ -137,6 +143,24 @@ def test_large_integers_do_not_pass_through_floating_point() -> None:
     signed = spread("int64", (400,), *integer_range("all", "int64", 0, 1), 3, [])
     assert int(signed.min()) < -(2**62) and int(signed.max()) > 2**62
     np.testing.assert_array_equal(signed, spread("int64", (400,), *integer_range("all", "int64", 0, 1), 3, []))
+
+
+@pytest.mark.parametrize("name", ["Div", "Mod", "Max", "Less", "MaxPool", "Clip", "Gather", "ReduceSum"])
+def test_a_search_tries_large_numbers_of_every_type(name: str) -> None:
+    tried: dict[str, Graph] = {}
+
+    def attempt(graph: Graph) -> Tried:
+        if graph.sources[0].port.dtype in INTEGERS:
+            tried.setdefault(graph.sources[0].port.dtype, graph)
+        return Tried(AGREED)
+
+    first = of_each_integer_type(name)
+    search(single(name), attempt, lambda _: False, EFFORTS["quick"], examples=1, database=Path("unused"), first=first)
+    assert set(tried) == set(DECLARED[name])
+    assert name != "Div" or all(len(set(result(graph).reshape(-1).tolist())) > 1 for graph in tried.values())
+    for dtype, graph in tried.items():
+        if name != "ReduceSum":
+            assert max(map(abs, graph.sources[0].values.reshape(-1).tolist())) > np.iinfo(dtype).max // 2
 
 
 @pytest.fixture(scope="module")

@@ -96,6 +96,7 @@ class Properties:
             strategies.graphs() if joined else strategies.single(cell.model), bench.attempt, known, effort,
             examples=effort.joined if joined else effort.single,
             database=self._database / f"{cell.compiler}-{cell.model}",
+            first=() if joined else strategies.of_each_integer_type(cell.model),
         )  # fmt: skip
         self._describe(log, report, bench)
         examples = self._written(cell, log, bench, replayed)

@@ -64,7 +64,7 @@ def _shift(sketch: Sketch, row: Operator) -> None:
 def _several(sketch: Sketch, row: Operator) -> None:
     x = sketch.operand(row)
     others = [second(sketch, row, x) if number == 0 else sketch.source(row, x.dtype, x.shape)
-              for number in range(sketch.number(0, 2))]  # fmt: skip
+              for number in range(sketch.number(1 if sketch.only else 0, 2))]  # fmt: skip
     shape = broadcast(x.shape, *(port.shape for port in others))
     sketch.node(row, [x, *others], (x.dtype, shape))
 
@@ -84,8 +84,8 @@ def _clip(sketch: Sketch, row: Operator) -> None:
     else:
         low = sketch.number(0 if x.dtype in UNSIGNED else -2, 1)
         high = low + sketch.number(0, 3)
-    lower = sketch.literal(low, x.dtype) if sketch.flag() else None
-    upper = sketch.literal(high, x.dtype) if sketch.flag() else None
+    lower = sketch.literal(low, x.dtype) if sketch.only or sketch.flag() else None
+    upper = sketch.literal(high, x.dtype) if sketch.only or sketch.flag() else None
     inputs = [x, lower, upper]
     while inputs[-1] is None:
         inputs.pop()

@@ -12,7 +12,7 @@ from bench_plugin.generation.sketch import Family, Shape, Sketch
 
 def _window(sketch: Sketch, size: Sequence[int], *, plain: bool = False) -> tuple[dict[str, Any], Shape]:
     """kernel_shape, strides, pads and dilations that fit spatial ``size``, and the spatial shape of the result."""
-    kernel = [sketch.number(1, min(3, extent)) for extent in size]
+    kernel = [sketch.number(min(2, extent) if sketch.only else 1, min(3, extent)) for extent in size]
     strides = [sketch.among((1, 2)) for _ in size]
     dilations = [1 if plain or 2 * (k - 1) + 1 > extent else sketch.among((1, 2))
                  for k, extent in zip(kernel, size, strict=True)]  # fmt: skip
