@@ -108,7 +108,8 @@ def test_a_nightly_search_tries_more_examples_and_other_ones_every_night(project
         project.run(*selected, f"--bench-search={effort}").cells("property")["Relu"] for effort in ("quick", "nightly")
     )
     assert (quick["settings"]["search"], nightly["settings"]["search"]) == ("quick", "nightly")
-    assert (quick["numbers"]["tried"], quick["numbers"]["seed"]) == (14, None)  # ten, and one of each type of integers
+    # Ten, and one for each of four types of integers; no graph is tried twice.
+    assert 10 <= quick["numbers"]["tried"] <= 14 and quick["numbers"]["seed"] is None
     assert 100 < nightly["numbers"]["tried"] <= 400 and nightly["numbers"]["seed"] is not None
 
 
