@@ -91,6 +91,7 @@ def planted(project: Project, place: str, body: str) -> str:
     source = Path(executorch.__file__).read_text("utf-8").replace('"name": "executorch"', '"name": "planted"')
     line = {
         "converter": "                program = torch.export.export(prepared, tuple(examples))\n",
+        "calibration": "                prepared = _quantised(program.module(), calibration, *tools)\n",
         "lowering": "            lowered = exir.to_edge_transform_and_lower(program, partitioner=partitioners)\n",
     }[place]
     indent = " " * (len(line) - len(line.lstrip()))
@@ -126,6 +127,16 @@ def test_what_a_converter_writes_wrongly_is_a_mismatch(project: Project, fault: 
     assert row["status"] == "mismatch", row["reason"]
     reason = "are not the model" if fault == "left out" else f"converter: {fault} of "
     assert reason in row["reason"], row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"), [(10, ", that of the calibration "), (0.1, ", which leaves out values of ")]
+)
+def test_a_calibration_with_other_inputs_is_a_mismatch(project: Project, factor: float, said: str) -> None:
+    body = f"calibration = [[x * {factor} for x in xs] for xs in calibration]"
+    row = images(project, compiler=planted(project, "calibration", body))
+    assert row["status"] == "mismatch", row["reason"]
+    assert row["reason"].startswith("converter: the range of ") and said in row["reason"], row["reason"]
 
 
 def test_an_artefact_of_another_program_is_not_judged_by_its_layers(project: Project) -> None:
