@@ -90,15 +90,15 @@ def compare_ranges(
     here (:func:`cut_ranges`).
     """
     known = [row for row in results if row.get("scale") is not None and row["real"] in measured]
-    sharing = _of_sharing(known, measured)
+    over = _with_readers(known, measured, readers or {})
+    sharing = _of_sharing(known, measured, over)
     wrong, worst = [], 0.0
     for row in known:
         low, high = measured[row["real"]]
         others = sharing[_parameters(row)] if row.get("shared") else []
         off = _off(row, low, high)
-        reader = measured.get((readers or {}).get(row["real"], ""))
-        if reader and not off <= table.converter_ranges:
-            off = min(off, _off(row, min(low, reader[0]), max(high, reader[1])))
+        if row["real"] in over and not off <= table.converter_ranges:
+            off = min(off, _off(row, *over[row["real"]]))
         if others and not off <= table.converter_ranges:
             off = min(off, _off_one_of(row, others))
         if row.get("narrowed"):
@@ -134,14 +134,28 @@ def _parameters(row: Row) -> tuple[float, int]:
     return float(row["scale"]), int(row.get("zero", 0))
 
 
+def _with_readers(
+    known: Rows, measured: Mapping[str, tuple[float, float]], readers: Mapping[str, str]
+) -> dict[str, tuple[float, float]]:
+    """What a calibration has of a result that its only reader is written over: the range of both, by real value."""
+    found = {}
+    for row in known:
+        reader = measured.get(readers.get(row["real"], ""))
+        if reader:
+            low, high = measured[row["real"]]
+            found[row["real"]] = min(low, reader[0]), max(high, reader[1])
+    return found
+
+
 def _of_sharing(
-    known: Rows, measured: Mapping[str, tuple[float, float]]
+    known: Rows, measured: Mapping[str, tuple[float, float]], over: Mapping[str, tuple[float, float]]
 ) -> dict[tuple[float, int], list[tuple[float, float]]]:
     """What the calibration has of the results that share a scale and a zero point, by these two."""
     found: dict[tuple[float, int], list[tuple[float, float]]] = {}
     for row in known:
         if row.get("shared"):
-            found.setdefault(_parameters(row), []).append(measured[row["real"]])
+            ranges = (one[row["real"]] for one in (measured, over) if row["real"] in one)
+            found.setdefault(_parameters(row), []).extend(ranges)
     return found
 
 

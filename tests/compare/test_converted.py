@@ -135,6 +135,13 @@ def test_each_end_of_a_shared_range_is_that_of_one_of_those_that_share_it() -> N
     assert judged(-4.0, 7.0, shared=False) == MISMATCH, "what shares nothing has its own range"
 
 
+def test_a_shared_range_may_be_that_of_one_that_its_reader_is_computed_in_place_of() -> None:
+    measured = {"r": (-4.0, 3.0), "chosen": (-2.0, 2.0), "next": (-1.0, 2.5)}
+    rows = [shared(-2.0, 2.5, "r"), shared(-2.0, 2.5, "chosen")]
+    assert compare_ranges(rows, measured).status == MISMATCH
+    assert compare_ranges(rows, measured, readers={"chosen": "next"}).status == AGREE
+
+
 def test_those_that_share_a_range_have_one_scale_and_zero_point() -> None:
     measured = {"r": (-4.0, 3.0), "other": (-2.0, 7.0)}
     wide = shared(-2.0, 7.0, "r")
