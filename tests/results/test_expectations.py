@@ -177,6 +177,7 @@ model = ["test_PReLU_2d_multiparam", "test_prelu_example"]
     ]
 
 
+@pytest.mark.timeout(400)  # it starts the command four times, which reads every row
 def test_check_counts_rows_without_a_signature_and_those_that_nobody_analysed(project: Project) -> None:
     project.model("broken")
     unknown = row(more='signature = "x"').replace("the converter loses the model", "not analysed")
