@@ -39,6 +39,7 @@ ADAPTER = {
         {"exception": "ImportError", "pattern": "PIL|Pillow"},
         {"exception": "NotImplementedError", "pattern": ""},
         {"exception": "RuntimeImplementationError", "pattern": ""},
+        {"exception": "RuntimeError", "pattern": "^No implementation for operator"},
     ],
 }  # fmt: skip
 

@@ -21,16 +21,10 @@ ADAPTER = {
     "distribution": "onnxruntime",
     "operations": ["prepare", "layers"],
     "uses": [
-        "onnx_bounded",
-        "onnx_names",
-        "onnx_separated",
-        "onnx_sizing",
-        "low_bits",
-        "low_bits_graphs",
-        "qonnx_files",
+        "onnx_bounded", "onnx_names", "onnx_separated", "onnx_sizing", "low_bits", "low_bits_graphs", "qonnx_files",
     ],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
-}
+}  # fmt: skip
 
 NARROW, NARROW_SCALES = (10, 16), 19  # float16 and bfloat16; the opset from which scales may be that narrow
 SCALE = "_scale"  # behind a tensor's name, in the quantiser's graphs
@@ -152,18 +146,19 @@ def _qdq(call: PrepareCall, source: str, target: str) -> None:
         )
 
     quantise([])
-    model = onnx.load(target)
-    endless = _endless(onnx, model.graph)  # such as a mask of -inf, which no scale can hold
-    left_alone = _nodes(onnx, prepared, lambda node: not endless.isdisjoint([*node.input, *node.output]))
+    made = onnx.load(target)
+    endless = _endless(onnx, made.graph)  # such as a mask of -inf, which no scale can hold
     plain = onnx.load(prepared, load_external_data=False)
-    lost = onnx_bounded.lost(onnx, plain, model)
-    left_alone += _nodes(onnx, prepared, lambda node: node.op_type in onnx_bounded.BOUNDING and node.output[0] in lost)
-    if left_alone:
-        quantise(left_alone)
-    if lost := onnx_bounded.lost(onnx, plain, onnx.load(target, load_external_data=False)):
-        raise Unsupported(
-            f"onnxruntime's quantiser leaves out what bounds {min(lost)!r}: the function would be another"
-        )
+    lost = onnx_bounded.lost(onnx, plain, made)
+    if endless or lost:
+        quantise(_nodes(onnx, prepared, lambda node: _at(node, endless) or onnx_bounded.makes(node, lost)))
+        if lost := onnx_bounded.lost(onnx, plain, onnx.load(target, load_external_data=False)):
+            raise Unsupported(f"onnxruntime's quantiser leaves out what bounds {min(lost)!r}")
+
+
+def _at(node: Any, tensors: set[str]) -> bool:
+    """Whether a node reads or makes one of the tensors."""
+    return not tensors.isdisjoint([*node.input, *node.output])
 
 
 def _endless(onnx: Any, graph: Any) -> set[str]:
@@ -177,13 +172,10 @@ def _endless(onnx: Any, graph: Any) -> set[str]:
 def _nodes(onnx: Any, path: str, wanted: Callable[[Any], bool]) -> list[str]:
     """The names of the nodes of the file that are wanted; nodes without a name get one in it."""
     model = onnx.load(path)
-    found = [(index, node) for index, node in enumerate(model.graph.node) if wanted(node)]
-    unnamed = [(index, node) for index, node in found if not node.name]
-    for index, node in unnamed:
-        node.name = f"unnamed_{index}"
-    if unnamed:
-        onnx.save(model, path)
-    return [node.name for _, node in found]
+    for index, node in enumerate(model.graph.node):
+        node.name = node.name or f"unnamed_{index}"
+    onnx.save(model, path)
+    return [node.name for node in model.graph.node if wanted(node)]
 
 
 def _dynamic(call: PrepareCall, source: str, target: str) -> None:

@@ -74,10 +74,12 @@ def _with_known_signatures(row: Mapping[str, Any], expectations: Expectations) -
         if expectation is None:
             found.append(one)
             continue
-        signature = {name: one[name] for name in ("stage", "symptom", "operators", "message")}
-        seen.append({**signature, "row": expectation.where, "folder": one["folder"]})
+        seen.append({**_signature(one), "row": expectation.where, "folder": one["folder"]})
     first = next((one for one in found if one.get("reproduced", True)), None)
-    own = (
-        {name: first[name] for name in ("stage", "symptom", "operators", "message")} if first else numbers["signature"]
-    )
+    own = _signature(first) if first else numbers.get("signature")
     return {**row, "numbers": {**numbers, "seen": seen, "found": found, "signature": own}}
+
+
+def _signature(one: Mapping[str, Any]) -> dict[str, Any]:
+    """What a signature is made of, without what was found beside it."""
+    return {name: one[name] for name in ("stage", "symptom", "operators", "message")}

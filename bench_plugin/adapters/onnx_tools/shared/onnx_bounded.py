@@ -8,7 +8,6 @@ lower bound is above 0, because every range is widened until it holds 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools.shared import onnx_names
@@ -47,7 +46,7 @@ def lost(onnx: Any, source: Any, quantised: Any) -> set[str]:
         if node.op_type not in BOUNDING:
             continue
         unrounded = _before_rounding(makers, node.output[0])
-        if unrounded in makers and makers[unrounded].op_type in BOUNDING:
+        if unrounded in makers and _same(makers[unrounded], node):
             continue
         lower, upper = _bounds(onnx, source.graph, node)
         if unrounded not in makers or not all(
@@ -57,6 +56,16 @@ def lost(onnx: Any, source: Any, quantised: Any) -> set[str]:
         ):  # fmt: skip
             found.add(node.output[0])
     return found
+
+
+def makes(node: Any, results: set[str]) -> bool:
+    """Whether a node is a Relu or a Clip that makes one of the results."""
+    return node.op_type in BOUNDING and node.output[0] in results
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two nodes bound in the same way; the quantiser keeps the bounds of a Clip under their names."""
+    return (one.op_type, one.input[1:], list(one.attribute)) == (other.op_type, other.input[1:], list(other.attribute))
 
 
 def _before_rounding(makers: dict[str, Any], name: str) -> str:
@@ -87,20 +96,19 @@ def _bounds(onnx: Any, graph: Any, node: Any) -> tuple[float, float]:
         if name in given:  # before opset 11
             bounds.append(float(given[name]))
         elif len(node.input) > index and node.input[index]:
-            bounds.append(next(_constants(onnx, graph, node.input[index]), float("nan")))
+            bounds.append(_constant(onnx, graph, node.input[index]))
         else:
             bounds.append(nothing)
     return bounds[0], bounds[1]
 
 
-def _constants(onnx: Any, graph: Any, name: str) -> Iterator[float]:
-    """The value of a weight or a Constant of one element."""
+def _constant(onnx: Any, graph: Any, name: str) -> float:
+    """The value of a weight or a Constant of one element; NaN where it is neither."""
     tensors = [tensor for tensor in graph.initializer if tensor.name == name]
     for node in graph.node:
         if node.op_type == "Constant" and name in node.output:
             tensors += [one.t for one in node.attribute if one.name == "value"]
-    for tensor in tensors:
-        yield float(onnx.numpy_helper.to_array(tensor).reshape(-1)[0])
+    return float(onnx.numpy_helper.to_array(tensors[0]).item()) if tensors else float("nan")
 
 
 def _within(onnx: Any, graph: Any, quantise: Any, lower: float, upper: float) -> bool:
