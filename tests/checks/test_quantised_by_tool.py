@@ -151,8 +151,8 @@ def test_biases_that_are_corrected_by_more_are_not_those_of_the_model(quantising
 def test_a_range_that_leaves_out_what_does_little_harm_is_right(quantising: Project) -> None:
     row = the_row(quantising, "w8a8", "range-narrow")
     assert row["status"] == "supported", row
-    # 0.11 with the calibration's own range: some of the inputs are beyond all those of the calibration.
-    assert 0.11 < row["numbers"]["converter_ranges"]["cut_E"] < 0.13
+    # Some inputs are beyond all those of the calibration: a range that is 2 % too narrow in place of 5 gives 0.113.
+    assert 0.12 < row["numbers"]["converter_ranges"]["cut_E"] < 0.13
 
 
 def test_ranges_that_are_none_of_the_calibration_are_not_compared_and_the_row_says_so(quantising: Project) -> None:
