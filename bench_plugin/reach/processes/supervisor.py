@@ -129,6 +129,7 @@ class AgentPool:
         self._places: dict[tuple[str, str], _Place] = {}
         self._on_boards: dict[str, _Place] = {}
         self._lock = threading.Lock()
+        self._in_scratch = threading.Lock()  # held where the folder of an agent is made, so that close removes them all
         self._count = 0
         self._closed = False
         self._start_seconds = start_seconds
@@ -260,7 +261,8 @@ class AgentPool:
                     place.agent.close()
                     place.agent = None
                 place.lock.release()
-        self._remove_scratch()
+        with self._in_scratch:
+            self._remove_scratch()
 
     def _remove_scratch(self) -> None:
         shutil.rmtree(self._scratch, ignore_errors=True)
@@ -289,11 +291,8 @@ class AgentPool:
 
     def _start_on(self, board: str, toolchain: str) -> LeasedAgent:
         """An agent of a board."""
-        if self._closed:
-            raise AgentFailure("harness", "the run is ending")
         number = self._next_number()
-        folder = self._scratch / f"{board}-{number}"
-        folder.mkdir(parents=True)
+        folder = self._folder(f"{board}-{number}")
         self._logs.mkdir(parents=True, exist_ok=True)
         place = Workplace(
             folder, self._scratch / "results", self._logs / f"{board}-{os.getpid()}-{number}.log", self._nursery,
@@ -321,6 +320,26 @@ class AgentPool:
             self._count += 1
             return self._count
 
+    @contextmanager
+    def _scratch_in_use(self) -> Iterator[Path]:
+        """The scratch folder, which is not removed meanwhile. Raises AgentFailure when the run is over."""
+        with self._in_scratch:
+            if self._closed:
+                raise AgentFailure("harness", "the run is ending")
+            yield self._scratch
+
+    def _folder(self, name: str) -> Path:
+        """A new folder for an agent."""
+        with self._scratch_in_use() as scratch:
+            folder = scratch / name
+            folder.mkdir(parents=True)
+        return folder
+
+    def _agent_file(self) -> Path:
+        """The zip application that an agent runs."""
+        with self._scratch_in_use() as scratch:
+            return build_agent(scratch, compiled=True)
+
     def _start(self, toolchain: str, *, alone: bool = False) -> Agent:
         if self._closed:
             raise AgentFailure("harness", "the run is ending")
@@ -329,11 +348,10 @@ class AgentPool:
             raise AgentFailure("harness", f"{first} (not tried again)", detail=first.detail, log=first.log)
         python = self._environments(toolchain)
         number = self._next_number()
-        folder = self._scratch / f"{toolchain}-{number}"
-        folder.mkdir(parents=True)
+        folder = self._folder(f"{toolchain}-{number}")
         self._logs.mkdir(parents=True, exist_ok=True)
         log = self._logs / f"{toolchain}-{os.getpid()}-{number}.log"
-        pyz = build_agent(self._scratch, compiled=True)
+        pyz = self._agent_file()
         ours, theirs = socket.socketpair()
         argv = [str(python), "-I", "-u", "-X", "faulthandler", str(pyz), "--fd", "{fd}", "--folder", str(folder)]
         kept, remarks = for_agents(os.environ, self._variables)

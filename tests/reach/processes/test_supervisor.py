@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from bench_plugin.cli.main import main
 from bench_plugin.domain.errors import EnvironmentMissing
-from bench_plugin.reach.processes.leased_agent import Source
+from bench_plugin.reach.processes.leased_agent import AgentFailure, Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.reach.processes.conftest import FAKE, LIMITS, ROOT, alive, guardian_of, make_pool, until
 
@@ -123,6 +124,25 @@ def test_closing_ends_what_is_being_prepared(pool: AgentPool) -> None:
     pool.prepare("fake", role="run", adapter="fake")
     pool.close()
     assert until(lambda: not pool.busy("fake", "run"))
+
+
+def test_an_agent_that_is_being_prepared_when_the_run_ends_brings_no_folder_back(tmp_path: Path) -> None:
+    asked, over = threading.Event(), threading.Event()
+
+    def slow(name: str) -> Path:
+        asked.set()
+        assert over.wait(30)
+        return Path(sys.executable)
+
+    pool = AgentPool(slow, tmp_path / "logs", lambda name: [], tmp_path / "scratch")
+    pool.prepare("fake", role="run", adapter="fake")
+    assert asked.wait(30)
+    pool.close()
+    over.set()
+    assert until(lambda: not pool.busy("fake", "run"))
+    assert list((tmp_path / "scratch").glob("run-*")) == []
+    with pytest.raises(AgentFailure, match="the run is ending"), pool.lease("fake", role="run"):
+        pass
 
 
 # A host that says where its agent is, and sleeps.
