@@ -154,6 +154,9 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
         bool, about("its toolchain has a C compiler for other targets, so that `needs` are for this machine only")
     ] = False
     loose: Annotated[tuple[PrecisionName, ...], about("precisions with fast arithmetic: a wider tolerance")] = ()
+    exact: Annotated[
+        dict[str, str], about("options by which it does without fast arithmetic, tried where that is a mismatch")
+    ] = field(default_factory=dict)
     one_sample: Annotated[
         str,
         about("why its models take one sample per call; empty where they take any batch that they are compiled for"),
@@ -178,6 +181,9 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
         _all_in("boards", self.boards, self.targets, "one of its targets")
         _all_in("jit_backends", self.jit_backends, self.backends, "one of its backends")
         _all_in("loose", self.loose, self.precisions, "one of its precisions")
+        _all_in("exact", self.exact, self.options, "one of its options")
+        for name, value in self.exact.items():
+            _all_in(f"exact.{name}", [value], self.options[name], "one of the option's values")
         for key, found in (("opsets", self.opsets), ("ir", self.ir)):
             if found is not None and found[1] != 0:
                 _ascending(key, found)

@@ -35,6 +35,7 @@ ADAPTER = {
     # Winograd is what MNN does unasked. The exact GELU is not: unasked, one made of Erf becomes an approximate tanh.
     "options": {"winograd": ["on", "off"], "gelu": ["exact", "approximate"]},
     "loose": ["fp32", "w16", "w8", "w4"],
+    "exact": {"winograd": "off"},
     # Its converters are registered by the names of operators, without versions: it states no range.
     "opsets": [1, 0],
     "values": [

@@ -44,6 +44,7 @@ ADAPTER = {
     "portable": True,
     "options": {"winograd": ["on", "off"]},
     "loose": ["fp32", "w16", "w4", "int4", "uint4", "int2", "uint2"],
+    "exact": {"winograd": "off"},
     "values": [
         "bfloat16",
         "float8_e4m3fn",

@@ -119,6 +119,15 @@ class CompiledModels:
             return compiled, compiled
         return compiled, run.again(self._run_task(run, found.subject, compiled))
 
+    def with_options(self, run: CellRun, found: Compiled, options: Mapping[str, str]) -> Done:
+        """The run of the same subject, compiled with other options of the tool, or the stage of it that failed."""
+        chosen = {**self.compile_tasks.settings(run.cell)["options"], **options}
+        subject = replace(found.subject, meta={**found.subject.meta, "options": chosen})
+        compiled = run.uncredited(self._compile_task(run, subject, found.calibration))
+        if compiled.failure is not None or found.ran is not None:
+            return compiled
+        return run.uncredited(self._run_task(run, subject, compiled))
+
     def prepared(self, run: CellRun, subject: Subject, calibration: InputSet, graph: str) -> Subject | Failure:
         """The subject as the graph ``graph`` (qdq, weights, dynamic, w16 or fp16), or why that could not be made."""
         method = self.compile_tasks.calibration

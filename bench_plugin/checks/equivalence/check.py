@@ -25,6 +25,7 @@ from bench_plugin.checks import emulating
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.compiled.twice import asked, nondeterministic
 from bench_plugin.checks.equivalence import comparing, quantised, stored
+from bench_plugin.checks.equivalence.fast_math import with_exact
 from bench_plugin.checks.equivalence.rounding import fitting, from_unrounded, pointed, roundings
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.checks.sensitivity import insensitive, noted
@@ -99,6 +100,11 @@ class Equivalence:
         self._infer_precision(run, found, ran, exact)
         if comparison.status == MISMATCH:
             reason = self._with_inferred(run, found, ran, exact, comparison.reason)
+            if settled:
+                reason = with_exact(
+                    run, self._models, found, reason,
+                    lambda again: self._conformance(run, found, again, plain, reference),
+                )  # fmt: skip
             comparison = replace(comparison, reason=_with_whole(run, reason))
         if comparison.status != AGREE:
             return run.log.compared(comparison)

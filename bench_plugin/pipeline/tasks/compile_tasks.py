@@ -94,6 +94,16 @@ class CompileTasks:
         """Whether the tool declares fast math at the cell's precision."""
         return cell.precision in self.adapter(cell).declaration.get("loose", ())
 
+    def exact_options(self, cell: Cell) -> dict[str, str]:
+        """The options, with values that this run does not have, by which the tool does without its fast math.
+
+        None at precisions for which it declares none.
+        """
+        adapter = self.adapter(cell)
+        exact: Mapping[str, str] = adapter.declaration.get("exact", {}) if self.fast_math(cell) else {}
+        chosen = self._options(adapter)
+        return {name: value for name, value in exact.items() if chosen[name] != value}
+
     def target(self, cell: Cell) -> dict[str, Any]:
         """The description of the cell's target; for ``local`` only its name."""
         return dict(self._workspace.description(cell.target) or {"name": cell.target})

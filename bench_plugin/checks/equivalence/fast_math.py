@@ -1,0 +1,36 @@
+"""Of a mismatch by fast arithmetic: what the same tool gives with the options that make its arithmetic exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison
+from bench_plugin.pipeline.cell_run import CellRun
+from bench_plugin.pipeline.stages import Done
+
+
+def with_exact(
+    run: CellRun, models: CompiledModels, found: Compiled, reason: str, compare: Callable[[Done], Comparison]
+) -> str:
+    """The reason of a mismatch, with whether the tool agrees by exact arithmetic, and by which option it does that.
+
+    ``compare`` judges that run by the rule that found the mismatch. The reason is returned as it is where the tool
+    declares no such option (``exact``) for the precision of the cell, where the run chose it already, and, with a
+    flag of the cell, where that run failed.
+    """
+    options = models.compile_tasks.exact_options(run.cell)
+    if not options:
+        return reason
+    ran = models.with_options(run, found, options)
+    adapter = models.compile_tasks.adapter(run.cell).name
+    said = " ".join(f"--bench-option {adapter}.{name}={value}" for name, value in options.items())
+    if ran.failure is not None:
+        run.log.flag(f"with {said} it fails: {ran.failure.symptom}: {ran.failure.message}")
+        return reason
+    exact = compare(ran)
+    if exact.status == UNVERIFIED:
+        return reason
+    error = exact.numbers.get("E")
+    number = "" if error is None else f" (E {error:.2e})"
+    return f"{reason}; with {said} {'it agrees' if exact.status == AGREE else 'it is wrong as well'}{number}"
