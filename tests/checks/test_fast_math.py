@@ -57,6 +57,13 @@ def test_what_was_computed_exactly_is_not_computed_again(compiled: Project) -> N
     assert EXACT not in judged(compiled, WRONG_ALWAYS, "--bench-option=fakec.arithmetic=exact")["reason"]
 
 
+@pytest.mark.parametrize("kind", ["run-shape", "run-opposite"])
+def test_a_result_that_no_rounding_explains_is_not_computed_again(compiled: Project, kind: str) -> None:
+    declared = '"loose": ["fp32"], "exact": {"arithmetic": "exact"}, '
+    row = the_row(run(fast(compiled, WRONG_ALWAYS, declared), "--precisions=fp32", fault=kind))
+    assert row["status"] == "mismatch" and "bench-option" not in row["reason"]
+
+
 @pytest.mark.parametrize("declared", ['"loose": ["fp32"], ', '"loose": ["bf16"], "exact": {"arithmetic": "exact"}, '])
 def test_without_a_declaration_for_the_precision_the_reason_is_left_alone(compiled: Project, declared: str) -> None:
     assert "bench-option" not in judged(compiled, WRONG_ALWAYS, declared=declared)["reason"]

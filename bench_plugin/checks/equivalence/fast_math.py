@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.compare.precision import WRONG
 from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.stages import Done
@@ -16,11 +17,12 @@ def with_exact(
     """The reason of a mismatch, with whether the tool agrees by exact arithmetic, and by which option it does that.
 
     ``compare`` judges that run by the rule that found the mismatch. The reason is returned as it is where the tool
-    declares no such option (``exact``) for the precision of the cell, where the run chose it already, and, with a
-    flag of the cell, where that run failed.
+    declares no such option (``exact``) for the precision of the cell, where the run chose it already, where the result
+    is so wrong that no rounding explains it, and, with a flag of the cell, where that run failed.
     """
     options = models.compile_tasks.exact_options(run.cell)
-    if not options:
+    error = run.log.numbers.get("E")
+    if not options or error is None or not error < WRONG:
         return reason
     ran = models.with_options(run, found, options)
     adapter = models.compile_tasks.adapter(run.cell).name
@@ -31,6 +33,9 @@ def with_exact(
     exact = compare(ran)
     if exact.status == UNVERIFIED:
         return reason
-    error = exact.numbers.get("E")
-    number = "" if error is None else f" (E {error:.2e})"
-    return f"{reason}; with {said} {'it agrees' if exact.status == AGREE else 'it is wrong as well'}{number}"
+    return f"{reason}; with {said} {'it agrees' if exact.status == AGREE else 'it is wrong as well'}{_error(exact)}"
+
+
+def _error(comparison: Comparison) -> str:
+    error = comparison.numbers.get("E")
+    return "" if error is None else f" (E {error:.2e})"
