@@ -385,6 +385,16 @@ def test_the_row_of_a_generated_graph_has_its_signature() -> None:
     assert (read["operators"], read["signature"]) == (["Abs", "Exp"], "bad #")
 
 
+def test_the_row_of_a_generated_graph_that_took_too_long_covers_it(tmp_path: Path) -> None:
+    signature = {**SIGNED, "symptom": "timeout", "message": "stage run took longer than # s"}
+    outcome = replace(
+        FAILED, status=Status.ERROR, stage=Stage.RUN, symptom=Symptom.TIMEOUT, numbers={"signature": signature}
+    )
+    text = row_text(GRAPH, outcome, "why") + 'example = "examples/a.json"\n'
+    found = loaded(tmp_path, known=text).match(GRAPH, outcome)
+    assert found is not None and found.covers(outcome)
+
+
 EQUAL = f'check = "equivalence"\nmodel = "a"\n{MISMATCH}'
 
 
