@@ -1,7 +1,7 @@
 """pnnx 20261020 (ncnn): a float64 constant of one element ends it with map::at (SIGABRT).
 
 Rule: ONNX Mul 14, constraint T: tensor(double); onnx.proto, TensorProto.DataType: DOUBLE = 11.
-pnnx says 'unknown constant scalar type 11'.
+pnnx says 'unknown constant scalar type 11'. One of int8, uint8 or int16 ends it so too.
 Needs ncnn==1.0.20261020, pnnx==20261020, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 

@@ -1,0 +1,45 @@
+"""pnnx 20261020 (ncnn): Unsqueeze of a scalar gives two dimensions, for ncnn holds a scalar in one.
+
+Rule: ONNX Unsqueeze 13 with axes [0] makes a tensor without dimensions one of [1]. pnnx takes the file, and the layer
+that it writes, ExpandDims, adds a dimension to the one that ncnn has in place of none.
+Upstream: none known.
+Needs ncnn==1.0.20261020, pnnx==20261020, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+
+import ncnn
+import numpy as np
+import onnx
+
+os.chdir(tempfile.mkdtemp())
+pnnx = os.path.join(os.path.dirname(importlib.util.find_spec("pnnx").origin), "pnnx")  # the wrapper wants torch
+
+
+def run(text, *inputs):
+    """What ncnn gives for a graph in text."""
+    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> ' + text)
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, "m.onnx")
+    subprocess.run(
+        [pnnx, "m.onnx", "input=in0.npy", "fp16=0"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    net = ncnn.Net()
+    net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = False
+    assert net.load_param("m.ncnn.param") == 0 and net.load_model("m.ncnn.bin") == 0
+    extractor = net.create_extractor()
+    for place, x in enumerate(inputs):
+        extractor.input(f"in{place}", ncnn.Mat(x, batch_index=233).clone())  # 233: no axis is the batch
+    return extractor.extract("out0")[1].numpy(batch_index=233).copy()
+
+
+x = np.array([5], np.float32)  # ncnn has no tensors without dimensions
+np.save("in0.npy", np.float32(5))  # pnnx's notation of shapes neither
+y = run("g (float x) => (float[1] y) <int64[1] a = {0}> { y = Unsqueeze (x, a) }", x)
+print("expected", (1,), [5.0])
+print("got     ", y.shape, y.ravel().tolist())
+sys.exit(int(y.shape != (1,)))
