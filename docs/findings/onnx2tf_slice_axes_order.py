@@ -17,14 +17,15 @@ import onnx
 import onnx2tf
 
 os.chdir(tempfile.mkdtemp())
+TEXT = "(float[4,6] x) => (float[N,M] y) <int64[2] a = {%s}, int64[2] b = {%s}, int64[2] c = {%s}> { y = Slice(x, a, b, c) }"
 x = np.arange(24, dtype=np.float32).reshape(4, 6)
 CASES = {
     "axes [0, 1]": (
-        "(float[4,6] x) => (float[2,3] y) <int64[2] a = {1, 2}, int64[2] b = {3, 5}, int64[2] c = {0, 1}, int64[2] d = {1, 1}> { y = Slice(x, a, b, c, d) }",
+        TEXT % ("1, 2", "3, 5", "0, 1"),
         x[1:3, 2:5],
     ),
     "axes [1, 0]": (
-        "(float[4,6] x) => (float[2,3] y) <int64[2] a = {2, 1}, int64[2] b = {5, 3}, int64[2] c = {1, 0}, int64[2] d = {1, 1}> { y = Slice(x, a, b, c, d) }",
+        TEXT % ("2, 1", "5, 3", "1, 0"),
         x[1:3, 2:5],
     ),
 }

@@ -18,18 +18,22 @@ import onnx
 import onnx2tf
 
 os.chdir(tempfile.mkdtemp())
+TEXT = (
+    "(float[5] x) => (float[N] y) <int64[1] a = {%d}, int64[1] b = {%d}, int64[1] c = {0}, int64[1] d = {%d}> "
+    "{ y = Slice(x, a, b, c, d) }"
+)
 x = np.arange(5, dtype=np.float32)
 CASES = {
     "x[0::-1]": (
-        "(float[5] x) => (float[1] y) <int64[1] a = {0}, int64[1] b = {-9}, int64[1] c = {0}, int64[1] d = {-1}> { y = Slice(x, a, b, c, d) }",
+        TEXT % (0, -9, -1),
         x[0::-1],
     ),
     "x[3:0:-1]": (
-        "(float[5] x) => (float[3] y) <int64[1] a = {3}, int64[1] b = {0}, int64[1] c = {0}, int64[1] d = {-1}> { y = Slice(x, a, b, c, d) }",
+        TEXT % (3, 0, -1),
         x[3:0:-1],
     ),
     "x[3:1:-1]": (
-        "(float[5] x) => (float[2] y) <int64[1] a = {3}, int64[1] b = {1}, int64[1] c = {0}, int64[1] d = {-1}> { y = Slice(x, a, b, c, d) }",
+        TEXT % (3, 1, -1),
         x[3:1:-1],
     ),
 }

@@ -17,14 +17,18 @@ import onnx
 import onnx2tf
 
 os.chdir(tempfile.mkdtemp())
+TEXT = (
+    "(float[3] x) => (float[N] y) <int64[1] a = {%d}, int64[1] b = {%d}, int64[1] c = {0}, int64[1] d = {%d}> "
+    "{ y = Slice(x, a, b, c, d) }"
+)
 x = np.arange(3, dtype=np.float32)
 CASES = {
     "x[::-1]": (
-        "(float[3] x) => (float[3] y) <int64[1] a = {-1}, int64[1] b = {-9}, int64[1] c = {0}, int64[1] d = {-1}> { y = Slice(x, a, b, c, d) }",
+        TEXT % (-1, -9, -1),
         x[::-1],
     ),
     "x[::-2]": (
-        "(float[3] x) => (float[2] y) <int64[1] a = {2}, int64[1] b = {-9}, int64[1] c = {0}, int64[1] d = {-2}> { y = Slice(x, a, b, c, d) }",
+        TEXT % (-1, -9, -2),
         x[::-2],
     ),
 }
