@@ -1,7 +1,7 @@
-"""onnx2tf 1.29.24: attributes of MaxPool and ScatterElements that it refuses (not supported).
+"""onnx2tf 1.29.24: attributes of MaxPool, ScatterElements and ReduceSum that it refuses (not supported).
 
 Rule: ONNX MaxPool 12 has storage_order, and strides and dilations in any number of dimensions; ScatterElements 18 has
-the reductions add, mul, max and min.
+the reductions add, mul, max and min; ReduceSum 13 with noop_with_empty_axes and without axes gives its input.
 Needs onnx2tf==1.29.24 with its dependencies (tensorflow-cpu==2.21.0), onnx and numpy.
 Ends with 1 while one of them is refused, with 0 when none is.
 """
@@ -28,6 +28,7 @@ nodes = {
 for way in ("add", "mul", "max", "min"):
     node = h.make_node("ScatterElements", ["row", "indices", "updates"], ["y"], axis=1, reduction=way)
     nodes[f"ScatterElements, reduction {way}"] = node
+nodes["ReduceSum, noop_with_empty_axes"] = h.make_node("ReduceSum", ["row"], ["y"], noop_with_empty_axes=1)
 shapes = {"volume": [1, 1, 5, 5, 5], "image": [1, 1, 4, 4], "row": [1, 5]}
 indices = onnx.numpy_helper.from_array(np.array([[1, 1]], np.int64), "indices")
 updates = onnx.numpy_helper.from_array(np.array([[2, 3]], np.float32), "updates")

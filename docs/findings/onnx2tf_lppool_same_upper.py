@@ -2,6 +2,7 @@
 
 Rule: ONNX LpPool 18: the Lp norm of the elements under the kernel; padding adds nothing to it.
 onnx2tf takes TensorFlow's average, which leaves the padding out, times the size of the kernel: sqrt(4 * 4 * 2).
+Where pads come to the same as SAME_UPPER it does that, too.
 Needs onnx2tf==1.29.24 with its dependencies (tensorflow-cpu==2.21.0), onnx and numpy.
 Ends with 1 while the defect shows, with 0 when it is gone.
 """

@@ -1,4 +1,4 @@
-"""onnx2tf 1.29.24: a scalar input of the graph gets a dimension, with which six operators fail.
+"""onnx2tf 1.29.24: a scalar input of the graph gets a dimension, with which seven operators fail.
 
 Rule: ONNX Range 11, HammingWindow 17 and the other windows take scalars; QuantizeLinear 19 takes a scalar scale; an
 input of the shape [] has no dimension.
@@ -28,6 +28,7 @@ MODELS = {
     "QuantizeLinear to float8": (
         "(float[6] x, float s) => (float8e4m3fn[6] y) <float8e4m3fn z = {0}> { y = QuantizeLinear(x, s, z) }"
     ),
+    "Shrink": "(float x) => (float y) { y = Shrink(x) }",
     "Einsum": '(float x) => (float y) { y = Einsum<equation="->">(x) }',
 }
 

@@ -1,7 +1,8 @@
 """onnx2tf 1.29.24: Shape with start behind end gives the sizes from start on.
 
 Rule: ONNX Shape 15 is a slice of the shape; since 25 it says 'If start > end, the result will be an empty shape.'
-onnx2tf makes tf.slice with a size of end - start = -1, and that means all that follows.
+onnx2tf makes tf.slice with a size of end - start = -1, and that means all that follows. Any other negative size, and one
+of a scalar's shape, tf.slice refuses.
 Needs onnx2tf==1.29.24 with its dependencies (tensorflow-cpu==2.21.0), onnx and numpy.
 Ends with 1 while the defect shows, with 0 when it is gone.
 """
