@@ -14,12 +14,15 @@ Row = Mapping[str, Any]
 Rows = Sequence[Row]
 
 
-def compare_constants(constants: Rows, matches: Rows, *, table: Table = DEFAULTS) -> Comparison:
+def compare_constants(constants: Rows, matches: Rows, *, bits: int = 0, table: Table = DEFAULTS) -> Comparison:
     """The verdict on the quantised constants of an artefact, each beside the constant of the file that it stands for.
 
     ``constants`` says the ``kind`` (weight or bias) and the ``layer`` of each by ``name``; ``matches`` how many
     ``steps`` it is from the file's ``tensor``, whose name is empty where the file has nothing like it. Those are
     counted as not compared. What stayed in floating point is left out (:func:`compare_floats`).
+
+    ``bits`` is how many the integers of weights have, 0 where they are no integers. A weight of a contraction has to
+    ``reach`` some share of them: with a longer step it is as near to the file's in steps, and has lost bits.
     """
     described = {row["name"]: row for row in constants if not row.get("floating")}
     beside = list(_beside(described, matches))
@@ -28,6 +31,12 @@ def compare_constants(constants: Rows, matches: Rows, *, table: Table = DEFAULTS
         f"{match['tensor']} of the file"
         for row, match in beside
         if not match["steps"] <= table.converter_weights
+    ]
+    largest = 2 ** (bits - 1) - 1 if bits else 0
+    wrong += [
+        f"converter: the weight of {row['layer']} uses {match['reach']:.0f} of the {largest} integers on a side of zero"
+        for row, match in beside
+        if row["kind"] == "weight" and 0 < match.get("reach", 0.0) < table.converter_reach * largest
     ]
     worst = _worst(beside)
     numbers = {"converter": {"constants": len(described), "compared": len(beside), "worst_steps": worst}}

@@ -82,8 +82,9 @@ class Table:
     is right, single steps of them may add up to ``quantised_sum`` times what the quantisation itself changes.
     ``approximation_db`` is how far the ratio
     of signal to noise (dB) may lie under that of our own quantisation, where nothing else can be judged. Of what a
-    converter wrote, ``converter_weights`` is the largest distance of a weight or a bias in steps, ``converter_ranges``
-    that of the ends of an activation's range, and ``converter_whole`` the E of its layers without any rounding,
+    converter wrote, ``converter_weights`` is the largest distance of a weight or a bias in steps, ``converter_reach``
+    the least share of the integers on a side of zero that a weight has to use, ``converter_ranges`` the largest
+    distance of the ends of an activation's range, and ``converter_whole`` the E of its layers without any rounding,
     ``converter_exact`` where all of its constants are compared one by one, so that none was corrected or rounded. Of a
     tool that rounds weights in a way that is not known, the result may be ``unknown_rounding`` times as far from the
     unrounded file as rounded weights are, before it is wrong. The error of a run is that of a mistake where the cosine
@@ -119,6 +120,7 @@ class Table:
     quantised_sum: float = 2.0
     approximation_db: float = 6.0
     converter_weights: float = 0.501
+    converter_reach: float = 0.25
     converter_ranges: float = 1.0
     converter_whole: float = 2e-2
     converter_exact: float = 1e-3

@@ -54,6 +54,11 @@ class Precision:
         return self.weights in INTEGERS
 
     @property
+    def weight_bits(self) -> int:
+        """The bits of a weight that is an integer; 0 where weights are none."""
+        return int(self.weights.lstrip("uint")) if self.integers else 0
+
+    @property
     def few_bits(self) -> bool:
         """Whether weights are integers that are narrower than a byte, which a tool may keep in a wider carrier."""
         return self.weights in FEW_BITS

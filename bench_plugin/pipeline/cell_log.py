@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison
@@ -33,6 +34,15 @@ class CellLog:
         self.log = ""
         self.converted = False
         self.reusable = True
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Forget the numbers, the flags and the placement that are added meanwhile: they are of another run."""
+        numbers, flags, placement = dict(self.numbers), list(self.flags), dict(self.placement)
+        try:
+            yield
+        finally:
+            self.numbers, self.flags, self.placement = numbers, flags, placement
 
     def depends_on(self, failure: Failure | None) -> None:
         """Note that the outcome depends on a stage that ended so; None is a stage that finished.

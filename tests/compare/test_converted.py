@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from bench_plugin.compare.converted import compare_constants, compare_floats, compare_ranges, cut_ranges
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
@@ -42,6 +44,23 @@ def test_what_is_not_compared_does_not_end_the_comparison() -> None:
     assert found.reason.startswith("converter: weight of Lx")
     wide = replace(DEFAULTS, converter_weights=0.75)
     assert compare_constants(CONSTANTS, matches, table=wide).status == AGREE
+
+
+@pytest.mark.parametrize(("bits", "least"), [(8, 31.75), (4, 1.75), (2, 0.25)])
+def test_a_weight_has_to_use_a_quarter_of_its_integers(bits: int, least: float) -> None:
+    def found(reach: float, name: str = "w", of: int = bits) -> Comparison:
+        return compare_constants(CONSTANTS, [match(name, 0.25) | {"reach": reach}], bits=of)
+
+    assert found(least).status == AGREE
+    few = found(least - 0.125)
+    assert few.status == MISMATCH
+    assert few.reason == (
+        f"converter: the weight of Lw uses {least - 0.125:.0f} of the {2 ** (bits - 1) - 1} integers on a side of zero"
+    )
+    assert found(0.0).status == AGREE, "zeros, or no weight of a contraction"
+    assert found(0.1, "b").status == AGREE, "a bias"
+    assert found(0.1, of=0).status == AGREE, "weights in floating point"
+    assert compare_constants(CONSTANTS, [match("w", 0.25)], bits=bits).status == AGREE
 
 
 def test_constants_in_floating_point_are_judged_by_themselves() -> None:

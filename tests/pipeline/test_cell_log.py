@@ -52,3 +52,16 @@ def test_a_row_says_how_many_nodes_of_each_operator_its_file_has() -> None:
     log = CellLog({})
     log.note_file({"valid": True, "objection": "", "opsets": {"ai.onnx": 17}, "operators": {"Conv": 2}, "inputs": []})
     assert log.artefacts["model.onnx"]["operators"] == {"Conv": 2} and "inputs" not in log.artefacts["model.onnx"]
+
+
+def test_what_is_logged_of_another_run_is_not_the_cells() -> None:
+    log = CellLog({})
+    log.flag("own")
+    log.numbers["E"], log.placement["rounded_as"] = 0.5, "as written"
+    with log.kept():
+        log.flag("other")
+        log.numbers["E"], log.placement["rounded_as"] = 0.25, "biases summed"
+        log.depends_on(Failure(Stage.RUN, Symptom.TIMEOUT, "late"))
+    found = log.outcome(Status.MISMATCH)
+    assert (found.flags, found.numbers, found.placement) == (("own",), {"E": 0.5}, {"rounded_as": "as written"})
+    assert not found.reusable, "the reason depends on that run"

@@ -53,7 +53,7 @@ class Adapter:
     def match(self, call: MatchCall) -> Reply:
         """The nearest constant of ``model.onnx`` for each, and the file with the real values of what is alike."""
         call.stage("build")
-        onnx = importlib.import_module("onnx")
+        onnx, numpy = importlib.import_module("onnx"), importlib.import_module("numpy")
         model = onnx.load(call.files["model.onnx"])
         onnx_computed.store(onnx, model, unread=False)
         copies = _own_divisors(onnx, model)
@@ -100,6 +100,8 @@ class Adapter:
             moved |= set(candidate.moved) if steps <= HALF else set()
             tensors[name] = candidate
             row = {"name": name, "tensor": candidate.name, "found": True, "folded": folded, "steps": steps}
+            if candidate.name in outputs:  # a sum's or a Concat's constant may have the step of another range
+                row["reach"] = max(0.0, _most_off(values, numpy.broadcast_to(0.0, values.shape), step))
             arrays[f"file:{name}"] = from_numpy(written)
             own = _replace_one(replaced, known, candidate.name, _back(values, candidate, order).astype("float32"))
             if own and name not in call.weights and _is_constant(candidate, order, values.shape, known):

@@ -427,6 +427,7 @@ class MatchedConstant(Record):
     folded: whether the file's BatchNormalization was multiplied into it.
     steps: the largest distance from the file's values, in steps; what float32 cannot hold is not counted.
     replaced: whether ``rebuilt.onnx`` has the values that were read back in its place.
+    reach: of a weight of a contraction, its largest absolute value in steps; 0 of any other constant.
     """
 
     name: str
@@ -435,6 +436,7 @@ class MatchedConstant(Record):
     folded: bool
     steps: float
     replaced: bool = False
+    reach: float = 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)

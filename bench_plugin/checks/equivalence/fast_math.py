@@ -16,9 +16,10 @@ def with_exact(
 ) -> str:
     """The reason of a mismatch, with whether the tool agrees by exact arithmetic, and by which option it does that.
 
-    ``compare`` judges that run by the rule that found the mismatch. The reason is returned as it is where the tool
-    declares no such option (``exact``) for the precision of the cell, where the run chose it already, where the result
-    is so wrong that no rounding explains it, and, with a flag of the cell, where that run failed.
+    ``compare`` judges that run by the rule that found the mismatch; what it logs is not the cell's. The reason is
+    returned as it is where the tool declares no such option (``exact``) for the precision of the cell, where the run
+    chose it already, where the result is so wrong that no rounding explains it, and, with a flag of the cell, where
+    that run failed.
     """
     options = models.compile_tasks.exact_options(run.cell)
     error = run.log.numbers.get("E")
@@ -30,7 +31,8 @@ def with_exact(
     if ran.failure is not None:
         run.log.flag(f"with {said} it fails: {ran.failure.symptom}: {ran.failure.message}")
         return reason
-    exact = compare(ran)
+    with run.log.kept():
+        exact = compare(ran)
     if exact.status == UNVERIFIED:
         return reason
     return f"{reason}; with {said} {'it agrees' if exact.status == AGREE else 'it is wrong as well'}{_error(exact)}"

@@ -76,7 +76,7 @@ def constants(run: CellRun, rebuilt: Done, matched: Done | None) -> Comparison:
     if matched is None:
         return Comparison(AGREE)
     rows, matches = rebuilt.meta["rebuild"]["constants"], matched.meta["match"]["matches"]
-    comparison = compare_constants(rows, matches, table=run.judge.table)
+    comparison = compare_constants(rows, matches, bits=run.cell.types.weight_bits, table=run.judge.table)
     said = comparison.numbers["converter"]
     missing = said["constants"] - said["compared"]
     if missing:

@@ -97,7 +97,7 @@ class CompileTasks:
     def exact_options(self, cell: Cell) -> dict[str, str]:
         """The options, with values that this run does not have, by which the tool does without its fast math.
 
-        None at precisions for which it declares none.
+        Empty at precisions for which it declares none.
         """
         adapter = self.adapter(cell)
         exact: Mapping[str, str] = adapter.declaration.get("exact", {}) if self.fast_math(cell) else {}
