@@ -36,7 +36,7 @@ from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.contract import ImportCall, Place, Port, RunImportedCall
 import numpy as np
 folder, path, scratch = sys.argv[1:]
-for name in ("onnx_simplifier", "onnx2tf_conversion", "pruning", "tensorflow"):
+for name in ("onnx_simplifier", "onnx2tf_conversion", "onnx2tf_layouts", "pruning", "tensorflow"):
     found = modules.loaded(f"bench_plugin.adapters.frameworks.{name}", os.path.join(folder, name + ".py"))
 adapter = found.Adapter()
 port = Port("x", "float32", (2, 3))

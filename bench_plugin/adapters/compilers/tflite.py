@@ -6,11 +6,11 @@ import gc
 import importlib
 import os
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx_simplifier, tensorflow
+from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx2tf_layouts, onnx_simplifier, tensorflow
 from bench_plugin.adapters.readback import tflite_contents, tflite_layers
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import CompileCall, RebuildCall, RunCall
@@ -37,7 +37,9 @@ ADAPTER = {
     "portable": True,
     "rounds": "w16-all",  # what float16 weights mean here: biases are rounded too
     "backends": ["xnnpack", "builtin"],
-    "uses": ["onnx2tf_conversion", "onnx_simplifier", "tensorflow", "tflite_contents", "tflite_layers"],
+    "uses": [
+        "onnx2tf_conversion", "onnx2tf_layouts", "onnx_simplifier", "tensorflow", "tflite_contents", "tflite_layers",
+    ],
     # As its importer (tensorflow.py): onnx2tf reads no `broadcast`, which opset 7 replaced. It states no newest.
     "opsets": [7, 0],
     "errors": [
@@ -64,13 +66,6 @@ ARTEFACT = "model.tflite"
 SIGNATURE = "serving_default"
 WITHOUT_ELEMENTS = "Invalid tensor size."  # what LiteRT's binding says in place of handing out such a tensor
 EMPTY_SHIM = "an output without elements is made from its shape: LiteRT's binding does not hand it out"
-
-# Operators whose first input onnx2tf takes, and whose output it makes, channels last, by what they are.
-OF_CHANNELS = re.compile(
-    "(Conv|ConvInteger|ConvTranspose|QLinearConv|AveragePool|MaxPool|LpPool|GlobalAveragePool|GlobalMaxPool"
-    "|GlobalLpPool|BatchNormalization|InstanceNormalization|GroupNormalization|LRN|DepthToSpace|SpaceToDepth"
-    "|MaxUnpool|MaxRoiPool|Resize|Upsample|GridSample|RoiAlign)"
-)
 
 
 class Adapter:
@@ -223,11 +218,11 @@ def _from_onnx(tf: Any, simplifier: onnx_simplifier.Simplifier, call: CompileCal
     folder = call.path("onnx2tf")
     os.mkdir(folder)
     path = os.path.join(folder, "model.onnx")  # onnx2tf writes node names into the file that it is given
-    declared_outputs = list(_frozen(call.files["model.onnx"], path, call.binding).output)
+    symbols = _frozen(call.files["model.onnx"], path, call.binding)
     remarks = onnx2tf_conversion.simplified(simplifier, path)
-    graph = importlib.import_module("onnx").load(path, load_external_data=False).graph
-    first, as_is = _layouts(graph, {port.name: port.layout for port in call.input_ports})
-    if any(len(_dims(value)) == 4 for value in _inputs(graph)):
+    graph = _sized(path, symbols, call.binding)
+    first, as_is = onnx2tf_layouts.of_inputs(graph, {port.name: port.layout for port in call.input_ports})
+    if any(len(onnx2tf_layouts.sizes_of(value)) == 4 for value in _inputs(graph)):
         # Those of 3 channels are fed images in its dry run, which it looks for in the working directory.
         onnx2tf_conversion.save_dry_run_images(folder)
     options = {"keep_ncw_or_nchw_or_ncdhw_input_names": first, "keep_shape_absolutely_input_names": as_is}
@@ -236,13 +231,10 @@ def _from_onnx(tf: Any, simplifier: onnx_simplifier.Simplifier, call: CompileCal
     if len(net.inputs) != len(inputs):
         raise RuntimeError(f"onnx2tf made a model of {len(net.inputs)} inputs from a file of {len(inputs)}")
     specs = [
-        tf.TensorSpec(_dims(value), _dtype(tf, value), name=_key("in", index, value.name))
+        tf.TensorSpec(onnx2tf_layouts.sizes_of(value), _dtype(tf, value), name=_key("in", index, value.name))
         for index, value in enumerate(inputs)
     ]
-    said: Mapping[str, bool] = getattr(net, "onnx_output_layouts", {})
-    by_channels = _by_channels(graph)
-    declared = [(_dims(value), said.get(value.name) or value.name in by_channels) for value in declared_outputs]
-    moved = bool(first or by_channels)  # where nothing is, an output with its axes in another order is a wrong one
+    declared = onnx2tf_layouts.of_outputs(graph, net, moved=bool(first))
     notes: list[str] = []
 
     def apply(xs: Sequence[Any]) -> list[Any]:
@@ -254,9 +246,8 @@ def _from_onnx(tf: Any, simplifier: onnx_simplifier.Simplifier, call: CompileCal
         ys: list[Any] = tf.nest.flatten(net(xs[0] if len(xs) == 1 else list(xs), training=False))
         if len(ys) != len(declared):
             raise RuntimeError(f"onnx2tf made a model of {len(ys)} outputs from a file of {len(declared)}")
-        for index, (y, (shape, by_last)) in enumerate(zip(ys, declared)):
-            sizes = y.shape.as_list() if y.shape.rank is not None else []
-            if (moved or by_last) and _is_channels_last(sizes, shape, by_last):
+        for index, (y, output) in enumerate(zip(ys, declared)):
+            if output.is_channels_last(y.shape.as_list() if y.shape.rank is not None else []):
                 ys[index] = tf.transpose(y, [0, y.shape.rank - 1, *range(1, y.shape.rank - 1)])
                 notes.append(f"output {index} is put back from channels last")
         return ys
@@ -264,8 +255,8 @@ def _from_onnx(tf: Any, simplifier: onnx_simplifier.Simplifier, call: CompileCal
     return net.variables, apply, specs, notes  # saved with its layers, MobileNetV2 would take a minute
 
 
-def _frozen(source: str, path: str, binding: Mapping[str, int]) -> Any:
-    """The file's graph with a size for every symbol of its inputs, saved as ``path``.
+def _frozen(source: str, path: str, binding: Mapping[str, int]) -> dict[str, list[str]]:
+    """The symbols of each output of the file, which is saved as ``path`` with a size for every symbol of its inputs.
 
     Sizes of outputs are inferred where that is possible: exporters also give an output the symbol of another size.
     """
@@ -273,11 +264,12 @@ def _frozen(source: str, path: str, binding: Mapping[str, int]) -> Any:
     model = onnx.load(source)
     for value in _inputs(model.graph):
         _bind(value, binding)
-    said = onnx.ModelProto()
-    said.CopyFrom(model)
+    symbols = {
+        value.name: [dim.dim_param for dim in value.type.tensor_type.shape.dim] for value in model.graph.output
+    }
     for value in model.graph.output:
         _bind(value, {})
-    unknown = [value.name for value in _inputs(model.graph) if None in _dims(value)]
+    unknown = [value.name for value in _inputs(model.graph) if None in onnx2tf_layouts.sizes_of(value)]
     if unknown:
         raise RuntimeError(f"TFLite needs fixed shapes; nothing says the size of input {unknown[0]}")
     for node in model.graph.node:
@@ -286,12 +278,22 @@ def _frozen(source: str, path: str, binding: Mapping[str, int]) -> Any:
             node.name = node.name.lstrip("/")
     del model.graph.value_info[:]  # made of the symbols; inferred again
     model = onnx.shape_inference.infer_shapes(model, data_prop=True)
-    for value, before in zip(model.graph.output, said.graph.output):
-        if None in _dims(value) and len(_dims(value)) == len(_dims(before)):
-            for dim, own in zip(value.type.tensor_type.shape.dim, before.type.tensor_type.shape.dim):
-                if not dim.HasField("dim_value") and own.dim_param in binding:
-                    dim.dim_value = binding[own.dim_param]
     onnx.save(model, path)
+    return symbols
+
+
+def _sized(path: str, symbols: Mapping[str, Sequence[str]], binding: Mapping[str, int]) -> Any:
+    """The graph of a simplified file. A size of an output that neither inference nor onnxsim knows is that of the
+    symbol which the file names.
+    """
+    onnx = importlib.import_module("onnx")
+    model, changed = onnx.load(path), False
+    for value in model.graph.output:
+        for dim, symbol in zip(value.type.tensor_type.shape.dim, symbols.get(value.name, ())):
+            if not dim.HasField("dim_value") and symbol in binding:
+                dim.dim_value, changed = binding[symbol], True
+    if changed:
+        onnx.save(model, path)
     return model.graph
 
 
@@ -309,56 +311,9 @@ def _inputs(graph: Any) -> list[Any]:
     return [value for value in graph.input if value.name not in stored]
 
 
-def _dims(value: Any) -> list[int | None]:
-    dims = value.type.tensor_type.shape.dim
-    return [dim.dim_value if dim.HasField("dim_value") else None for dim in dims]
-
-
 def _dtype(tf: Any, value: Any) -> Any:
     helper = importlib.import_module("onnx").helper
     return tf.as_dtype(helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
-
-
-def _layouts(graph: Any, declared: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Names of inputs whose channels come second, and of those that onnx2tf must leave as they are."""
-    stored = {tensor.name for tensor in graph.initializer}
-    read = {node.input[0] for node in graph.node if node.input and _is_of_channels(node, stored)}
-    first: list[str] = []
-    as_is: list[str] = []
-    for value in _inputs(graph):
-        layout = declared.get(value.name, "")
-        channels = layout.startswith("NC") if layout else value.name in read
-        (first if channels and 3 <= len(_dims(value)) <= 5 else as_is).append(value.name)
-    return first, as_is
-
-
-def _is_of_channels(node: Any, stored: Container[str]) -> bool:
-    """Whether onnx2tf takes the node's first input channels last: PRelu's where the slope is stored, which it moves."""
-    return bool(OF_CHANNELS.fullmatch(node.op_type)) or (node.op_type == "PRelu" and node.input[1] in stored)
-
-
-def _by_channels(graph: Any) -> set[str]:
-    """Names of tensors that onnx2tf makes channels last, also where it does not report it: after a Squeeze."""
-    stored = {tensor.name for tensor in graph.initializer}
-    found: set[str] = set()
-    for node in graph.node:
-        if _is_of_channels(node, stored) or (node.op_type == "Squeeze" and node.input[0] in found):
-            found.update(node.output)
-    return found
-
-
-def _is_channels_last(found: Sequence[int | None], shape: Sequence[int | None], said: bool) -> bool:
-    """Whether an output that the file declares as ``shape`` came channels last: by its shape, else by what onnx2tf
-    says of it.
-    """
-    if not 3 <= len(shape) <= 5 or len(found) != len(shape):
-        return False
-
-    def fits(sizes: Sequence[int | None]) -> bool:
-        return all(have == want or None in (have, want) for have, want in zip(sizes, shape))
-
-    back = [found[0], found[-1], *found[1:-1]]
-    return said if fits(found) and fits(back) else fits(back)
 
 
 def _converted(

@@ -8,14 +8,11 @@ import io
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bench_plugin.adapters.frameworks import onnx_simplifier
 from bench_plugin.agent.contract import Port
 from bench_plugin.agent.toolkit import samples, versions
-
-if TYPE_CHECKING:
-    import numpy as np
 
 ADAPTER = {
     "name": "onnx2tf_conversion",
@@ -86,27 +83,6 @@ def layout_options(ports: Sequence[Port]) -> dict[str, list[str]]:
         "keep_shape_absolutely_input_names": [port.name for port in ports if port.name not in (*first, *last)],
     }
     return {option: names for option, names in kept.items() if names}
-
-
-def output_shapes(path: str) -> list[list[int | None]]:
-    """The shapes of a file's outputs; None for a dimension that is not fixed."""
-    onnx = importlib.import_module("onnx")
-    graph = onnx.load(path, load_external_data=False).graph
-    shapes = (value.type.tensor_type.shape.dim for value in graph.output)
-    return [[dim.dim_value if dim.HasField("dim_value") else None for dim in shape] for shape in shapes]
-
-
-def as_declared(values: np.ndarray[Any, Any], shape: Sequence[int | None]) -> np.ndarray[Any, Any]:
-    """An array [N, ...] with channels last in the layout of the declared ``shape``; any other array unchanged."""
-    import numpy as np
-
-    def fits(found: Sequence[int]) -> bool:
-        return len(found) == len(shape) and all(want in (None, have) for want, have in zip(shape, found))
-
-    if not 3 <= values.ndim <= 5 or fits(values.shape):
-        return values
-    moved = np.moveaxis(values, -1, 1)
-    return np.ascontiguousarray(moved) if fits(moved.shape) else values
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx_simplifier, pruning
+from bench_plugin.adapters.frameworks import onnx2tf_conversion, onnx2tf_layouts, onnx_simplifier, pruning
 from bench_plugin.agent import external
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import (
@@ -43,7 +43,7 @@ ADAPTER = {
     },
     "importers": {"onnx2tf": {"opsets": [7, 28], "opset": 18, "distribution": "onnx2tf"}},
     "default_pairs": [["tf2onnx", "onnx2tf"]],
-    "uses": ["onnx2tf_conversion", "onnx_simplifier", "pruning"],
+    "uses": ["onnx2tf_conversion", "onnx2tf_layouts", "onnx_simplifier", "pruning"],
     "errors": [
         {"package": "tensorflow"},
         {"package": "keras"},
@@ -101,7 +101,7 @@ class Adapter:
         self._build_seconds = 0.0
         self._imported: Any = None
         self._simplifier = onnx_simplifier.Simplifier()
-        self._declared: list[list[int | None]] = []
+        self._outputs: list[onnx2tf_layouts.Output] = []
         self._configured = False
 
     def versions(self) -> dict[str, str]:
@@ -172,12 +172,15 @@ class Adapter:
         folder = call.path("onnx2tf")
         os.mkdir(folder)
         path = external.copied(call.files["model.onnx"], folder)  # onnx2tf writes node names into its file
-        self._declared = onnx2tf_conversion.output_shapes(path)
         onnx2tf_conversion.save_dry_run_images(folder)
         options = onnx2tf_conversion.layout_options(call.input_ports)
         notes = onnx2tf_conversion.simplified(self._simplifier, path)
+        # onnx2tf writes into its file; what it is given declares the outputs.
+        graph = importlib.import_module("onnx").load(path, load_external_data=False).graph
         self._imported = onnx2tf_conversion.converted(path, options)
-        shims = [onnx2tf_conversion.OUTPUT_LAYOUT] if any(len(shape) > 2 for shape in self._declared) else []
+        moved = "keep_ncw_or_nchw_or_ncdhw_input_names" in options
+        self._outputs = onnx2tf_layouts.of_outputs(graph, self._imported, moved)
+        shims = [onnx2tf_conversion.OUTPUT_LAYOUT] if any(len(one.shape) > 2 for one in self._outputs) else []
         shims += [f"{onnx2tf_conversion.DRY_RUN_IMAGES}: seeded images of the project's own instead of a download"]
         notes += [f"{key}={names}" for key, names in options.items()]
         return Reply({"shims": shims, "notes": notes, "switches": {**SWITCHES, **onnx2tf_conversion.SWITCHES}})
@@ -197,10 +200,7 @@ class Adapter:
         def run(xs: Arrays) -> Arrays:
             tf = self.tensorflow()
             ys = net([tf.constant(x) for x in xs] if len(xs) > 1 else tf.constant(xs[0]), training=False)
-            return [
-                onnx2tf_conversion.as_declared(y.numpy(), shape)
-                for y, shape in zip(tf.nest.flatten(ys), self._declared)
-            ]
+            return [output.put_back(y.numpy()) for y, output in zip(tf.nest.flatten(ys), self._outputs)]
 
         reply = samples.answered(call, run, given)
         reply.meta["outputs"] = [array.dtype for array in reply.arrays.values()]
