@@ -3,6 +3,8 @@
 To first order the roundings of several constants add up: y - f = sum of c_i d_i, where f are the exact outputs, d_i
 what rounding the constant i changes, and c_i is 1 where the tool rounded it, else 0. The c_i of the least squares are
 found first, as real numbers, and then the choice of zeros and ones next to them, one constant turned at a time.
+Constants may change the outputs alike (a weight, and one that is half of it, or a divisor and its reciprocal): of
+those the least squares would take a part each, so that only the first one takes part in them.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ Array = np.ndarray[Any, Any]
 
 LEAST_VALUES = 2  # of the outputs for each constant: each has some ten bits that show, a choice is one
 TURNS = 20  # times that all constants are tried one after another
+APART = 0.05  # of what a constant changes: the part that others in front of it do not explain
 
 
 def chosen(
@@ -35,7 +38,10 @@ def chosen(
     changed, error = changed[usable], error[usable]
     if len(error) < LEAST_VALUES * max(changed.shape[1], 1):
         return None
-    shares = np.linalg.lstsq(changed, error, rcond=None)[0] if changed.size else np.zeros(0)
+    shares = np.zeros(changed.shape[1])
+    if changed.size:
+        apart = _independent(changed)
+        shares[apart] = np.linalg.lstsq(changed[:, apart], error, rcond=None)[0]
     products, wanted = changed.T @ changed, changed.T @ error
     starts = (np.rint(np.clip(shares, 0, 1)), np.ones(len(shares)), np.zeros(len(shares)))
     best = min((_turned(products, wanted, start) for start in starts), key=lambda one: _left(products, wanted, one))
@@ -73,8 +79,22 @@ def _differences(
     return np.stack(columns, axis=1) if columns else np.zeros((rows, 0))
 
 
+def _independent(changed: Array) -> list[int]:
+    """The columns of [values, constants] that the ones in front of them do not explain, by Gram and Schmidt."""
+    found: list[int] = []
+    basis = np.zeros_like(changed)
+    for place, column in enumerate(changed.T):
+        known = basis[:, : len(found)]
+        rest = column - known @ (known.T @ column)
+        size = float(np.linalg.norm(rest))
+        if size > APART * float(np.linalg.norm(column)):
+            basis[:, len(found)] = rest / size
+            found.append(place)
+    return found
+
+
 def _turned(products: Array, wanted: Array, start: Array) -> Array:
-    """The choice [constants] that no single turn of a constant makes better, from ``start`` on."""
+    """The choice [constants] that no turn of a single constant makes better, from ``start`` on."""
     choice = start.copy()
     slope = products @ choice - wanted
     for _ in range(TURNS):

@@ -19,12 +19,13 @@ def compare_constants(constants: Rows, matches: Rows, *, bits: int = 0, table: T
 
     ``constants`` says the ``kind`` (weight or bias) and the ``layer`` of each by ``name``; ``matches`` how many
     ``steps`` it is from the file's ``tensor``, whose name is empty where the file has nothing like it. Those are
-    counted as not compared. What stayed in floating point is left out (:func:`compare_floats`).
+    counted as not compared. What stayed in floating point is left out (:func:`compare_floats`), and so is a ``number``,
+    which has no step of its own: what it does is seen in the model as a whole.
 
     ``bits`` is how many the integers of weights have, 0 where they are no integers. A weight of a contraction has to
     ``reach`` some share of them: with a longer step it is as near to the file's in steps, and has lost bits.
     """
-    described = {row["name"]: row for row in constants if not row.get("floating")}
+    described = {row["name"]: row for row in constants if not row.get("floating") and row["kind"] != "number"}
     beside = list(_beside(described, matches))
     wrong = [
         f"converter: {row['kind']} of {row['layer']} up to {match['steps']:.3g} steps from "

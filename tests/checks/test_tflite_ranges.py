@@ -58,6 +58,35 @@ value = lambda name, size: h.make_tensor_value_info(name, 1, ["batch", size])
 graph = h.make_graph(nodes, "g", [value("x", 12)], [value("y", 6)], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
 """
+# Single numbers that are rounded to the step of what they bound or pad.
+NUMBERS = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h
+rng = np.random.default_rng(9)
+known = {"w": rng.normal(0, 0.6, (6, 3, 3, 3)), "k": rng.normal(0, 0.4, (6, 6, 1, 1)), "zero": np.array(0.0),
+         "most": np.array(0.87), "border": np.array(2.53)}
+known = {name: values.astype("float32") for name, values in known.items()}
+known["pads"] = np.array([0, 0, 1, 2, 0, 0, 2, 1])
+between = {"MINIMUM": h.make_node("Clip", ["a", "zero", "most"], ["b"]),
+           "PADV2": h.make_node("Pad", ["a", "pads", "border"], ["b"])}[sys.argv[2]]
+nodes = [h.make_node("Conv", ["x", "w"], ["a"]), between, h.make_node("Relu", ["b"], ["e"]),
+         h.make_node("Conv", ["e", "k"], ["y"])]
+read = {name for node in nodes for name in node.input}
+tensors = [onnx.numpy_helper.from_array(values, name) for name, values in known.items() if name in read]
+value = lambda name, size: h.make_tensor_value_info(name, 1, size)
+graph = h.make_graph(nodes, "g", [value("x", ["batch", 3, 8, 8])], [value("y", None)], tensors)
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+onnx.save(onnx.shape_inference.infer_shapes(model), sys.argv[1])
+"""
+# The number at an input is another one, by so many of its steps.
+MOVED = """
+    fixed = graph.tensors[node.inputs[{place}]]
+    data = numpy.array(model.buffers[fixed.buffer].data, "uint8").view("int8")
+    assert data.size == 1, data
+    model.buffers[fixed.buffer].data = (data - {steps}).view("uint8")
+    changed += 1
+"""
 # Another scale of what the node makes, and of what is only moved of it; a bias of zeros has the scale that fits.
 SCALED = """
     made, codes = int(node.outputs[0]), schema.BuiltinOperator
@@ -122,3 +151,19 @@ def test_a_range_that_is_not_the_calibrations_is_a_mismatch(project: Project, fa
     row = run(project, ROWS, fault=(operator, SCALED.format(condition=condition, factor=factor)))
     assert row["status"] == "mismatch", row["flags"]
     assert f"converter: the range of {operator} is " in row["reason"], row["reason"]
+
+
+@pytest.mark.parametrize("operator", ["MINIMUM", "PADV2"])
+def test_a_number_that_was_rounded_counts_as_the_files_behind_it(project: Project, operator: str) -> None:
+    row = run(project, NUMBERS, operator)
+    assert row["status"] == "supported", row["reason"]
+    assert operator in [one["name"].split()[0] for one in row["numbers"]["per_layer"]]
+    assert row["numbers"]["converter_ranges"]["worst_steps"] <= 0.51
+    assert row["numbers"]["whole_E"] < 1e-6
+
+
+@pytest.mark.parametrize(("operator", "place", "steps"), [("MINIMUM", 1, 3), ("PADV2", 2, 20)])
+def test_a_number_that_is_not_the_files_is_a_mismatch(project: Project, operator: str, place: int, steps: int) -> None:
+    row = run(project, NUMBERS, operator, fault=(operator, MOVED.format(place=place, steps=steps)))
+    assert row["status"] == "mismatch", row["numbers"]
+    assert f"a number of {operator} has no counterpart in the file" in row["flags"]

@@ -126,3 +126,18 @@ ROWS = [{"name": name, "of": ""} for name in "abcdefg"] + [{"name": "1/g", "of":
 )
 def test_a_row_says_which_constants_are_not_rounded(numbers: Any, words: str) -> None:
     assert named(ROWS, frozenset(numbers)) == words
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_constants_that_change_nearly_the_same_are_told_apart_from_the_others(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shared = 2 * rng.standard_normal(VALUES * 2)
+    changes = [rng.standard_normal(VALUES * 2) + shared for _ in range(8)]  # as behind a normalisation
+    changes += changes[:3]  # a weight, and one that is half of it
+    exact = {"out0": 1e3 * rng.standard_normal(VALUES * 2)}
+    effects = {number: {"out0": exact["out0"] + change} for number, change in enumerate(changes)}
+    rounded = [0, 1, 2, 3, 5]
+    found = with_roundings(exact, effects, rounded)
+    numbers = chosen(exact, effects, found, {"out0": 1.0})
+    assert numbers is not None and len(numbers) == len(rounded)
+    assert np.allclose(sum(changes[n] for n in numbers), sum(changes[n] for n in rounded), atol=1e-9)

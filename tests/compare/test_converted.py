@@ -26,6 +26,12 @@ def test_constants_that_are_right() -> None:
     }  # fmt: skip
 
 
+def test_a_number_that_need_not_be_the_files_is_not_counted() -> None:
+    number = {"name": "n", "kind": "number", "layer": "MINIMUM"}
+    found = compare_constants([*CONSTANTS[:1], number], [match("b", 0.25), match("n", 9.0)])
+    assert found == Comparison(AGREE, "", {"converter": {"constants": 1, "compared": 1, "worst_steps": 0.25}})
+
+
 def test_constants_that_are_wrong_are_named_three_at_most() -> None:
     found = compare_constants(CONSTANTS, [match(name, 1.2345) for name in "bwxy"] + [match("z", 0.1)])
     assert found.status == MISMATCH

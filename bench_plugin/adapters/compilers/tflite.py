@@ -38,7 +38,12 @@ ADAPTER = {
     "rounds": "w16-all",  # what float16 weights mean here: biases are rounded too
     "backends": ["xnnpack", "builtin"],
     "uses": [
-        "onnx2tf_conversion", "onnx2tf_layouts", "onnx_simplifier", "tensorflow", "tflite_contents", "tflite_layers",
+        "onnx2tf_conversion",
+        "onnx2tf_layouts",
+        "onnx_simplifier",
+        "tensorflow",
+        "tflite_contents",
+        "tflite_layers",
     ],
     # As its importer (tensorflow.py): onnx2tf reads no `broadcast`, which opset 7 replaced. It states no newest.
     "opsets": [7, 0],
@@ -264,9 +269,7 @@ def _frozen(source: str, path: str, binding: Mapping[str, int]) -> dict[str, lis
     model = onnx.load(source)
     for value in _inputs(model.graph):
         _bind(value, binding)
-    symbols = {
-        value.name: [dim.dim_param for dim in value.type.tensor_type.shape.dim] for value in model.graph.output
-    }
+    symbols = {value.name: [dim.dim_param for dim in value.type.tensor_type.shape.dim] for value in model.graph.output}
     for value in model.graph.output:
         _bind(value, {})
     unknown = [value.name for value in _inputs(model.graph) if None in onnx2tf_layouts.sizes_of(value)]

@@ -32,7 +32,8 @@ ALIKE = 0.9  # cosine from which on two constants are the same one, right or wro
 SPREAD = 0.25  # relative difference of norms up to which constants are compared at all
 EQUAL = 1e-12  # difference of two such cosines that only the order of summation makes
 HALF = 0.501  # steps up to which a constant is the rounded one
-NOTHING: dict[str, object] = {"tensor": "no bias", "found": False, "folded": False, "steps": 0.0}
+UNKNOWN: dict[str, object] = {"tensor": "", "found": False, "folded": False, "steps": 0.0}
+NOTHING = UNKNOWN | {"tensor": "no bias"}
 SINGLE = 1e-6  # what float32 arithmetic may change, as a share of the largest value
 PART = 1 << 20  # elements that are compared at once
 
@@ -73,6 +74,12 @@ class Adapter:
         vectors: set[str] = set()
         for name in call.names:
             values, step = call.fixed[f"const:{name}"], call.fixed[f"step:{name}"]
+            if name in call.numbers:
+                number = _number(values, step, candidates)
+                rows.append(UNKNOWN | {"name": name} | ({"tensor": number.name, "found": True} if number else {}))
+                if number:
+                    arrays[f"file:{name}"] = from_numpy(number.values.reshape(values.shape))
+                continue
             biases = belonging.get(call.weights.get(name, ""), [])
             weight = tensors.get(call.weights.get(name, ""))
             shifts = list(onnx_candidates.shifts(model.graph, known, weight)) if weight and name in biases[:1] else []
@@ -90,7 +97,7 @@ class Adapter:
                 )
                 found = found or _own(values, step, shifts)
             if found is None:
-                rows.append({"name": name, "tensor": "", "found": False, "folded": False, "steps": 0.0})
+                rows.append(UNKNOWN | {"name": name})
                 continue
             candidate, order = found
             written = _placed(candidate.values, order, values.shape)
@@ -251,6 +258,13 @@ def _most_off(values: Any, written: Any, step: Any, slack: float = 0.0) -> float
         part = slice(begin, begin + width)
         found = max(found, float(((abs(values[part] - written[part]) - slack) / steps[part]).max(initial=-numpy.inf)))
     return found
+
+
+def _number(value: Any, step: Any, candidates: Sequence[Candidate]) -> Candidate | None:
+    """The single number of the file that the one of an artefact was rounded from; None where there is none."""
+    single = [one for one in candidates if one.values.size == 1]
+    off = [float(abs(one.values.reshape(()) - value.reshape(())) / step.reshape(())) for one in single]
+    return single[off.index(min(off))] if off and min(off) <= HALF else None
 
 
 def _closest(values: Any, candidates: list[Candidate]) -> Found | None:

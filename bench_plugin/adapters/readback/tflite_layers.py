@@ -245,8 +245,11 @@ class Reader:
                 return self.layers.constant(values)
             scales, zeros = self.along(index)
             whole = values.astype("float64") - zeros
-            if values.size > 1 or 0 < abs(whole.item()) < LIMITS[file.type(index)][1]:
+            if values.size > 1:
                 self.layers.complete = False  # a constant of a Concat: rounded, and not compared
+            elif 0 < abs(whole.item()) < LIMITS[file.type(index)][1]:  # the bound of a MINIMUM, in steps
+                self._declare("number", self._operator, index)
+                return self._declared[index]
             return self.layers.constant(whole * scales)  # a single number is the end of its own range
         name = f"t{index}"
         if index not in self.numbers:

@@ -166,6 +166,7 @@ class MatchCall(Call):
     names: the names of the constants.
     weights: for a bias, by its name, the name of the weight that it belongs to.
     floating: the names of those that stayed in floating point, of which the nearest one is looked for.
+    numbers: the names of single numbers, each of which is found only where the file has it within half a step.
     """
 
     operation = "match"
@@ -173,6 +174,7 @@ class MatchCall(Call):
     names: Tuple[str, ...]
     weights: Mapping[str, str]
     floating: Tuple[str, ...] = ()
+    numbers: Tuple[str, ...] = ()
 
     @property
     def fixed(self) -> Arrays:

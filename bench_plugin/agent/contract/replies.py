@@ -364,7 +364,8 @@ class RebuiltConstant(Record):
     """A constant that should be one of the file, whose real values are the array ``const:<name>``.
 
     name: its name among the nodes.
-    kind: ``weight``, ``bias`` or ``slope`` (of a rectifier, a number of its own for negative values).
+    kind: ``weight``, ``bias``, ``slope`` (of a rectifier, a number of its own for negative values) or ``number`` (a
+        single one that was rounded to the step of what it is compared or padded with; it need not be the file's).
     layer: the operator that takes it, in the tool's words.
     floating: whether it stayed in floating point; otherwise it was quantised.
     """

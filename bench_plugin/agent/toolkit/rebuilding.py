@@ -73,7 +73,7 @@ class Layers:
     def quantised(self, kind: str, layer: str, values: Values, step: Values) -> str:
         """A quantised constant: its real ``values`` [...] and its steps, which broadcast over them.
 
-        ``kind`` is ``weight``, ``bias`` or ``slope``, ``layer`` the operator that takes it.
+        ``kind`` is ``weight``, ``bias``, ``slope`` or ``number``, ``layer`` the operator that takes it.
         """
         import numpy as np
 

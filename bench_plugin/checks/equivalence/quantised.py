@@ -137,8 +137,8 @@ def _as_a_whole(
     error = whole.error(run, models, found, rebuilt, matched, plain)
     if isinstance(error, float):
         numbers = {**kernels.numbers, "whole_E": error}
-        least = _least_limit(run, plain, rebuilt)
-        if error <= least or error <= whole_limit(run, models, found, ran, plain, rebuilt):
+        least = _least_limit(run, plain, rebuilt, matched)
+        if error <= least or error <= whole_limit(run, models, found, ran, plain, rebuilt, matched):
             return replace(kernels, numbers=numbers)
         reason = f"the layers are right one by one, but are not the model: E {error:.2e} without any rounding"
         return Comparison(MISMATCH, reason, numbers)
@@ -152,20 +152,21 @@ def _as_a_whole(
 
 
 def whole_limit(
-    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs, rebuilt: Done
-) -> float:
+    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs, rebuilt: Done,
+    matched: Done,
+) -> float:  # fmt: skip
     """The largest E of the layers of an artefact as one whole, without any rounding, that is no missing part.
 
     A tool may correct biases that are not compared by as much as our own quantisation is from the model.
     """
-    limit = _least_limit(run, plain, rebuilt)
+    limit = _least_limit(run, plain, rebuilt, matched)
     if _compares_biases(rebuilt):
         return limit
     own = _noise(run, models, found, ran, plain).numbers.get("own_sqnr_db")
     return max(limit, float(10 ** (-own / 20))) if isinstance(own, (int, float)) else limit
 
 
-def _least_limit(run: CellRun, plain: ReferenceOutputs, rebuilt: Done) -> float:
+def _least_limit(run: CellRun, plain: ReferenceOutputs, rebuilt: Done, matched: Done) -> float:
     """The limit of what has corrected nothing.
 
     Where all results are in floating point, the constants of the layers are those of the file but for what float32
@@ -173,8 +174,10 @@ def _least_limit(run: CellRun, plain: ReferenceOutputs, rebuilt: Done) -> float:
     """
     if all(row.get("scale") is None for row in rebuilt.meta["rebuild"]["results"]):
         return _of_float32(run, plain)
-    table = run.judge.table
-    return table.converter_exact if rebuilt.meta["rebuild"].get("complete") else table.converter_whole
+    said, table = rebuilt.meta["rebuild"], run.judge.table
+    found = {row["name"] for row in matched.meta["match"]["matches"] if row["tensor"]}
+    numbers = {row["name"] for row in said["constants"] if row["kind"] == "number"}
+    return table.converter_exact if said.get("complete") and numbers <= found else table.converter_whole
 
 
 def _floats(
@@ -359,8 +362,10 @@ def whole_mutants(
     rebuilt = layers.read_back(run, models, found)
     biases = not isinstance(rebuilt, str) and _compares_biases(rebuilt)
     if run.log.numbers.get("whole_E") is not None and not isinstance(rebuilt, str):
-        limit = whole_limit(run, models, found, ran, plain, rebuilt)
-        return mistakes_in_whole(plain, mutants, limit, biases=biases)
+        matched = stored.matched_with_file(run, found, rebuilt)
+        if matched is not None:
+            limit = whole_limit(run, models, found, ran, plain, rebuilt, matched)
+            return mistakes_in_whole(plain, mutants, limit, biases=biases)
     own = _noise(run, models, found, ran, plain).numbers.get("own_sqnr_db")
     if own is None:
         return {}

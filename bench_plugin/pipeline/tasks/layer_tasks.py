@@ -244,7 +244,10 @@ def matched(tasks: Tasks, model: Model, rebuilt: Done, file: GivenFile | Path, o
         wanted = {f"{kind}:{name}" for kind in ("const", "step") for name in names}
         return {f"fix:{name}": values for name, values in rebuilt.arrays.items() if name in wanted}
 
-    meta = {"names": names, "weights": weights, "floating": [row["name"] for row in rows if row.get("floating")]}
+    meta = {
+        "names": names, "weights": weights, "floating": [row["name"] for row in rows if row.get("floating")],
+        "numbers": [row["name"] for row in rows if row["kind"] == "number"],
+    }  # fmt: skip
     call = CallSpec("match", meta, identified(("match", rebuilt.content), constants))
     parts = {"rebuilt": rebuilt.key, "file": origin}
     limits = tasks.limits(model, "onnx_matching")
