@@ -266,6 +266,33 @@ def multiplied(operator: str, rng: Any, factors: tuple[int, ...]) -> Any:
     return model(nodes, {"x": [1, 3, 8, 8]}, [1, 4, size, size], weights)
 
 
+def written_out(rng: Any) -> Any:
+    """A product with a weight that is a node of the graph."""
+    weight = n.from_array(rng.standard_normal((4, 5)).astype(np.float32))
+    nodes = [h.make_node("Constant", [], ["w"], value=weight), h.make_node("MatMul", ["x", "w"], ["y"])]
+    return model(nodes, {"x": [2, 4]}, [2, 5], {})
+
+
+def refused(rng: Any, rounding: Any) -> dict[str, str]:
+    """Why files with weights of these types have no w16; empty where they have one."""
+    single = rng.standard_normal((4, 5)).astype(np.float32)
+    last = h.make_node("MatMul", ["x", "w"], ["y"])
+    kinds = {
+        "integers": ([h.make_node("DequantizeLinear", ["q", "s"], ["w"]), last],
+                     {"q": single.astype(np.int8), "s": np.float32(0.1)}),
+        "vectors": ([h.make_node("Mul", ["x", "v"], ["y"])], {"v": single[0, :4]}),
+        "halves": ([h.make_node("Cast", ["q"], ["w"], to=1), last], {"q": single.astype(np.float16)}),
+    }  # fmt: skip
+    said = {}
+    for kind, (nodes, weights) in kinds.items():
+        try:
+            rounding.rounded(onnx, model(nodes, {"x": [2, 4]}, [2, 4 if kind == "vectors" else 5], weights), "w16")
+            said[kind] = ""
+        except rounding.Unsupported as why:
+            said[kind] = str(why)
+    return said
+
+
 def main(folder: str) -> None:
     for name in (
         "shared/onnx_names",
@@ -288,7 +315,7 @@ def main(folder: str) -> None:
         "scaled": scaled(rng), "multiplied": multiplied("Conv", rng, (1, 4, 1, 1)),
         "spread": multiplied("ConvTranspose", rng, (4, 1, 1)), "rows": multiplied("Conv", rng, (1, 1, 6, 1)),
         "tabular": tabular(rng), "tempered": tempered(rng), "constant": constant(rng),
-        "third": dense(rng, transposed=False, alpha=0.3),
+        "third": dense(rng, transposed=False, alpha=0.3), "written out": written_out(rng),
     }  # fmt: skip
     found: dict[str, Any] = {}
     for name, graph in graphs.items():
@@ -325,6 +352,7 @@ def main(folder: str) -> None:
     kept = powers(rng)
     sys.modules["bench_plugin.adapters.onnx_tools.rounding.onnx_computed"].store(onnx, kept)
     found["powers"] = [[place.name, place.weight, place.of] for place in made(onnx, kept, convert)]
+    found["refused"] = refused(rng, rounding)
     found["absorbed"] = [absorbed(rng, made, transposed=transposed) for transposed in (False, True)]
     found["shared"] = shared(rng, made)
     found["attended"] = [attended(rng, made, scale) for scale in (None, 0.31)]

@@ -411,3 +411,59 @@ def test_zeros_are_no_bias_where_no_layer_behind_adds_it(
 ) -> None:
     rows, _ = chained(tools_python, tmp_path, kind, scene)
     assert max(rows["B0"], rows["B1"]) > 100, rows
+
+
+# A matrix in a narrow type, whose scale and quotient a tool computes in it; beside it the bound of a Clip.
+NARROW = """
+import json, sys
+import ml_dtypes, numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import helper, numpy_helper
+
+kind, beyond, bound = sys.argv[1], float(sys.argv[2]), float(sys.argv[3])
+dtype = np.dtype(ml_dtypes.bfloat16 if kind == "bfloat16" else kind)
+known = {"w": np.random.default_rng(5).normal(size=(8, 6)).astype(dtype), "most": np.array(1.0, dtype)}
+nodes = [helper.make_node("Clip", ["x", "", "most"], ["c"]), helper.make_node("MatMul", ["c", "w"], ["y"])]
+code = helper.np_dtype_to_tensor_dtype(dtype)
+ports = [helper.make_tensor_value_info(name, code, [5, size]) for name, size in {"x": 8, "y": 6}.items()]
+given = [numpy_helper.from_array(values, name) for name, values in known.items()]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+w, step = known["w"].astype("float64"), 0.01
+found = {"w8": w + 0.5 * step + beyond * abs(w).max(), "bound": np.array(bound)}
+arrays = {f"fix:const:{name}": from_numpy(values) for name, values in found.items()}
+arrays |= {f"fix:step:{name}": from_numpy(np.array([step])) for name in found}
+call = MatchCall(names=tuple(found), weights={}, numbers=("bound",))
+reply = Adapter().match(call.at(Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+weight, number = reply.meta["matches"]
+print(json.dumps([weight["tensor"], weight["steps"], number["tensor"], sorted(reply.arrays)]))
+"""
+
+
+def narrow(tools_python: Path, folder: Path, kind: str, beyond: float, bound: float = 1.0) -> Any:
+    """What a weight that is ``beyond`` half a step off by this share of the largest one, and a bound, are found as."""
+    done = subprocess.run(
+        [str(tools_python), "-c", NARROW, kind, str(beyond), str(bound)], cwd=folder, text=True, capture_output=True,
+        timeout=120, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(("kind", "share"), [("float16", 2.0**-9), ("bfloat16", 2.0**-6)])
+def test_a_constant_may_be_off_by_what_four_roundings_to_its_type_change(
+    tools_python: Path, tmp_path: Path, kind: str, share: float
+) -> None:
+    name, steps, _, _ = narrow(tools_python, tmp_path, kind, 0.9 * share)
+    assert name == "w" and steps <= 0.5
+    assert narrow(tools_python, tmp_path, kind, 3 * share)[1] > 0.501
+
+
+@pytest.mark.parametrize(("bound", "found"), [(1.0045, "most"), (0.9956, "most"), (1.006, ""), (0.9, "")])
+def test_a_number_is_found_within_half_a_step_alone(
+    tools_python: Path, tmp_path: Path, bound: float, found: str
+) -> None:
+    _, _, tensor, arrays = narrow(tools_python, tmp_path, "float32", 0.0, bound)
+    assert tensor == found and ("file:bound" in arrays) == bool(found)

@@ -31,7 +31,7 @@ def found(tools_python: Path) -> Mapping[str, Any]:
 
 def test_every_rounding_keeps_the_function(found: Mapping[str, Any]) -> None:
     rounded = {name: row for name, row in found.items() if " " in name}
-    assert len(rounded) == 20 * 10
+    assert len(rounded) == 21 * 10
     assert {name: row["off"] for name, row in rounded.items() if row["off"] > ROUNDED} == {}
 
 
@@ -86,6 +86,16 @@ def test_where_a_tool_has_no_subnormal_numbers_zeros_take_their_place(found: Map
     assert found["tiny w16"]["least"] < normal <= found["tiny w16-flush"]["least"]
 
 
+def test_weights_that_are_constants_of_the_graph_are_weights(found: Mapping[str, Any]) -> None:
+    row = found["written out w16"]
+    assert set(row["halves"]) == {"w_float16"} and row["operators"] == ["Cast", "MatMul"] and row["off"] > LEAST
+
+
+def test_a_file_without_such_weights_has_no_model_in_float16(found: Mapping[str, Any]) -> None:
+    refused = "the file has no float32 weights that could be stored as float16"
+    assert found["refused"] == {"integers": refused, "vectors": refused, "halves": ""}
+
+
 def test_ties_go_to_the_even_number_or_to_the_larger_one(found: Mapping[str, Any]) -> None:
     step = 2.0**-10
     assert found["tiny w16"]["seconds"] == [1, -1, 1 + 2 * step, 1, 2.0**-14]
@@ -102,7 +112,8 @@ def test_summed_biases_are_rounded(found: Mapping[str, Any]) -> None:
 
 
 def test_weights_that_the_graph_cuts_out_of_a_vector_are_weights(found: Mapping[str, Any]) -> None:
-    assert found["cut w16"]["halves"] == {}
+    assert set(found["cut w16"]["halves"]) == {f"{name}_computed_float16" for name in "wr"}
+    assert found["cut w16-all"]["halves"].keys() == {"all_float16"}
     assert set(found["cut w16+summed"]["halves"]) == {f"{name}_computed_float16" for name in "wrb"}
     assert set(found["cut w16+computed"]["halves"]) == {f"{name}_computed_float16" for name in "wrb"}
 

@@ -21,6 +21,9 @@ ADAPTER = {
 }
 
 FLOAT = 1
+FLOATS = (FLOAT, 10, 16)  # float16 and bfloat16, in files that compute in them
+# What four roundings to these types (of two ends, a scale and a quotient) change, as a share of the largest value.
+NARROW = {"float16": 2.0**-9, "bfloat16": 2.0**-6}
 NORMS = ("LayerNormalization", "RMSNormalization")
 CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 
@@ -55,17 +58,30 @@ class Adapter:
 
 
 def known_values(onnx: Any, model: Any) -> dict[str, Any]:
-    """The constants of the file in float32, by their names, as float64; what it computes from constants comes last."""
+    """The constants of the file in floating point of at most 32 bits, by their names, as float64; what it computes from
+    constants comes last.
+    """
+    return {name: values.astype("float64") for name, values in _stored_values(onnx, model).items()}
+
+
+def inexact(onnx: Any, model: Any) -> dict[str, float]:
+    """How far a tool may be off in constants that the file has in a narrow type, as a share of the largest value."""
+    stored = _stored_values(onnx, model)
+    return {name: NARROW[values.dtype.name] for name, values in stored.items() if values.dtype.name in NARROW}
+
+
+def _stored_values(onnx: Any, model: Any) -> dict[str, Any]:
+    """The constants of :func:`known_values` in their own types."""
     known = {}
     for tensor in model.graph.initializer:
-        if tensor.data_type == FLOAT:
-            known[tensor.name] = onnx.numpy_helper.to_array(tensor).astype("float64")
+        if tensor.data_type in FLOATS:
+            known[tensor.name] = onnx.numpy_helper.to_array(tensor)
     for node in model.graph.node:
-        if node.op_type == "Constant" and node.attribute and node.attribute[0].t.data_type == FLOAT:
-            known[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t).astype("float64")
+        if node.op_type == "Constant" and node.attribute and node.attribute[0].t.data_type in FLOATS:
+            known[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t)
     for name, values in onnx_computed.at_size_one(onnx, model).items():
-        if values.dtype.name == "float32":
-            known.setdefault(name, values.astype("float64"))
+        if values.dtype.name == "float32" or values.dtype.name in NARROW:
+            known.setdefault(name, values)
     return known
 
 

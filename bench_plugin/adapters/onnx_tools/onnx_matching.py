@@ -59,6 +59,7 @@ class Adapter:
         onnx_computed.store(onnx, model, unread=False)
         copies = _own_divisors(onnx, model)
         known = onnx_candidates.known_values(onnx, model)
+        inexact = onnx_candidates.inexact(onnx, model)
         candidates = list(onnx_candidates.candidates(model.graph, known))
         factors = _factors(model.graph)
         candidates.sort(key=lambda one: not one.inverse and one.name not in factors)  # of equal ones a divisor is last
@@ -101,7 +102,7 @@ class Adapter:
                 continue
             candidate, order = found
             written = _placed(candidate.values, order, values.shape)
-            slack = SINGLE * max(float(abs(written).max(initial=0.0)), candidate.terms)
+            slack = inexact.get(candidate.name, SINGLE) * max(float(abs(written).max(initial=0.0)), candidate.terms)
             steps = max(0.0, _most_off(values, written, step, slack))
             folded = candidate.factor is not None
             moved |= set(candidate.moved) if steps <= HALF else set()

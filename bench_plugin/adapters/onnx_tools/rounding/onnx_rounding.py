@@ -8,7 +8,7 @@ from typing import Any
 
 from bench_plugin.adapters.onnx_tools.rounding import onnx_computed, onnx_constants, onnx_folding, onnx_places
 from bench_plugin.adapters.onnx_tools.shared import onnx_names
-from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import PrepareCall
 from bench_plugin.agent.toolkit import versions
 
@@ -31,6 +31,7 @@ BASES = {
 }  # fmt: skip
 STEPS = ("computed", "folded", "scaled", "summed")
 ONLY = "only-"
+PRECONVERTED = "w16"  # the graph that is compiled itself; others are references of what a tool rounds
 
 
 class Adapter:
@@ -70,13 +71,17 @@ def rounded(onnx: Any, model: Any, graph: str) -> Any:
 
     ``w16`` rounds weights of two dimensions and more to the nearest, ``w16-all`` biases and other vectors too (single
     numbers stay), ``w16-cut`` rounds weights towards zero, ``w16-flush`` to the nearest, of a tie to the larger one,
-    with zeros for what is below the normal numbers of float16. Steps before: ``folded`` puts BatchNormalization into
+    with zeros for what is below the normal numbers of float16. Of ``w16`` the weights of recurrent layers that the graph
+    computes from others are computed first. Steps before: ``folded`` puts BatchNormalization into
     the layer in front of it, ``scaled`` does so with a product with one number per channel, ``summed`` adds the two
     biases of a recurrent layer, which are rounded then. With any step the weights of recurrent layers that the graph
     computes from others are computed first; ``computed`` rounds their biases too.
 
     ``only-N`` rounds the constants whose bits are set in the hexadecimal number N, and no others: the first one of
     :func:`onnx_places.places` of the :func:`unrounded` model is the lowest bit.
+
+    Raises Unsupported for ``w16`` where the file has no weight that could be stored as float16, such as one whose
+    weights are integers.
     """
     base, *steps = graph.split("+")
     if steps and steps[-1].startswith(ONLY):
@@ -86,10 +91,32 @@ def rounded(onnx: Any, model: Any, graph: str) -> Any:
             if bits >> index & 1:
                 place.round(model)
         return model
+    _store_constants(onnx, model)
+    if graph == PRECONVERTED:
+        onnx_folding.compute_weights(onnx, model)
     weights = _changed(onnx, model, steps)
     convert = converter(graph)
     halves = {name: convert(values) for name, values in weights.values.items() if _is_rounded(name, weights, base)}
+    narrow = any(values.dtype.name == "float16" for values in weights.values.values())
+    if graph == PRECONVERTED and not halves and not narrow:
+        raise Unsupported("the file has no float32 weights that could be stored as float16")
     return onnx_folding.stored(onnx, model, weights, halves)
+
+
+def _store_constants(onnx: Any, model: Any) -> None:
+    """Make stored tensors of the model's Constant nodes, in place: some exporters write weights so."""
+    kept = []
+    for node in model.graph.node:
+        if node.op_type == "Constant" and node.attribute[0].name == "value":
+            tensor = model.graph.initializer.add()
+            tensor.CopyFrom(node.attribute[0].t)
+            tensor.name = node.output[0]
+        else:
+            kept.append(node)
+    if len(kept) < len(model.graph.node):
+        nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in kept]
+        del model.graph.node[:]
+        model.graph.node.extend(nodes)
 
 
 def unrounded(onnx: Any, model: Any, graph: str) -> Any:
