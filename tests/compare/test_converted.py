@@ -85,6 +85,29 @@ def test_constants_in_floating_point_are_judged_by_themselves() -> None:
     assert compare_floats(CONSTANTS, matches) == Comparison(AGREE, "", {"converter_floats": none})
 
 
+def test_floats_that_are_wrong_are_named_three_at_most() -> None:
+    floats = [{**constant, "floating": True} for constant in CONSTANTS]
+    found = compare_floats(floats, [match(name, 12_345.0) for name in "bwxy"] + [match("z", 0.1)])
+    assert found.status == MISMATCH
+    assert found.reason == (
+        "converter: bias of Lb in floating point up to 1.23 % of its largest value from t.b of the file; "
+        "converter: weight of Lw in floating point up to 1.23 % of its largest value from t.w of the file; "
+        "converter: weight of Lx in floating point up to 1.23 % of its largest value from t.x of the file"
+    )
+    wide = replace(DEFAULTS, converter_weights=12_345.0)
+    assert compare_floats(floats, [match("w", 12_345.0)], table=wide).status == AGREE
+
+
+def test_a_slope_that_is_none_of_the_file_is_wrong_and_other_floats_are_not_compared() -> None:
+    slopes = [{"name": name, "kind": "slope", "layer": f"L{name}", "floating": True} for name in "mn"]
+    floats = [*slopes, {"name": "w", "kind": "weight", "layer": "Lw", "floating": True}]
+    found = compare_floats(floats, [match("m", 0.1), match("n", 0.1, "")])
+    assert (found.status, found.reason) == (MISMATCH, "converter: the slope of Ln is none of the file")
+    assert found.numbers["converter_floats"] == {"constants": 3, "compared": 1, "worst_millionths": 0.1}
+    assert compare_floats(floats[:1], [match("m", 0.1)]).status == AGREE
+    assert compare_floats(floats[2:], []).status == AGREE
+
+
 def row(low: float, high: float, real: str = "r", scale: float | None = 0.25) -> dict[str, Any]:
     return {"real": real, "layer": "ADD", "scale": scale, "low": low, "high": high}
 
@@ -208,6 +231,23 @@ def test_what_a_right_range_leaves_out_is_found_and_the_worst_comes_first() -> N
     assert cut_ranges([shared(0.0, 5.0, "r")], {"r": (1.0, 5.0)}) == [], "a range holds zero, not the smallest value"
     wide = replace(DEFAULTS, converter_ranges=12)
     assert [one["real"] for one in cut_ranges(rows, measured, table=wide)] == ["far"]
+
+
+def test_a_range_that_is_widened_for_zero_keeps_one_end_and_the_place_of_zero() -> None:
+    # Of 255 steps zero would lie 1.3 above the lower end: it is one step above it, and the upper end moves 58 steps.
+    low, high = -1.3, 253.7
+    measured = {"r": (low, high)}
+    moved = row(low, 254 * 1.3, scale=1.3)
+    found = compare_ranges([moved], measured)
+    assert (found.status, found.numbers["converter_ranges"]["worst_steps"] > 50) == (AGREE, True)
+    turned = {**moved, "low": -moved["high"], "high": -low}
+    assert compare_ranges([turned], {"r": (-high, -low)}).status == AGREE
+    assert compare_ranges([{**moved, "low": 3 * low}], measured).status == MISMATCH, "neither end is kept"
+    assert compare_ranges([row(low, 253.0 / 2, scale=0.5)], measured).status == MISMATCH, "the other end moved inwards"
+    two = row(2 * low, high, scale=1.3)
+    assert compare_ranges([two], measured).status == AGREE, "a step is permitted"
+    assert compare_ranges([row(-3 * 1.3, 254 * 1.3, scale=1.3)], measured).status == MISMATCH
+    assert compare_ranges([row(-0.1, 254 * 0.5, scale=0.5)], {"r": (-0.1, 100.0)}).status == MISMATCH, "kept at zero"
 
 
 def test_a_range_that_begins_or_ends_at_zero_has_no_other_end_to_move() -> None:
