@@ -318,10 +318,13 @@ def _cause(error: InferenceError) -> Exception:
 
 
 def _message(error: BaseException) -> str:
-    """The message of an exception: that of its cause, where the cause is an error of the tool and not ours."""
+    """The message of an exception: that of its cause, where the cause is an error of the tool and not ours.
+
+    A key that is not there says less than the error that was made of it.
+    """
     seen = set()  # an exception may be a cause of its own cause
     while error.__cause__ is not None and not isinstance(error, (Unsupported, InvalidModel, VersionSkew)):
-        if id(error) in seen:
+        if id(error) in seen or isinstance(error.__cause__, LookupError):
             break
         seen.add(id(error))
         error = error.__cause__

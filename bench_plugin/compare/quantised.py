@@ -138,10 +138,12 @@ def compare_stable(
     ``truth``, each run of ``perturbed`` and ``actual`` hold [N, ...] and are matched by position. An input is stable
     when no perturbed run moves any of its outputs by half a step or more, or changes an integer or a Boolean.
     ``scales`` holds the step of every output, or None for one that is not dequantised; :func:`_unit` takes its place.
+    Outputs without a stable input are not compared and named as ``not_stable``: nothing is said of a run then, unless
+    another output is wrong.
     """
     if len(actual) < len(truth):
         return Comparison(MISMATCH, f"{len(actual)} outputs where {len(truth)} are needed")
-    rows, reasons, counts = [], [], []
+    rows, reasons, counts, left = [], [], [], []
     for (name, expected), found, scale in zip(truth.items(), actual.values(), scales, strict=False):
         if found.shape != expected.shape:
             return Comparison(MISMATCH, f"{name}: shape {list(found.shape)}, expected {list(expected.shape)}")
@@ -151,16 +153,19 @@ def compare_stable(
         stable = _stable(expected, [run[name] for run in perturbed if name in run], unit)
         counts.append(int(stable.sum()))
         if not stable.any():
+            left.append(name)
             continue
         one = steps(found[stable], expected[stable], unit)
         rows.append({"name": name, "within_one_step": one.within, "largest_steps": one.largest, "step": unit})
         if one.within < table.quantised_share or not one.largest <= table.quantised_steps:
             reasons.append(f"{name}: {1 - one.within:.1%} off by more than a step, up to {one.largest:.1f}")
-    numbers = {"stable_inputs": min(counts, default=0), "end_to_end": rows}
+    numbers: dict[str, Any] = {"stable_inputs": min(counts, default=0), "end_to_end": rows}
+    numbers |= {"not_stable": left} if left else {}
     if reasons:
         return Comparison(MISMATCH, "; ".join(reasons), numbers)
-    if not rows:
-        return unverified(Unverified.ILL_CONDITIONED, "no input whose rounding is stable", numbers)
+    if left or not rows:
+        of_some = f" in {', '.join(left)}" if rows else ""
+        return unverified(Unverified.ILL_CONDITIONED, f"no input whose rounding is stable{of_some}", numbers)
     return Comparison(AGREE, "", numbers)
 
 

@@ -102,14 +102,15 @@ def judge_prequantised(
     ``truth`` and ``ran`` hold the outputs [N, ...]; ``scales`` has the step of each, or None. ``plain`` holds the
     outputs [N, ...] of the unrounded model: the single steps of layers that are right add up, but not to more than
     ``table.quantised_sum`` times what the quantisation itself changes. What is beyond lies between the layers. Nor do
-    steps add up where a layer has elements that are more than a rounding off: what adds up is its mistake. Where no
+    steps add up where a layer has elements that are more than a rounding off: what adds up is its mistake. Outputs
+    without a stable input are held to the same bound. Where no
     layer is off at all, or where no input is stable to see what adds up, such a model is ill-conditioned.
     """
     whole = compare_stable(numbered(truth.arrays), perturbed(truth), numbered(ran.arrays), scales, table=table)
     if layers is None:
         return replace(whole, numbers={**whole.numbers, "truth": "quantised graph in float64"})
     apart = compare_layers(layers.unrounded, layers.actual, layers.exceptions, table=table)
-    added = accumulated(plain, numbered(truth.arrays), numbered(ran.arrays))
+    added = accumulated(*_not_compared(whole, plain, numbered(truth.arrays), numbered(ran.arrays)))
     numbers = {**whole.numbers, **apart.numbers, "truth": "quantised graph in float64, layer by layer, unrounded"}
     numbers["accumulated"] = added if np.isfinite(added) else None
     if apart.status == MISMATCH or whole.status == AGREE:
@@ -145,6 +146,18 @@ def judge_prequantised(
         return Comparison(MISMATCH, reason, numbers)
     why = "single steps add up" if whole.status == MISMATCH else "end to end"
     return replace(apart, numbers=numbers, notes=(f"{why}: {whole.reason}",))
+
+
+def _not_compared(whole: Comparison, *sets: Mapping[str, Array]) -> list[Mapping[str, Array]]:
+    """The outputs of several sets, the second of which has the names of ``whole``, that have no stable input.
+
+    All of them where each has one, or where one that was compared is wrong.
+    """
+    left = () if whole.status == MISMATCH else whole.numbers.get("not_stable", ())
+    places = [place for place, name in enumerate(sets[1]) if name in left]
+    if not places:
+        return list(sets)
+    return [{name: x for place, (name, x) in enumerate(one.items()) if place in places} for one in sets]
 
 
 def _without_bound(plain: Mapping[str, Array], rounded: Mapping[str, Array], actual: Mapping[str, Array]) -> bool:

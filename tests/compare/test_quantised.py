@@ -174,6 +174,22 @@ def test_inputs_whose_rounding_is_not_stable_do_not_count() -> None:
     found = compare_stable({"y": truth}, [{"y": moved}], {"y": truth + np.eye(10)[:, :1]}, [0.25])
     assert found.status == AGREE and found.numbers["stable_inputs"] == 9
     assert compare_stable({"y": truth}, [{"y": truth + 1}], {"y": truth}, [0.25]).status == UNVERIFIED
+
+
+def test_an_output_without_a_stable_input_leaves_the_verdict_open_and_is_named() -> None:
+    truth = {"x": np.zeros((4, 5)), "y": np.zeros((4, 5))}
+    moved = [{"x": np.zeros((4, 5)), "y": np.ones((4, 5))}]
+    found = compare_stable(truth, moved, truth, [0.25, 0.25])
+    assert (found.status, found.reason) == (UNVERIFIED, "no input whose rounding is stable in y")
+    assert found.numbers["not_stable"] == ["y"] and [row["name"] for row in found.numbers["end_to_end"]] == ["x"]
+    wrong = compare_stable(truth, moved, {"x": np.ones((4, 5)), "y": truth["y"]}, [0.25, 0.25])
+    assert wrong.status == MISMATCH and wrong.numbers["not_stable"] == ["y"]
+    neither = compare_stable(truth, [{name: np.ones((4, 5)) for name in truth}], truth, [0.25, 0.25])
+    assert neither.reason == "no input whose rounding is stable" and neither.numbers["not_stable"] == ["x", "y"]
+
+
+def test_a_run_needs_all_outputs_of_the_graph() -> None:
+    truth = {"y": np.zeros((10, 100))}["y"]
     assert compare_stable({"y": truth}, [], {}, [0.25]).status == MISMATCH
 
 

@@ -546,3 +546,24 @@ def test_an_input_whose_integers_lie_between_two_is_not_stable(kind: str) -> Non
     emulated = Done(failure=None, arrays={"fp32:out0": GRAPH[:4], f"{kind}:out0": nudged})
     excused = judged(wrong, None, truth=with_single_rounding(done(out0=GRAPH), emulated))
     assert (excused.status, excused.numbers["stable_inputs"]) == (AGREE, 9)
+
+
+def judged_two(actual: Array, layers: LayerResults | None = RIGHT, first: Array = GRAPH) -> Comparison:
+    """Of two outputs the second one has no stable input; ``actual`` is what the run has there."""
+    truth = done(out0=GRAPH, out1=GRAPH, perturbed0_out0=GRAPH, perturbed0_out1=GRAPH + SCALE)
+    plain = {"y": PLAIN, "z": PLAIN}
+    return judge_prequantised(plain, truth, done(out0=first, out1=actual), [SCALE, SCALE], layers, DEFAULTS)
+
+
+def test_an_output_without_a_stable_input_is_compared_with_what_the_quantisation_changes() -> None:
+    assert judged_two(moved(0.1)).status == AGREE
+    turned = judged_two(-GRAPH)
+    assert turned.status == MISMATCH and "times as far from its quantised graph" in turned.reason
+    assert "no input whose rounding is stable in out1" in turned.reason
+    alone = judged_two(-GRAPH, None)
+    assert (alone.status, alone.kind) == (UNVERIFIED, Unverified.ILL_CONDITIONED)
+
+
+def test_beside_an_output_that_is_wrong_all_of_them_count() -> None:
+    found = judged_two(GRAPH, EXACT, first=-GRAPH)
+    assert found.status == MISMATCH and found.numbers["accumulated"] > DEFAULTS.quantised_sum
