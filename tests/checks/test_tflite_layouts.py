@@ -13,8 +13,9 @@ import sys
 import numpy as np, onnx
 from onnx import helper as h, numpy_helper
 rng = np.random.default_rng(5)
-known = {"w": rng.normal(0, 0.4, (8, 3, 3, 3)).astype("float32"), "v": rng.normal(0, 1, (1, 8, 1, 1)).astype("float32"),
-         "third": np.array(3), "one": np.array([1]), "rows": np.array([2])}
+known = {"w": rng.normal(0, 0.4, (16, 3, 3, 3)).astype("float32"),
+         "v": rng.normal(0, 1, (1, 8, 1, 1)).astype("float32"), "third": np.array(3),
+         "one": np.array([1])}
 NODES = {
     "best": [h.make_node("ArgMax", ["a"], ["best"], axis=1, keepdims=0)],
     "sum": [h.make_node("ReduceSum", ["a", "one"], ["sum"], keepdims=0)],
@@ -25,12 +26,16 @@ NODES = {
     "rowmax": [h.make_node("ReduceMax", ["a"], ["rowmax"], axes=[-2], keepdims=0)],
     "mean": [h.make_node("ReduceMean", ["a"], ["mean"], axes=[3], keepdims=0)],
     "turned": [h.make_node("Transpose", ["a"], ["turned"], perm=[0, 3, 2, 1])],
+    "half": [h.make_node("Split", ["a"], ["h", "rest"], axis=1), h.make_node("Sigmoid", ["rest"], ["gate"]),
+             h.make_node("Mul", ["h", "gate"], ["half"])],
     "gated": [h.make_node("ReduceMean", ["a"], ["m"], axes=[1], keepdims=0),
               h.make_node("Unsqueeze", ["m", "one"], ["u"]), h.make_node("Mul", ["a", "u"], ["gated"])],
 }
 nodes = [h.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), h.make_node("Relu", ["c"], ["a"])]
 kind, value = sys.argv[2], h.make_tensor_value_info
-sizes = {"turned": [8, 8, 8], "gated": [8, 8, 8]}.get(kind, [8, 8])
+channels = 16 if kind == "half" else 8
+known["w"] = known["w"][:channels]
+sizes = [8, 8, 8] if kind in ("turned", "gated", "half") else [8, 8]
 nodes += NODES[kind]
 outputs = [value(kind, 7 if kind == "best" else 1, ["batch", *sizes])]
 read = {name for node in nodes for name in node.input}
@@ -67,16 +72,17 @@ onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version
 """
 IN_ORDER = ["best", "sum", "shares", "chosen", "depth", "turned"]
 LAST = ["rowmax", "mean", "gated"]
+EITHER = ["half"]  # onnx2tf moves the axes back in front of the Split, which is its way and may change
 PUT_BACK = "output 0 is put back from channels last"
 
 
-@pytest.mark.parametrize("kind", [*IN_ORDER, *LAST])
+@pytest.mark.parametrize("kind", [*IN_ORDER, *LAST, *EITHER])
 def test_an_output_of_equal_sizes_has_the_order_of_the_file(project: Project, kind: str) -> None:
     project.write("test_models.py", EQUIVALENCE)
     path = write_file(project, Toolchains().ensure("onnxruntime"), SQUARE, "net.onnx", kind)
     row = the_row(project.run("--compilers=tflite", "--precisions=fp32", f"--bench-onnx={path}"))
     assert row["status"] == "supported", row["reason"]
-    assert (PUT_BACK in row["placement"].get("notes", [])) == (kind in LAST), row["placement"]
+    assert (PUT_BACK in row["placement"].get("notes", [])) == (kind in LAST) or kind in EITHER, row["placement"]
 
 
 def test_sizes_that_an_exporter_declares_wrongly_are_those_of_the_simplified_graph(project: Project) -> None:

@@ -18,6 +18,7 @@ NODES = {
     "MIRROR_PAD": [h.make_node("Pad", ["a", "pads"], ["k"], mode="reflect")],
     "TILE": [h.make_node("Tile", ["a", "counts"], ["k"])],
     "RELU_0_TO_1": [h.make_node("HardSigmoid", ["a"], ["k"], alpha=0.25)],
+    "MUL": [h.make_node("HardSigmoid", ["a"], ["s"], alpha=1 / 6), h.make_node("Mul", ["a", "s"], ["k"])],
     "SELECT": [h.make_node("Where", ["mask", "a", "other"], ["k"])],
 }
 """
@@ -32,6 +33,14 @@ EXCHANGED = "node.inputs = [node.inputs[0], node.inputs[2], node.inputs[1]]\ncha
 def test_a_move_is_read_back(project: Project, operator: str) -> None:
     for row in both(project, SCRIPT, operator):
         is_read_in_full(row, operator)
+
+
+def test_a_gate_is_read_back_with_what_its_kernels_round_twice(project: Project) -> None:
+    for row in both(project, SCRIPT, "MUL"):
+        is_read_in_full(row, "MUL")
+        exceptions = {one["name"].split()[0]: one.get("exception", "") for one in row["numbers"]["per_layer"]}
+        assert exceptions["RELU_0_TO_1"] == "double rounding"
+        assert exceptions["MUL"] == ("double rounding" if "builtin" in str(row["cell"]) else "")
 
 
 @pytest.mark.parametrize(("operator", "body"), [("MIRROR_PAD", SYMMETRIC), ("SELECT", EXCHANGED)])

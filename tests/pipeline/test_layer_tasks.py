@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench_plugin.pipeline.stages import Done
-from bench_plugin.pipeline.tasks.layer_tasks import HELD, clipped_nodes, clips, held_samples, unrounded_names
+from bench_plugin.pipeline.tasks.layer_tasks import HELD, clipped_nodes, clips, held_samples, readers, unrounded_names
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,15 @@ def test_what_reads_a_result_that_is_cut_takes_it_as_it_is_cut() -> None:
     assert {name: float(value) for one in made for name, value in one.ends.items()} == {
         "cut1_low": -1.0, "cut1_high": 2.0, "cut2_low": -1.0, "cut2_high": 1.0,
     }  # fmt: skip
+
+
+def test_what_a_kernel_that_rounds_twice_gives_is_no_other_reader() -> None:
+    results = [{"output": 1, "real": "sum", "computed": ""}, {"output": 2, "real": "product", "computed": "twice"}]
+    given = [{"output": 1, "real": "given1"}]
+    nodes = [{"inputs": ["given1"], "outputs": ["product"]}, {"inputs": ["given1"], "outputs": ["rounded"]},
+             {"inputs": ["rounded"], "outputs": ["twice"]}]  # fmt: skip
+    said = {"results": results, "given": given, "nodes": nodes}
+    assert readers(Done(failure=None, meta={"rebuild": said})) == {"sum": "product"}
+    twice = [*nodes, {"inputs": ["given1"], "outputs": ["other"]}]
+    both = {**said, "nodes": twice, "results": [*results, {"output": 3, "real": "other", "computed": ""}]}
+    assert readers(Done(failure=None, meta={"rebuild": both})) == {}

@@ -225,7 +225,8 @@ def _from_onnx(tf: Any, simplifier: onnx_simplifier.Simplifier, call: CompileCal
     path = os.path.join(folder, "model.onnx")  # onnx2tf writes node names into the file that it is given
     symbols = _frozen(call.files["model.onnx"], path, call.binding)
     remarks = onnx2tf_conversion.simplified(simplifier, path)
-    graph = _sized(path, symbols, call.binding)
+    model = _sized(path, symbols, call.binding)
+    graph = model.graph
     first, as_is = onnx2tf_layouts.of_inputs(graph, {port.name: port.layout for port in call.input_ports})
     if any(len(onnx2tf_layouts.sizes_of(value)) == 4 for value in _inputs(graph)):
         # Those of 3 channels are fed images in its dry run, which it looks for in the working directory.
@@ -239,11 +240,11 @@ def _from_onnx(tf: Any, simplifier: onnx_simplifier.Simplifier, call: CompileCal
         tf.TensorSpec(onnx2tf_layouts.sizes_of(value), _dtype(tf, value), name=_key("in", index, value.name))
         for index, value in enumerate(inputs)
     ]
-    declared = onnx2tf_layouts.of_outputs(graph, net, moved=bool(first))
+    declared, doubts = onnx2tf_layouts.settled(model, net, onnx2tf_layouts.of_outputs(graph, net, moved=bool(first)))
     notes: list[str] = []
 
     def apply(xs: Sequence[Any]) -> list[Any]:
-        notes[:] = remarks
+        notes[:] = [*remarks, *doubts]
         notes.extend(
             f"onnx2tf computes {x.dtype.name} as {y.dtype.name}" for x, y in zip(xs, net.inputs) if x.dtype != y.dtype
         )
@@ -286,8 +287,8 @@ def _frozen(source: str, path: str, binding: Mapping[str, int]) -> dict[str, lis
 
 
 def _sized(path: str, symbols: Mapping[str, Sequence[str]], binding: Mapping[str, int]) -> Any:
-    """The graph of a simplified file. A size of an output that neither inference nor onnxsim knows is that of the
-    symbol which the file names.
+    """A simplified file. A size of an output that neither inference nor onnxsim knows is that of the symbol which the
+    file names.
     """
     onnx = importlib.import_module("onnx")
     model, changed = onnx.load(path), False
@@ -297,7 +298,7 @@ def _sized(path: str, symbols: Mapping[str, Sequence[str]], binding: Mapping[str
                 dim.dim_value, changed = binding[symbol], True
     if changed:
         onnx.save(model, path)
-    return model.graph
+    return model
 
 
 def _bind(value: Any, binding: Mapping[str, int]) -> None:

@@ -1,10 +1,16 @@
-"""Where onnx2tf has channels last: in inputs that it is told to leave, in outputs that are put back as declared."""
+"""Where onnx2tf has channels last: in inputs that it is told to leave, in outputs that are put back as declared.
+
+Sizes say how an output is laid out, unless they are equal. What onnx2tf says of a tensor then is not always so: it
+keeps its word when the axis of the channels is gone, and when it has moved the axes back in front of a node. So values
+decide.
+"""
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bench_plugin.agent.toolkit import versions
@@ -26,7 +32,6 @@ OF_CHANNELS = re.compile(
     "|GlobalLpPool|BatchNormalization|InstanceNormalization|GroupNormalization|LRN|DepthToSpace|SpaceToDepth"
     "|MaxUnpool|MaxRoiPool|Resize|Upsample|GridSample|RoiAlign)"
 )
-REDUCES = re.compile(r"(Reduce\w+|ArgMax|ArgMin)")
 
 Sizes = Sequence[int | None]
 
@@ -56,8 +61,12 @@ class Output:
         """Whether an output of the sizes ``found`` came channels last: by its sizes, else by what onnx2tf says."""
         if not self.movable or not 3 <= len(self.shape) <= 5 or len(found) != len(self.shape):
             return False
-        back = [found[0], found[-1], *found[1:-1]]
-        return self.by_last if self._fits(found) and self._fits(back) else self._fits(back)
+        return self.by_last if self.is_open(found) else self._fits(_moved(found))
+
+    def is_open(self, found: Sizes) -> bool:
+        """Whether sizes alone do not say how an output is laid out."""
+        several = self.movable and 3 <= len(self.shape) <= 5 and len(found) == len(self.shape)
+        return several and self._fits(found) and self._fits(_moved(found))
 
     def put_back(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The array [N, ...] in the declared layout."""
@@ -67,6 +76,10 @@ class Output:
 
     def _fits(self, sizes: Sizes) -> bool:
         return all(have == want or None in (have, want) for have, want in zip(sizes, self.shape))
+
+
+def _moved(sizes: Sizes) -> list[int | None]:
+    return [sizes[0], sizes[-1], *sizes[1:-1]]
 
 
 def of_inputs(graph: Any, declared: Mapping[str, str]) -> tuple[list[str], list[str]]:
@@ -86,15 +99,47 @@ def of_inputs(graph: Any, declared: Mapping[str, str]) -> tuple[list[str], list[
 def of_outputs(graph: Any, net: Any, moved: bool) -> list[Output]:
     """The outputs of a simplified ``graph``, of which onnx2tf has made ``net``; ``moved``: an input was moved."""
     said: Mapping[str, bool] = getattr(net, "onnx_output_layouts", {})
-    without = _without_channels(graph)
-    by_channels = _by_channels(graph) - without
+    by_channels = _by_channels(graph)
     moved = moved or bool(by_channels)  # where nothing is, an output with its axes in another order is a wrong one
-    outputs: list[Output] = []
-    for value in graph.output:
-        # onnx2tf's word for a tensor stays with it when the axis of its channels is gone.
-        by_last = value.name in by_channels or (bool(said.get(value.name)) and value.name not in without)
-        outputs.append(Output(sizes_of(value), by_last, moved or by_last))
-    return outputs
+    by_last = {value.name: value.name in by_channels or bool(said.get(value.name)) for value in graph.output}
+    return [Output(sizes_of(value), by_last[value.name], moved or by_last[value.name]) for value in graph.output]
+
+
+def settled(model: Any, net: Any, outputs: Sequence[Output]) -> tuple[list[Output], list[str]]:
+    """The outputs of the file ``model``; where sizes do not say how the net has them, its values on one seeded sample
+    do. Remarks say where these cannot be had.
+    """
+    found = [y.shape.as_list() if y.shape.rank is not None else [] for y in net.outputs]
+    places = [place for place, (one, sizes) in enumerate(zip(outputs, found)) if one.is_open(sizes)]
+    if not places:
+        return list(outputs), []
+    np = importlib.import_module("numpy")
+    given = _sample(np, model)
+    try:
+        expected = importlib.import_module("onnx.reference").ReferenceEvaluator(model).run(None, given)
+    except Exception as why:  # whatever onnx's evaluator does not compute
+        return list(outputs), [f"how outputs of equal sizes are laid out is what onnx2tf says of them: {why}"]
+    xs = list(given.values())
+    ys = importlib.import_module("tensorflow").nest.flatten(net(xs if len(xs) > 1 else xs[0], training=False))
+    made = list(outputs)
+    for place in places:
+        y, truth = (np.asarray(one, np.float64) for one in (ys[place], expected[place]))
+        off = [float(np.linalg.norm(one - truth)) for one in (y, np.moveaxis(y, -1, 1))]
+        if off[0] != off[1]:
+            made[place] = replace(made[place], by_last=off[1] < off[0])
+    return made, []
+
+
+def _sample(np: Any, model: Any) -> dict[str, Any]:
+    """Seeded values for the inputs of a file: of integers zeros, which are in every table."""
+    onnx, draw, stored = importlib.import_module("onnx"), np.random.default_rng(0), _stored(model.graph)
+    given = {}
+    for value in model.graph.input:
+        if value.name not in stored:
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+            shape = [size or 1 for size in sizes_of(value)]
+            given[value.name] = (draw.normal(size=shape) if dtype.kind == "f" else np.zeros(shape)).astype(dtype)
+    return given
 
 
 def sizes_of(value: Any) -> list[int | None]:
@@ -120,56 +165,3 @@ def _by_channels(graph: Any) -> set[str]:
         if _is_of_channels(node, stored) or (node.op_type == "Squeeze" and node.input[0] in found):
             found.update(node.output)
     return found
-
-
-def _without_channels(graph: Any) -> set[str]:
-    """Names of tensors whose axis of channels was reduced, chosen from or squeezed, and of what is made of them alone:
-    the axes that are left are in the file's order.
-    """
-    stored = _stored(graph)
-    known = {tensor.name: tensor for tensor in graph.initializer}
-    sizes = {value.name: sizes_of(value) for value in (*graph.input, *graph.value_info)}
-    found: set[str] = set()
-    for node in graph.node:
-        if _is_of_channels(node, stored) or node.op_type == "Unsqueeze":
-            continue
-        read = [name for name in node.input if name and name not in stored]
-        if _drops_channels(node, sizes, known) or (read and all(name in found for name in read)):
-            found.update(node.output)
-    return found
-
-
-def _drops_channels(node: Any, sizes: Mapping[str, Sizes], known: Mapping[str, Any]) -> bool:
-    """Whether the output lacks the second axis of the node's first input."""
-    shape = sizes.get(node.input[0]) if node.input else None
-    if shape is None or not 3 <= len(shape) <= 5:
-        return False
-    attributes = {one.name: one for one in node.attribute}
-    if REDUCES.fullmatch(node.op_type):
-        kept = attributes["keepdims"].i if "keepdims" in attributes else 1
-        default = [0] if node.op_type.startswith("Arg") else []
-        return not kept and 1 in _axes(node, attributes, known, len(shape), default)
-    if node.op_type == "Gather":
-        index = known.get(node.input[1])
-        return index is not None and not index.dims and 1 in _axes(node, attributes, {}, len(shape), [0])
-    if node.op_type == "Squeeze":
-        ones = [axis for axis, size in enumerate(shape) if size == 1]
-        return 1 in _axes(node, attributes, known, len(shape), ones)
-    return False
-
-
-def _axes(
-    node: Any, attributes: Mapping[str, Any], known: Mapping[str, Any], rank: int, default: Sequence[int]
-) -> list[int]:
-    """The axes that a node names in an attribute or, where ``known`` has it, in its second input; none below 0."""
-    if "axis" in attributes:
-        axes = [attributes["axis"].i]
-    elif "axes" in attributes:
-        axes = list(attributes["axes"].ints)
-    elif len(node.input) > 1 and node.input[1] in known:
-        import onnx
-
-        axes = onnx.numpy_helper.to_array(known[node.input[1]]).ravel().tolist()
-    else:
-        axes = list(default)
-    return [axis % rank for axis in axes]

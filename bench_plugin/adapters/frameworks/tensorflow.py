@@ -176,13 +176,14 @@ class Adapter:
         options = onnx2tf_conversion.layout_options(call.input_ports)
         notes = onnx2tf_conversion.simplified(self._simplifier, path)
         # onnx2tf writes into its file; what it is given declares the outputs.
-        graph = importlib.import_module("onnx").load(path, load_external_data=False).graph
+        model = importlib.import_module("onnx").load(path)
         self._imported = onnx2tf_conversion.converted(path, options)
         moved = "keep_ncw_or_nchw_or_ncdhw_input_names" in options
-        self._outputs = onnx2tf_layouts.of_outputs(graph, self._imported, moved)
+        outputs = onnx2tf_layouts.of_outputs(model.graph, self._imported, moved)
+        self._outputs, doubts = onnx2tf_layouts.settled(model, self._imported, outputs)
         shims = [onnx2tf_conversion.OUTPUT_LAYOUT] if any(len(one.shape) > 2 for one in self._outputs) else []
         shims += [f"{onnx2tf_conversion.DRY_RUN_IMAGES}: seeded images of the project's own instead of a download"]
-        notes += [f"{key}={names}" for key, names in options.items()]
+        notes += [*doubts, *(f"{key}={names}" for key, names in options.items())]
         return Reply({"shims": shims, "notes": notes, "switches": {**SWITCHES, **onnx2tf_conversion.SWITCHES}})
 
     def run_imported(self, call: RunImportedCall) -> Reply:

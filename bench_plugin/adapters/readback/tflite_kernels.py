@@ -26,7 +26,9 @@ PARTS = 256
 SMALLEST, LARGEST = 2.0**-8, 2.0**7
 COARSE, TWICE, MIXED = "factor of 8 bits", "double rounding", "coarse interpolation"  # the names of the exceptions
 TYPES = ("INT8", "UINT8")
-OPERATORS = ("QUANTIZE", "LEAKY_RELU")
+# What a rectifier that is a node of its own cuts its result to; XNNPACK takes those alone that change no scale.
+RECTIFIERS = {"RELU": (0.0, math.inf), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0), "RELU_0_TO_1": (0.0, 1.0)}
+OPERATORS = ("QUANTIZE", "LEAKY_RELU", *RECTIFIERS)
 UP = 0.5 + 1e-9  # what is added before a product is rounded down: a tie goes up, also where float64 is just below it
 IMAGE = (4, [1, 2])  # rank and axes of a mean that has a kernel of its own, where it keeps the dimensions
 
@@ -52,6 +54,8 @@ def as_computed(reader: Any, node: Any) -> tuple[str, str] | None:
     scales = [file.quantisation(index) for index in (taken, made)]
     if operator == "MEAN" and file.plain and None not in scales and file.type(made) in TYPES:
         return _mean(reader, node, scales), TWICE
+    if operator == "MUL" and file.plain and file.type(made) in TYPES:
+        return _product(reader, node)
     if operator == "RESIZE_BILINEAR" and file.type(made) in TYPES:
         mixed = tflite_resizing.mixed_coarsely(reader, node)
         return (mixed, MIXED) if mixed else None
@@ -65,6 +69,10 @@ def as_computed(reader: Any, node: Any) -> tuple[str, str] | None:
     if operator == "LEAKY_RELU":
         factors.append(single(node.builtinOptions.alpha) * factors[0])
     value = reader.real(taken)
+    if operator in RECTIFIERS:
+        scaled = _rounded_twice(reader.layers, value, [float(factors[0])], float(before))
+        ends = [reader.layers.constant(end) for end in RECTIFIERS[operator]]
+        return reader.layers.node("Clip", [scaled, *ends]), TWICE
     if file.plain or not all(SMALLEST <= abs(factor) <= LARGEST for factor in factors):
         return _rounded_twice(reader.layers, value, [float(one) for one in factors], float(before)), TWICE
     return _with_coarse_factor(reader.layers, value, [float(one) for one in factors]), COARSE
@@ -85,6 +93,20 @@ def _rounded_twice(layers: Any, value: str, factors: list[float], scale: float) 
     above = _product_rounded(layers, layers.node("Max", [value, zero]), factors[0], factors[0], scale)
     below = _product_rounded(layers, layers.node("Min", [value, zero]), factors[1], factors[0], scale)
     return str(layers.node("Add", [above, below]))
+
+
+def _product(reader: Any, node: Any) -> tuple[str, str] | None:
+    """TFLite's own product of two tensors: the factor is the quotient of the product of their scales and its own.
+
+    None where an activation follows within the kernel, or where one of the three has no single scale.
+    """
+    file, (first, second) = reader.file, inputs_of(node)[:2]
+    scales = [file.quantisation(index) for index in (first, second, int(node.outputs[0]))]
+    if int(node.builtinOptions.fusedActivationFunction or 0) or any(one is None or len(one[0]) > 1 for one in scales):
+        return None
+    before, after = float(scales[0][0][0]) * float(scales[1][0][0]), float(scales[2][0][0])
+    value = reader.layers.node("Mul", [reader.operand("MUL", index) for index in (first, second)])
+    return _product_rounded(reader.layers, value, before / after, before / after, before), TWICE
 
 
 def _product_rounded(layers: Any, value: str, factor: float, unit: float, scale: float) -> str:

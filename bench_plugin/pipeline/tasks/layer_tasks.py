@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -162,11 +162,11 @@ def readers(rebuilt: Done) -> dict[str, str]:
     """For the real values of each result those of the result of the one node that reads it, where one alone does."""
     said = rebuilt.meta["rebuild"]
     given = {row["output"]: row["real"] for row in said["given"]}
+    made = {row["real"] for row in said["results"]}
     users: dict[str, list[str]] = {}
-    for row in said["nodes"]:
+    for row in _leading_to(said["nodes"], made):
         for name in row["inputs"]:
             users.setdefault(name, []).append(row["outputs"][0])
-    made = {row["real"] for row in said["results"]}
     found: dict[str, str] = {}
     for row in said["results"]:
         name = given.get(row["output"], "")
@@ -176,6 +176,16 @@ def readers(rebuilt: Done) -> dict[str, str]:
                 found[row["real"]] = name
                 break
     return found
+
+
+def _leading_to(nodes: Sequence[Mapping[str, Any]], made: Collection[str]) -> list[Mapping[str, Any]]:
+    """The nodes that these values are made with: what a kernel with two roundings gives has nodes of its own."""
+    needed, found = set(made), []
+    for row in reversed(nodes):
+        if needed.intersection(row["outputs"]):
+            needed.update(row["inputs"])
+            found.append(row)
+    return found[::-1]
 
 
 def calibrated(rebuilt: Done, calibration: InputSet) -> InputSet:

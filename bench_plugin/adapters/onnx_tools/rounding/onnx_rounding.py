@@ -71,8 +71,8 @@ def rounded(onnx: Any, model: Any, graph: str) -> Any:
 
     ``w16`` rounds weights of two dimensions and more to the nearest, ``w16-all`` biases and other vectors too (single
     numbers stay), ``w16-cut`` rounds weights towards zero, ``w16-flush`` to the nearest, of a tie to the larger one,
-    with zeros for what is below the normal numbers of float16. Of ``w16`` the weights of recurrent layers that the graph
-    computes from others are computed first. Steps before: ``folded`` puts BatchNormalization into
+    with zeros for what is below the normal numbers of float16. Of ``w16`` the weights of recurrent layers that the
+    graph computes from others are computed first. Steps before: ``folded`` puts BatchNormalization into
     the layer in front of it, ``scaled`` does so with a product with one number per channel, ``summed`` adds the two
     biases of a recurrent layer, which are rounded then. With any step the weights of recurrent layers that the graph
     computes from others are computed first; ``computed`` rounds their biases too.
