@@ -26,6 +26,7 @@ ADAPTER = {
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }  # fmt: skip
 
+PER_CHANNEL = 13  # the opset from which QuantizeLinear and DequantizeLinear have an axis
 NARROW, NARROW_SCALES = (10, 16), 19  # float16 and bfloat16; the opset from which scales may be that narrow
 SCALE = "_scale"  # behind a tensor's name, in the quantiser's graphs
 METHODS = {"minmax": "MinMax", "entropy": "Entropy", "percentile": "Percentile"}
@@ -114,6 +115,7 @@ def _calibration(call: PrepareCall) -> dict[str, object]:
 def _qdq(call: PrepareCall, source: str, target: str) -> None:
     """Static quantisation: int8 weights per channel, uint8 activations, as QuantizeLinear and DequantizeLinear.
 
+    Before opset 13 these have no axis: a whole weight has one scale there.
     A file that is quantised already is what was asked for: rounding it a second time would make another one.
     """
     onnx = importlib.import_module("onnx")
@@ -124,6 +126,7 @@ def _qdq(call: PrepareCall, source: str, target: str) -> None:
     quantization = importlib.import_module("onnxruntime.quantization")
     prepared = low_bits_graphs.preprocessed(call, source)
     given = call.calibration
+    per_channel = onnx_names.opset(whole) >= PER_CHANNEL
 
     class Reader(quantization.CalibrationDataReader):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
@@ -138,7 +141,7 @@ def _qdq(call: PrepareCall, source: str, target: str) -> None:
             target,
             Reader(),
             quant_format=quantization.QuantFormat.QDQ,
-            per_channel=True,
+            per_channel=per_channel,
             activation_type=quantization.QuantType.QUInt8,
             weight_type=quantization.QuantType.QInt8,
             nodes_to_exclude=left_alone,
@@ -186,22 +189,27 @@ def _dynamic(call: PrepareCall, source: str, target: str) -> None:
     # PyTorch's exporter declares weights in value_info too; their shapes are wrong once they are quantised.
     onnx.save(_undeclared(onnx.load(prepared)), prepared)
     quantization.quantize_dynamic(
-        prepared, target, weight_type=quantization.QuantType.QInt8, per_channel=False, reduce_range=False
-    )
+        prepared, target, weight_type=quantization.QuantType.QInt8, per_channel=False, reduce_range=False,
+        nodes_to_exclude=_nodes(onnx, prepared, _is_attention),
+    )  # fmt: skip
+
+
+def _is_attention(node: Any) -> bool:
+    """Whether it is ONNX's own Attention, of which the quantiser makes that of onnxruntime with ONNX's attributes."""
+    return node.op_type == "Attention" and node.domain in ("", "ai.onnx")
 
 
 def _without_new_symbols(model: Any, source: Any) -> bool:
     """Remove declarations of inner tensors with sizes of names that the source does not give them; whether any was.
 
-    Shape inference makes such names for sizes that it does not find, and gives inner tensors those of outputs. A
-    compiler takes them for dynamic sizes, where it would find the numbers by itself.
+    Shape inference makes such names for sizes that it does not find, and gives inner tensors those of inputs and
+    outputs. A compiler takes them for dynamic sizes, where it would find the numbers by itself.
     """
-    known = {dim.dim_param for value in source.graph.input for dim in value.type.tensor_type.shape.dim}
     given = {(value.name, str(value.type)) for value in source.graph.value_info}
     kept = [
         value for value in model.graph.value_info
         if (value.name, str(value.type)) in given
-        or all(dim.dim_param in known or not dim.dim_param for dim in value.type.tensor_type.shape.dim)
+        or not any(dim.dim_param for dim in value.type.tensor_type.shape.dim)
     ]  # fmt: skip
     changed = len(kept) < len(model.graph.value_info)
     if changed:
@@ -282,7 +290,7 @@ def _objection(onnx: Any, model: Any) -> str:
 
 def _refuse_narrow_scales(model: Any) -> None:
     """Raises Unsupported where the quantiser wrote scales of a narrow type that the file's opset does not have."""
-    opset = next((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), 0)
+    opset = onnx_names.opset(model)
     types = {tensor.name: tensor.data_type for tensor in model.graph.initializer}
     for node in model.graph.node:
         if node.op_type == "DequantizeLinear" and types.get(node.input[1]) in NARROW and opset < NARROW_SCALES:

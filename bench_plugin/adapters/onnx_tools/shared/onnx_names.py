@@ -77,3 +77,8 @@ def sort_nodes(graph: Any) -> bool:
     del graph.node[:]
     graph.node.extend(nodes)
     return True
+
+
+def opset(model: Any) -> int:
+    """The version of ONNX's own operators that the model has; 0 where it names none."""
+    return next((int(one.version) for one in model.opset_import if one.domain in ("", "ai.onnx")), 0)

@@ -1,0 +1,76 @@
+"""Files that onnxruntime's quantiser prepares for other tools are valid, and declare nothing that stops one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = r"""
+import json, sys
+import numpy as np, onnx
+from onnx import helper as h, numpy_helper as nh
+from bench_plugin.adapters.onnx_tools import onnx_graphs
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import Place, PrepareCall
+
+folder, kind, graph = sys.argv[1:]
+rng = np.random.default_rng(0)
+value = lambda name, shape: h.make_tensor_value_info(name, 1, shape)
+draw = lambda *shape: rng.standard_normal(shape).astype("float32")
+KINDS = {
+    "old": (11, [h.make_node("Conv", ["x", "w"], ["c"]), h.make_node("Relu", ["c"], ["y"])], [1, 3, 6, 6],
+            {"w": draw(4, 3, 3, 3)}),
+    "attention": (23, [h.make_node("MatMul", ["x", "w"], ["q"]),
+                       h.make_node("Attention", ["q", "q", "q"], ["y"], q_num_heads=2, kv_num_heads=2, is_causal=1)],
+                  [1, 5, 8], {"w": draw(8, 8)}),
+    "symbolic": (14, [h.make_node("MatMul", ["x", "w"], ["a"]), h.make_node("Relu", ["a"], ["r"]),
+                      h.make_node("MatMul", ["r", "w"], ["y"])], ["N", 8], {"w": draw(8, 8)}),
+}
+opset, nodes, shape, weights = KINDS[kind]
+made = h.make_graph(nodes, "g", [value("x", shape)], [value("y", None)],
+                    [nh.from_array(values, name) for name, values in weights.items()])
+model = onnx.shape_inference.infer_shapes(h.make_model(made, opset_imports=[h.make_opsetid("", opset)], ir_version=10))
+del model.graph.value_info[:]
+onnx.checker.check_model(model)
+onnx.save(model, folder + "/m.onnx")
+sizes = [size for size in shape if size != "N"][1 if shape[0] == 1 else 0:]
+inputs = {"calib:x": from_numpy(draw(8, *sizes))}
+place = Place(folder, {"model.onnx": folder + "/m.onnx"}, inputs, lambda stage: None)
+reply = onnx_graphs.Adapter().prepare(PrepareCall(graph=graph, batched=True).at(place))
+found = onnx.load(reply.files["model.onnx"])
+onnx.checker.check_model(found)
+symbols = sorted({dim.dim_param for one in found.graph.value_info for dim in one.type.tensor_type.shape.dim} - {""})
+nodes = found.graph.node
+axes = [one.i for node in nodes for one in node.attribute if one.name == "axis" and "Quantize" in node.op_type]
+said = {"operators": sorted({node.op_type for node in nodes}), "symbols": symbols, "axes": axes}
+json.dump(said, sys.stdout)
+"""
+
+
+def prepared(python: Path, folder: Path, kind: str, graph: str) -> dict[str, Any]:
+    """Operators, axes of quantisations and symbols of inner tensors of the prepared file, which onnx's checker took."""
+    command = [str(python), "-c", SCRIPT, str(folder), kind, graph]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_before_opset_13_a_weight_has_one_scale(tools_python: Path, tmp_path: Path) -> None:
+    found = prepared(tools_python, tmp_path, "old", "qdq")
+    assert "QuantizeLinear" in found["operators"] and found["axes"] == []
+
+
+def test_an_attention_is_not_made_one_of_onnxruntime(tools_python: Path, tmp_path: Path) -> None:
+    found = prepared(tools_python, tmp_path, "attention", "dynamic")
+    assert "Attention" in found["operators"] and "MatMulInteger" in found["operators"]
+
+
+def test_inner_tensors_are_declared_without_the_symbols_of_inputs(tools_python: Path, tmp_path: Path) -> None:
+    found = prepared(tools_python, tmp_path, "symbolic", "qdq")
+    assert "QuantizeLinear" in found["operators"] and found["symbols"] == []
