@@ -20,6 +20,8 @@ ONE_STEP = 1 + 1e-3  # the slack is for float32 arithmetic around whole steps
 BROKEN = "another shape than the model's, NaN or Inf"
 KINDS = "iub"  # kinds of dtypes that count steps; results of other kinds are not quantised
 
+SINGLE_DB = 120.0  # what float32 leaves of a signal: an E of 1e-6
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -267,6 +269,7 @@ def compare_by_approximation(
 
     ``own`` is that of our own quantisation of the same model, ``actual`` that of the tool; None where a result has no
     noise, -inf for another shape, NaN and Inf. Outputs are matched by position. The output that falls shortest decides.
+    Of our own more than ``SINGLE_DB`` counts as that: a tool that computes in float32 has no more.
     Where our own quantisation is so far off that zeros, with 0 dB, would pass, nothing can be said; that is no measure
     of ``integers``, outputs by their names in ``own``. An output that our own quantisation does not change, such as
     that of a file that is quantised already, is a mismatch where the tool's has less than ``approximation_db``.
@@ -283,6 +286,7 @@ def compare_by_approximation(
         theirs, name = min(useless)
         much = BROKEN if theirs == -math.inf else f"{theirs:.1f} dB, where our own quantisation changes nothing"
         return Comparison(MISMATCH, f"{name}: {much}")
+    pairs = [(name, ours if ours is None else min(ours, SINGLE_DB), theirs) for name, ours, theirs in pairs]
     short = [(ours - theirs, name, ours, theirs) for name, ours, theirs in pairs if ours is not None]
     if not short:
         return unverified(Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation")

@@ -21,6 +21,7 @@ Array = np.ndarray[Any, Any]
 AGREE, MISMATCH, UNVERIFIED = "agree", "mismatch", "unverified"
 SMALLEST_NORMAL = {"fp32": 2.0**-126, "fp16": 2.0**-14, "bf16": 2.0**-126}
 LARGEST = {"fp16": 65504.0}
+FLAT = 1e-12  # of the size of an output in float64: what changes less over the inputs is rounding
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ def _floating(truth: Array, actual: Array, limits: Limits, precision: str, table
         "noise_M": noise.M, "max_abs": found.max_abs, "max_rel": found.max_rel, "cosine": found.cosine,
         "elements": int(t.size), **counts,
     }  # fmt: skip
-    if scale.norm == 0 or len(t) < 2:
+    if scale.norm <= FLAT * float(np.linalg.norm(t)) or len(t) < 2:
         numbers = {key: value for key, value in numbers.items() if value == value and abs(value) != float("inf")}
         reason = "the truth does not change over the inputs, so nothing would be proven"
         return _One(UNVERIFIED, reason, numbers, (), Unverified.NOT_SENSITIVE)

@@ -139,6 +139,8 @@ elif kind == "Conv":  # 3 x 3 with 32 channels over an image of its own size
 elif kind in ("GlobalAveragePool", "AveragePool"):
     x, shape = many.reshape(rows, outputs, 16, 18), [1, outputs, 1, 1]
     said = {"kernel_shape": [16, 18]} if kind == "AveragePool" else {}
+elif kind == "InstanceNormalization":
+    x, shape = many, [1, outputs, terms]
 elif kind == "Softmax":
     x, shape, said = many, [1, outputs, terms], {"axis": 2}
 else:
@@ -151,7 +153,15 @@ if kind in ("GlobalAveragePool", "AveragePool", "ReduceMean"):
     exact, summed = exact / terms, half(summed / terms)
 if kind == "Softmax":
     exact, summed = given / exact[:, :, None], half(given / summed[:, :, None])
+if kind == "InstanceNormalization":
+    exact = (given - given.mean(2, keepdims=True)) / np.sqrt(given.var(2, keepdims=True) + 1e-5)
+    centred, squares = given - half(summed / terms)[:, :, None], np.zeros((rows, outputs))
+    for k in range(terms):
+        squares = half(squares + centred[:, :, k] ** 2)
+    summed = centred / np.sqrt(half(squares / terms) + 1e-5)[:, :, None]
 fixed = {name: values for name, values in (("w", weights), ("axes", axes)) if values is not None}
+if kind == "InstanceNormalization":
+    fixed = {"scale": np.ones(outputs), "bias": np.zeros(outputs)}
 fixed = {name: values if name == "axes" else np.ascontiguousarray(values, "float32") for name, values in fixed.items()}
 value = lambda name, dims: h.make_tensor_value_info(name, 1, ["n", *dims[1:]])
 graph = h.make_graph([h.make_node(kind, ["x", *fixed], ["y"], **said)], "g", [value("x", x.shape)], [value("y", shape)],
@@ -169,7 +179,18 @@ print(json.dumps({"real": spread(summed), **{name: spread(values) for name, valu
 @pytest.mark.parametrize("precision", ["fp16", "fp32"])
 @pytest.mark.parametrize(
     "kind",
-    ["Gemm", "MatMul", "Conv", "Einsum", "ReduceSum", "ReduceMean", "GlobalAveragePool", "AveragePool", "Softmax"],
+    [
+        "Gemm",
+        "MatMul",
+        "Conv",
+        "Einsum",
+        "ReduceSum",
+        "ReduceMean",
+        "GlobalAveragePool",
+        "AveragePool",
+        "Softmax",
+        "InstanceNormalization",
+    ],
 )
 def test_sums_one_by_one_are_as_far_off_as_real_ones(
     tools_python: Path, tmp_path: Path, kind: str, precision: str

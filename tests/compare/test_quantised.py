@@ -281,6 +281,12 @@ def test_the_ratio_of_signal_to_noise() -> None:
     assert ratios == {"y": -np.inf, "n": 0.0}
 
 
+def test_more_than_float32_holds_is_asked_of_nobody() -> None:
+    assert compare_by_approximation({"y": 303.0}, {"out0": 123.6}).status == AGREE
+    short = compare_by_approximation({"y": 303.0}, {"out0": 110.0})
+    assert (short.status, short.numbers["short_of_own_db"]) == (MISMATCH, 10.0)
+
+
 def test_integers_by_approximation_are_compared_by_how_many_differ() -> None:
     labels = np.arange(1000).reshape(10, 100)
     ours, right, wrong = labels.copy(), labels.copy(), labels + 1

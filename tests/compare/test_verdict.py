@@ -167,6 +167,13 @@ def test_a_truth_that_does_not_change_proves_nothing(value: float, error: float)
     json.dumps(dict(found.numbers), allow_nan=False)
 
 
+def test_a_truth_that_only_rounding_changes_proves_nothing() -> None:
+    truth = 0.7 + 1e-16 * np.arange(35).reshape(7, 5)
+    found = judged(truth, truth + 1e-8)
+    assert found.status == UNVERIFIED and "does not change over the inputs" in found.reason
+    assert judged(0.7 + 1e-10 * np.arange(35).reshape(7, 5), truth + 1e-8).status == MISMATCH, "a change of its own"
+
+
 def test_one_input_proves_nothing() -> None:
     assert judged(drawn(1, (1, 12)), drawn(1, (1, 12))).status == UNVERIFIED
 

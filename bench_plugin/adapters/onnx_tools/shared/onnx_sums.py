@@ -24,7 +24,7 @@ SPREAD = 0.2123
 LAST_BITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 CHANNELS = {"Conv": 0, "ConvTranspose": 1, "Gemm": -1, "MatMul": -1}  # the axis of the weights that counts outputs
 MEANS = ("ReduceMean", "AveragePool", "GlobalAveragePool")
-SUMMED = (*CHANNELS, "Einsum", "ReduceSum", *MEANS, "Softmax")
+SUMMED = (*CHANNELS, "Einsum", "ReduceSum", *MEANS, "Softmax", "InstanceNormalization")
 
 
 class Adapter:
@@ -41,7 +41,7 @@ class Adapter:
 def operators() -> list[Any]:
     """The classes for onnx's evaluator of what ``summed`` adds to a graph."""
     base = importlib.import_module("onnx.reference.op_run").OpRun
-    return [_ones(base), _terms(base), _summed(base), _shared(base)]
+    return [_ones(base), _terms(base), _summed(base), _shared(base), _normalised(base)]
 
 
 def summed(onnx: Any, index: int, node: Any, format: str) -> list[Any]:
@@ -54,6 +54,10 @@ def summed(onnx: Any, index: int, node: Any, format: str) -> list[Any]:
     own, result = onnx.helper.make_node, node.output[0]
     node.output[0] = plain = f"{result}_summed"
     said: dict[str, Any] = {"seed": index, "format": format, "domain": DOMAIN}
+    if node.op_type == "InstanceNormalization":
+        node.output[0] = result
+        epsilon = next((one.f for one in node.attribute if one.name == "epsilon"), 1e-5)
+        return [own("NormalisedSum", list(node.input), [result], epsilon=epsilon, **said)]
     if node.op_type == "Softmax":
         axis = next((one.i for one in node.attribute if one.name == "axis"), -1)
         return [node, own("SharedSum", [plain], [result], axis=axis, **said)]
@@ -159,6 +163,33 @@ def _shared(base: Any) -> Any:
             return (y * (1 + SPREAD * LAST_BITS[format] * size * _drawn(self, seed, size.shape)),)
 
     return SharedSum
+
+
+def _normalised(base: Any) -> Any:
+    class NormalisedSum(base):  # type: ignore[misc]
+        """InstanceNormalization of [N, C, ...] whose means and variances were added one by one, as in ``Summed``."""
+
+        op_domain = DOMAIN
+
+        def _run(
+            self, x: Any, scale: Any, bias: Any, epsilon: float = 1e-5, seed: int = 0, format: str = ""
+        ) -> tuple[Any]:
+            import numpy as np
+
+            axes = tuple(range(2, x.ndim))
+            count = max(1, int(np.prod(x.shape[2:])))
+
+            def added(values: Any) -> Any:
+                mean = values.mean(axes, keepdims=True)
+                size = np.sqrt(count * mean**2 / 3 + (values**2).mean(axes, keepdims=True) / 6)
+                return mean + SPREAD * LAST_BITS[format] * size * _drawn(self, seed, mean.shape)
+
+            centred = x - added(x)
+            along = (1, -1, *[1] * len(axes))
+            spread = np.sqrt(np.maximum(added(centred**2), 0) + epsilon)
+            return ((centred / spread * scale.reshape(along) + bias.reshape(along)).astype(x.dtype),)
+
+    return NormalisedSum
 
 
 def _drawn(operator: Any, seed: int, shape: tuple[int, ...]) -> Any:
