@@ -202,4 +202,5 @@ def test_sums_one_by_one_are_as_far_off_as_real_ones(
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert set(found) == {"real", f"{precision}-sums:out0"}
-    assert found[f"{precision}-sums:out0"] == pytest.approx(found["real"], rel=0.15)
+    near = 0.25 if kind == "InstanceNormalization" else 0.15  # its means and variances are rounded themselves, too
+    assert found[f"{precision}-sums:out0"] == pytest.approx(found["real"], rel=near)
