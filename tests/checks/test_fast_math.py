@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.checks.test_equivalence import COMPILER, FRAMEWORK, compiled, run, the_row
+from tests.checks.test_rounded_constants import MAKE
 from tests.given_file import EQUIVALENCE, compiles, write_file
 from tests.project import Project
 
@@ -84,6 +86,18 @@ def test_a_declaration_of_what_the_tool_does_not_have_is_an_error(
 ) -> None:
     finished = run(fast(compiled, WRONG_ALWAYS, declared), "--precisions=fp32")
     assert finished.code == 4 and message in finished.text
+
+
+def test_a_rounding_that_fast_arithmetic_hides_is_named_with_the_option(project: Project, tools_python: Path) -> None:
+    fault = '"rounds-some-apart" if call.options["arithmetic"] == "fast" else "rounds-some"'
+    fast(project, fault, '"loose": ["fp32", "w16"], "exact": {"arithmetic": "exact"}, ')
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, tools_python, MAKE, "some.onnx", 5)
+    options = (f"--bench-onnx={path}", "--compilers=fakec", "--precisions=w16", "-k", "w16 and own")
+    row = the_row(project.run(*options))
+    assert (row["status"], row["unverified"]) == ("unverified", "no reference"), row["reason"]
+    assert row["reason"].startswith("no way of rounding that is known gives this result")
+    assert f"; with {EXACT} it agrees (E " in row["reason"], row["reason"]
 
 
 # A convolution for which MNN uses Winograd's algorithm, with a test that permits twice the noise of float32 alone.

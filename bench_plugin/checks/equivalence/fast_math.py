@@ -16,6 +16,7 @@ def with_exact(
 ) -> str:
     """The reason of a mismatch, with whether the tool agrees by exact arithmetic, and by which option it does that.
 
+    Weights that a tool rounds in a way that is not known may be such a mismatch, too: fast arithmetic hides the way.
     ``compare`` judges that run by the rule that found the mismatch; what it logs is not the cell's. The reason is
     returned as it is where the tool declares no such option (``exact``) for the precision of the cell, where the run
     chose it already, where the result is so wrong that no rounding explains it, and, with a flag of the cell, where
