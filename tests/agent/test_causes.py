@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from bench_plugin.agent import causes
+from bench_plugin.agent import causes, server
 from bench_plugin.agent.adapter import InvalidModel, NotProvided, Unsupported
 
 SAYS = {
@@ -94,6 +94,14 @@ def test_a_tool_that_lacks_a_module_for_an_operator_says_so() -> None:
     declared = Unsupported("No module named 'onnx2tf.ops.Frobnicate'")
     declared.__cause__ = ModuleNotFoundError(str(declared))
     assert causes.cause_of(declared, []) == causes.TOOL
+
+
+def test_a_key_that_is_not_there_says_less_than_the_error_that_was_made_of_it() -> None:
+    made = ToolFailed("Missing dtype for value 'gn' in op GroupNormalization")
+    made.__cause__ = KeyError("gn")
+    assert server._message(made) == "Missing dtype for value 'gn' in op GroupNormalization"
+    made.__cause__ = ToolFailed("the cause")
+    assert server._message(made) == "the cause"
 
 
 def test_a_chain_that_is_a_circle_ends() -> None:

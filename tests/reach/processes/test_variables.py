@@ -71,6 +71,18 @@ def test_the_address_of_a_proxy_is_no_secret_but_its_password_is() -> None:
     assert for_agents(given, ["http_proxy"]).variables == given
 
 
+def test_a_variable_that_goes_meanwhile_is_left_out() -> None:
+    """As pytest takes its PYTEST_CURRENT_TEST away between two tests, in another thread."""
+
+    class Changing(dict[str, str]):
+        def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
+            self.pop("LANG", None)
+            return super().get(name, default)
+
+    given = Changing(HOME="/home/me", LANG="C", LC_ALL="C")
+    assert for_agents(given).variables == {"HOME": "/home/me", "LC_ALL": "C"}
+
+
 def test_a_large_environment_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than a packet to the guardian holds: 300 kB in values that a program can be given, not all of it UTF-8."""
     given = {f"LARGE_{number}": "x" * 100_000 for number in range(3)} | {"LARGE_3": "caf\udce9"}
