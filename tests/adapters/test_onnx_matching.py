@@ -467,3 +467,52 @@ def test_a_number_is_found_within_half_a_step_alone(
 ) -> None:
     _, _, tensor, arrays = narrow(tools_python, tmp_path, "float32", 0.0, bound)
     assert tensor == found and ("file:bound" in arrays) == bool(found)
+
+
+# A weight that is cut out of another one by the width of an inner tensor, as exporters write an attention; and one by
+# the number of rows, which is no constant.
+CUT = """
+import json
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import TensorProto, helper, numpy_helper
+
+draw = np.random.default_rng(5)
+known = {"m": draw.normal(size=(8, 6)).astype("float32"), "w": draw.normal(size=(18, 6)).astype("float32"),
+         "one": np.array([1]), "two": np.array([2]), "none": np.array([0])}
+nodes = [helper.make_node("MatMul", ["x", "m"], ["h"]), helper.make_node("Shape", ["h"], ["sizes"]),
+         helper.make_node("Slice", ["sizes", "one", "two"], ["width"]),
+         helper.make_node("Slice", ["w", "none", "width", "none"], ["cut"]),
+         helper.make_node("Transpose", ["cut"], ["turned"], perm=[1, 0]),
+         helper.make_node("MatMul", ["h", "turned"], ["y"]),
+         helper.make_node("Slice", ["sizes", "none", "one"], ["rows"]),
+         helper.make_node("Slice", ["w", "none", "rows", "none"], ["some"]),
+         helper.make_node("Mul", ["y", "some"], ["z"])]
+value = lambda name, size: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", size])
+ports = [value("x", 8), value("z", 6)]
+given = [numpy_helper.from_array(values, name) for name, values in known.items()]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+written = known["w"][:6].astype("float64") + 0.004
+arrays = {"fix:const:c": from_numpy(written), "fix:step:c": from_numpy(np.array([0.01]))}
+call = MatchCall(names=("c",), weights={})
+reply = Adapter().match(call.at(Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+rebuilt = onnx.load(reply.files["rebuilt.onnx"])
+onnx.checker.check_model(rebuilt, full_check=True)
+stored = {one.name: numpy_helper.to_array(one) for one in rebuilt.graph.initializer}
+off = float(abs(stored["turned"] - written.T).max())
+print(json.dumps([reply.meta["matches"][0]["tensor"], off, [node.output[0] for node in rebuilt.graph.node]]))
+"""
+
+
+def test_a_weight_that_is_cut_out_by_the_width_of_a_tensor_is_put_back(tools_python: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(tools_python), "-c", CUT], cwd=tmp_path, text=True, capture_output=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    name, off, nodes = json.loads(done.stdout)
+    assert name == "turned" and off < 1e-6
+    assert "turned" not in nodes and "some" in nodes, "what depends on the number of rows is computed as before"

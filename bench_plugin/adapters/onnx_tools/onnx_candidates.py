@@ -79,7 +79,7 @@ def _stored_values(onnx: Any, model: Any) -> dict[str, Any]:
     for node in model.graph.node:
         if node.op_type == "Constant" and node.attribute and node.attribute[0].t.data_type in FLOATS:
             known[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t)
-    for name, values in onnx_computed.at_size_one(onnx, model).items():
+    for name, values in onnx_computed.at_size(onnx, model, 1).items():
         if values.dtype.name == "float32" or values.dtype.name in NARROW:
             known.setdefault(name, values)
     return known

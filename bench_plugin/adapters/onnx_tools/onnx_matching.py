@@ -57,6 +57,7 @@ class Adapter:
         onnx, numpy = importlib.import_module("onnx"), importlib.import_module("numpy")
         model = onnx.load(call.files["model.onnx"])
         onnx_computed.store(onnx, model, unread=False)
+        onnx_computed.store_of_shapes(onnx, model)
         copies = _own_divisors(onnx, model)
         known = onnx_candidates.known_values(onnx, model)
         inexact = onnx_candidates.inexact(onnx, model)

@@ -63,10 +63,32 @@ def store(onnx: Any, model: Any, *, unread: bool = True) -> None:
     )
 
 
-def at_size_one(onnx: Any, model: Any) -> dict[str, Any]:
-    """What the graph computes from constants alone once every size of its inputs that is not known is 1, by name.
+def store_of_shapes(onnx: Any, model: Any) -> None:
+    """Replace nodes by their results in floating point, in place, which are the same whatever the sizes that are not
+    known: what is cut out of a weight by the width of a tensor, as exporters write an attention.
+    """
+    import numpy as np
 
-    A tool computes a constant of the shape of an input so, when it is given inputs one by one.
+    one, two = at_size(onnx, model, 1), at_size(onnx, model, 2)
+    made = {
+        name: values for name, values in one.items()
+        if values.dtype.kind == "f" and values.ndim > 1 and name in two and np.array_equal(values, two[name])
+    }  # fmt: skip
+    kept = [node for node in model.graph.node if not made.keys() >= set(node.output)]
+    read = {name for node in kept for name in onnx_names.read_by(node)}.union(one.name for one in model.graph.output)
+    nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in kept]
+    left = {name for node in nodes for name in node.output}
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    model.graph.initializer.extend(
+        onnx.numpy_helper.from_array(values, name) for name, values in made.items() if name in read - left
+    )
+
+
+def at_size(onnx: Any, model: Any, size: int) -> dict[str, Any]:
+    """What the graph computes from constants alone once every size of its inputs that is not known is this, by name.
+
+    A tool computes a constant of the shape of an input so, for a size of 1, when it is given inputs one by one.
     """
     if not any(node.op_type == "Shape" for node in model.graph.node):
         return {}
@@ -76,7 +98,7 @@ def at_size_one(onnx: Any, model: Any) -> dict[str, Any]:
     for value in bound.graph.input:
         for dim in value.type.tensor_type.shape.dim:
             if not dim.HasField("dim_value"):
-                dim.dim_value = 1
+                dim.dim_value = size
     for value in bound.graph.output:
         value.type.tensor_type.ClearField("shape")
     inferred = onnx.shape_inference.infer_shapes(bound, data_prop=True).graph
