@@ -26,7 +26,8 @@ NODES = {
     "rowmax": [h.make_node("ReduceMax", ["a"], ["rowmax"], axes=[-2], keepdims=0)],
     "mean": [h.make_node("ReduceMean", ["a"], ["mean"], axes=[3], keepdims=0)],
     "turned": [h.make_node("Transpose", ["a"], ["turned"], perm=[0, 3, 2, 1])],
-    "half": [h.make_node("Split", ["a"], ["h", "rest"], axis=1), h.make_node("Sigmoid", ["rest"], ["gate"]),
+    "half": [h.make_node("Conv", ["a", "second"], ["n"], pads=[1, 1, 1, 1]), h.make_node("Add", ["n", "a"], ["m"]),
+             h.make_node("Split", ["m"], ["h", "rest"], axis=1), h.make_node("Sigmoid", ["rest"], ["gate"]),
              h.make_node("Mul", ["h", "gate"], ["half"])],
     "gated": [h.make_node("ReduceMean", ["a"], ["m"], axes=[1], keepdims=0),
               h.make_node("Unsqueeze", ["m", "one"], ["u"]), h.make_node("Mul", ["a", "u"], ["gated"])],
@@ -34,6 +35,7 @@ NODES = {
 nodes = [h.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), h.make_node("Relu", ["c"], ["a"])]
 kind, value = sys.argv[2], h.make_tensor_value_info
 channels = 16 if kind == "half" else 8
+known["second"] = rng.normal(0, 0.2, (16, 16, 3, 3)).astype("float32")
 known["w"] = known["w"][:channels]
 sizes = [8, 8, 8] if kind in ("turned", "gated", "half") else [8, 8]
 nodes += NODES[kind]

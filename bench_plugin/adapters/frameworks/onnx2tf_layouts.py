@@ -59,20 +59,22 @@ class Output:
 
     def is_channels_last(self, found: Sizes) -> bool:
         """Whether an output of the sizes ``found`` came channels last: by its sizes, else by what onnx2tf says."""
-        if not self.movable or not 3 <= len(self.shape) <= 5 or len(found) != len(self.shape):
-            return False
-        return self.by_last if self.is_open(found) else self._fits(_moved(found))
+        if self.is_open(found):
+            return self.by_last
+        return self._can_move(found) and self._fits(_moved(found))
 
     def is_open(self, found: Sizes) -> bool:
         """Whether sizes alone do not say how an output is laid out."""
-        several = self.movable and 3 <= len(self.shape) <= 5 and len(found) == len(self.shape)
-        return several and self._fits(found) and self._fits(_moved(found))
+        return self._can_move(found) and self._fits(found) and self._fits(_moved(found))
 
     def put_back(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The array [N, ...] in the declared layout."""
         import numpy as np
 
         return np.ascontiguousarray(np.moveaxis(values, -1, 1)) if self.is_channels_last(values.shape) else values
+
+    def _can_move(self, found: Sizes) -> bool:
+        return self.movable and 3 <= len(self.shape) <= 5 and len(found) == len(self.shape)
 
     def _fits(self, sizes: Sizes) -> bool:
         return all(have == want or None in (have, want) for have, want in zip(sizes, self.shape))
@@ -107,27 +109,33 @@ def of_outputs(graph: Any, net: Any, moved: bool) -> list[Output]:
 
 def settled(model: Any, net: Any, outputs: Sequence[Output]) -> tuple[list[Output], list[str]]:
     """The outputs of the file ``model``; where sizes do not say how the net has them, its values on one seeded sample
-    do. Remarks say where these cannot be had.
+    do: the order that is nearer to the file's. Remarks say where these cannot be had.
     """
+    tf, np = importlib.import_module("tensorflow"), importlib.import_module("numpy")
     found = [y.shape.as_list() if y.shape.rank is not None else [] for y in net.outputs]
     places = [place for place, (one, sizes) in enumerate(zip(outputs, found)) if one.is_open(sizes)]
     if not places:
         return list(outputs), []
-    np = importlib.import_module("numpy")
     given = _sample(np, model)
     try:
         expected = importlib.import_module("onnx.reference").ReferenceEvaluator(model).run(None, given)
     except Exception as why:  # whatever onnx's evaluator does not compute
         return list(outputs), [f"how outputs of equal sizes are laid out is what onnx2tf says of them: {why}"]
-    xs = list(given.values())
-    ys = importlib.import_module("tensorflow").nest.flatten(net(xs if len(xs) > 1 else xs[0], training=False))
+    xs = [tf.cast(x, own.dtype) for x, own in zip(given.values(), net.inputs)]
+    ys = tf.nest.flatten(net(xs if len(xs) > 1 else xs[0], training=False))
     made = list(outputs)
     for place in places:
         y, truth = (np.asarray(one, np.float64) for one in (ys[place], expected[place]))
-        off = [float(np.linalg.norm(one - truth)) for one in (y, np.moveaxis(y, -1, 1))]
+        off = [_distance(np, one, truth) for one in (y, np.moveaxis(y, -1, 1))]
         if off[0] != off[1]:
             made[place] = replace(made[place], by_last=off[1] < off[0])
     return made, []
+
+
+def _distance(np: Any, values: Any, truth: Any) -> float:
+    """The Euclidean norm of a difference; infinite where there is no number for it."""
+    off = float(np.linalg.norm(values - truth)) if values.shape == truth.shape else np.inf
+    return off if np.isfinite(off) else np.inf
 
 
 def _sample(np: Any, model: Any) -> dict[str, Any]:

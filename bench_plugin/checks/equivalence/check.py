@@ -43,7 +43,6 @@ from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.inputs import stack_names
 from bench_plugin.pipeline.tasks.subjects import Subject
 
-UNKNOWN_ROUNDING = "no way of rounding that is known gives this result"  # how the reason of such a cell begins
 COARSE = 0.5  # E of a quantised model from the unrounded one, from which on its row has a flag
 
 
@@ -102,7 +101,8 @@ class Equivalence:
         if comparison.status == MISMATCH:
             reason = self._with_inferred(run, found, ran, exact, comparison.reason)
             comparison = replace(comparison, reason=reason)
-        if (settled and comparison.status == MISMATCH) or comparison.reason.startswith(UNKNOWN_ROUNDING):
+        hidden = comparison.kind is Unverified.NO_REFERENCE and run.cell.types.rounds_weights
+        if (settled and comparison.status == MISMATCH) or hidden:
             reason = with_exact(
                 run, self._models, found, comparison.reason,
                 lambda again: self._conformance(run, found, again, plain, reference),
@@ -344,7 +344,7 @@ def _settled(
     if run.judge.compare(run.model, plain, ran).status == AGREE:
         return replace(comparison, reason=f"no weight is rounded: {comparison.reason}")
     reason = (
-        f"{UNKNOWN_ROUNDING}, which is {near:.2g} times as far from the unrounded "
+        f"no way of rounding that is known gives this result, which is {near:.2g} times as far from the unrounded "
         f"file as rounded weights are: {comparison.reason}"
     )
     return unverified(Unverified.NO_REFERENCE, reason, comparison.numbers)

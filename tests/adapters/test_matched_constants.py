@@ -1,0 +1,118 @@
+"""Constants of unusual kinds that were read back: in narrow types, single numbers, cut out of others by a width."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs.fences import ROOT
+
+
+def said(python: Path, folder: Path, script: str, *arguments: object) -> Any:
+    """What the script prints as JSON, in the toolchain's own interpreter."""
+    done = subprocess.run(
+        [str(python), "-c", script, *map(str, arguments)], cwd=folder, text=True, capture_output=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+# A matrix in a narrow type, whose scale and quotient a tool computes in it; beside it the bound of a Clip.
+NARROW = """
+import json, sys
+import ml_dtypes, numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import helper, numpy_helper
+
+kind, beyond, bound = sys.argv[1], float(sys.argv[2]), float(sys.argv[3])
+dtype = np.dtype(ml_dtypes.bfloat16 if kind == "bfloat16" else kind)
+known = {"w": np.random.default_rng(5).normal(size=(8, 6)).astype(dtype), "most": np.array(1.0, dtype)}
+nodes = [helper.make_node("Clip", ["x", "", "most"], ["c"]), helper.make_node("MatMul", ["c", "w"], ["y"])]
+code = helper.np_dtype_to_tensor_dtype(dtype)
+ports = [helper.make_tensor_value_info(name, code, [5, size]) for name, size in {"x": 8, "y": 6}.items()]
+given = [numpy_helper.from_array(values, name) for name, values in known.items()]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+w, step = known["w"].astype("float64"), 0.01
+found = {"w8": w + 0.5 * step + beyond * abs(w).max(), "bound": np.array(bound)}
+arrays = {f"fix:const:{name}": from_numpy(values) for name, values in found.items()}
+arrays |= {f"fix:step:{name}": from_numpy(np.array([step])) for name in found}
+call = MatchCall(names=tuple(found), weights={}, numbers=("bound",))
+reply = Adapter().match(call.at(Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+weight, number = reply.meta["matches"]
+print(json.dumps([weight["tensor"], weight["steps"], number["tensor"], sorted(reply.arrays)]))
+"""
+
+
+def narrow(tools_python: Path, folder: Path, kind: str, beyond: float, bound: float = 1.0) -> Any:
+    """What a weight that is ``beyond`` half a step off by this share of the largest one, and a bound, are found as."""
+    return said(tools_python, folder, NARROW, kind, beyond, bound)
+
+
+@pytest.mark.parametrize(("kind", "share"), [("float16", 2.0**-9), ("bfloat16", 2.0**-6)])
+def test_a_constant_may_be_off_by_what_four_roundings_to_its_type_change(
+    tools_python: Path, tmp_path: Path, kind: str, share: float
+) -> None:
+    name, steps, _, _ = narrow(tools_python, tmp_path, kind, 0.9 * share)
+    assert name == "w" and steps <= 0.5
+    assert narrow(tools_python, tmp_path, kind, 3 * share)[1] > 0.501
+
+
+@pytest.mark.parametrize(("bound", "found"), [(1.0045, "most"), (0.9956, "most"), (1.006, ""), (0.9, "")])
+def test_a_number_is_found_within_half_a_step_alone(
+    tools_python: Path, tmp_path: Path, bound: float, found: str
+) -> None:
+    _, _, tensor, arrays = narrow(tools_python, tmp_path, "float32", 0.0, bound)
+    assert tensor == found and ("file:bound" in arrays) == bool(found)
+
+
+# A weight that is cut out of another one by the width of an inner tensor, as exporters write an attention; and one by
+# the number of rows, which is no constant.
+CUT = """
+import json
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import TensorProto, helper, numpy_helper
+
+draw = np.random.default_rng(5)
+known = {"m": draw.normal(size=(8, 6)).astype("float32"), "w": draw.normal(size=(18, 6)).astype("float32"),
+         "one": np.array([1]), "two": np.array([2]), "none": np.array([0])}
+nodes = [helper.make_node("MatMul", ["x", "m"], ["h"]), helper.make_node("Shape", ["h"], ["sizes"]),
+         helper.make_node("Slice", ["sizes", "one", "two"], ["width"]),
+         helper.make_node("Slice", ["w", "none", "width", "none"], ["cut"]),
+         helper.make_node("Transpose", ["cut"], ["turned"], perm=[1, 0]),
+         helper.make_node("MatMul", ["h", "turned"], ["y"]),
+         helper.make_node("Slice", ["sizes", "none", "one"], ["rows"]),
+         helper.make_node("Slice", ["w", "none", "rows", "none"], ["some"]),
+         helper.make_node("Mul", ["y", "some"], ["z"])]
+value = lambda name, size: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", size])
+ports = [value("x", 8), value("z", 6)]
+given = [numpy_helper.from_array(values, name) for name, values in known.items()]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+written = known["w"][:6].astype("float64") + 0.004
+arrays = {"fix:const:c": from_numpy(written), "fix:step:c": from_numpy(np.array([0.01]))}
+call = MatchCall(names=("c",), weights={})
+reply = Adapter().match(call.at(Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+rebuilt = onnx.load(reply.files["rebuilt.onnx"])
+onnx.checker.check_model(rebuilt, full_check=True)
+stored = {one.name: numpy_helper.to_array(one) for one in rebuilt.graph.initializer}
+off = float(abs(stored["turned"] - written.T).max())
+print(json.dumps([reply.meta["matches"][0]["tensor"], off, [node.output[0] for node in rebuilt.graph.node]]))
+"""
+
+
+def test_a_weight_that_is_cut_out_by_the_width_of_a_tensor_is_put_back(tools_python: Path, tmp_path: Path) -> None:
+    name, off, nodes = said(tools_python, tmp_path, CUT)
+    assert name == "turned" and off < 1e-6
+    assert "turned" not in nodes and "some" in nodes, "what depends on the number of rows is computed as before"
