@@ -21,7 +21,9 @@ NO_REFUSALS = (
 PATTERNS: Dict[str, Pattern[str]] = {
     name: re.compile(pattern)
     for name, pattern in {
-        "operator set": r"is not a registered function/op|No Op registered for|Could not find an implementation for",
+        "operator set": r"is not a registered function/op|No Op registered for|Could not find an implementation for"
+        # ONNX Runtime's words for the same where it has another backend beside the CPU
+        r"|Provider type for \w+ node with name '[^']*' is not set",
         "not implemented": r"(?i)\b(not|isn't) (yet |currently )?implemented\b|\bunimplemented\b|\bNOT_IMPLEMENTED\b",
         "export": r"No ONNX function found for|(?i:ONNX export of .{1,200} is not supported)",
         "conversion": r"(?i)\bno (translator|translation|converter|conversion (rule|function|method)|lowering)\b"

@@ -23,6 +23,8 @@ REFUSED = [  # tool, message
      "ai.onnx.preview:FlexAttention(-1) is not a registered function/op"),
     ("onnxruntime", "[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for Add(6) node with "
      "name 'n'"),
+    ("onnxruntime", "[ONNXRuntimeError] : 1 : FAIL : Exception during initialization: !node_provider_type.empty() was "
+     "false. Provider type for ReduceMax node with name '' is not set."),
     ("pnnx", "ort CreateSession failed This is an invalid model. In Node, (\"\", Binarizer, \"ai.onnx.ml\", -1) : "
      "(\"X\": tensor(float),) -> (\"Y\",) , Error No Op registered for Binarizer with domain_version of 1"),
     ("torch.onnx", "Unsupported: ONNX export of operator adaptive_avg_pool2d, output size that are not factor of input "

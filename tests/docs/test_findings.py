@@ -160,5 +160,7 @@ def test_the_defect_still_shows(script: Path, tmp_path: Path) -> None:
         [str(python), str(script)], cwd=tmp_path, env=environment, text=True, timeout=600,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
+    if done.returncode == 2 and "needs a GPU" in rows_of(name_of(script))[0]:
+        pytest.skip("needs a GPU")
     assert done.returncode == 1, f"status {done.returncode}; 0 says that the defect is gone\n{done.stdout[-3000:]}"
     assert re.search(r"\bexpected\b", done.stdout), f"1, but no result is printed\n{done.stdout[-3000:]}"

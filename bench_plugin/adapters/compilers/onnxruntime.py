@@ -104,6 +104,9 @@ FEW_BITS = ("session.qdq_matmulnbits_accuracy_level", "mlas.qnbit.force_fp32", "
 # (docs/findings/onnxruntime_bias_rounded.py, onnxruntime_low_bits_relu.py, _clip.py, _refused.py).
 ROUNDED = ("w4a8", "int4", "uint4", "int2", "uint2")
 SATURATES = "U8S8 saturates here"
+# What a backend trades accuracy for, as it must be for exact numbers: products are rounded to the 10 bits of TF32
+# (docs/findings/onnxruntime_cuda_tf32.py).
+EXACT_OF = {PROVIDERS["cuda"]: {"use_tf32": "0"}}
 
 # Contractions of the graph that a session runs, those of integers and the others.
 INTEGERS = frozenset(
@@ -155,7 +158,7 @@ class Adapter:
         quantised = call.graph in (QDQ, "dynamic", *STORED)
         optimised = call.path("optimised.onnx") if quantised else ""
         session = self._opened(call, optimised)
-        switches = _read_back(session, self._exact)
+        switches = _read_back(session, self._exact, provider)
         files = external.artefact(call.files["model.onnx"], call.folder)
         placement: dict[str, object] = {"providers": session.get_providers(), **_assigned(session, provider)}
         integer, notes = "", []
@@ -257,7 +260,7 @@ class Adapter:
         if optimisation != "all":
             chosen.graph_optimization_level = getattr(runtime.GraphOptimizationLevel, LEVELS[optimisation])
         self._exact = list(exact)
-        return runtime.InferenceSession(path, chosen, providers=[_exact(name) for name in providers])
+        return runtime.InferenceSession(path, chosen, providers=[(name, EXACT_OF.get(name, {})) for name in providers])
 
 
 def _quantised(call: CompilerCall) -> bool:
@@ -281,11 +284,6 @@ def _runs(session: Any) -> bool:
         print("the session does not run on zeros: %s" % error)
         return False
     return True
-
-
-def _exact(provider: str) -> Any:
-    """A provider with its options that numbers depend on."""
-    return (provider, {"use_tf32": "0"}) if provider == PROVIDERS["cuda"] else provider
 
 
 def _computes(session: Any, provider: str) -> None:
@@ -318,10 +316,14 @@ def _exact_switches(call: CompilerCall) -> dict[str, str]:
     return {name: value for name, value in EXACT.items() if name not in left_out and (name != UNSIGNED or unsigned)}
 
 
-def _read_back(session: Any, names: Iterable[str]) -> dict[str, object]:
-    """What the session's options say of themselves."""
+def _read_back(session: Any, names: Iterable[str], provider: str) -> dict[str, object]:
+    """What the session's options, and those of its provider, say of themselves."""
     chosen = session.get_session_options()
-    return {name: chosen.get_session_config_entry(name) for name in names}
+    of_provider = session.get_provider_options().get(provider, {})
+    return {
+        **{name: chosen.get_session_config_entry(name) for name in names},
+        **{name: of_provider.get(name) for name in EXACT_OF.get(provider, {})},
+    }
 
 
 def _saturates() -> bool:
