@@ -27,6 +27,9 @@ KINDS = {
     "attention": (23, [h.make_node("MatMul", ["x", "w"], ["q"]),
                        h.make_node("Attention", ["q", "q", "q"], ["y"], q_num_heads=2, kv_num_heads=2, is_causal=1)],
                   [1, 5, 8], {"w": draw(8, 8)}),
+    "groups": (17, [h.make_node("Conv", ["x", "w"], ["c"]),
+                    h.make_node("ConvTranspose", ["c", "t", "b"], ["y"], group=2)], [1, 3, 6, 6],
+               {"w": draw(4, 3, 3, 3), "t": draw(4, 3, 2, 2), "b": draw(6)}),
     "symbolic": (14, [h.make_node("MatMul", ["x", "w"], ["a"]), h.make_node("Relu", ["a"], ["r"]),
                       h.make_node("MatMul", ["r", "w"], ["y"])], ["N", 8], {"w": draw(8, 8)}),
 }
@@ -45,7 +48,7 @@ found = onnx.load(reply.files["model.onnx"])
 onnx.checker.check_model(found)
 symbols = sorted({dim.dim_param for one in found.graph.value_info for dim in one.type.tensor_type.shape.dim} - {""})
 nodes = found.graph.node
-axes = [one.i for node in nodes for one in node.attribute if one.name == "axis" and "Quantize" in node.op_type]
+axes = [one.i for node in nodes for one in node.attribute if one.name == "axis" and "uantizeLinear" in node.op_type]
 said = {"operators": sorted({node.op_type for node in nodes}), "symbols": symbols, "axes": axes}
 json.dump(said, sys.stdout)
 """
@@ -74,3 +77,8 @@ def test_an_attention_is_not_made_one_of_onnxruntime(tools_python: Path, tmp_pat
 def test_inner_tensors_are_declared_without_the_symbols_of_inputs(tools_python: Path, tmp_path: Path) -> None:
     found = prepared(tools_python, tmp_path, "symbolic", "qdq")
     assert "QuantizeLinear" in found["operators"] and found["symbols"] == []
+
+
+def test_a_transposed_convolution_of_groups_has_one_scale(tools_python: Path, tmp_path: Path) -> None:
+    found = prepared(tools_python, tmp_path, "groups", "qdq")
+    assert "ConvTranspose" in found["operators"] and found["axes"] == [0], "that of Conv alone"

@@ -20,6 +20,8 @@ NODES = {
     "RELU_0_TO_1": [h.make_node("HardSigmoid", ["a"], ["k"], alpha=0.25)],
     "MUL": [h.make_node("HardSigmoid", ["a"], ["s"], alpha=1 / 6), h.make_node("Mul", ["a", "s"], ["k"])],
     "SELECT": [h.make_node("Where", ["mask", "a", "other"], ["k"])],
+    "SIN": [*(h.make_node(one, ["a"], [one]) for one in ("Sin", "Cos", "Sign", "Floor", "Ceil", "Round")),
+            h.make_node("Sum", ["Sin", "Cos", "Sign", "Floor", "Ceil", "Round"], ["k"])],
 }
 """
 SCRIPT = CONVOLVED.replace("REST", REST)
@@ -33,6 +35,13 @@ EXCHANGED = "node.inputs = [node.inputs[0], node.inputs[2], node.inputs[1]]\ncha
 def test_a_move_is_read_back(project: Project, operator: str) -> None:
     for row in both(project, SCRIPT, operator):
         is_read_in_full(row, operator)
+
+
+def test_what_runs_in_floating_point_between_integers_is_read_back(project: Project) -> None:
+    for row in both(project, SCRIPT, "SIN"):
+        is_read_in_full(row, "SIN")
+        read = {one["name"].split()[0] for one in row["numbers"]["per_layer"]}
+        assert {"SIN", "COS", "SIGN", "FLOOR", "CEIL", "ROUND", "ADD_N"} <= read
 
 
 def test_a_gate_is_read_back_with_what_its_kernels_round_twice(project: Project) -> None:

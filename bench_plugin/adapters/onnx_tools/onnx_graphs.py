@@ -127,6 +127,7 @@ def _qdq(call: PrepareCall, source: str, target: str) -> None:
     prepared = low_bits_graphs.preprocessed(call, source)
     given = call.calibration
     per_channel = onnx_names.opset(whole) >= PER_CHANNEL
+    one_scale = _of_groups(onnx.load(prepared, load_external_data=False).graph)
 
     class Reader(quantization.CalibrationDataReader):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
@@ -146,6 +147,7 @@ def _qdq(call: PrepareCall, source: str, target: str) -> None:
             weight_type=quantization.QuantType.QInt8,
             nodes_to_exclude=left_alone,
             calibrate_method=getattr(quantization.CalibrationMethod, METHODS[call.calibration_method]),
+            extra_options={"TensorQuantOverrides": {name: [{}] for name in one_scale}},
         )
 
     quantise([])
@@ -157,6 +159,20 @@ def _qdq(call: PrepareCall, source: str, target: str) -> None:
         quantise(_nodes(onnx, prepared, lambda node: _at(node, endless) or onnx_bounded.makes(node, lost)))
         if lost := onnx_bounded.lost(onnx, plain, onnx.load(target, load_external_data=False)):
             raise Unsupported(f"onnxruntime's quantiser leaves out what bounds {min(lost)!r}")
+
+
+def _of_groups(graph: Any) -> list[str]:
+    """The weights of ConvTranspose with groups and a bias, which cannot have a scale for each channel.
+
+    Their channels are those within a group. The quantiser takes as many steps for the bias, which has all channels.
+    """
+    stored = {tensor.name for tensor in graph.initializer}
+    found = []
+    for node in graph.node:
+        groups = next((one.i for one in node.attribute if one.name == "group"), 1)
+        if node.op_type == "ConvTranspose" and groups > 1 and len(node.input) > 2 and node.input[1] in stored:
+            found.append(node.input[1])
+    return found
 
 
 def _at(node: Any, tensors: set[str]) -> bool:

@@ -44,21 +44,49 @@ def _pads(said: Mapping[str, Any]) -> dict[str, Any]:
     return {"pads": [*(int(one) for one in said["pads_begin"]), *(int(one) for one in said["pads_end"])]}
 
 
-def _convolution(reader: Any, node: Any) -> list[str]:
-    said = node.get_attributes()
-    x, w = node.input_values()[:2]
+def _weights(reader: Any, node: Any) -> tuple[str, int]:
+    """The weights of a convolution as ONNX wants them, and their groups, which have a dimension of their own here."""
+    w = node.input_value(1)
     if reader.varies(w):
         raise Unread("weights that are computed")
-    group = 1
     weights = reader.weight(w, node.get_type_name())
-    if node.get_type_name() == "GroupConvolution":
-        sizes = _shape(w)
-        group = sizes[0]
-        shape = reader.layers.constant([sizes[0] * sizes[1], *sizes[2:]], "int64")
-        weights = reader.layers.node("Reshape", [weights, shape])
+    if not node.get_type_name().startswith("Group"):
+        return weights, 1
+    sizes = _shape(w)
+    shape = reader.layers.constant([sizes[0] * sizes[1], *sizes[2:]], "int64")
+    return reader.layers.node("Reshape", [weights, shape]), sizes[0]
+
+
+def _convolution(reader: Any, node: Any) -> list[str]:
+    said = node.get_attributes()
+    weights, group = _weights(reader, node)
     strides, dilations = ([int(one) for one in said[key]] for key in ("strides", "dilations"))
     options = {"group": group, "strides": strides, "dilations": dilations, **_pads(said)}
-    return [reader.layers.node("Conv", [reader.real(x), weights], **options)]
+    return [reader.layers.node("Conv", [reader.real(node.input_value(0)), weights], **options)]
+
+
+def _transposed(reader: Any, node: Any) -> list[str]:
+    said = node.get_attributes()
+    if len(node.input_values()) > 2 or str(said.get("auto_pad", "explicit")) not in ("explicit", "notset"):
+        raise Unread("a size that is asked for")
+    weights, group = _weights(reader, node)
+    lists = {key: [int(one) for one in said[key]] for key in ("strides", "dilations", "output_padding")}
+    options = {"group": group, **{key: value for key, value in lists.items() if value}, **_pads(said)}
+    return [reader.layers.node("ConvTranspose", [reader.real(node.input_value(0)), weights], **options)]
+
+
+def _space_to_depth(reader: Any, node: Any) -> list[str]:
+    said = node.get_attributes()
+    if str(said["mode"]).lower() != "blocks_first":
+        raise Unread("another order than ONNX's")
+    return [reader.layers.node("SpaceToDepth", [reader.real(node.input_value(0))], blocksize=int(said["block_size"]))]
+
+
+def _depth_to_space(reader: Any, node: Any) -> list[str]:
+    said = node.get_attributes()
+    mode = {"blocks_first": "DCR", "depth_first": "CRD"}[str(said["mode"]).lower()]
+    value = reader.real(node.input_value(0))
+    return [reader.layers.node("DepthToSpace", [value], blocksize=int(said["block_size"]), mode=mode)]
 
 
 def _matmul(reader: Any, node: Any) -> list[str]:
@@ -207,16 +235,19 @@ def _gather(reader: Any, node: Any) -> list[str]:
 
 TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "Convolution": _convolution, "GroupConvolution": _convolution, "MatMul": _matmul,
+    "ConvolutionBackpropData": _transposed, "GroupConvolutionBackpropData": _transposed,
     "Add": _elementwise("Add"), "Subtract": _elementwise("Sub"), "Multiply": _elementwise("Mul"),
     "Divide": _elementwise("Div"), "Power": _elementwise("Pow"), "Maximum": _elementwise("Max"),
     "Minimum": _elementwise("Min"), "Relu": _elementwise("Relu"), "PRelu": _elementwise("PRelu"),
     "Sigmoid": _elementwise("Sigmoid"), "Tanh": _elementwise("Tanh"), "Sqrt": _elementwise("Sqrt"),
     "Exp": _elementwise("Exp"), "Erf": _elementwise("Erf"), "Abs": _elementwise("Abs"), "Log": _elementwise("Log"),
+    "Sin": _elementwise("Sin"), "Cos": _elementwise("Cos"), "Sign": _elementwise("Sign"),
+    "Floor": _elementwise("Floor"), "Ceiling": _elementwise("Ceil"), "Negative": _elementwise("Neg"),
     "MaxPool": _pool("MaxPool"), "AvgPool": _pool("AveragePool"), "ReduceMean": _reduced("ReduceMean"),
     "ReduceSum": _reduced("ReduceSum"), "ReduceMax": _reduced("ReduceMax"), "Reshape": _reshape,
     "Squeeze": _reshape, "Unsqueeze": _reshape, "Transpose": _transpose, "Concat": _concat, "Softmax": _softmax,
     "BatchNormInference": _normalised, "Clamp": _clamp, "Swish": _swish, "HSwish": _hard_swish, "Gelu": _gelu,
     "Convert": _identity, "MVN": _mean_and_variance,
     "SquaredDifference": _squared_difference, "Split": _split, "VariadicSplit": _split,
-    "Gather": _gather,
+    "Gather": _gather, "DepthToSpace": _depth_to_space, "SpaceToDepth": _space_to_depth,
 }  # fmt: skip

@@ -311,6 +311,8 @@ TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "LOGISTIC": _elementwise("Sigmoid"), "TANH": _elementwise("Tanh"), "RELU": _elementwise("Relu"),
     "PRELU": _elementwise("PRelu"), "ELU": _elementwise("Elu"), "EXP": _elementwise("Exp"),
     "SQRT": _elementwise("Sqrt"), "NEG": _elementwise("Neg"), "ABS": _elementwise("Abs"), "LOG": _elementwise("Log"),
+    "ADD_N": _elementwise("Sum"), "SIN": _elementwise("Sin"), "COS": _elementwise("Cos"), "SIGN": _elementwise("Sign"),
+    "FLOOR": _elementwise("Floor"), "CEIL": _elementwise("Ceil"), "ROUND": _elementwise("Round"),
     "RELU6": _clipped(0.0, 6.0), "RELU_N1_TO_1": _clipped(-1.0, 1.0), "RELU_0_TO_1": _clipped(0.0, 1.0),
     "LEAKY_RELU": _leaky_relu,
     "HARD_SWISH": _hard_swish, "GELU": _gelu, "RSQRT": _rsqrt, "SQUARE": _square,

@@ -1,0 +1,55 @@
+"""OpenVINO's int8: transposed convolutions, what moves values and what runs in floating point are read back."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench_plugin.reach.environments.toolchains import Toolchains
+from tests.given_file import EQUIVALENCE, write_file
+from tests.project import Project
+
+SCRIPT = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h, numpy_helper
+rng = np.random.default_rng(0)
+known = {"w": rng.normal(0, 0.5, (8, 3, 3, 3)), "v": rng.normal(0, 0.3, 8), "whole": rng.normal(0, 0.3, (8, 8, 3, 3)),
+         "parts": rng.normal(0, 0.4, (8, 4, 3, 3)), "b": rng.normal(0, 0.3, 8), "half": np.array(0.5)}
+options = {"strides": [2, 1], "pads": [1, 0, 0, 1], "output_padding": [1, 0]}
+NODES = {
+    "ConvolutionBackpropData": [h.make_node("ConvTranspose", ["a", "whole", "b"], ["k"], **options)],
+    "GroupConvolutionBackpropData": [h.make_node("ConvTranspose", ["a", "parts", "b"], ["k"], group=2, **options)],
+    "DepthToSpace": [h.make_node("DepthToSpace", ["a"], ["k"], blocksize=2, mode=sys.argv[3])],
+    "SpaceToDepth": [h.make_node("SpaceToDepth", ["a"], ["k"], blocksize=2)],
+    **{one: [h.make_node(one, ["a"], ["k"])] for one in ("Sin", "Ceil", "Neg")},
+}
+front = h.make_node("Conv", ["x", "w", "v"], ["a"], pads=[1, 1, 1, 1])
+nodes = [front, *NODES[sys.argv[2]], h.make_node("Add", ["k", "half"], ["y"])]
+read = {name for node in nodes for name in node.input}
+tensors = [numpy_helper.from_array(v.astype("float32"), name) for name, v in known.items() if name in read]
+value = lambda name, size: h.make_tensor_value_info(name, 1, size)
+graph = h.make_graph(nodes, "g", [value("x", ["batch", 3, 6, 6])], [value("y", None)], tensors)
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+onnx.save(onnx.shape_inference.infer_shapes(model), sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("operator", "mode"),
+    [
+        ("ConvolutionBackpropData", ""),
+        ("GroupConvolutionBackpropData", ""),
+        ("DepthToSpace", "DCR"),
+        ("DepthToSpace", "CRD"),
+        ("SpaceToDepth", ""),
+        *((one, "") for one in ("Sin", "Ceil", "Neg")),
+    ],
+)
+def test_an_operator_is_read_back(project: Project, operator: str, mode: str) -> None:
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), SCRIPT, "net.onnx", operator, mode)
+    finished = project.run("--compilers=openvino", "--precisions=w8a8", f"--bench-onnx={path}")
+    [row] = [row for row in finished.rows if row["kind"] == "cell" and "own" in row["nodeid"]]
+    assert row["status"] == "supported", row["reason"]
+    assert not [flag for flag in row["flags"] if "approximation" in flag or "not read back" in flag], row["flags"]
+    assert row["numbers"]["whole_E"] < 0.01, "a few sums next to a tie go to the other side"
