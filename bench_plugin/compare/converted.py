@@ -9,6 +9,7 @@ from typing import Any
 from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 
+MASKED = 1e30  # a step beyond which only what stands for -Inf, the lowest number of float32, can be the cause
 SYMMETRIC = 1.5  # steps by which the two ends of a symmetric range may differ: one integer more lies below zero
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -97,12 +98,13 @@ def compare_ranges(
 
     Results that are ``shared`` and have the same ``scale`` and ``zero`` have one range: each end has to be that of one
     of them. A range that was ``narrowed`` has to lie within that of the calibration. What they leave out is not judged
-    here (:func:`cut_ranges`).
+    here (:func:`cut_ranges`). Of ranges that are wrong the reason has three, those that are furthest off.
     """
     known = [row for row in results if row.get("scale") is not None and row["real"] in measured]
     over = _with_readers(known, measured, readers or {})
     sharing = _of_sharing(known, measured, over)
-    wrong, worst = [], 0.0
+    wrong: list[tuple[float, str]] = []
+    worst = 0.0
     for row in known:
         low, high = measured[row["real"]]
         others = sharing[_parameters(row)] if row.get("shared") else []
@@ -115,12 +117,13 @@ def compare_ranges(
             off = min(off, _beyond(row, [*others, (low, high)]))
         worst = max(worst, off)
         if not off <= table.converter_ranges and not _widened_for_zero(row, min(low, 0.0), max(high, 0.0), table):
-            wrong.append(
-                f"converter: the range of {row['layer']} is {row['low']:.4g} to {row['high']:.4g}, that of the "
-                f"calibration {low:.4g} to {high:.4g}"
-            )
+            said = f"the range of {row['layer']} is {row['low']:.4g} to {row['high']:.4g}, that of the calibration "
+            wrong.append((off, f"converter: {said}{low:.4g} to {high:.4g}"))
+    wrong.sort(key=lambda one: -one[0])
     numbers = {"converter_ranges": {"compared": len(known), "worst_steps": worst}}
-    return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+    if not wrong:
+        return Comparison(AGREE, "", numbers)
+    return Comparison(MISMATCH, "; ".join(said for _, said in wrong[:3]), numbers)
 
 
 def cut_ranges(results: Rows, measured: Mapping[str, tuple[float, float]], *, table: Table = DEFAULTS) -> list[Row]:
@@ -138,6 +141,17 @@ def cut_ranges(results: Rows, measured: Mapping[str, tuple[float, float]], *, ta
         if inside > table.converter_ranges and (row.get("shared") or row.get("narrowed")):
             found.append((inside, row))
     return [row for _, row in sorted(found, key=lambda one: -one[0])]
+
+
+def masked_range(results: Rows) -> str:
+    """What is to be said of a range that a mask makes so wide that all other values are one integer; "" without one."""
+    for row in results:
+        if row.get("scale") is not None and row["scale"] > MASKED:
+            return (
+                f"the range of {row['layer']} is {row['low']:.4g} to {row['high']:.4g}, as a mask makes it: its step "
+                f"is {row['scale']:.2g}, so that all that is not masked is one integer"
+            )
+    return ""
 
 
 def _parameters(row: Row) -> tuple[float, int]:

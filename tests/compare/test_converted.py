@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench_plugin.compare.converted import compare_constants, compare_floats, compare_ranges, cut_ranges
+from bench_plugin.compare.converted import compare_constants, compare_floats, compare_ranges, cut_ranges, masked_range
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 
@@ -258,3 +258,19 @@ def test_a_range_that_begins_or_ends_at_zero_has_no_other_end_to_move() -> None:
         turned = {**wide, "low": -wide["high"], "high": 0.0}
         assert compare_ranges([turned], {"r": (-3.0, 0.0)}).status == MISMATCH, factor
     assert compare_ranges([row(0.0, 3.0, scale=3.0 / 255)], {"r": (0.0, 3.0)}).status == AGREE
+
+
+def test_of_wrong_ranges_the_three_that_are_furthest_off_are_named() -> None:
+    rows = [{**row(-1.0, 2.0 + off), "layer": f"L{off}", "real": f"r{off}"} for off in (4, 9, 3, 7)]
+    found = compare_ranges(rows, {one["real"]: (-1.0, 2.0) for one in rows})
+    assert found.status == MISMATCH
+    assert [said.split()[4] for said in found.reason.split("; ")] == ["L9", "L7", "L4"]
+
+
+def test_a_range_that_a_mask_makes_is_named() -> None:
+    plain, masked = row(-1.0, 2.0), {**row(-3.4e38, 2.0, scale=1.3e36), "layer": "SELECT 5"}
+    assert masked_range([plain, {"scale": None}]) == ""
+    assert masked_range([plain, masked]) == (
+        "the range of SELECT 5 is -3.4e+38 to 2, as a mask makes it: its step is 1.3e+36, so that all that is not "
+        "masked is one integer"
+    )

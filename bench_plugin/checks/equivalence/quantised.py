@@ -10,7 +10,7 @@ from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers, stored, whole
 from bench_plugin.checks.equivalence.comparing import compared_in_steps
 from bench_plugin.checks.sensitivity import noted
-from bench_plugin.compare.converted import compare_floats, compare_ranges, cut_ranges
+from bench_plugin.compare.converted import compare_floats, compare_ranges, cut_ranges, masked_range
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
 from bench_plugin.compare.strength import Strength
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
@@ -241,12 +241,12 @@ def _ranges(
     ranges = compare_ranges(results, measured, readers=readers, table=run.judge.table)
     cut = cut_ranges(results, measured, table=run.judge.table)
     if cut and ranges.status == AGREE:
-        low, high = measured[cut[0]["real"]]
-        said = (
-            f"the range of {cut[0]['layer']} is {cut[0]['low']:.4g} to {cut[0]['high']:.4g}, which leaves out values "
-            f"of the calibration ({low:.4g} to {high:.4g})"
-        )
+        (low, high), first = measured[cut[0]["real"]], cut[0]
+        said = f"the range of {first['layer']} is {first['low']:.4g} to {first['high']:.4g}, which leaves out values "
+        said += f"of the calibration ({low:.4g} to {high:.4g})"
         ranges = _cut(run, models, found, rebuilt, matched, plain, cut, replace(ranges, reason=said))
+    if masked := masked_range(results):
+        run.log.flag(masked)
     return replace(ranges, numbers={**constants.numbers, **ranges.numbers})
 
 
