@@ -55,6 +55,12 @@ class Adapter:
     declaration: Mapping[str, Any]
     uses: tuple[str, ...] = ()
 
+    def build(self, versions: Mapping[str, Any]) -> str:
+        """The one of these distributions that brings its tool: its own, or another build of it, as onnxruntime-gpu."""
+        others = self.declaration.get("distributions", [])
+        builds = [self.distribution, *(name for name in others if name.startswith(f"{self.distribution}-"))]
+        return next((name for name in builds if name in versions), self.distribution)
+
     def toolchain_for(self, framework: str) -> str:
         """The toolchain that it works in, which may depend on the framework that a model comes from."""
         return str(self.declaration.get("toolchains", {}).get(framework, self.toolchain))

@@ -14,7 +14,7 @@ from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.recipes import recipe
 from bench_plugin.domain.settings import Settings
 from bench_plugin.domain.texts.choices import hint
-from bench_plugin.inventory.adapters import Catalog
+from bench_plugin.inventory.adapters import Adapter, Catalog
 from bench_plugin.inventory.cases import Case, find_index, read_cases
 from bench_plugin.inventory.fingerprints import Fingerprints
 from bench_plugin.inventory.hardware.board_file import read_reach
@@ -157,16 +157,21 @@ class Workspace:
         except UsageError:
             return {}
 
+    def version(self, adapter: Adapter) -> str:
+        """The version of an adapter's tool, or of the build of it that its toolchain has; "" where none is known."""
+        lock = self.lock(adapter.toolchain)
+        return lock.get(adapter.build(lock), "")
+
     def titles(self) -> dict[str, Any]:
         """Titles and versions of frameworks, compilers and models for grids, and what compilers declare."""
         frameworks = {}
         for name, adapter in self.catalog.of_kind("framework").items():
-            version = self.lock(adapter.toolchain).get(adapter.distribution, "")
+            version = self.version(adapter)
             frameworks[name] = {"title": adapter.title, "version": version}
         compilers = {}
         for name, adapter in self.catalog.of_kind("compiler").items():
             several = "toolchains" in adapter.declaration  # it has as many versions as frameworks
-            version = "" if several else self.lock(adapter.toolchain).get(adapter.distribution, "")
+            version = "" if several else self.version(adapter)
             compilers[name] = {
                 "title": adapter.title, "version": version, "takes": list(adapter.takes),
                 "precisions": {precision: list(graphs) for precision, graphs in adapter.graphs.items()},

@@ -24,3 +24,10 @@ def test_a_mistake_behind_the_literal_of_a_users_adapter_is_named(tmp_path: Path
     path.write_text('ADAPTER = {\n    "name": "mine",\n}\ndef compile(:\n')
     with pytest.raises(UsageError, match=r"mine\.py: the adapter cannot be read: .*line 4"):
         read_adapter(path)
+
+
+def test_another_build_of_a_tool_is_found_by_its_name() -> None:
+    [adapter] = [read_adapter(path) for path in OWN if path.stem == "onnxruntime"]
+    assert adapter.build({"onnxruntime": "1.0", "numpy": "2.0"}) == "onnxruntime"
+    assert adapter.build({"onnxruntime-gpu": "1.0", "numpy": "2.0"}) == "onnxruntime-gpu"
+    assert adapter.build({"numpy": "2.0", "onnx": "1.0"}) == "onnxruntime"

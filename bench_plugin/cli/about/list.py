@@ -154,7 +154,7 @@ def _adapter(workspace: Workspace, adapter: Adapter) -> Row:
     versionless = "toolchains" in adapter.declaration or "description" in adapter.declaration
     return {
         "name": adapter.name, "title": adapter.title, "toolchain": adapter.toolchain,
-        "version": None if versionless else _version(workspace, adapter, adapter.distribution), "path": adapter.path,
+        "version": None if versionless else workspace.version(adapter) or None, "path": adapter.path,
     }  # fmt: skip
 
 
@@ -162,13 +162,9 @@ def _converter(workspace: Workspace, adapter: Adapter, converter: Converter) -> 
     low, high = converter.opsets
     return {
         "name": converter.name, "framework": adapter.name, "distribution": converter.distribution,
-        "version": _version(workspace, adapter, converter.distribution), "opsets": f"{low}-{high}",
+        "version": workspace.lock(adapter.toolchain).get(converter.distribution), "opsets": f"{low}-{high}",
         "default_opset": converter.opset,
     }  # fmt: skip
-
-
-def _version(workspace: Workspace, adapter: Adapter, distribution: str) -> str | None:
-    return workspace.lock(adapter.toolchain).get(distribution)
 
 
 def _opt_in(adapter: Adapter) -> bool:

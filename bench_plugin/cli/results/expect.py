@@ -269,8 +269,8 @@ def _update_operators(
                 found.setdefault(row["cell"]["compiler"], []).append((row["cell"]["model"], outcome))
     written: list[Mapping[str, Any]] = []
     for compiler, results in found.items():
-        distribution = workspace.catalog.compiler(compiler)[0].distribution
-        when = pinned(distribution, results[0][1].versions)
+        versions = results[0][1].versions
+        when = pinned(workspace.catalog.compiler(compiler)[0].build(versions), versions)
         result = updated(expectations.operators, compiler, when, results)
         path = expectations.operators.paths.get(compiler)
         path = write(path.parent.parent if path else folder, compiler, result.known)
