@@ -263,7 +263,7 @@ def killed_in_layer(
 
 def compare_by_approximation(
     own: Mapping[str, float | None], actual: Mapping[str, float | None], table: Table = DEFAULTS, *,
-    integers: Collection[str] = (),
+    integers: Collection[str] = (), unrounded: Collection[str] = (),
 ) -> Comparison:  # fmt: skip
     """The verdict where nothing could be read back: the ratio of signal to noise of every output, in dB.
 
@@ -273,6 +273,8 @@ def compare_by_approximation(
     Where our own quantisation is so far off that zeros, with 0 dB, would pass, nothing can be said; that is no measure
     of ``integers``, outputs by their names in ``own``. An output that our own quantisation does not change, such as
     that of a file that is quantised already, is a mismatch where the tool's has less than ``approximation_db``.
+    Where our own quantisation leaves operators ``unrounded`` that the tool may round, it is no lower limit: an output
+    that falls short of it, and is better than ``approximation_db``, has none.
     """
     if not own or len(actual) < len(own):
         return unverified(Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation")
@@ -302,6 +304,9 @@ def compare_by_approximation(
             return unverified(Unverified.ILL_CONDITIONED, reason, numbers)
         return Comparison(AGREE, "", numbers)
     reason = f"{name}: {theirs:.1f} dB, {worst:.1f} dB under our own quantisation of the same model ({ours:.1f} dB)"
+    if unrounded and theirs > table.approximation_db:
+        reason += f", which leaves {', '.join(sorted(unrounded))} in floating point"
+        return unverified(Unverified.NO_REFERENCE, reason, numbers)
     return Comparison(MISMATCH, reason, numbers)
 
 

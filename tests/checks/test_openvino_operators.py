@@ -53,3 +53,5 @@ def test_an_operator_is_read_back(project: Project, operator: str, mode: str) ->
     assert row["status"] == "supported", row["reason"]
     assert not [flag for flag in row["flags"] if "approximation" in flag or "not read back" in flag], row["flags"]
     assert row["numbers"]["whole_E"] < 0.01, "a few sums next to a tie go to the other side"
+    if operator == "GroupConvolutionBackpropData":
+        assert "50% of the nodes in the type that was asked for" in row["flags"]

@@ -377,6 +377,18 @@ def test_by_approximation_what_is_said() -> None:
     assert compare_by_approximation({"a": 40.0}, {"x": 33.5}, replace(DEFAULTS, approximation_db=7.0)).status == AGREE
 
 
+def test_by_approximation_our_own_quantisation_is_no_limit_where_it_rounds_less() -> None:
+    assert compare_by_approximation({"y": 40.0}, {"y": 35.0}, unrounded={"LSTM"}).status == AGREE
+    short = compare_by_approximation({"y": 40.0}, {"y": 30.0}, unrounded={"LSTM", "GRU"})
+    assert (short.status, short.kind) == (UNVERIFIED, Unverified.NO_REFERENCE)
+    assert short.reason.endswith(
+        "own quantisation of the same model (40.0 dB), which leaves GRU, LSTM in floating point"
+    )
+    assert compare_by_approximation({"y": 40.0}, {"y": 30.0}).status == MISMATCH
+    for broken in (5.0, float("-inf")):
+        assert compare_by_approximation({"y": 40.0}, {"y": broken}, unrounded={"LSTM"}).status == MISMATCH
+
+
 def test_by_approximation_an_output_that_our_own_quantisation_does_not_change_has_a_limit() -> None:
     """A file that is quantised already is its own quantisation: a result beside which zeros are as near is wrong."""
     found = compare_by_approximation({"a": None, "b": None}, {"x": 5.9, "y": -7.0})

@@ -27,6 +27,15 @@ from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 from bench_plugin.reach.processes.leased_agent import Limits
 
 
+def elsewhere(placement: Mapping[str, Any]) -> str:
+    """What share of the nodes runs as it was asked for, where some do not; a tool counts them by backend or by type."""
+    share = placement.get("requested")
+    if not isinstance(share, int | float) or share >= 1:
+        return ""
+    where = "in the type" if placement.get("by") == "type" else "on the backend"
+    return f"{share:.0%} of the nodes {where} that was asked for"
+
+
 @dataclass(frozen=True)
 class Compiled:
     """A compiled model that waits for its verdict.
@@ -266,9 +275,8 @@ class CompiledModels:
             carriers.note(log)
         if said.get("integer") == "simulated":
             log.flag("simulated")
-        share = said.get("placement", {}).get("requested")
-        if isinstance(share, int | float) and share < 1:
-            log.flag(f"{share:.0%} of the nodes on the backend and in the type that were asked for")
+        if share := elsewhere(said.get("placement", {})):
+            log.flag(share)
 
     def _beyond_memory(self, run: CellRun, subject: Subject) -> str:
         """Why the inputs of a batch do not fit into the memory of a stage, or of the target; empty where they may."""

@@ -33,6 +33,7 @@ from bench_plugin.pipeline.tasks import layer_tasks
 
 PERTURBED_RUNS = 2  # perturbed runs of a quantised graph, which find the inputs whose rounding is stable
 LAYERED = "qdq"  # the pre-quantised models that can be split at their quantisations
+RECURRENT = {"GRU", "LSTM", "RNN"}  # what our own quantisation leaves in floating point
 BY_APPROXIMATION = "by approximation"
 
 
@@ -346,11 +347,13 @@ def _noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
     own = _own(run, models, found)
     if isinstance(own, str):
         return unverified(Unverified.NO_REFERENCE, own)
-    chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
+    operators = found.file.check.meta["check"]["operators"]
+    chosen = choices(plain.outputs, operators)
     ours = signal_to_noise(plain.outputs, numbered(own.arrays), chosen)
     theirs = signal_to_noise(plain.outputs, numbered(ran.arrays), chosen)
     integers = [name for name, values in plain.outputs.items() if values.dtype.kind != "f"]
-    comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers)
+    left = RECURRENT & set(operators)
+    comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers, unrounded=left)
     truth = {"truth": "the unrounded model, by approximation"}
     return replace(comparison, numbers={**comparison.numbers, **truth})
 
