@@ -27,7 +27,7 @@ def test_a_contraction_in_a_files_own_type_is_as_requested(
 ) -> None:
     placement: dict[str, Any] = {"contractions": types}
     assert iree._effective(precision, placement, own) == effective
-    assert placement["requested"] == requested
+    assert (placement["requested"], placement["counted_by"]) == (requested, "type")
 
 
 def test_another_type_than_that_of_the_file_is_refused() -> None:

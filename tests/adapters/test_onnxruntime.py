@@ -71,6 +71,14 @@ class Part:
     def get_nodes(self):
         return [self.node]
 
+class Cuda:
+    \"\"\"The session of a machine with a GPU, as far as its options are asked for.\"\"\"
+    def get_session_options(self):
+        return options
+    def get_provider_options(self):
+        return {"CUDAExecutionProvider": {"use_tf32": "0", "device_id": "0"}}
+
+print(adapter._read_back(Cuda(), [], "CUDAExecutionProvider"), adapter._read_back(session, [], "CPUExecutionProvider"))
 print(adapter._assigned(session, "CPUExecutionProvider"))
 print(adapter._assigned(Half("Softmax"), "XnnpackExecutionProvider"))
 print(adapter._assigned(Half("Softmax", "Tanh"), "XnnpackExecutionProvider"))
@@ -91,6 +99,7 @@ def test_nodes_that_a_backend_leaves_to_the_cpu_are_counted(tmp_path: Path, tool
         capture_output=True, timeout=120,
     )  # fmt: skip
     assert done.stdout.splitlines() == [
+        "{'use_tf32': '0'} {}",
         "{}",
         "{'requested': 0.5, 'nodes': 2, 'fallback': ['Tanh x 1']}",
         "{'requested': 1.0, 'nodes': 2, 'fallback': []}",
@@ -101,7 +110,7 @@ def test_nodes_that_a_backend_leaves_to_the_cpu_are_counted(tmp_path: Path, tool
 
 # What was compiled elsewhere runs on a machine that lacks the backend: a board, for example.
 RUN = """
-import numpy, onnx
+import numpy, onnx, onnxruntime
 from bench_plugin.adapters.compilers.onnxruntime import Adapter
 from bench_plugin.agent.adapter import NotProvided
 from bench_plugin.agent.arrays import from_numpy
@@ -116,6 +125,13 @@ call = RunCall(
     output_ports=(Port("y"),), binding={}, backend="cuda",
 )
 given = {"in:x": from_numpy(numpy.zeros(2, "float32"))}
+made = onnxruntime.InferenceSession
+
+def session(*arguments, providers):
+    print(providers)
+    return made(*arguments, providers=providers)
+
+onnxruntime.InferenceSession = session
 try:
     Adapter().run(call.at(Place(".", {"model.onnx": "model.onnx"}, given, lambda stage: None)))
 except NotProvided as error:
@@ -129,5 +145,6 @@ def test_an_artefact_is_not_run_by_another_backend_in_silence(tmp_path: Path, to
         capture_output=True, timeout=120,
     )  # fmt: skip
     assert done.stdout == (
+        "[('CUDAExecutionProvider', {'use_tf32': '0'}), ('CPUExecutionProvider', {})]\n"
         "NotProvided: CUDAExecutionProvider cannot be used on this machine: onnxruntime left it out of its session\n"
     ), done.stderr

@@ -13,7 +13,7 @@ from bench_plugin.checks.compiled.compiling import elsewhere
     ("placement", "said"),
     [
         ({"requested": 0.75}, "75% of the nodes on the backend that was asked for"),
-        ({"requested": 0.0, "by": "type"}, "0% of the nodes in the type that was asked for"),
+        ({"requested": 0.0, "counted_by": "type"}, "0% of the nodes in the type that was asked for"),
         ({"requested": 1.0}, ""),
         ({"requested": None}, ""),
         ({}, ""),

@@ -65,12 +65,15 @@ import numpy as np, onnx
 from onnx import helper as h
 rng = np.random.default_rng(9)
 known = {"w": rng.normal(0, 0.6, (6, 3, 3, 3)), "k": rng.normal(0, 0.4, (6, 6, 1, 1)), "zero": np.array(0.0),
-         "most": np.array(0.87), "border": np.array(2.53)}
+         "most": np.array(0.87), "border": np.array(2.53), "low": np.array(np.finfo("float32").min)}
 known = {name: values.astype("float32") for name, values in known.items()}
 known["pads"] = np.array([0, 0, 1, 2, 0, 0, 2, 1])
+known["mask"] = rng.random((1, 6, 6, 6)) > 0.3
 between = {"MINIMUM": h.make_node("Clip", ["a", "zero", "most"], ["b"]),
-           "PADV2": h.make_node("Pad", ["a", "pads", "border"], ["b"])}[sys.argv[2]]
-nodes = [h.make_node("Conv", ["x", "w"], ["a"]), between, h.make_node("Relu", ["b"], ["e"]),
+           "PADV2": h.make_node("Pad", ["a", "pads", "border"], ["b"]),
+           "SELECT": h.make_node("Where", ["mask", "a", "low"], ["b"])}[sys.argv[2]]
+behind = "Softmax" if sys.argv[2] == "SELECT" else "Relu"
+nodes = [h.make_node("Conv", ["x", "w"], ["a"]), between, h.make_node(behind, ["b"], ["e"]),
          h.make_node("Conv", ["e", "k"], ["y"])]
 read = {name for node in nodes for name in node.input}
 tensors = [onnx.numpy_helper.from_array(values, name) for name, values in known.items() if name in read]
@@ -167,3 +170,8 @@ def test_a_number_that_is_not_the_files_is_a_mismatch(project: Project, operator
     row = run(project, NUMBERS, operator, fault=(operator, MOVED.format(place=place, steps=steps)))
     assert row["status"] == "mismatch", row["numbers"]
     assert f"a number of {operator} has no counterpart in the file" in row["flags"]
+
+
+def test_a_range_that_a_mask_makes_has_a_flag(project: Project) -> None:
+    row = run(project, NUMBERS, "SELECT")
+    assert [flag for flag in row["flags"] if "-3.403e+38 to" in flag and "as a mask makes it" in flag], row

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -40,6 +42,18 @@ def test_what_a_compiler_takes_and_offers(project: Project) -> None:
     assert rows["onnxruntime"]["version"].count(".") == 2
     assert rows["command[emx]"]["version"] is None, "nobody knows the version of a described command"
     assert rows["reference"]["opt_in"] and not rows["onnxruntime"]["opt_in"]
+
+
+def test_another_build_of_a_tool_has_its_version(project: Project) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(project.folder / "own")], check=True)
+    [packages] = (project.folder / "own").glob("lib/python*/site-packages")
+    name = f"{packages.relative_to(project.folder)}/onnxruntime_gpu-9.8.7.dist-info/METADATA"
+    project.write(name, "Metadata-Version: 2.1\nName: onnxruntime-gpu\nVersion: 9.8.7\n")
+    serves = '["onnx_check", "onnx_float64", "onnx_mutants", "onnxruntime"]'
+    text = f'title = "Own"\nserves = {serves}\npython = "../own/bin/python"\n'
+    project.write("toolchains/onnxruntime.toml", text)
+    rows = {row["name"]: row for row in json.loads(project.bench("list", "compilers", "--json").stdout)}
+    assert rows["onnxruntime"]["version"] == "9.8.7"
 
 
 def test_what_the_project_adds_is_listed(project: Project) -> None:

@@ -353,7 +353,7 @@ def _effective(precision: str, placement: dict[str, Any], own: set[str] | None) 
     # In a file that is compiled as it is, a contraction in one of the file's own types is as requested.
     wanted = [kind for kind, name in kinds.items() if name == precision or kind.split("x")[0] in (own or ())]
     share = sum(counts[kind] for kind in wanted) / sum(counts.values())
-    placement.update(requested=share, by="type")
+    placement.update(requested=share, counted_by="type")
     others = ", ".join(sorted(set(kinds.values())))
     asked = [kind for kind in kinds if own is not None and (kind.split("x")[0] in own or kind.startswith("i"))]
     computed = precision in kinds.values()

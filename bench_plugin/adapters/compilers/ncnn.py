@@ -160,7 +160,7 @@ class Adapter:
             "switches": {**_read_back(net), "pnnx.fp16": precision == "w16"},
             "placement": {
                 "requested": 1 - len(narrow) / len(layers), "nodes": len(layers), "fallback": sorted(set(narrow)),
-                "by": "type",
+                "counted_by": "type",
                 **({"emulated": "yes"} if call.graph == WEIGHTS else {}),  # pnnx computes what the integers stand for
             },
             "notes": notes,

@@ -371,7 +371,7 @@ def _findings(compiled: Any, precision: str, own: frozenset[str], capabilities: 
         raise Unsupported(f"asked {precision}, ran {actual}{can}")
     fallback = Counter(f"{kind} in {where}" for kind, _, where in computing if where not in asked)
     placement: dict[str, object] = {
-        "requested": len(wanted) / len(computing) if computing else 1.0, "nodes": len(computing), "by": "type",
+        "requested": len(wanted) / len(computing) if computing else 1.0, "nodes": len(computing), "counted_by": "type",
         "requested_heavy": len(heavy_wanted) / len(heavy) if heavy else 1.0, "heavy": len(heavy),
         "fallback": [f"{count} x {what}" for what, count in sorted(fallback.items())],
     }  # fmt: skip

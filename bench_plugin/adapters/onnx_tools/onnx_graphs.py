@@ -127,7 +127,7 @@ def _qdq(call: PrepareCall, source: str, target: str) -> None:
     prepared = low_bits_graphs.preprocessed(call, source)
     given = call.calibration
     per_channel = onnx_names.opset(whole) >= PER_CHANNEL
-    one_scale = _of_groups(onnx.load(prepared, load_external_data=False).graph)
+    one_scale = _weights_in_groups(onnx.load(prepared, load_external_data=False).graph)
 
     class Reader(quantization.CalibrationDataReader):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
@@ -161,7 +161,7 @@ def _qdq(call: PrepareCall, source: str, target: str) -> None:
             raise Unsupported(f"onnxruntime's quantiser leaves out what bounds {min(lost)!r}")
 
 
-def _of_groups(graph: Any) -> list[str]:
+def _weights_in_groups(graph: Any) -> list[str]:
     """The weights of ConvTranspose with groups and a bias, which cannot have a scale for each channel.
 
     Their channels are those within a group. The quantiser takes as many steps for the bias, which has all channels.

@@ -32,7 +32,7 @@ def elsewhere(placement: Mapping[str, Any]) -> str:
     share = placement.get("requested")
     if not isinstance(share, int | float) or share >= 1:
         return ""
-    where = "in the type" if placement.get("by") == "type" else "on the backend"
+    where = "in the type" if placement.get("counted_by") == "type" else "on the backend"
     return f"{share:.0%} of the nodes {where} that was asked for"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers, stored, whole
 from bench_plugin.checks.equivalence.comparing import compared_in_steps
+from bench_plugin.checks.equivalence.rounding import RECURRENT
 from bench_plugin.checks.sensitivity import noted
 from bench_plugin.compare.converted import compare_floats, compare_ranges, cut_ranges, masked_range
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
@@ -33,7 +34,6 @@ from bench_plugin.pipeline.tasks import layer_tasks
 
 PERTURBED_RUNS = 2  # perturbed runs of a quantised graph, which find the inputs whose rounding is stable
 LAYERED = "qdq"  # the pre-quantised models that can be split at their quantisations
-RECURRENT = {"GRU", "LSTM", "RNN"}  # what our own quantisation leaves in floating point
 BY_APPROXIMATION = "by approximation"
 
 
@@ -352,7 +352,7 @@ def _noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
     ours = signal_to_noise(plain.outputs, numbered(own.arrays), chosen)
     theirs = signal_to_noise(plain.outputs, numbered(ran.arrays), chosen)
     integers = [name for name, values in plain.outputs.items() if values.dtype.kind != "f"]
-    left = RECURRENT & set(operators)
+    left = RECURRENT & set(operators)  # our own quantisation does not round them
     comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers, unrounded=left)
     truth = {"truth": "the unrounded model, by approximation"}
     return replace(comparison, numbers={**comparison.numbers, **truth})
