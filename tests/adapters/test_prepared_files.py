@@ -17,7 +17,7 @@ from bench_plugin.adapters.onnx_tools import onnx_graphs
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import Place, PrepareCall
 
-folder, kind, graph = sys.argv[1:]
+folder, kind, graph, *every = sys.argv[1:]
 rng = np.random.default_rng(0)
 value = lambda name, shape: h.make_tensor_value_info(name, 1, shape)
 draw = lambda *shape: rng.standard_normal(shape).astype("float32")
@@ -30,6 +30,9 @@ KINDS = {
     "groups": (17, [h.make_node("Conv", ["x", "w"], ["c"]),
                     h.make_node("ConvTranspose", ["c", "t", "b"], ["y"], group=2)], [1, 3, 6, 6],
                {"w": draw(4, 3, 3, 3), "t": draw(4, 3, 2, 2), "b": draw(6)}),
+    "recurrent": (17, [h.make_node("LSTM", ["x", "w", "r"], ["all", "last"], hidden_size=4, direction="bidirectional"),
+                       h.make_node("MatMul", ["last", "v"], ["y"])], [1, 3, 5],
+                  {"w": draw(2, 16, 5), "r": draw(2, 16, 4), "v": draw(4, 2)}),
     "symbolic": (14, [h.make_node("MatMul", ["x", "w"], ["a"]), h.make_node("Relu", ["a"], ["r"]),
                       h.make_node("MatMul", ["r", "w"], ["y"])], ["N", 8], {"w": draw(8, 8)}),
 }
@@ -43,20 +46,23 @@ onnx.save(model, folder + "/m.onnx")
 sizes = [size for size in shape if size != "N"][1 if shape[0] == 1 else 0:]
 inputs = {"calib:x": from_numpy(draw(8, *sizes))}
 place = Place(folder, {"model.onnx": folder + "/m.onnx"}, inputs, lambda stage: None)
-reply = onnx_graphs.Adapter().prepare(PrepareCall(graph=graph, batched=True).at(place))
+reply = onnx_graphs.Adapter().prepare(PrepareCall(graph=graph, batched=True, every_contraction=bool(every)).at(place))
 found = onnx.load(reply.files["model.onnx"])
 onnx.checker.check_model(found)
 symbols = sorted({dim.dim_param for one in found.graph.value_info for dim in one.type.tensor_type.shape.dim} - {""})
 nodes = found.graph.node
 axes = [one.i for node in nodes for one in node.attribute if one.name == "axis" and "uantizeLinear" in node.op_type]
-said = {"operators": sorted({node.op_type for node in nodes}), "symbols": symbols, "axes": axes}
+integers = {node.output[0] for node in nodes if node.op_type == "DequantizeLinear"}
+rounded = sorted({node.op_type for node in nodes for name in node.input[1:3] if name in integers})
+said = {"unrounded": reply.meta["unrounded"], "rounded": rounded, "symbols": symbols, "axes": axes,
+        "operators": sorted({node.op_type for node in nodes})}
 json.dump(said, sys.stdout)
 """
 
 
-def prepared(python: Path, folder: Path, kind: str, graph: str) -> dict[str, Any]:
+def prepared(python: Path, folder: Path, kind: str, graph: str, *, every: bool = False) -> dict[str, Any]:
     """Operators, axes of quantisations and symbols of inner tensors of the prepared file, which onnx's checker took."""
-    command = [str(python), "-c", SCRIPT, str(folder), kind, graph]
+    command = [str(python), "-c", SCRIPT, str(folder), kind, graph, *(["every"] if every else [])]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -82,3 +88,17 @@ def test_inner_tensors_are_declared_without_the_symbols_of_inputs(tools_python: 
 def test_a_transposed_convolution_of_groups_has_one_scale(tools_python: Path, tmp_path: Path) -> None:
     found = prepared(tools_python, tmp_path, "groups", "qdq")
     assert "ConvTranspose" in found["operators"] and found["axes"] == [0], "that of Conv alone"
+
+
+def test_weights_of_every_contraction_are_rounded_where_that_is_asked_for(tools_python: Path, tmp_path: Path) -> None:
+    found = prepared(tools_python, tmp_path, "recurrent", "weights", every=True)
+    assert found["rounded"] == ["LSTM", "MatMul"] and found["unrounded"] == []
+    assert prepared(tools_python, tmp_path, "groups", "weights", every=True)["rounded"] == ["Conv", "ConvTranspose"]
+
+
+def test_a_prepared_file_says_which_recurrent_layers_it_leaves_in_floating_point(
+    tools_python: Path, tmp_path: Path
+) -> None:
+    for graph in ("weights", "qdq"):
+        found = prepared(tools_python, tmp_path, "recurrent", graph)
+        assert found["rounded"] == ["MatMul"] and found["unrounded"] == ["LSTM"], graph

@@ -74,7 +74,8 @@ class Adapter:
         meta: dict[str, object] = {"graph": call.graph, "operators": counted, **_calibration(call)}
         if weights is not None:
             meta["weights"] = weights
-        return Reply({**meta, "output_scales": _output_scales(onnx, model.graph)}, files={"model.onnx": path})
+        meta.update(output_scales=_output_scales(onnx, model.graph), unrounded=_unrounded(model.graph))
+        return Reply(meta, files={"model.onnx": path})
 
     def layers(self, call: LayersCall) -> Reply:
         """A QDQ graph layer by layer: ``exposed.onnx`` gives all integers, ``layers.onnx`` takes them too.
@@ -320,6 +321,13 @@ def _described(onnx: Any, value: Any) -> dict[str, object]:
     tensor = value.type.tensor_type
     shape = [dim.dim_value for dim in tensor.shape.dim]
     return {"name": value.name, "dtype": onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).name, "shape": shape}
+
+
+def _unrounded(graph: Any) -> list[str]:
+    """The types of recurrent layers with weights that are no dequantised integers."""
+    made = {node.output[0] for node in graph.node if node.op_type == "DequantizeLinear"}
+    layers = [node for node in graph.node if node.op_type in low_bits.RECURRENT]
+    return sorted({node.op_type for node in layers if not made.issuperset(node.input[1:3])})
 
 
 def _output_scales(onnx: Any, graph: Any) -> list[float | None]:

@@ -108,6 +108,7 @@ class PrepareCall(Call):
     weights: of ``qdq``, ``weights``, ``fixed`` and ``kmeans``: int8, int4, uint4, int2 or uint2.
     activations: the type of the activations, uint8 or one of these, or float32.
     granularity: what shares a scale: tensor, channel or block.
+    every_contraction: of ``weights``: whether weights of ConvTranspose, LSTM, GRU and RNN are rounded, too.
     """
 
     operation = "prepare"
@@ -118,6 +119,7 @@ class PrepareCall(Call):
     weights: str = "int8"
     activations: str = "uint8"
     granularity: str = "channel"
+    every_contraction: bool = False
 
     @property
     def calibration(self) -> Arrays:

@@ -212,11 +212,13 @@ class PrepareReply(AnyReply):
     """A pre-quantised or pre-converted file.
 
     output_scales: the step of each quantised output; None for one that is not quantised.
+    unrounded: which of LSTM, GRU and RNN have weights in floating point.
     """
 
     FILES = ("model.onnx",)
 
     output_scales: Tuple[Optional[float], ...]
+    unrounded: Tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

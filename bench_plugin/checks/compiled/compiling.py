@@ -137,11 +137,18 @@ class CompiledModels:
             return compiled
         return run.uncredited(self._run_task(run, subject, compiled))
 
-    def prepared(self, run: CellRun, subject: Subject, calibration: InputSet, graph: str) -> Subject | Failure:
-        """The subject as the graph ``graph`` (qdq, weights, dynamic, w16 or fp16), or why that could not be made."""
+    def prepared(
+        self, run: CellRun, subject: Subject, calibration: InputSet, graph: str, *, every_contraction: bool = False
+    ) -> Subject | Failure:
+        """The subject as the graph ``graph`` (qdq, weights, dynamic, w16 or fp16), or why that could not be made.
+
+        With ``every_contraction`` the graph ``weights`` has also rounded weights of ConvTranspose, LSTM, GRU and RNN.
+        """
         method = self.compile_tasks.calibration
         types = precision_of(run.cell.precision, graph)
-        task = graph_tasks.prepared(run.tasks, run.model, subject, calibration, graph, method, types)
+        task = graph_tasks.prepared(
+            run.tasks, run.model, subject, calibration, graph, method, types, every_contraction=every_contraction
+        )  # fmt: skip
         done = run.obtain("graph", task)
         if done.failure:
             return _of_the_tools(done.failure)
@@ -150,7 +157,8 @@ class CompiledModels:
             described = {key: said.get(key) for key in ("operators", "calibration", "weights")}
             run.log.artefacts["graph"] = {name: value for name, value in described.items() if value}
         files = {"model.onnx": done.given["model.onnx"]}
-        return replace(subject, origin=done.key, files=files, meta={"output_scales": said["output_scales"]})
+        meta = {"output_scales": said["output_scales"], "unrounded": said.get("unrounded", ())}
+        return replace(subject, origin=done.key, files=files, meta=meta)
 
     def calibration(self, run: CellRun, subject: Subject) -> InputSet:
         """The calibration set of the subject, the same that every tool gets."""

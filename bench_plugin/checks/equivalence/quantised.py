@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers, stored, whole
 from bench_plugin.checks.equivalence.comparing import compared_in_steps
-from bench_plugin.checks.equivalence.rounding import RECURRENT
 from bench_plugin.checks.sensitivity import noted
 from bench_plugin.compare.converted import compare_floats, compare_ranges, cut_ranges, masked_range
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
@@ -275,7 +274,10 @@ def _cut(
         return unverified(Unverified.NO_REFERENCE, f"{said}; {own}", agrees.numbers)
     chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
     short = {name: truth[: len(values[name])] for name, truth in plain.outputs.items()}
-    ours, theirs = signal_to_noise(plain.outputs, numbered(own.arrays), chosen), signal_to_noise(short, values, chosen)
+    ours, theirs = (
+        signal_to_noise(plain.outputs, numbered(own.evaluated.arrays), chosen),
+        signal_to_noise(short, values, chosen),
+    )
     noise = compare_by_approximation(ours, theirs, run.judge.table)
     if noise.status == MISMATCH:
         return Comparison(
@@ -330,16 +332,25 @@ def _by_approximation(
     return _noise(run, models, found, ran, plain)
 
 
-def _own(run: CellRun, models: CompiledModels, found: Compiled) -> Done | str:
-    """Our own quantisation of the model, evaluated in float64; a text says why there is none."""
-    graph = WEIGHTS if run.cell.types.weight_only else LAYERED
-    own = models.prepared(run, found.original, models.calibration(run, found.original), graph)
+class _Own(NamedTuple):
+    """Our own quantisation of a model, evaluated in float64, and the recurrent layers that it does not round."""
+
+    evaluated: Done
+    unrounded: Sequence[str]
+
+
+def _own(run: CellRun, models: CompiledModels, found: Compiled) -> _Own | str:
+    """Our own quantisation of the model; a text says why there is none."""
+    weight_only = run.cell.types.weight_only
+    graph = WEIGHTS if weight_only else LAYERED
+    calibration = models.calibration(run, found.original)
+    own = models.prepared(run, found.original, calibration, graph, every_contraction=weight_only)
     if isinstance(own, Failure):
         return f"no quantisation of our own to compare the noise with: {own.message}"
     evaluated = run.evaluate(own.files["model.onnx"], own.origin, found.inputs)
     if evaluated.failure:
         return f"our own quantisation has no float64 reference: {evaluated.failure.message}"
-    return evaluated
+    return _Own(evaluated, list(own.meta["unrounded"]))
 
 
 def _noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs) -> Comparison:
@@ -349,11 +360,10 @@ def _noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
         return unverified(Unverified.NO_REFERENCE, own)
     operators = found.file.check.meta["check"]["operators"]
     chosen = choices(plain.outputs, operators)
-    ours = signal_to_noise(plain.outputs, numbered(own.arrays), chosen)
+    ours = signal_to_noise(plain.outputs, numbered(own.evaluated.arrays), chosen)
     theirs = signal_to_noise(plain.outputs, numbered(ran.arrays), chosen)
     integers = [name for name, values in plain.outputs.items() if values.dtype.kind != "f"]
-    left = RECURRENT & set(operators)  # our own quantisation does not round them
-    comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers, unrounded=left)
+    comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers, unrounded=own.unrounded)
     truth = {"truth": "the unrounded model, by approximation"}
     return replace(comparison, numbers={**comparison.numbers, **truth})
 
@@ -397,7 +407,7 @@ def _by_noise(
 ) -> Strength:
     """What the rule by approximation would notice, where our own quantisation has ``own`` dB."""
     right = _own(run, models, found)
-    runs = [ran] if isinstance(right, str) else [ran, right]
+    runs = [ran] if isinstance(right, str) else [ran, right.evaluated]
     chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
     least = own - run.judge.table.approximation_db
     return strength_by_noise(plain, runs, mutants, least, chosen, run.judge.table)

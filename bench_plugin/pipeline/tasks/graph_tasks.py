@@ -20,18 +20,21 @@ FACTS = "onnx_facts"
 
 
 def prepared(
-    tasks: Tasks, model: Model, subject: Subject, calibration: InputSet, graph: str, method: str, types: Precision
+    tasks: Tasks, model: Model, subject: Subject, calibration: InputSet, graph: str, method: str, types: Precision,
+    *, every_contraction: bool = False,
 ) -> Task:  # fmt: skip
     """The pre-quantised or pre-converted model of the subject's file.
 
     ``graph`` is qdq, weights, fixed, fixed-qdq, kmeans, dynamic, w16 or fp16; ``types`` are those of integers of few
-    bits.
+    bits. With ``every_contraction`` the graph ``weights`` has also rounded weights of ConvTranspose, LSTM, GRU and RNN.
     """
     calibrated = graph in CALIBRATED
     tool = _preparing(graph)
     meta: dict[str, Any] = {"graph": graph, "batched": subject.inputs.batched, "calibration_method": method}
     if graph in STORED or graph == FIXED_QDQ or (calibrated and types.few_bits):
         meta.update(weights=types.weights, activations=types.activations, granularity=types.granularity)
+    if every_contraction:
+        meta.update(every_contraction=True)
     call = CallSpec("prepare", meta, calibration.arrays if calibrated else dict)
     parts = {"file": subject.origin, **(calibration.parts if calibrated else {})}
     return Task(Stage.BUILD, tool, (call,), parts, tasks.limits(model, tool), subject.files)

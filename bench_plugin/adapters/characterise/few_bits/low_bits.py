@@ -36,6 +36,8 @@ NARROW = frozenset({"int4", "uint4", "int2", "uint2"})  # the types narrower tha
 BLOCKS = (32, 16)  # inputs that share a scale, the larger number where it divides the inputs
 SHARES = [1.0 - 0.05 * step for step in range(13)]  # of the whole range
 OPERATORS = ("MatMul", "Gemm", "Conv")  # those whose second input are weights
+RECURRENT = ("LSTM", "GRU", "RNN")  # those whose second and third inputs are: of the inputs and of the state
+OTHERS = {"ConvTranspose": (1,), **dict.fromkeys(RECURRENT, (1, 2))}  # the places of weights of other contractions
 
 
 class Adapter:
@@ -173,17 +175,20 @@ def dequantised(onnx: Any, name: str, found: Quantised, result: str) -> tuple[An
 
 
 def grouping_of(node: Any, weights: Any, granularity: str) -> Grouping:
-    """How the weights [...] of a MatMul, Gemm or Conv are grouped at a granularity: tensor, channel or block.
+    """How the weights [...] of a contraction are grouped at a granularity: tensor, channel or block.
 
     Where no block divides the inputs, and for convolutions, a channel has one scale in place of those of its blocks.
+    The channels of a recurrent layer are the rows of its gates, [directions, rows, inputs]; directions share scales.
     """
     if granularity == "tensor":
         return Grouping(None)
     transposed = any(one.name == "transB" and one.i for one in node.attribute)
     rank = weights.ndim
-    first = node.op_type == "Conv" or transposed
-    outputs, inputs = (0, 1) if first else (rank - 1, rank - 2)
-    if granularity == "block" and node.op_type != "Conv":
+    if node.op_type in OTHERS:
+        outputs, inputs = 1, 2
+    else:
+        outputs, inputs = (0, 1) if node.op_type == "Conv" or transposed else (rank - 1, rank - 2)
+    if granularity == "block" and not node.op_type.startswith("Conv"):
         block = next((size for size in BLOCKS if weights.shape[inputs] % size == 0), 0)
         if block:
             return Grouping(inputs, block)
@@ -204,13 +209,18 @@ def at_opset(onnx: Any, model: Any, opset: int) -> Any:
     return model
 
 
-def quantisable(onnx: Any, graph: Any) -> Iterator[tuple[Any, Any]]:
-    """The products of matrices and convolutions of a graph with stored float32 weights, and these [...]."""
+def quantisable(onnx: Any, graph: Any, *, every: bool = False) -> Iterator[tuple[Any, int, Any]]:
+    """The products of matrices and convolutions of a graph with stored float32 weights, or ``every`` contraction.
+
+    Each node comes with the place of such an input, and its weights [...].
+    """
     stored = {tensor.name: tensor for tensor in graph.initializer}
+    places = {**dict.fromkeys(OPERATORS, (1,)), **(OTHERS if every else {})}
     for node in graph.node:
-        tensor = stored.get(node.input[1]) if node.op_type in OPERATORS and not node.domain else None
-        if tensor is not None and tensor.data_type == FLOAT and len(tensor.dims) > 1:
-            yield node, onnx.numpy_helper.to_array(tensor)
+        for place in () if node.domain else places.get(node.op_type, ()):
+            tensor = stored.get(node.input[place])
+            if tensor is not None and tensor.data_type == FLOAT and len(tensor.dims) > 1:
+                yield node, place, onnx.numpy_helper.to_array(tensor)
 
 
 class Stored(NamedTuple):
@@ -220,23 +230,23 @@ class Stored(NamedTuple):
     tensors: list[Any]
 
 
-def with_weights(onnx: Any, model: Any, stored: Callable[[str, Any, Any], Stored]) -> list[Any]:
-    """Replace the weights of all products of matrices and convolutions; returns these nodes.
+def with_weights(onnx: Any, model: Any, stored: Callable[[str, Any, Any], Stored], *, every: bool = False) -> list[Any]:
+    """Replace the weights of all products of matrices and convolutions, or of ``every`` contraction; returns the nodes.
 
     ``stored`` is given a name, the node and its weights [...], and makes what results in a tensor of that name.
-    Recurrent layers and tables that Gather reads stay as they are. Raises Unsupported where there is no such node.
+    Tables that Gather reads stay as they are. Raises Unsupported where there is no such node.
     """
     graph = model.graph
     found, before, names = [], [], set()
-    for node, weights in quantisable(onnx, graph):
+    for node, place, weights in quantisable(onnx, graph, every=every):
         transposed = any(one.name == "transB" and one.i for one in node.attribute)
-        made = "%s_of_%s%s" % (node.input[1], node.op_type, "_transposed" if transposed else "")
+        made = "%s_of_%s%s" % (node.input[place], node.op_type, "_transposed" if transposed else "")
         if made not in names:  # weights that several nodes share are stored once
             names.add(made)
             one = stored(made, node, weights)
             before.extend(one.nodes)
             graph.initializer.extend(one.tensors)
-        node.input[1] = made
+        node.input[place] = made
         found.append(node.output[0])
     if not found:
         raise Unsupported("no MatMul, Gemm or Conv of the file has stored float32 weights")

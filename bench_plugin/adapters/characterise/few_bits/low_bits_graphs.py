@@ -62,7 +62,7 @@ def prepared(call: PrepareCall, source: str, target: str) -> dict[str, object]:
     opset = max(low_bits.OPSETS[kind] for kind in {call.weights, call.activations} if kind in low_bits.OPSETS)
     model = low_bits.at_opset(onnx, onnx.load(plain), opset)
     weights = _Weights(onnx, call)
-    layers = low_bits.with_weights(onnx, model, weights.stored)
+    layers = low_bits.with_weights(onnx, model, weights.stored, every=call.every_contraction)
     if call.graph == "qdq":
         if call.calibration_method != MINMAX:
             raise Unsupported("activations of few bits are calibrated by minmax, not by %s" % call.calibration_method)
