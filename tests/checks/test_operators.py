@@ -300,6 +300,23 @@ def test_known_failures_are_written_and_hold(tmp_path: Path, tools_python: Path)
     assert "progress" in progress.text and "2 failed" in progress.text, progress.text
 
 
+def test_known_failures_of_another_build_hold_for_its_version(tmp_path: Path, tools_python: Path) -> None:
+    project = operators_project(tmp_path, tools_python)
+    text = (FAKE / "breaking.py").read_text()
+    # The lock of its toolchain has typing-extensions and no typing, as that of another build has onnxruntime-gpu alone.
+    declared = '"distribution": "numpy",'
+    assert text.count(declared) == 1
+    text = text.replace(declared, '"distribution": "typing", "distributions": ["typing-extensions"],')
+    adapters = json.dumps([str(FAKE / "corpus.py"), str(project.write("breaking.py", text))])
+    project.write("bench.toml", f'adapters = {adapters}\ntoolchains = ["toolchains"]\nenvironment = ["FAKE_*"]\n')
+    run(project, "--bench-cases=test_neg")
+    made = project.bench("expect", "update")
+    assert "1 cases, 1 added" in made.stdout, made.stdout + made.stderr
+    [row] = tomllib.loads((tmp_path / "suites/expectations/operators/breaking.toml").read_text())["expectation"]
+    assert row["when"].startswith("typing-extensions==")
+    assert "1 xfailed" in run(project, "--bench-cases=test_neg").text
+
+
 def test_a_failure_that_a_row_written_by_hand_covers_is_left_to_that_row(tmp_path: Path, tools_python: Path) -> None:
     project = operators_project(tmp_path, tools_python)
     project.write(
