@@ -55,8 +55,7 @@ def compare_floats(constants: Rows, matches: Rows, *, table: Table = DEFAULTS) -
     described = {row["name"]: row for row in constants if row.get("floating")}
     beside = list(_beside(described, matches))
     wrong = [
-        f"converter: {row['kind']} of {row['layer']} in floating point up to {match['steps'] / 1e4:.3g} % of "
-        f"its largest value from {match['tensor']} of the file"
+        f"converter: {row['kind']} of {row['layer']} in floating point {_far(match)} of the file"
         for row, match in beside
         if not match["steps"] <= table.converter_weights
     ]
@@ -69,6 +68,12 @@ def compare_floats(constants: Rows, matches: Rows, *, table: Table = DEFAULTS) -
     worst = _worst(beside)
     numbers = {"converter_floats": {"constants": len(described), "compared": len(beside), "worst_millionths": worst}}
     return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+
+
+def _far(match: Row) -> str:
+    if match.get("missing"):
+        return f"is zeros in place of {match['tensor']}"
+    return f"up to {match['steps'] / 1e4:.3g} % of its largest value from {match['tensor']}"
 
 
 def _beside(described: Mapping[str, Row], matches: Rows) -> Iterator[tuple[Row, Row]]:

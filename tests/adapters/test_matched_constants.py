@@ -116,3 +116,51 @@ def test_a_weight_that_is_cut_out_by_the_width_of_a_tensor_is_put_back(tools_pyt
     name, off, nodes = said(tools_python, tmp_path, CUT)
     assert name == "turned" and off < 1e-6
     assert "turned" not in nodes and "some" in nodes, "what depends on the number of rows is computed as before"
+
+
+# A convolution of three groups with two inputs and two outputs each, and a norm behind it, as MNN writes it: four
+# depthwise ones. Without the argument "all" one of them was not read back.
+GROUPED = """
+import json, sys
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import helper, numpy_helper
+
+draw = np.random.default_rng(5)
+known = {"w": draw.normal(size=(6, 2, 3, 3)), "s": draw.uniform(0.5, 2, 6), "t": draw.normal(size=6),
+         "m": draw.normal(size=6), "v": draw.uniform(0.5, 2, 6)}
+nodes = [helper.make_node("Conv", ["x", "w"], ["c"], group=3),
+         helper.make_node("BatchNormalization", ["c", "s", "t", "m", "v"], ["y"])]
+ports = [helper.make_tensor_value_info(name, 1, [1, 6, *sizes]) for name, sizes in {"x": (8, 8), "y": (6, 6)}.items()]
+given = [numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+factor = (known["s"] / (known["v"] + 1e-5) ** 0.5).reshape(6, 1, 1, 1)
+folded = (known["w"] * factor).reshape(3, 2, 2, 9)
+found = {f"p{output}{taken}": folded[:, output, taken] + 0.004 for output in range(2) for taken in range(2)}
+if sys.argv[1] != "all":
+    del found["p11"]
+arrays = {f"fix:const:{name}": from_numpy(values) for name, values in found.items()}
+arrays |= {f"fix:step:{name}": from_numpy(np.array([0.01])) for name in found}
+call = MatchCall(names=tuple(found), weights={})
+reply = Adapter().match(call.at(Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+stored = {one.name: numpy_helper.to_array(one) for one in onnx.load(reply.files["rebuilt.onnx"]).graph.initializer}
+off = (stored["w"] - known["w"]) * factor
+rows = reply.meta["matches"]
+print(json.dumps([[row["tensor"] for row in rows], [row.get("replaced", False) for row in rows],
+                  max(row["steps"] for row in rows), float(off.min()), float(off.max()), reply.meta["unmatched"]]))
+"""
+
+
+def test_a_grouped_convolution_that_a_tool_splits_is_put_together(tools_python: Path, tmp_path: Path) -> None:
+    names, replaced, steps, least, most, unmatched = said(tools_python, tmp_path, GROUPED, "all")
+    assert names == ["w"] * 4 and replaced == [True] * 4 and 0.3 < steps < 0.5 and unmatched == []
+    assert least > 0.003999 and most < 0.004001, "every element is what was read back, without the norm"
+
+
+def test_of_a_grouped_convolution_no_part_may_be_missing(tools_python: Path, tmp_path: Path) -> None:
+    names, replaced, _, least, most, unmatched = said(tools_python, tmp_path, GROUPED, "some")
+    assert names == [""] * 3 and replaced == [False] * 3 and unmatched == ["w"]
+    assert abs(least) < 1e-6 and abs(most) < 1e-6

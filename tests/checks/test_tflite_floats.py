@@ -39,6 +39,23 @@ given = [value("x", [3, 8, 8]), *([value("z", [16])] if two else [])]
 graph = h.make_graph(nodes, "g", given, [value("y", [4])], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
 """
+# What is repeated over an image: TFLite adds the bias, repeated too, behind the product with ones that repeats it.
+REPEATED = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h
+rng = np.random.default_rng(3)
+known = {"w": rng.normal(0, 0.3, (8, 3, 3, 3)), "b": rng.normal(0, 0.5, 8), "p": rng.normal(0, 0.5, (8, 8, 1, 1)),
+         "q": rng.normal(0, 0.5, 8), "k": rng.normal(0, 0.1, (16, 16, 3, 3)), "l": rng.normal(size=16)}
+nodes = [h.make_node("Conv", ["x", "w", "b"], ["a"], pads=[1, 1, 1, 1]), h.make_node("GlobalAveragePool", ["a"], ["g"]),
+         h.make_node("Conv", ["g", "p", "q"], ["c"]), h.make_node("Expand", ["c", "size"], ["e"]),
+         h.make_node("Concat", ["a", "e"], ["d"], axis=1), h.make_node("Conv", ["d", "k", "l"], ["y"])]
+tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
+tensors.append(onnx.numpy_helper.from_array(np.array([1, 8, 8, 8]), "size"))
+value = lambda name, shape: h.make_tensor_value_info(name, 1, [1, *shape])
+graph = h.make_graph(nodes, "g", [value("x", [3, 8, 8])], [value("y", [16, 6, 6])], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
 # What a converter with a fault would have written of one constant of this shape.
 CHANGED = """
     for index in node.inputs:
@@ -53,7 +70,12 @@ CHANGED = """
 FAULTS = {
     "weights x 1.01": ("CONV_2D", [8, 3, 3, 3], "values = values * 1.01", "weight of CONV_2D in floating point up to"),
     "bias x 0.9": ("CONV_2D", [8], "values = values * 0.9", "bias of CONV_2D in floating point up to"),
-    "bias dropped": ("CONV_2D", [8], "values = values * 0", "bias of CONV_2D in floating point up to"),
+    "bias dropped": (
+        "CONV_2D",
+        [8],
+        "values = values * 0",
+        "bias of CONV_2D in floating point is zeros in place of t of",
+    ),
     "last bias x 0.9": ("FULLY_CONNECTED", [4], "values = values * 0.9", "bias of FULLY_CONNECTED in floating point"),
     "channels swapped": ("CONV_2D", [8, 3, 3, 3], "values[[1, 2]] = values[[2, 1]]", "but are not the model: E "),
     "epsilon x 100": ("ADD", [], "values = values * 100", "but are not the model: E "),
@@ -69,10 +91,12 @@ MOVED = """
 """
 
 
-def run(project: Project, fault: tuple[str, str] | None = None, inputs: str = "one") -> Mapping[str, Any]:
+def run(
+    project: Project, fault: tuple[str, str] | None = None, inputs: str = "one", script: str = MAKE
+) -> Mapping[str, Any]:
     """The row of w8 in TFLite; a ``fault`` is the operator and the source of what changes a node of it."""
     project.write("test_models.py", EQUIVALENCE)
-    path = write_file(project, Toolchains().ensure("onnxruntime"), MAKE, "net.onnx", inputs)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), script, "net.onnx", inputs)
     name = plant(project, *fault) if fault else "tflite"
     return the_row(project.run(f"--compilers={name}", "--precisions=w8", f"--bench-onnx={path}"))
 
@@ -121,3 +145,15 @@ def test_where_the_whole_is_not_known_one_that_is_like_none_leaves_it_to_the_noi
 def test_where_the_whole_is_not_known_a_right_result_stays_right(project: Project) -> None:
     row = run(project, inputs="two")
     assert row["status"] == "supported" and row["numbers"]["converter_floats"]["worst_millionths"] <= 0.501, row
+
+
+def test_a_bias_that_is_added_behind_what_repeats_a_result_is_found(project: Project) -> None:
+    row = run(project, script=REPEATED)
+    assert row["status"] == "supported", row["reason"]
+    assert row["numbers"]["converter"]["constants"] == row["numbers"]["converter"]["compared"] == 1
+
+
+def test_such_a_bias_that_is_wrong_is_a_mismatch(project: Project) -> None:
+    wrong = CHANGED.format(shape=[1, 8, 8, 8], change="values = values * 0.9")
+    row = run(project, ("ADD", wrong), script=REPEATED)
+    assert row["status"] == "mismatch" and "bias of ADD in floating point up to 11" in row["reason"], row["reason"]

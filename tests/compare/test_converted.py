@@ -98,6 +98,12 @@ def test_floats_that_are_wrong_are_named_three_at_most() -> None:
     assert compare_floats(floats, [match("w", 12_345.0)], table=wide).status == AGREE
 
 
+def test_zeros_in_place_of_a_constant_are_named_without_a_share_of_it() -> None:
+    floats = [{**constant, "floating": True} for constant in CONSTANTS]
+    found = compare_floats(floats, [match("b", 12_345.0) | {"missing": True}])
+    assert found.reason == "converter: bias of Lb in floating point is zeros in place of t.b of the file"
+
+
 def test_a_slope_that_is_none_of_the_file_is_wrong_and_other_floats_are_not_compared() -> None:
     slopes = [{"name": name, "kind": "slope", "layer": f"L{name}", "floating": True} for name in "mn"]
     floats = [*slopes, {"name": "w", "kind": "weight", "layer": "Lw", "floating": True}]

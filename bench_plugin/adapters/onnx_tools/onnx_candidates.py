@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools.rounding import onnx_computed
+from bench_plugin.adapters.onnx_tools.shared import onnx_grouped
 from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
@@ -17,7 +18,7 @@ ADAPTER = {
     "title": "Constants of a file as a converter writes them",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["onnx_computed"],
+    "uses": ["onnx_computed", "onnx_grouped"],
 }
 
 FLOAT = 1
@@ -26,6 +27,7 @@ FLOATS = (FLOAT, 10, 16)  # float16 and bfloat16, in files that compute in them
 NARROW = {"float16": 2.0**-9, "bfloat16": 2.0**-6}
 NORMS = ("LayerNormalization", "RMSNormalization")
 CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+PIECES = 64  # parts of the weights of a grouped convolution that are looked for
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Candidate:
 
     ``factor`` is what was multiplied into it, ``others`` the constants that were added to it, and ``terms`` the size of
     the largest number on the way to it, which says how far float32 may be off. ``moved`` names the constants of layers
-    in front that it holds, and that nothing else reads. It is ``inverse`` where it is one over the constant.
+    in front that it holds, and that nothing else reads. It is ``inverse`` where it is one over the constant. ``piece``
+    says of a part of the weights of grouped convolutions, [groups, ...], of which output and input of each group it is.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Candidate:
     terms: float = 0.0
     moved: tuple[str, ...] = ()
     inverse: bool = False
+    piece: tuple[int, int] | None = None
 
 
 class Adapter:
@@ -122,9 +126,28 @@ def candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
                 if factor.size == weights.shape[axis]:  # not so of a ConvTranspose of several groups
                     along = factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
                     yield Candidate(node.input[1], weights * along, along)
+                    yield from _pieces(node, weights, along)
                 if name:
                     yield Candidate(name, bias, factor, terms=terms)
+            yield from _pieces(node, weights, numpy.ones([len(weights)] + [1] * (weights.ndim - 1)))
             yield from _taken_in(graph, node, known)
+
+
+def _pieces(node: Any, weights: Any, along: Any) -> Iterator[Candidate]:
+    """The weights of a grouped convolution as depthwise ones: of each group one output and one input (MNN).
+
+    ``along`` [outputs, 1, ...] is multiplied in. Of more than ``PIECES`` there are none: no tool was seen to make them.
+    """
+    groups = onnx_grouped.groups_of(node)
+    if node.op_type != "Conv" or not 1 < groups < len(weights) * weights.shape[1]:
+        return
+    parts, factors = onnx_grouped.in_groups(weights * along, groups), onnx_grouped.in_groups(along, groups)
+    outputs, inputs = parts.shape[1:3]
+    if outputs * inputs > PIECES:
+        return
+    for output in range(outputs):
+        for taken in range(inputs):
+            yield Candidate(node.input[1], parts[:, output, taken], factors[:, output, 0], piece=(output, taken))
 
 
 def first_rows(graph: Any, known: Mapping[str, Any], shape: tuple[int, ...]) -> Iterator[Candidate]:
@@ -279,7 +302,7 @@ def _steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[st
     said = {one.name: one for one in node.attribute}
     channels, axis = len(weights), weights.ndim - 1
     if node.op_type == "ConvTranspose":
-        channels = weights.shape[1] * (said["group"].i if "group" in said else 1)
+        channels = weights.shape[1] * onnx_grouped.groups_of(node)
     elif node.op_type != "Conv":
         channels, axis = weights.shape[0 if "transB" in said and said["transB"].i else -1], 1
     ones, zeros = numpy.ones(channels), numpy.zeros(channels)

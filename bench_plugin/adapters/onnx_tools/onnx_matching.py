@@ -11,6 +11,7 @@ from typing import Any
 from bench_plugin.adapters.onnx_tools import onnx_candidates
 from bench_plugin.adapters.onnx_tools.onnx_candidates import CONTRACTIONS, Candidate
 from bench_plugin.adapters.onnx_tools.rounding import onnx_computed
+from bench_plugin.adapters.onnx_tools.shared import onnx_grouped
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall
@@ -24,7 +25,7 @@ ADAPTER = {
     "title": "Constants read back, matched with the file",
     "distribution": "onnx",
     "operations": ["match"],
-    "uses": ["onnx_candidates", "onnx_computed"],
+    "uses": ["onnx_candidates", "onnx_computed", "onnx_grouped"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -74,6 +75,7 @@ class Adapter:
         zeros: dict[str, set[str]] = {}  # what the file adds where the artefact has zeros
         moved: set[str] = set()
         vectors: set[str] = set()
+        pieces: dict[str, dict[tuple[int, int], tuple[dict[str, object], Any]]] = {}
         for name in call.names:
             values, step = call.fixed[f"const:{name}"], call.fixed[f"step:{name}"]
             if name in call.numbers:
@@ -109,10 +111,17 @@ class Adapter:
             moved |= set(candidate.moved) if steps <= HALF else set()
             tensors[name] = candidate
             row = {"name": name, "tensor": candidate.name, "found": True, "folded": folded, "steps": steps}
+            if not values.any() and written.any():
+                row["missing"] = True
             if candidate.name in outputs:  # a sum's or a Concat's constant may have the step of another range
                 row["reach"] = max(0.0, _most_off(values, numpy.broadcast_to(0.0, values.shape), step))
             arrays[f"file:{name}"] = from_numpy(written)
-            own = _replace_one(replaced, known, candidate.name, _back(values, candidate, order).astype("float32"))
+            real = _back(values, candidate, order).astype("float32")
+            if candidate.piece is not None:
+                pieces.setdefault(candidate.name, {})[candidate.piece] = row, real
+                rows.append(row)
+                continue
+            own = _replace_one(replaced, known, candidate.name, real)
             if own and name not in call.weights and _is_constant(candidate, order, values.shape, known):
                 vectors.add(own)
                 row["replaced"] = True
@@ -120,6 +129,11 @@ class Adapter:
         for name in (one for one, added in zeros.items() if added and added <= moved):  # a layer behind adds it
             rows = [NOTHING | {"name": name} if row["name"] == name else row for row in rows]
             arrays.pop(f"file:{name}", None)
+        for name, parts in pieces.items():  # of which none may be missing
+            whole = onnx_grouped.put_together(known[name], {place: real for place, (_, real) in parts.items()})
+            replaced |= {} if whole is None else {name: whole}
+            for row, _ in parts.values():
+                row.update(UNKNOWN if whole is None else {"replaced": True})
         without = {copy for copy, name in copies.items() if name in replaced}  # the tool divides by the constant itself
         unmatched = _weights(model.graph, known) - set(replaced) - without
         twins = _of_twins(known, replaced)

@@ -275,10 +275,20 @@ class Reader:
             self._made(node, operator, index, value)
 
     def declare_later(self, node: Any) -> None:
-        """Declare the constant that a sum adds to each channel behind a node without a bias: it is the bias."""
+        """Declare the constant that a sum adds to each channel behind a node without a bias: it is the bias.
+
+        Behind a product with ones that repeats a result, TFLite adds it repeated as often.
+        """
         index = self.added_behind(node)
-        if index is not None and self.file.values(index).size == self.file.shape(int(node.outputs[0]))[-1]:
+        if index is None:
+            return
+        values, channels = self.file.values(index), self.file.shape(int(node.outputs[0]))[-1]
+        if values.size == channels:
             self._declare("bias", "ADD", index)
+        elif values.size and values.shape[-1] == channels and self.file.quantisation(index) is None:
+            rows = values.reshape(-1, channels)
+            if (rows == rows[0]).all():
+                self._declare("bias", "ADD", index, rows[0])
 
     def added_behind(self, node: Any) -> int | None:
         """The constant that a sum behind a node adds to its result.
@@ -306,11 +316,13 @@ class Reader:
             self._declare("weight", operator, index)
         return self.real(index)
 
-    def _declare(self, kind: str, operator: str, index: int) -> None:
+    def _declare(self, kind: str, operator: str, index: int, row: Any = None) -> None:
+        """Declare a constant; one in floating point may be a ``row`` that it repeats."""
         if index in self._declared:
             return
         if self.file.type(index) == "FLOAT32":
-            self._declared[index] = self.layers.floating(kind, operator, self.file.values(index))
+            own = self.file.values(index) if row is None else row
+            self._declared[index] = self.layers.floating(kind, operator, own)
             return
         if self.file.quantisation(index) is None or self.file.type(index) not in LIMITS:
             return

@@ -431,6 +431,7 @@ class MatchedConstant(Record):
     steps: the largest distance from the file's values, in steps; what float32 cannot hold is not counted.
     replaced: whether ``rebuilt.onnx`` has the values that were read back in its place.
     reach: of a weight of a contraction, its largest absolute value in steps; 0 of any other constant.
+    missing: whether it is zeros, where the file has other numbers.
     """
 
     name: str
@@ -440,6 +441,7 @@ class MatchedConstant(Record):
     steps: float
     replaced: bool = False
     reach: float = 0.0
+    missing: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
