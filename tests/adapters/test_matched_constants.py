@@ -164,3 +164,43 @@ def test_of_a_grouped_convolution_no_part_may_be_missing(tools_python: Path, tmp
     names, replaced, _, least, most, unmatched = said(tools_python, tmp_path, GROUPED, "some")
     assert names == [""] * 3 and replaced == [False] * 3 and unmatched == ["w"]
     assert abs(least) < 1e-6 and abs(most) < 1e-6
+
+
+# A bias and, behind a Reshape, a second one, which a tool adds at once; and an Expand, for which it multiplies by ones.
+# With the argument "other" the second one has another number of elements, and the Expand is a Relu.
+ADDED = """
+import json, sys
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import helper, numpy_helper
+
+other, draw = sys.argv[1] == "other", np.random.default_rng(5)
+known = {"w": draw.normal(size=(4, 9)), "b": draw.normal(size=9), "e": draw.normal(size=3 if other else (3, 3))}
+last = helper.make_node("Relu", ["z"], ["y"]) if other else helper.make_node("Expand", ["z", "more"], ["y"])
+nodes = [helper.make_node("Gemm", ["x", "w", "b"], ["g"]), helper.make_node("Reshape", ["g", "shape"], ["r"]),
+         helper.make_node("Add", ["r", "e"], ["z"]), last]
+ports = [helper.make_tensor_value_info("x", 1, [1, 4]), helper.make_tensor_value_info("y", 1, None)]
+given = [numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
+sizes = {"shape": [3, 3], "more": [5, 3, 3]}
+given += [numpy_helper.from_array(np.array(size), name) for name, size in sizes.items()]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+found = {"bias": (known["b"].reshape(3, 3) + known["e"]).reshape(-1) + 0.004, "ones": np.full((5, 1), 1.004)}
+arrays = {f"fix:const:{name}": from_numpy(values) for name, values in found.items()}
+arrays |= {f"fix:step:{name}": from_numpy(np.array([0.01])) for name in found}
+reply = Adapter().match(MatchCall(names=tuple(found), weights={}).at(
+    Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+print(json.dumps([[row["tensor"], row["steps"]] for row in reply.meta["matches"]]))
+"""
+
+
+def test_a_bias_behind_a_reshape_and_the_ones_of_an_expand_are_found(tools_python: Path, tmp_path: Path) -> None:
+    (bias, steps), (ones, _) = said(tools_python, tmp_path, ADDED, "same")
+    assert bias == "e" and 0.3 < steps < 0.5 and ones == "ones of an Expand"
+
+
+def test_another_number_of_elements_is_not_added_behind_a_reshape(tools_python: Path, tmp_path: Path) -> None:
+    (bias, steps), (ones, _) = said(tools_python, tmp_path, ADDED, "other")
+    assert (not bias or steps > 1) and ones == ""

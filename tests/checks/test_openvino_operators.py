@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench_plugin.adapters.compilers import openvino
 from bench_plugin.reach.environments.toolchains import Toolchains
-from tests.given_file import EQUIVALENCE, write_file
+from tests.given_file import EQUIVALENCE, compiles, write_file
 from tests.project import Project
 
 SCRIPT = """
@@ -17,9 +20,14 @@ import numpy as np, onnx
 from onnx import helper as h, numpy_helper
 rng = np.random.default_rng(0)
 known = {"w": rng.normal(0, 0.5, (8, 3, 3, 3)), "v": rng.normal(0, 0.3, 8), "whole": rng.normal(0, 0.3, (8, 8, 3, 3)),
-         "parts": rng.normal(0, 0.4, (8, 4, 3, 3)), "b": rng.normal(0, 0.3, 8), "half": np.array(0.5)}
+         "parts": rng.normal(0, 0.4, (8, 4, 3, 3)), "b": rng.normal(0, 0.3, 8), "half": np.array(0.5),
+         "depthwise": rng.normal(0, 0.4, (8, 1, 3, 3)), "grouped": rng.normal(0, 0.4, (8, 4, 3, 3))}
+if len(sys.argv) > 4:
+    known[sys.argv[2]][0] *= 1.05
 options = {"strides": [2, 1], "pads": [1, 0, 0, 1], "output_padding": [1, 0]}
 NODES = {
+    "depthwise": [h.make_node("Conv", ["a", "depthwise"], ["k"], group=8)],
+    "grouped": [h.make_node("Conv", ["a", "grouped"], ["k"], group=2)],
     "ConvolutionBackpropData": [h.make_node("ConvTranspose", ["a", "whole", "b"], ["k"], **options)],
     "GroupConvolutionBackpropData": [h.make_node("ConvTranspose", ["a", "parts", "b"], ["k"], group=2, **options)],
     "sized": [h.make_node("ConvTranspose", ["a", "whole", "b"], ["k"], strides=[2, 2], output_shape=[13, 13])],
@@ -38,11 +46,11 @@ onnx.save(onnx.shape_inference.infer_shapes(model), sys.argv[1])
 """
 
 
-def quantised(project: Project, operator: str, mode: str = "") -> Mapping[str, Any]:
+def quantised(project: Project, operator: str, mode: str = "", compiler: str = "openvino") -> Mapping[str, Any]:
     """The row of OpenVINO's own w8a8 of a convolution, this operator and a sum."""
     project.write("test_models.py", EQUIVALENCE)
     path = write_file(project, Toolchains().ensure("onnxruntime"), SCRIPT, "net.onnx", operator, mode)
-    finished = project.run("--compilers=openvino", "--precisions=w8a8", f"--bench-onnx={path}")
+    finished = project.run(f"--compilers={compiler}", "--precisions=w8a8", f"--bench-onnx={path}")
     [row] = [row for row in finished.rows if row["kind"] == "cell" and "own" in row["nodeid"]]
     return row
 
@@ -50,6 +58,8 @@ def quantised(project: Project, operator: str, mode: str = "") -> Mapping[str, A
 @pytest.mark.parametrize(
     ("operator", "mode"),
     [
+        ("depthwise", ""),
+        ("grouped", ""),
         ("ConvolutionBackpropData", ""),
         ("GroupConvolutionBackpropData", ""),
         ("DepthToSpace", "DCR"),
@@ -63,6 +73,7 @@ def test_an_operator_is_read_back(project: Project, operator: str, mode: str) ->
     assert row["status"] == "supported", row["reason"]
     assert not [flag for flag in row["flags"] if "approximation" in flag or "not read back" in flag], row["flags"]
     assert row["numbers"]["whole_E"] < 0.01, "a few sums next to a tie go to the other side"
+    assert row["numbers"]["converter"]["constants"] >= (2 if operator in ("depthwise", "grouped") else 1)
     if operator == "GroupConvolutionBackpropData":
         assert "50% of the nodes in the type that was asked for" in row["flags"]
 
@@ -71,3 +82,17 @@ def test_a_transposed_convolution_of_a_size_that_is_asked_for_is_named(project: 
     row = quantised(project, "sized")
     assert any("not read back" in flag and "a size that is asked for" in flag for flag in row["flags"]), row["flags"]
     assert "by approximation" in row["flags"] and row["status"] == "supported", row["reason"]
+
+
+@pytest.mark.parametrize("operator", ["depthwise", "grouped"])
+def test_wrong_weights_of_a_convolution_in_groups_are_a_mismatch(project: Project, operator: str) -> None:
+    python = Toolchains().ensure("onnxruntime")
+    write_file(project, python, SCRIPT, "wrong.onnx", operator, "", "wrong")
+    source = Path(openvino.__file__).read_text("utf-8").replace('"name": "openvino"', '"name": "planted"')
+    read = 'core.read_model(call.files["model.onnx"])'
+    assert source.count(read) == 1, "the place where the file is read"
+    source = source.replace(read, f"core.read_model({str(project.folder / 'wrong.onnx')!r})")
+    compiles(project, project.write("planted.py", source))
+    row = quantised(project, operator, compiler="planted")
+    assert row["status"] == "mismatch", row["reason"]
+    assert re.match(rf"converter: weight of GroupConvolution up to 6\.\d+ steps from {operator} of", row["reason"])

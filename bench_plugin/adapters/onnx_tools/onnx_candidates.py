@@ -27,6 +27,7 @@ FLOATS = (FLOAT, 10, 16)  # float16 and bfloat16, in files that compute in them
 NARROW = {"float16": 2.0**-9, "bfloat16": 2.0**-6}
 NORMS = ("LayerNormalization", "RMSNormalization")
 CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+RESHAPES = ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity")
 PIECES = 64  # parts of the weights of a grouped convolution that are looked for
 
 
@@ -263,13 +264,17 @@ def channel_axis(node: Any) -> int:
 def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
     """The constant that a sum adds, with those that the sums right before it and the bias of a layer have added.
 
-    A constant that is repeated along axes of size 1 is added like the constant itself.
+    A constant that is repeated along axes of size 1 is added like the constant itself. Behind a Reshape those of as
+    many elements are added.
     """
     numpy = importlib.import_module("numpy")
     repeated = {one.output[0]: one.input[0] for one in graph.node if one.op_type == "Expand" and one.input[0] in known}
     makers = {name: one for one in graph.node for name in one.output}
-    name, others, terms = "", 0.0, 0.0
-    while node is not None and node.op_type in ("Add", "Gemm"):
+    name, others, terms, reshaped = "", 0.0, 0.0, False
+    while node is not None and node.op_type in ("Add", "Gemm", *RESHAPES):
+        if node.op_type in RESHAPES:
+            reshaped, node = True, makers.get(node.input[0]) if name else None
+            continue
         read = [repeated.get(one, one) for one in node.input]
         constants = [one for one in (read if node.op_type == "Add" else read[2:]) if one in known]
         computed = [one for one in read if one not in known]
@@ -277,11 +282,14 @@ def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate
             return
         if name:
             beta = next((one.f for one in node.attribute if one.name == "beta"), 1.0)
+            added = known[constants[0]]
             try:
-                others = others + beta * known[constants[0]]
+                if reshaped:
+                    added = added.reshape(known[name].shape)
+                others = others + beta * added
                 terms = max(terms, _largest(others), _largest(known[name]))
                 total = known[name] + others
-            except ValueError:  # shapes that only the activations between them bring together
+            except ValueError:  # other sizes, or shapes that only the activations between them bring together
                 return
             if numpy.ndim(total):
                 yield Candidate(name, total, others=others, terms=terms)

@@ -36,6 +36,7 @@ HALF = 0.501  # steps up to which a constant is the rounded one
 UNKNOWN: dict[str, object] = {"tensor": "", "found": False, "folded": False, "steps": 0.0}
 NOTHING = UNKNOWN | {"tensor": "no bias"}
 SINGLE = 1e-6  # what float32 arithmetic may change, as a share of the largest value
+REPEATING = "ones of an Expand"  # where a constant of the file is named
 PART = 1 << 20  # elements that are compared at once
 
 
@@ -99,7 +100,7 @@ class Adapter:
                 found = later.get(name) or (
                     _closest(values, every) if name in call.floating else _nearest(values, step, every, outputs)
                 )
-                found = found or _own(values, step, shifts)
+                found = found or _own(values, step, shifts) or _ones(values, step, model.graph)
             if found is None:
                 rows.append(UNKNOWN | {"name": name})
                 continue
@@ -120,6 +121,9 @@ class Adapter:
             if candidate.piece is not None:
                 pieces.setdefault(candidate.name, {})[candidate.piece] = row, real
                 rows.append(row)
+                continue
+            if candidate.name == REPEATING:
+                rows.append(row | {"replaced": True})
                 continue
             own = _replace_one(replaced, known, candidate.name, real)
             if own and name not in call.weights and _is_constant(candidate, order, values.shape, known):
@@ -205,6 +209,13 @@ def _own(values: Any, step: Any, shifts: Sequence[Candidate]) -> Found | None:
         return None
     off = [float((abs(values.reshape(-1) - one.values.reshape(-1)) / step.reshape(-1)).max()) for one in fitting]
     return fitting[off.index(min(off))], (0,)
+
+
+def _ones(values: Any, step: Any, graph: Any) -> Found | None:
+    """The ones that a tool multiplies by in place of an Expand; None of other numbers and without such a node."""
+    if not any(node.op_type == "Expand" for node in graph.node) or not (abs(values - 1) <= HALF * step).all():
+        return None
+    return Candidate(REPEATING, values * 0 + 1), tuple(range(values.ndim))
 
 
 def _of_zeros(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench_plugin.adapters.readback import openvino_operators
 from bench_plugin.agent.adapter import Unsupported
@@ -64,6 +64,28 @@ def _fold_shapes(model: Any) -> None:
             known = operators.constant(numpy.array(list(node.input_value(0).shape), kind))
             for target in node.output(0).get_target_inputs():
                 target.replace_source_output(known.output(0))
+
+
+class _Grid(NamedTuple):
+    """The integers of a FakeQuantize, 0 to ``last``: steps and zero points, one or as many as they are per channel."""
+
+    scale: Any
+    zero: Any
+    last: int
+
+
+def _grid(node: Any) -> _Grid | None:
+    """The integers of a FakeQuantize node; None where what it gives is no such grid."""
+    numpy = importlib.import_module("numpy")
+    low, high, low_out, high_out = (constant(value) for value in node.input_values()[1:5])
+    last = int(node.get_attributes()["levels"]) - 1
+    if last < 1 or not (numpy.array_equal(low, low_out) and numpy.array_equal(high, high_out)):
+        return None
+    scale = (high - low) / last
+    if not (scale > 0).all():
+        return None
+    zero = numpy.rint(-low / scale)
+    return None if (abs(-low / scale - zero) > WHOLE).any() else _Grid(scale, zero, last)
 
 
 def _place(value: Any) -> tuple[str, int]:
@@ -157,22 +179,21 @@ class Reader:
 
     def _quantised(self, node: Any) -> bool:
         """Whether a FakeQuantize could be read: a result in integers, which later layers are given."""
-        ends = [constant(value) for value in node.input_values()[1:5]]
-        levels = int(node.get_attributes()["levels"])
-        if any(end.size != 1 for end in ends) or levels < 2:
+        grid = _grid(node)
+        if grid is None:
             return False
-        low, high, low_out, high_out = (float(end.reshape(-1)[0]) for end in ends)
-        scale = (high - low) / (levels - 1)
-        zero = round(-low / scale) if scale > 0 else 0
-        if (low, high) != (low_out, high_out) or scale <= 0 or abs(-low / scale - zero) > WHOLE:
-            return False
-        number = self._number(node.output(0))
-        source = node.input_value(0)
+        number, source = self._number(node.output(0)), node.input_value(0)
         layer = self._makers.get((source.get_node().get_name(), source.get_index()), "FakeQuantize")
+        real, limits = self.real(source), (0, grid.last)
+        if grid.scale.size > 1:
+            self._real[node.get_name(), 0] = self.layers.made_on_grid(
+                real, number, layer, grid.scale, grid.zero, limits, calibrated=True
+            )
+            return True
+        scale, zero = float(grid.scale.item()), int(grid.zero.item())
         self.layers.made_integers(
-            self.real(source), number, layer, scale, zero, (0, levels - 1), calibrated=True,
-            shared=_joined(node.output(0)),
-        )  # fmt: skip
+            real, number, layer, scale, zero, limits, calibrated=True, shared=_joined(node.output(0))
+        )
         self._real[node.get_name(), 0] = self.layers.on_grid(f"t{number}", number, scale, zero)
         return True
 
@@ -209,20 +230,31 @@ def constant(value: Any) -> Any:
 
 
 def _step(value: Any) -> Any:
-    """The steps of quantised weights, shaped as they are; None where they are not quantised."""
+    """The steps of quantised weights, shaped as they are; None where they are not quantised.
+
+    They are integers times a scale, or in floating point behind a FakeQuantize, as NNCF leaves those of convolutions in
+    groups, which a Reshape makes of the file's.
+    """
     numpy = importlib.import_module("numpy")
     node, shapes = value.get_node(), []
-    while node.get_type_name() == "Reshape":
+    while node.get_type_name() in ("Reshape", "Convert"):
         shapes.append(list(node.output(0).shape))
         node = node.input_value(0).get_node()
-    if node.get_type_name() != "Multiply":
+    if node.get_type_name() == "FakeQuantize":
+        low, high = (constant(end) for end in node.input_values()[3:5])
+        step = (high - low) / (int(node.get_attributes()["levels"]) - 1)
+    elif node.get_type_name() == "Multiply" and _of_integers(node.input_value(0).get_node()):
+        step = constant(node.input_value(1))
+    else:
         return None
-    whole = node.input_value(0).get_node()
-    while whole.get_type_name() in ("Convert", "Subtract"):
-        whole = whole.input_value(0).get_node()
-    if whole.get_type_name() != "Constant" or whole.get_element_type().get_type_name() not in ("i8", "u8"):
-        return None
-    step = numpy.broadcast_to(constant(node.input_value(1)), list(node.output(0).shape))
+    step = numpy.broadcast_to(step, list(node.output(0).shape))
     for shape in reversed(shapes):
         step = step.reshape(shape)
     return step
+
+
+def _of_integers(node: Any) -> bool:
+    """Whether a node is a constant in integers, as floating point and less its zero point."""
+    while node.get_type_name() in ("Convert", "Subtract"):
+        node = node.input_value(0).get_node()
+    return node.get_type_name() == "Constant" and node.get_element_type().get_type_name() in ("i8", "u8")

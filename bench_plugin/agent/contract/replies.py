@@ -344,6 +344,9 @@ class RebuiltTensor(Record):
     shared: whether it has one scale and zero point with others, because an operator takes and makes the same ones. Its
         range is then that of one of them, or of several, with the same scale and zero point.
     narrowed: whether the tool may leave out what is rare: such a range lies inside that of the calibration.
+    scales: the steps of a result that has one for each channel; its real value is in these steps, its ``scale`` is 1.
+    zeros: the zero points of such a result.
+    axis: the axis of its channels, counted from the last one, which is -1.
     """
 
     name: str
@@ -359,6 +362,9 @@ class RebuiltTensor(Record):
     calibrated: bool = False
     shared: bool = False
     narrowed: bool = False
+    scales: Tuple[float, ...] = ()
+    zeros: Tuple[int, ...] = ()
+    axis: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)

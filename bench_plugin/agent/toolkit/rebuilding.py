@@ -7,6 +7,7 @@ in steps of its scale and clamped, or in its own unit where the artefact has it 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence
 
 from bench_plugin.agent.adapter import Reply
@@ -108,6 +109,28 @@ class Layers:
         real = self.node("Mul", [whole, self.constant(scale)])
         self.given[name] = RebuiltTensor(name, output, real)
         return real
+
+    def made_on_grid(
+        self, value: str, output: int, layer: str, scale: Values, zero: Values, limits: Sequence[int], *,
+        calibrated: bool = False,
+    ) -> str:  # fmt: skip
+        """A result with steps of its own for each channel, which the artefact gives in floating point.
+
+        ``scale`` and ``zero`` have the rank of the real ``value`` that is rounded, and one axis longer than 1. Returns
+        the real values that later layers are given.
+        """
+        import numpy as np
+
+        step, shift = self.constant(scale), self.constant(zero)
+        steps = self.node("Add", [self.node("Div", [value, step]), shift])
+        self.made_integers(steps, output, "%s, per channel" % layer, 1.0, 0, limits, calibrated=calibrated)
+        axis = int(np.argmax(scale.shape)) - scale.ndim
+        scales, zeros = tuple(map(float, scale.reshape(-1))), tuple(map(int, zero.reshape(-1)))
+        self.results[-1] = replace(self.results[-1], scales=scales, zeros=zeros, axis=axis)
+        wide = self.node("Cast", ["t%d" % output], to=DOUBLE)
+        whole = self.node("Round", [self.node("Add", [self.node("Div", [wide, step]), shift])])
+        self.given["t%d" % output] = RebuiltTensor("t%d" % output, output, whole)
+        return self.node("Mul", [self.node("Sub", [whole, shift]), step])
 
     def floats(self, name: str, output: int) -> str:
         """A tensor that the artefact has in floating point, or in integers that are not scaled."""

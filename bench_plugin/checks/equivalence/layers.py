@@ -171,7 +171,12 @@ def _in_steps(values: Any, row: Mapping[str, Any]) -> Any:
     """A tensor of the artefact [N, ...] as integers, where it stands for integers and is given in floating point."""
     if row.get("scale") is None or values.dtype.kind in "iu":
         return values
-    steps = np.asarray(values, dtype=np.float64) / row["scale"] + row.get("zero", 0)
+    steps = np.asarray(values, dtype=np.float64)
+    if row.get("scales"):
+        along = [-1 if place == values.ndim + row["axis"] else 1 for place in range(values.ndim)]
+        steps = steps / np.reshape(row["scales"], along) + np.reshape(row["zeros"], along)
+    else:
+        steps = steps / row["scale"] + row.get("zero", 0)
     if not np.isfinite(steps).all():
         return steps
     whole = np.rint(steps)

@@ -112,7 +112,7 @@ def _gives(row: Mapping[str, Any], integers: Any, output: Any) -> bool:
     values = np.asarray(integers, dtype=np.float64)
     if values.size != output.size or output.dtype.kind != "f":
         return False
-    step = float(row["scale"] or 0.0) if row.get("scale") is not None else 0.0
+    step = min(row.get("scales") or [float(row["scale"] or 0.0)]) if row.get("scale") is not None else 0.0
     if step and np.asarray(integers).dtype.kind in "iu":
         values = (values - row.get("zero", 0)) * step
     near = NEAR * step if step else 0.0
