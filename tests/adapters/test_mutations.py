@@ -142,6 +142,21 @@ def normalised(factor):
     return graph(nodes, weights, [single("x", 8)], [single("y", 8)])
 
 
+def resized():
+    # Of three images that are made larger one is faint and one has a single pixel.
+    nodes = [
+        h.make_node("Reshape", ["x", "image"], ["q"]), h.make_node("Mul", ["q", "small"], ["f"]),
+        h.make_node("Resize", ["f", "", "twice"], ["r1"], mode="linear", name="faint"),
+        h.make_node("ReduceMean", ["q"], ["m"], axes=[2, 3]),
+        h.make_node("Resize", ["m", "", "eight"], ["r2"], mode="linear", name="single pixel"),
+        h.make_node("Resize", ["q", "", "twice"], ["r3"], mode="linear", name="plain"),
+        h.make_node("Sum", ["r1", "r2", "r3"], ["t"]), h.make_node("Reshape", ["t", "flat"], ["y"]),
+    ]
+    weights = {"image": np.array([-1, 1, 4, 4]), "flat": np.array([-1, 64]), "small": np.array(0.01, "float32"),
+               "twice": np.array([1, 1, 2, 2], "float32"), "eight": np.array([1, 1, 8, 8], "float32")}
+    return graph(nodes, weights, [single("x", 16)], [single("y", 64)])
+
+
 def report(made, size):
     x = {"x": np.random.default_rng(1).standard_normal((3, size)).astype("float32")}
     before = made.model.SerializeToString()
@@ -169,7 +184,7 @@ cases = {
     "sizes": (sizes(), 8), "projected": (projected(), 8), "faint shortcut": (projected(1e-6), 8),
     "one dead": (residual(0.0, 0.5), 8), "dead branch": (projected(0.0), 8), "broken": (broken(), 8),
     "normalised": (normalised(1.0), 8), "normalised and hidden": (normalised(1e-9), 8),
-    "normalised alone": (normalised(0.0), 8), "gelu": (written_gelu(), 8),
+    "normalised alone": (normalised(0.0), 8), "gelu": (written_gelu(), 8), "resized": (resized(), 16),
 }
 print(json.dumps({name: report(*case) for name, case in cases.items()}))
 """
@@ -199,6 +214,11 @@ def test_a_residual_block_is_left_out_and_the_faintest_one_counts(tools_python: 
     faint = everything["faint"]["mutants"]["residual branch zeroed"]
     assert faint["site"] == "Add second" and 1e-5 < faint["effect"] < 1e-2
     assert everything["lstm"]["mutants"]["residual branch zeroed"] == {"site": "", "undone": True}
+
+
+def test_of_several_resizes_the_faintest_one_that_has_an_alignment_counts(tools_python: Path) -> None:
+    row = found(tools_python)["resized"]["mutants"]["resize alignment"]
+    assert row["site"] == "Resize faint" and 1e-4 < row["effect"] < 1e-2 and row["undone"] and "without" not in row
 
 
 def test_a_block_is_more_than_a_function_of_single_elements(tools_python: Path) -> None:

@@ -33,6 +33,9 @@ KINDS = {
     "recurrent": (17, [h.make_node("LSTM", ["x", "w", "r"], ["all", "last"], hidden_size=4, direction="bidirectional"),
                        h.make_node("MatMul", ["last", "v"], ["y"])], [1, 3, 5],
                   {"w": draw(2, 16, 5), "r": draw(2, 16, 4), "v": draw(4, 2)}),
+    "quantised": (17, [h.make_node("QuantizeLinear", ["x", "s"], ["q"]),
+                       h.make_node("DequantizeLinear", ["q", "s"], ["d"]), h.make_node("Relu", ["d"], ["y"])],
+                  [1, 8], {"s": np.array(0.1, "float32")}),
     "symbolic": (14, [h.make_node("MatMul", ["x", "w"], ["a"]), h.make_node("Relu", ["a"], ["r"]),
                       h.make_node("MatMul", ["r", "w"], ["y"])], ["N", 8], {"w": draw(8, 8)}),
 }
@@ -102,3 +105,8 @@ def test_a_prepared_file_says_which_recurrent_layers_it_leaves_in_floating_point
     for graph in ("weights", "qdq"):
         found = prepared(tools_python, tmp_path, "recurrent", graph)
         assert found["rounded"] == ["MatMul"] and found["unrounded"] == ["LSTM"], graph
+
+
+def test_a_file_that_is_quantised_already_stays_as_it_is(tools_python: Path, tmp_path: Path) -> None:
+    found = prepared(tools_python, tmp_path, "quantised", "weights", every=True)
+    assert found["operators"] == ["DequantizeLinear", "QuantizeLinear", "Relu"]

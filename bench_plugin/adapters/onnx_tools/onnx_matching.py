@@ -106,7 +106,7 @@ class Adapter:
                 continue
             candidate, order = found
             written = _placed(candidate.values, order, values.shape)
-            slack = inexact.get(candidate.name, SINGLE) * max(float(abs(written).max(initial=0.0)), candidate.terms)
+            slack = inexact.get(candidate.name, SINGLE) * max(_extent(written), candidate.terms)
             steps = max(0.0, _most_off(values, written, step, slack))
             folded = candidate.factor is not None
             moved |= set(candidate.moved) if steps <= HALF else set()
@@ -209,6 +209,11 @@ def _own(values: Any, step: Any, shifts: Sequence[Candidate]) -> Found | None:
         return None
     off = [float((abs(values.reshape(-1) - one.values.reshape(-1)) / step.reshape(-1)).max()) for one in fitting]
     return fitting[off.index(min(off))], (0,)
+
+
+def _extent(values: Any) -> float:
+    """The largest value, or the distance of the two ends, which a tool may subtract, where that is more."""
+    return float(max(abs(values).max(initial=0.0), values.max(initial=0.0) - values.min(initial=0.0)))
 
 
 def _ones(values: Any, step: Any, graph: Any) -> Found | None:

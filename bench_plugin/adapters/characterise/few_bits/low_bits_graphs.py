@@ -54,10 +54,16 @@ class Adapter:
 def prepared(call: PrepareCall, source: str, target: str) -> dict[str, object]:
     """Write the model ``source`` as the graph of the call to ``target``; returns what a row says of its weights.
 
-    BatchNormalization is folded into convolutions before, as other quantisers do it. Raises Unsupported for a model
-    without such layers, and for a calibration method other than minmax.
+    BatchNormalization is folded into convolutions before, as other quantisers do it. Where every contraction is asked
+    for, a file that is quantised already stays as it is. Raises Unsupported for a model without such layers, and for a
+    calibration method other than minmax.
     """
     onnx = importlib.import_module("onnx")
+    if call.every_contraction:
+        whole = onnx.load(source)
+        if any(node.op_type == "QuantizeLinear" for node in whole.graph.node):
+            onnx.save(whole, target)
+            return _Weights(onnx, call).described()
     plain = preprocessed(call, source)
     opset = max(low_bits.OPSETS[kind] for kind in {call.weights, call.activations} if kind in low_bits.OPSETS)
     model = low_bits.at_opset(onnx, onnx.load(plain), opset)

@@ -32,7 +32,7 @@ ORIGINAL = "original"  # the name of the outputs of the file as it is
 IGNORED = "input ignored"
 MISREAD = "nhwc read as nchw"
 # Of all places of these the one with the smallest effect counts, not the first.
-FAINTEST = ("residual branch zeroed", "parallel branch zeroed", IGNORED)
+FAINTEST = ("residual branch zeroed", "parallel branch zeroed", IGNORED, onnx_mutations.ALIGNED)
 # A channel that these inputs do not excite makes no difference: others are tried, the largest first.
 BRANCHES = dict.fromkeys(("residual branch zeroed", "parallel branch zeroed"), onnx_branches.PLACES)
 # An effect of an ignored input below FAINT is looked at in float64 and is none below ROUNDED: a mask of zeros that
@@ -42,7 +42,7 @@ FAINT, SYMMETRIC, ROUNDED = 1e-2, 1e-5, 1e-11
 # Where 1 % more weight changes less than FAINT_SCALE, the scale of that layer is lost (in a normalisation behind it) if
 # twice the weights change less than this share of what weights of zero change. Another layer is tried then.
 FAINT_SCALE, LOST_SCALE = 1e-5, 1e-2
-TURNS = {"channel zeroed": 4, "channels swapped": 4, onnx_mutations.SCALED: 4, **BRANCHES}
+TURNS = {"channel zeroed": 4, "channels swapped": 4, onnx_mutations.SCALED: 4, onnx_mutations.ALIGNED: 8, **BRANCHES}
 
 Outputs = dict[str, Any]
 
@@ -72,8 +72,8 @@ class Adapter:
     def mutate(self, call: MutateCall) -> Reply:
         """Outputs ``<mutant>:out<i>`` [n, ...] of every mutant that applies, and of ``original``, on the first samples.
 
-        ``unchanged`` names the mutants that compute the same even in float64, with their sites: of those of which the
-        faintest place counts, every place without an effect.
+        ``unchanged`` names the mutants that compute the same even in float64, with their sites: of branches and inputs,
+        of which the faintest place counts, every place without an effect.
         """
         call.stage("build")
         onnx = importlib.import_module("onnx")
@@ -126,6 +126,8 @@ class Mutable:
                 return best[1].site, best[1].outputs, []
         without: list[str] = []
         tried = [one for one in equal if one.exact] or equal
+        if name == onnx_mutations.ALIGNED and best:  # what is resized from a single pixel has no alignment
+            return best[1].site, best[1].outputs, []
         for one in equal if faintest else tried[-1:]:
             if not self._effect_in_float64(one) > ROUNDED:
                 without.append(one.site)

@@ -28,7 +28,7 @@ ADAPTER = {
 }
 
 NORMS = ("LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization")
-SCALED = "weights x 1.01"
+SCALED, ALIGNED = "weights x 1.01", "resize alignment"
 SMALL, LARGE = 5e-4, 1e-3  # an epsilon below the first is set to the second
 TINY = 1e-10  # what an epsilon is set to that is larger: MNN takes it where a file leaves the attribute out
 
@@ -238,11 +238,14 @@ def _gelu(graph: Graph, turn: int) -> Mutated:
 
 
 def _resize(graph: Graph, turn: int) -> Mutated:
-    for node in reversed(graph.nodes("Resize")):  # the last: what is resized from a single pixel has no alignment
-        align = graph.value(node, "coordinate_transformation_mode", b"half_pixel") == b"align_corners"
-        mode = "half_pixel" if align else "align_corners"
-        return site_of(node), graph.attribute(node, "coordinate_transformation_mode", mode)
-    return None
+    """Another alignment of one Resize, of the last one at turn 0."""
+    nodes = graph.nodes("Resize")[::-1]
+    if turn >= len(nodes):
+        return None
+    node = nodes[turn]
+    align = graph.value(node, "coordinate_transformation_mode", b"half_pixel") == b"align_corners"
+    mode = "half_pixel" if align else "align_corners"
+    return site_of(node), graph.attribute(node, "coordinate_transformation_mode", mode)
 
 
 # Names are part of the results: bench_plugin/compare/table.py says what kind of mistake each of them is.
@@ -263,7 +266,7 @@ MUTANTS: dict[str, Callable[[Graph, int], Mutated]] = {
     "count_include_pad": _count_include_pad,
     "same upper or lower": _same_lower,
     "gelu erf or tanh": _gelu,
-    "resize alignment": _resize,
+    ALIGNED: _resize,
     "argmax ties": _ties,
 }
 
