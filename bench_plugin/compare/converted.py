@@ -10,6 +10,7 @@ from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 
 MASKED = 1e30  # a step beyond which only what stands for -Inf, the lowest number of float32, can be the cause
+CLIPPED = ", of which it clips what is beyond its range"
 SYMMETRIC = 1.5  # steps by which the two ends of a symmetric range may differ: one integer more lies below zero
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -30,7 +31,7 @@ def compare_constants(constants: Rows, matches: Rows, *, bits: int = 0, table: T
     beside = list(_beside(described, matches))
     wrong = [
         f"converter: {row['kind']} of {row['layer']} up to {match['steps']:.3g} steps from "
-        f"{match['tensor']} of the file"
+        f"{match['tensor']} of the file{CLIPPED if match.get('clipped') else ''}"
         for row, match in beside
         if not match["steps"] <= table.converter_weights
     ]

@@ -204,3 +204,37 @@ def test_a_bias_behind_a_reshape_and_the_ones_of_an_expand_are_found(tools_pytho
 def test_another_number_of_elements_is_not_added_behind_a_reshape(tools_python: Path, tmp_path: Path) -> None:
     (bias, steps), (ones, _) = said(tools_python, tmp_path, ADDED, "other")
     assert (not bias or steps > 1) and ones == ""
+
+
+# A table, of which a tool clips what is beyond the rows that its calibration looked up. With the argument "other"
+# one element within is off, too.
+TABLE = """
+import json, sys
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import helper, numpy_helper
+
+table = np.random.default_rng(5).normal(size=(9, 4)).astype("float32")
+ports = helper.make_tensor_value_info("i", 7, [1]), helper.make_tensor_value_info("y", 1, [1, 4])
+graph = helper.make_graph([helper.make_node("Gather", ["t", "i"], ["y"])], "g", ports[:1], ports[1:],
+                          [numpy_helper.from_array(table, "t")])
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+found = np.clip(np.rint(table / 0.01) * 0.01, -1.5, 1.2).astype("float64")
+if sys.argv[1] == "other":
+    found[np.unravel_index(abs(table).argmin(), table.shape)] += 0.03
+arrays = {"fix:const:t": from_numpy(found), "fix:step:t": from_numpy(np.array([0.01]))}
+reply = Adapter().match(MatchCall(names=("t",), weights={}).at(
+    Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+[row] = reply.meta["matches"]
+print(json.dumps([row["tensor"], row["steps"], row.get("clipped", False)]))
+"""
+
+
+@pytest.mark.parametrize(("kind", "clipped"), [("clipped", True), ("other", False)])
+def test_a_table_that_is_clipped_is_told_from_a_wrong_one(
+    tools_python: Path, tmp_path: Path, kind: str, clipped: bool
+) -> None:
+    name, steps, found = said(tools_python, tmp_path, TABLE, kind)
+    assert name == "t" and steps > 10 and found is clipped

@@ -98,6 +98,13 @@ def test_floats_that_are_wrong_are_named_three_at_most() -> None:
     assert compare_floats(floats, [match("w", 12_345.0)], table=wide).status == AGREE
 
 
+def test_a_table_that_is_clipped_is_said_to_be() -> None:
+    found = compare_constants(CONSTANTS, [match("w", 6.5) | {"clipped": True}])
+    assert found.reason == (
+        "converter: weight of Lw up to 6.5 steps from t.w of the file, of which it clips what is beyond its range"
+    )
+
+
 def test_zeros_in_place_of_a_constant_are_named_without_a_share_of_it() -> None:
     floats = [{**constant, "floating": True} for constant in CONSTANTS]
     found = compare_floats(floats, [match("b", 12_345.0) | {"missing": True}])

@@ -114,6 +114,8 @@ class Adapter:
             row = {"name": name, "tensor": candidate.name, "found": True, "folded": folded, "steps": steps}
             if not values.any() and written.any():
                 row["missing"] = True
+            elif steps > HALF and _clipped(values, written, step, slack):
+                row["clipped"] = True
             if candidate.name in outputs:  # a sum's or a Concat's constant may have the step of another range
                 row["reach"] = max(0.0, _most_off(values, numpy.broadcast_to(0.0, values.shape), step))
             arrays[f"file:{name}"] = from_numpy(written)
@@ -209,6 +211,13 @@ def _own(values: Any, step: Any, shifts: Sequence[Candidate]) -> Found | None:
         return None
     off = [float((abs(values.reshape(-1) - one.values.reshape(-1)) / step.reshape(-1)).max()) for one in fitting]
     return fitting[off.index(min(off))], (0,)
+
+
+def _clipped(values: Any, written: Any, step: Any, slack: float) -> bool:
+    """Whether values are further off than their rounding only where the written ones are beyond their two ends."""
+    off = abs(values - written) > HALF * step + slack
+    beyond = (written > values) & (values == values.max()) | (written < values) & (values == values.min())
+    return bool(beyond[off].all())
 
 
 def _extent(values: Any) -> float:

@@ -17,6 +17,14 @@ ADAPTER = {
     "operations": [],
 }
 
+# Of Interpolate and ONNX's Resize: modes by their names, what has one name in both, and the words of these.
+MODES = {"nearest": "nearest", "linear_onnx": "linear", "cubic": "cubic"}
+RESIZED = ("coordinate_transformation_mode", "nearest_mode")
+NAMES = frozenset({
+    "half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners",
+    "round_prefer_floor", "round_prefer_ceil", "floor", "ceil",
+})  # fmt: skip
+
 
 class Adapter:
     """Remembers nothing; the adapters that use this file take its functions."""
@@ -233,12 +241,62 @@ def _gather(reader: Any, node: Any) -> list[str]:
     return [reader.layers.node("Gather", [reader.real(node.input_value(0)), numbers], axis=axis)]
 
 
+def _slice(reader: Any, node: Any) -> list[str]:
+    parts = [_constant(reader, value).reshape(-1) for value in node.input_values()[1:]]
+    bounds = [reader.layers.constant(part, "int64") for part in parts]
+    if len(bounds) == 3:  # start, stop, step; ONNX has the axes before the steps
+        bounds.append(reader.layers.constant(list(range(len(parts[0]))), "int64"))
+    start, stop, step, axes = bounds
+    return [reader.layers.node("Slice", [reader.real(node.input_value(0)), start, stop, axes, step])]
+
+
+def _broadcast(reader: Any, node: Any) -> list[str]:
+    if str(node.get_attributes()["mode"]).lower() not in ("numpy", "bidirectional"):
+        raise Unread("axes that are said")
+    shape = reader.layers.constant(_shape(node.output(0)), "int64")
+    return [reader.layers.node("Expand", [reader.real(node.input_value(0)), shape])]
+
+
+def _prelu(reader: Any, node: Any) -> list[str]:
+    """PRelu, whose slope is one number, or one for each channel, which is the second axis."""
+    value, given = reader.real(node.input_value(0)), node.input_value(1)
+    if reader.varies(given):
+        raise Unread("a slope that is computed")
+    values = reader.layers.values[reader.real(given)]
+    if values.ndim == 1 and values.size > 1:
+        rank = node.input_value(0).get_partial_shape().rank.get_length()
+        values = values.reshape(-1, *[1] * (rank - 2))
+    return [reader.layers.node("PRelu", [value, reader.layers.floating("slope", "PRelu", values)])]
+
+
+def _interpolate(reader: Any, node: Any) -> list[str]:
+    """Interpolate 4 and 11, whose words are those of ONNX's Resize."""
+    said, value = node.get_attributes(), node.input_value(0)
+    mode, words = MODES.get(str(said["mode"])), [str(said[key]) for key in RESIZED]
+    if mode is None or said.get("antialias") or not set(words) <= NAMES:
+        raise Unread("a way of resizing that ONNX does not have")
+    if any(said.get(key) and any(said[key]) for key in ("pads_begin", "pads_end")):
+        raise Unread("padding")
+    taken, made = _shape(value), _shape(node.output(0))
+    scales = [size / before for before, size in zip(taken, made)]
+    if str(said["shape_calculation_mode"]) == "scales":
+        inputs = [_constant(reader, one).reshape(-1) for one in node.input_values()[1:]]
+        given = inputs[0 if node.get_type_info().version_id == "opset11" else 1]
+        axes = inputs[-1] if len(inputs[-1]) == len(given) < len(taken) else range(len(taken))
+        for axis, scale in zip(axes, given):
+            scales[int(axis)] = float(scale)
+    options = dict(zip(RESIZED, words)) | {"mode": mode, "cubic_coeff_a": float(said.get("cube_coeff", -0.75))}
+    return [
+        reader.layers.node("Resize", [reader.real(value), "", reader.layers.constant(scales, "float32")], **options)
+    ]
+
+
 TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "Convolution": _convolution, "GroupConvolution": _convolution, "MatMul": _matmul,
     "ConvolutionBackpropData": _transposed, "GroupConvolutionBackpropData": _transposed,
     "Add": _elementwise("Add"), "Subtract": _elementwise("Sub"), "Multiply": _elementwise("Mul"),
     "Divide": _elementwise("Div"), "Power": _elementwise("Pow"), "Maximum": _elementwise("Max"),
-    "Minimum": _elementwise("Min"), "Relu": _elementwise("Relu"), "PRelu": _elementwise("PRelu"),
+    "Minimum": _elementwise("Min"), "Relu": _elementwise("Relu"), "PRelu": _prelu,
     "Sigmoid": _elementwise("Sigmoid"), "Tanh": _elementwise("Tanh"), "Sqrt": _elementwise("Sqrt"),
     "Exp": _elementwise("Exp"), "Erf": _elementwise("Erf"), "Abs": _elementwise("Abs"), "Log": _elementwise("Log"),
     "Sin": _elementwise("Sin"), "Cos": _elementwise("Cos"), "Sign": _elementwise("Sign"),
@@ -249,5 +307,6 @@ TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "BatchNormInference": _normalised, "Clamp": _clamp, "Swish": _swish, "HSwish": _hard_swish, "Gelu": _gelu,
     "Convert": _identity, "MVN": _mean_and_variance,
     "SquaredDifference": _squared_difference, "Split": _split, "VariadicSplit": _split,
-    "Gather": _gather, "DepthToSpace": _depth_to_space, "SpaceToDepth": _space_to_depth,
+    "Interpolate": _interpolate, "Slice": _slice, "Gather": _gather, "DepthToSpace": _depth_to_space,
+    "SpaceToDepth": _space_to_depth, "Broadcast": _broadcast,
 }  # fmt: skip

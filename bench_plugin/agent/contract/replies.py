@@ -438,6 +438,7 @@ class MatchedConstant(Record):
     replaced: whether ``rebuilt.onnx`` has the values that were read back in its place.
     reach: of a weight of a contraction, its largest absolute value in steps; 0 of any other constant.
     missing: whether it is zeros, where the file has other numbers.
+    clipped: whether it is off only where the file's numbers are beyond its largest or its smallest one.
     """
 
     name: str
@@ -448,6 +449,7 @@ class MatchedConstant(Record):
     replaced: bool = False
     reach: float = 0.0
     missing: bool = False
+    clipped: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
