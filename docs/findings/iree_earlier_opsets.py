@@ -1,4 +1,4 @@
-"""IREE 3.13.0: Scan, ReduceMin, Dropout, DFT and Loop are refused in versions before those that the importer knows.
+"""IREE 3.13.0: Scan, Softsign and five other operators are refused in versions before those that the importer knows.
 
 Rule: ONNX, "Operator Sets": a file names the version of its operators. What these compute did not change,
 but for DFT 17, whose axis is an attribute, and Scan 8, which has a batch axis. iree_batchnorm_13.py has more of them.
@@ -25,6 +25,8 @@ MODELS = {
         "(float[2] s, float[3,2] x) => (float[2] y, float[3,2] z) { y, z = Scan<num_scan_inputs=1, "
         "body=b (float[2] i, float[2] n) => (float[2] o, float[2] p) { o = Add(i, n) p = Identity(o) }>(s, x) }"
     ),
+    "Softsign 21": "(float[3] x) => (float[3] y) { y = Softsign(x) }",
+    "LpPool 17": "(float[1,1,4] x) => (float[1,1,3] y) { y = LpPool<kernel_shape=[2]>(x) }",
     "Loop 11": (
         "(int64 n, bool c, float[1] x) => (float[1] y) { y = Loop(n, c, x) "
         "<body=b (int64 i, bool d, float[1] p) => (bool e, float[1] q) { e = Identity(d) q = Add(p, p) }> }"

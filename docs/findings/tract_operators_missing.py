@@ -1,4 +1,4 @@
-"""tract 0.23.9: fourteen operators of ONNX are missing (not supported).
+"""tract 0.23.9: sixteen operators of ONNX are missing (not supported).
 
 Rule: ONNX's operator list, opset 18 with ai.onnx.ml 5 and ai.onnx.preview.training 1: all of these are of ONNX.
 Operators on sequences are in tract_sequences.py, Upsample is in tract_upsample.py.
@@ -23,6 +23,8 @@ MODELS = {
     "Col2Im": "(float[1,4,1] x, int64[2] s, int64[2] b) => (float[1,1,2,2] y) { y = Col2Im(x, s, b) }",
     "Loop": """(int64 n, bool c, float[1] x) => (float[1] y) { y = Loop(n, c, x)
         <body=b (int64 i, bool d, float[1] p) => (bool e, float[1] q) { e = Identity(d) q = Add(p, p) }> }""",
+    "LpPool": "(float[1,1,4] x) => (float[1,1,3] y) { y = LpPool<kernel_shape=[2]>(x) }",
+    "ReverseSequence": "(float[2,2] x, int64[2] n) => (float[2,2] y) { y = ReverseSequence(x, n) }",
     "NegativeLogLikelihoodLoss": LOSS.format("NegativeLogLikelihoodLoss"),
     "SoftmaxCrossEntropyLoss": LOSS.format("SoftmaxCrossEntropyLoss"),
     "StringNormalizer": '(string[2] x) => (string[2] y) { y = StringNormalizer<case_change_action="UPPER">(x) }',

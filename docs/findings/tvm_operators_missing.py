@@ -1,4 +1,4 @@
-"""apache-tvm 0.27.0.post1: the ONNX frontend has no converter for twelve operators (not supported).
+"""apache-tvm 0.27.0.post1: the ONNX frontend has no converter for fifteen operators (not supported).
 
 Rule: ONNX's operator list, opset 23 with ai.onnx.ml 5 and ai.onnx.preview.training 1: all of these are of ONNX.
 Upstream: https://github.com/apache/tvm/issues/20124 lists missing operators, Loop and SequenceMap among them, and
@@ -16,6 +16,9 @@ from tvm.relax.frontend.onnx import from_onnx
 HEADER = '<ir_version: 10, opset_import: ["": 23, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1]> g'
 X = "(float r, int64 t, float[1] x) => (float[1] y, float[1] v"  # of the optimisers
 MODELS = {
+    "Celu": "(float[3] x) => (float[3] y) { y = Celu(x) }",
+    "LpNormalization": "(float[3] x) => (float[3] y) { y = LpNormalization(x) }",
+    "ReverseSequence": "(float[2,2] x, int64[2] n) => (float[2,2] y) { y = ReverseSequence(x, n) }",
     "ImageDecoder": '(uint8[99] x) => (uint8[4,4,3] y) { y = ImageDecoder<pixel_format="RGB">(x) }',
     "Loop": """(int64 n, bool c, float[1] x) => (float[1] y) { y = Loop(n, c, x)
         <body=b (int64 i, bool d, float[1] p) => (bool e, float[1] q) { e = Identity(d) q = Add(p, p) }> }""",
