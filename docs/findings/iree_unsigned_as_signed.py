@@ -1,6 +1,6 @@
-"""IREE 3.13.0: Div, Mod, MaxPool, Clip and Abs of unsigned integers are computed as those of signed ones.
+"""IREE 3.13.0: Div, Mod, MaxPool, TopK, Clip and Abs of unsigned integers are computed as those of signed ones.
 
-Rule: ONNX Div 14, Mod 13, MaxPool 12, Clip 13 and Abs 13 have uint8 among their types, and 200 is a number of it: 200 / 3
+Rule: ONNX Div 14, Mod 13, MaxPool 12, TopK 11, Clip 13 and Abs 13 have uint8 among their types, and 200 is one: 200 / 3
 is 66, 200 % 7 is 4, the largest of 1 and 200 is 200. IREE takes 200 for -56. Div and Mod of uint16, uint32 and uint64
 are the same from the upper half of the type on. ONNX's own cases have no number above 127.
 Upstream: https://github.com/llvm/torch-mlir/pull/4601 tells the same of Add and Sub that widen uint8 (merged)
@@ -21,6 +21,7 @@ CASES = {
     f"{PAIR} {{ y = Mod(a, b) }}": ([[200, 9], [7, 200]], [4, 9]),
     "(uint8[1,1,2] x) => (uint8[1,1,1] y) { y = MaxPool<kernel_shape=[2]>(x) }": ([[[[1, 200]]]], [200]),
     "(uint8[2] x, uint8 low, uint8 high) => (uint8[2] y) { y = Clip(x, low, high) }": ([[9, 255], 1, 200], [9, 200]),
+    "(uint8[2] x) => (uint8[1] y) <int64[1] k = {1}> { y, i = TopK(x, k) }": ([[5, 200]], [200]),
     "(uint8[2] x) => (uint8[2] y) { y = Abs(x) }": ([[9, 200]], [9, 200]),
 }
 

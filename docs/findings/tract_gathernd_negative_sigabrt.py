@@ -2,7 +2,7 @@
 
 Rule: ONNX GatherND 13: "All values in `indices` are expected to be within bounds [-s, s-1] along axis of size `s`".
 The panic, "assertion failed: index < dim", unwinds into Python's C code, where it cannot go on. Where the indices are a
-constant, the model is refused. Gather and GatherElements take negative indices.
+constant of one row, the model is refused. Gather and GatherElements take negative indices.
 Upstream: none known.
 Needs tract==0.23.9, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """

@@ -14,7 +14,6 @@ import onnx
 import tract
 
 os.chdir(tempfile.mkdtemp())
-
 HEADER = '<ir_version: 9, opset_import: ["": 18, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1]> g'
 X = "(float r, int64 t, float[1] x) => (float[1] y, float[1] v"  # of the optimisers
 LOSS = "(float[2,3] x, int64[2] t) => (float y) {{ y = {}(x, t) }}"
@@ -52,8 +51,7 @@ def refusal(text):
     try:
         tract.onnx().load("m.onnx").into_model().into_runnable()
     except tract.TractError as error:
-        lines = [line.strip() for line in str(error).partition("Stack backtrace")[0].splitlines() if line.strip()]
-        return " ".join([lines[0], *lines[1:][-1:]])[:160]
+        return " ".join(str(error).partition("Stack backtrace")[0].split())[:160]
 
 
 refused = {name: said for name, graph in MODELS.items() if (said := refusal(f"{HEADER} {graph}"))}
