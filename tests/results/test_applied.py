@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bench_plugin.results.known_failures.applied import applied
+from bench_plugin.results.known_failures.applied import _with_known_signatures, applied
 from bench_plugin.results.known_failures.expectations import Expectations
 from tests.project import Project
 
@@ -201,3 +201,16 @@ def test_a_row_of_another_version_makes_no_signature_known(tmp_path: Path) -> No
     assert expectations.of_signature(axes, {"fake": "1.0"}, _signature("no")) is None
     assert expectations.of_signature(axes, {"fake": "2.0"}, _signature("no")) is not None
     assert expectations.of_signature(axes | {"compiler": "other"}, {"fake": "2.0"}, _signature("no")) is None
+
+
+def test_a_known_signature_names_the_row_that_it_has_now(tmp_path: Path) -> None:
+    (tmp_path / "slice.json").write_text("{}")
+    (tmp_path / "known.toml").write_text("".join(GRAPHS.format(message=one, version="1.0") for one in ("new", "old")))
+    seen = [_signature("old", row="known.toml row 1", folder="/old"), _signature("gone", row="known.toml row 7")]
+    row = {
+        "cell": {"check": "property", "model": "Slice", "framework": "onnx", "compiler": "fake"},
+        "versions": {"fake": "1.0"}, "numbers": {"seen": seen, "found": [], "signature": None},
+    }  # fmt: skip
+    after = _with_known_signatures(row, Expectations.load([tmp_path]))["numbers"]
+    assert [one["row"] for one in after["seen"]] == ["known.toml row 2", "known.toml row 7"]
+    assert after["seen"][0]["folder"] == "/old" and after["found"] == []

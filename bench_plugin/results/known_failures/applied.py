@@ -63,13 +63,18 @@ def applied(rows: Sequence[Mapping[str, Any]], expectations: Expectations, commi
 def _with_known_signatures(row: Mapping[str, Any], expectations: Expectations) -> Mapping[str, Any]:
     """The row of a cell of generated graphs, in which signatures that were new are known where a row has them now.
 
-    The first that is still new is the cell's own, so that the cell fails as long as there is one. Other rows stay.
+    Those that were known name the row that they have now, whose number may be another one; where none has them they
+    keep the old name. The first that is still new is the cell's own, so that the cell fails as long as there is one.
+    Other rows stay.
     """
     numbers = row.get("numbers") or {}
-    if not numbers.get("found"):
+    if not numbers.get("found") and not numbers.get("seen"):
         return row
-    seen, found = list(numbers.get("seen") or ()), []
-    for one in numbers["found"]:
+    seen, found = [], []
+    for one in numbers.get("seen") or ():
+        expectation = expectations.of_signature(row["cell"], row["versions"], one)
+        seen.append({**one, "row": expectation.where} if expectation is not None else dict(one))
+    for one in numbers.get("found") or ():
         expectation = expectations.of_signature(row["cell"], row["versions"], one)
         if expectation is None:
             found.append(one)
