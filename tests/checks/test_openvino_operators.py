@@ -11,7 +11,7 @@ import pytest
 
 from bench_plugin.adapters.compilers import openvino
 from bench_plugin.reach.environments.toolchains import Toolchains
-from tests.given_file import EQUIVALENCE, compiles, write_file
+from tests.given_file import EQUIVALENCE, compiles, the_row, write_file
 from tests.project import Project
 
 SCRIPT = """
@@ -23,78 +23,60 @@ known = {"w": rng.normal(0, 0.5, (8, 3, 3, 3)), "v": rng.normal(0, 0.3, 8), "who
          "parts": rng.normal(0, 0.4, (8, 4, 3, 3)), "b": rng.normal(0, 0.3, 8), "half": np.array(0.5),
          "depthwise": rng.normal(0, 0.4, (8, 1, 3, 3)), "grouped": rng.normal(0, 0.4, (8, 4, 3, 3)),
          "slopes": rng.uniform(0.1, 0.4, (8, 1, 1)), "scales": np.array([1, 1, 1.5, 2])}
-if len(sys.argv) > 4:
-    known[{"PRelu": "slopes"}.get(sys.argv[2], sys.argv[2])][0] *= 1.05
+if len(sys.argv) > 3:
+    known[sys.argv[3]][0] *= 1.05
 options = {"strides": [2, 1], "pads": [1, 0, 0, 1], "output_padding": [1, 0]}
-where = {"coordinate_transformation_mode": sys.argv[3]} if sys.argv[3] else {}
 whole = {"sizes": [1, 8, 9, 11], "from": [1, 5], "to": [5, 0], "along": [2, 3], "by": [2, -1],
          "one": [1, 8, 1, 6], "more": [1, 8, 3, 6]}
-NODES = {
-    "depthwise": [h.make_node("Conv", ["a", "depthwise"], ["k"], group=8)],
-    "grouped": [h.make_node("Conv", ["a", "grouped"], ["k"], group=2)],
-    "ConvolutionBackpropData": [h.make_node("ConvTranspose", ["a", "whole", "b"], ["k"], **options)],
-    "GroupConvolutionBackpropData": [h.make_node("ConvTranspose", ["a", "parts", "b"], ["k"], group=2, **options)],
-    "sized": [h.make_node("ConvTranspose", ["a", "whole", "b"], ["k"], strides=[2, 2], output_shape=[13, 13])],
-    "linear": [h.make_node("Resize", ["a", "", "scales"], ["k"], mode="linear", **where)],
-    "nearest": [h.make_node("Resize", ["a", "", "scales"], ["k"], mode="nearest", nearest_mode="floor", **where)],
-    "cubic": [h.make_node("Resize", ["a", "", "", "sizes"], ["k"], mode="cubic", cubic_coeff_a=-0.5, **where)],
-    "PRelu": [h.make_node("PRelu", ["a", "slopes"], ["k"])],
-    "Expand": [h.make_node("Resize", ["a", "", "", "one"], ["p"], mode="linear"),
-               h.make_node("Expand", ["p", "more"], ["k"])],
-    "Slice": [h.make_node("Slice", ["a", "from", "to", "along", "by"], ["k"])],
-    "DepthToSpace": [h.make_node("DepthToSpace", ["a"], ["k"], blocksize=2, mode=sys.argv[3])],
-    "SpaceToDepth": [h.make_node("SpaceToDepth", ["a"], ["k"], blocksize=2)],
-    **{one: [h.make_node(one, ["a"], ["k"])] for one in ("Sin", "Ceil", "Neg")},
+linear = {"mode": "linear", "coordinate_transformation_mode": "align_corners"}
+nearest = {"mode": "nearest", "nearest_mode": "floor", "coordinate_transformation_mode": "asymmetric"}
+# Of each group the operators stand side by side behind one convolution, and each has an output.
+GROUPS = {
+    "convolutions": [("Conv", ["depthwise"], {"group": 8}), ("Conv", ["grouped"], {"group": 2}),
+                     ("ConvTranspose", ["whole", "b"], options),
+                     ("ConvTranspose", ["parts", "b"], {"group": 2, **options})],
+    "resizing": [("Resize", ["", "scales"], linear), ("Resize", ["", "scales"], nearest),
+                 ("Resize", ["", "scales"], {**linear, "coordinate_transformation_mode": "pytorch_half_pixel"}),
+                 ("Resize", ["", "", "sizes"], {"mode": "cubic", "cubic_coeff_a": -0.5})],
+    "moves": [("DepthToSpace", [], {"blocksize": 2, "mode": "DCR"}),
+              ("DepthToSpace", [], {"blocksize": 2, "mode": "CRD"}), ("SpaceToDepth", [], {"blocksize": 2}),
+              ("Slice", ["from", "to", "along", "by"], {})],
+    "functions": [("Sin", [], {}), ("Ceil", [], {}), ("Neg", [], {}), ("PRelu", ["slopes"], {})],
+    "sized": [("ConvTranspose", ["whole", "b"], {"strides": [2, 2], "output_shape": [13, 13]})],
 }
-front = h.make_node("Conv", ["x", "w", "v"], ["a"], pads=[1, 1, 1, 1])
-nodes = [front, *NODES[sys.argv[2]], h.make_node("Add", ["k", "half"], ["y"])]
+nodes = [h.make_node("Conv", ["x", "w", "v"], ["a"], pads=[1, 1, 1, 1])]
+for place, (kind, more, said) in enumerate(GROUPS[sys.argv[2]]):
+    nodes.append(h.make_node(kind, ["a", *more], [f"k{place}"], **said))
+    nodes.append(h.make_node("Add", [f"k{place}", "half"], [f"y{place}"]))
+if sys.argv[2] == "resizing":
+    nodes += [h.make_node("Resize", ["a", "", "", "one"], ["p"], mode="linear"),
+              h.make_node("Expand", ["p", "more"], ["k"]), h.make_node("Add", ["k", "half"], ["y"])]
+made = [node.output[0] for node in nodes if node.output[0][0] == "y"]
 read = {name for node in nodes for name in node.input}
 tensors = [numpy_helper.from_array(v.astype("float32"), name) for name, v in known.items() if name in read]
 tensors += [numpy_helper.from_array(np.array(v), name) for name, v in whole.items() if name in read]
 value = lambda name, size: h.make_tensor_value_info(name, 1, size)
-graph = h.make_graph(nodes, "g", [value("x", ["batch", 3, 6, 6])], [value("y", None)], tensors)
+graph = h.make_graph(nodes, "g", [value("x", ["batch", 3, 6, 6])], [value(name, None) for name in made], tensors)
 model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
 onnx.save(onnx.shape_inference.infer_shapes(model), sys.argv[1])
 """
 
 
-def quantised(project: Project, operator: str, mode: str = "", compiler: str = "openvino") -> Mapping[str, Any]:
-    """The row of OpenVINO's own w8a8 of a convolution, this operator and a sum."""
+def quantised(project: Project, group: str, compiler: str = "openvino") -> Mapping[str, Any]:
+    """The row of OpenVINO's own w8a8 of a convolution and the operators of this group behind it."""
     project.write("test_models.py", EQUIVALENCE)
-    path = write_file(project, Toolchains().ensure("onnxruntime"), SCRIPT, "net.onnx", operator, mode)
-    finished = project.run(f"--compilers={compiler}", "--precisions=w8a8", f"--bench-onnx={path}")
-    [row] = [row for row in finished.rows if row["kind"] == "cell" and "own" in row["nodeid"]]
-    return row
+    path = write_file(project, Toolchains().ensure("onnxruntime"), SCRIPT, "net.onnx", group)
+    finished = project.run(f"--compilers={compiler}", "--precisions=w8a8", f"--bench-onnx={path}", "-k", "own")
+    return the_row(finished)
 
 
-@pytest.mark.parametrize(
-    ("operator", "mode"),
-    [
-        ("depthwise", ""),
-        ("grouped", ""),
-        ("ConvolutionBackpropData", ""),
-        ("GroupConvolutionBackpropData", ""),
-        ("linear", "align_corners"),
-        ("linear", "pytorch_half_pixel"),
-        ("nearest", "asymmetric"),
-        ("cubic", "half_pixel"),
-        ("PRelu", ""),
-        ("Expand", ""),
-        ("Slice", ""),
-        ("DepthToSpace", "DCR"),
-        ("DepthToSpace", "CRD"),
-        ("SpaceToDepth", ""),
-        *((one, "") for one in ("Sin", "Ceil", "Neg")),
-    ],
-)
-def test_an_operator_is_read_back(project: Project, operator: str, mode: str) -> None:
-    row = quantised(project, operator, mode)
+@pytest.mark.parametrize(("group", "constants"), [("convolutions", 3), ("resizing", 1), ("moves", 1), ("functions", 1)])
+def test_operators_are_read_back(project: Project, group: str, constants: int) -> None:
+    row = quantised(project, group)
     assert row["status"] == "supported", row["reason"]
     assert not [flag for flag in row["flags"] if "approximation" in flag or "not read back" in flag], row["flags"]
     assert row["numbers"]["whole_E"] < 0.01, "a few sums next to a tie go to the other side"
-    assert row["numbers"]["converter"]["constants"] >= (2 if operator in ("depthwise", "grouped") else 1)
-    if operator == "GroupConvolutionBackpropData":
-        assert "50% of the nodes in the type that was asked for" in row["flags"]
+    assert row["numbers"]["converter"]["constants"] >= constants
 
 
 def test_a_transposed_convolution_of_a_size_that_is_asked_for_is_named(project: Project) -> None:
@@ -104,21 +86,25 @@ def test_a_transposed_convolution_of_a_size_that_is_asked_for_is_named(project: 
 
 
 @pytest.mark.parametrize(
-    ("operator", "said"),
+    ("group", "constant", "said"),
     [
-        ("depthwise", r"weight of GroupConvolution up to 6\.\d+ steps from depthwise of"),
-        ("grouped", r"weight of GroupConvolution up to 6\.\d+ steps from grouped of"),
-        ("PRelu", r"slope of PRelu in floating point up to [345]\.\d+ % of its largest value from slopes of"),
+        ("convolutions", "depthwise", r"weight of GroupConvolution up to 6\.\d+ steps from depthwise of"),
+        ("convolutions", "grouped", r"weight of GroupConvolution up to 6\.\d+ steps from grouped of"),
+        (
+            "functions",
+            "slopes",
+            r"slope of PRelu in floating point up to [345]\.\d+ % of its largest value from slopes of",
+        ),
     ],
 )
-def test_a_wrong_constant_is_a_mismatch(project: Project, operator: str, said: str) -> None:
+def test_a_wrong_constant_is_a_mismatch(project: Project, group: str, constant: str, said: str) -> None:
     python = Toolchains().ensure("onnxruntime")
-    write_file(project, python, SCRIPT, "wrong.onnx", operator, "", "wrong")
+    write_file(project, python, SCRIPT, "wrong.onnx", group, constant)
     source = Path(openvino.__file__).read_text("utf-8").replace('"name": "openvino"', '"name": "planted"')
     read = 'core.read_model(call.files["model.onnx"])'
     assert source.count(read) == 1, "the place where the file is read"
     source = source.replace(read, f"core.read_model({str(project.folder / 'wrong.onnx')!r})")
     compiles(project, project.write("planted.py", source))
-    row = quantised(project, operator, compiler="planted")
+    row = quantised(project, group, compiler="planted")
     assert row["status"] == "mismatch", row["reason"]
     assert re.match(f"converter: {said}", row["reason"]), row["reason"]
