@@ -116,8 +116,8 @@ class Layers:
     ) -> str:  # fmt: skip
         """A result with steps of its own for each channel, which the artefact gives in floating point.
 
-        ``scale`` and ``zero`` have the rank of the real ``value`` that is rounded, and one axis longer than 1. Returns
-        the real values that later layers are given.
+        ``scale`` and ``zero`` [1, ..., channels, ..., 1] have the rank of the real ``value`` that is rounded. Returns
+        the name of the real values that later layers are given.
         """
         import numpy as np
 
