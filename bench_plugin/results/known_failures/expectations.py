@@ -250,8 +250,12 @@ class Expectations:
         ``skewed`` the pairs (case, compiler) whose failures read version skew.
         """
         found = []
+        of_check: dict[str, list[Mapping[str, Any]]] = {}  # a row of one check is held against few of the cells
+        for axes in cells:
+            of_check.setdefault(str(axes["check"]), []).append(axes)
         for row in self.rows:
-            if not any(row.selects_some(axes) for axes in cells):
+            own = (of_check.get(name, ()) for name in row.selector.get("check", tuple(of_check)))
+            if not any(row.selects_some(axes) for group in own for axes in group):
                 found.append(f"{row.where}: its selector matches no cell of the matrix: {_selector_text(row.selector)}")
             elif _never(row, locked):
                 wanted = ", ".join(str(requirement) for requirement in row.when)
