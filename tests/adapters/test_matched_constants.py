@@ -167,7 +167,8 @@ def test_of_a_grouped_convolution_no_part_may_be_missing(tools_python: Path, tmp
 
 
 # A bias and, behind a Reshape, a second one, which a tool adds at once; and an Expand, for which it multiplies by ones.
-# With the argument "other" the second one has another number of elements, and the Expand is a Relu.
+# With the argument "other" the second one has another number of elements, and the Expand is a Relu; with "alike" the
+# file has another constant of as many elements as there are ones.
 ADDED = """
 import json, sys
 import numpy as np, onnx
@@ -178,10 +179,13 @@ from onnx import helper, numpy_helper
 
 other, draw = sys.argv[1] == "other", np.random.default_rng(5)
 known = {"w": draw.normal(size=(4, 9)), "b": draw.normal(size=9), "e": draw.normal(size=3 if other else (3, 3))}
+known |= {"m": draw.normal(size=(5, 1, 1))} if sys.argv[1] == "alike" else {}
 last = helper.make_node("Relu", ["z"], ["y"]) if other else helper.make_node("Expand", ["z", "more"], ["y"])
 nodes = [helper.make_node("Gemm", ["x", "w", "b"], ["g"]), helper.make_node("Reshape", ["g", "shape"], ["r"]),
          helper.make_node("Add", ["r", "e"], ["z"]), last]
-ports = [helper.make_tensor_value_info("x", 1, [1, 4]), helper.make_tensor_value_info("y", 1, None)]
+nodes += [helper.make_node("Mul", ["y", "m"], ["scaled"])] if "m" in known else []
+ends = {"x": [1, 4], nodes[-1].output[0]: None}
+ports = [helper.make_tensor_value_info(name, 1, size) for name, size in ends.items()]
 given = [numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
 sizes = {"shape": [3, 3], "more": [5, 3, 3]}
 given += [numpy_helper.from_array(np.array(size), name) for name, size in sizes.items()]
@@ -199,6 +203,12 @@ print(json.dumps([[row["tensor"], row["steps"]] for row in reply.meta["matches"]
 def test_a_bias_behind_a_reshape_and_the_ones_of_an_expand_are_found(tools_python: Path, tmp_path: Path) -> None:
     (bias, steps), (ones, _) = said(tools_python, tmp_path, ADDED, "same")
     assert bias == "e" and 0.3 < steps < 0.5 and ones == "ones of an Expand"
+
+
+def test_ones_that_may_be_what_is_left_of_a_constant_are_not_those_of_an_expand(
+    tools_python: Path, tmp_path: Path
+) -> None:
+    assert said(tools_python, tmp_path, ADDED, "alike")[1][0] == ""
 
 
 def test_another_number_of_elements_is_not_added_behind_a_reshape(tools_python: Path, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ class Adapter:
                 found = later.get(name) or (
                     _closest(values, every) if name in call.floating else _nearest(values, step, every, outputs)
                 )
-                found = found or _own(values, step, shifts) or _ones(values, step, model.graph)
+                found = found or _own(values, step, shifts) or _ones(values, step, candidates, model.graph)
             if found is None:
                 rows.append(UNKNOWN | {"name": name})
                 continue
@@ -140,6 +140,8 @@ class Adapter:
             replaced |= {} if whole is None else {name: whole}
             for row, _ in parts.values():
                 row.update(UNKNOWN if whole is None else {"replaced": True})
+                if whole is None:
+                    arrays.pop(f"file:{row['name']}")
         without = {copy for copy, name in copies.items() if name in replaced}  # the tool divides by the constant itself
         unmatched = _weights(model.graph, known) - set(replaced) - without
         twins = _of_twins(known, replaced)
@@ -225,9 +227,14 @@ def _extent(values: Any) -> float:
     return float(max(abs(values).max(initial=0.0), values.max(initial=0.0) - values.min(initial=0.0)))
 
 
-def _ones(values: Any, step: Any, graph: Any) -> Found | None:
-    """The ones that a tool multiplies by in place of an Expand; None of other numbers and without such a node."""
+def _ones(values: Any, step: Any, candidates: Sequence[Candidate], graph: Any) -> Found | None:
+    """The ones that a tool multiplies by in place of an Expand; None of other numbers and without such a node.
+
+    Where the file has a constant of as many elements, they may be what is left of it.
+    """
     if not any(node.op_type == "Expand" for node in graph.node) or not (abs(values - 1) <= HALF * step).all():
+        return None
+    if any(one.values.size == values.size for one in candidates):
         return None
     return Candidate(REPEATING, values * 0 + 1), tuple(range(values.ndim))
 

@@ -108,7 +108,8 @@ class PrepareCall(Call):
     weights: of ``qdq``, ``weights``, ``fixed`` and ``kmeans``: int8, int4, uint4, int2 or uint2.
     activations: the type of the activations, uint8 or one of these, or float32.
     granularity: what shares a scale: tensor, channel or block.
-    every_contraction: of ``weights``: whether weights of ConvTranspose, LSTM, GRU and RNN are rounded, too.
+    every_contraction: of ``weights``: whether weights of ConvTranspose, LSTM, GRU and RNN are rounded, too; a file that
+        is quantised already then stays as it is.
     """
 
     operation = "prepare"

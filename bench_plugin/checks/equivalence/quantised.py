@@ -274,10 +274,8 @@ def _cut(
         return unverified(Unverified.NO_REFERENCE, f"{said}; {own}", agrees.numbers)
     chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
     short = {name: truth[: len(values[name])] for name, truth in plain.outputs.items()}
-    ours, theirs = (
-        signal_to_noise(plain.outputs, numbered(own.evaluated.arrays), chosen),
-        signal_to_noise(short, values, chosen),
-    )
+    ours = signal_to_noise(plain.outputs, numbered(own.evaluated.arrays), chosen)
+    theirs = signal_to_noise(short, values, chosen)
     noise = compare_by_approximation(ours, theirs, run.judge.table)
     if noise.status == MISMATCH:
         return Comparison(
