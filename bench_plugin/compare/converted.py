@@ -6,11 +6,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 
 MASKED = 1e30  # a step beyond which only what stands for -Inf, the lowest number of float32, can be the cause
 CLIPPED = ", of which it clips what is beyond its range"
+ALWAYS_ZERO = 1e-6  # steps that float64 may make of a value that is always 0
 SYMMETRIC = 1.5  # steps by which the two ends of a symmetric range may differ: one integer more lies below zero
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -130,6 +133,31 @@ def compare_ranges(
     if not wrong:
         return Comparison(AGREE, "", numbers)
     return Comparison(MISMATCH, "; ".join(said for _, said in wrong[:3]), numbers)
+
+
+def measured_ranges(results: Rows, values: Mapping[str, Any]) -> tuple[list[Row], dict[str, tuple[float, float]]]:
+    """The ``results`` and what a calibration measured of them, as :func:`compare_ranges` takes both.
+
+    ``values`` are real values [N, ...] over N samples by name. A result that has a step for each channel becomes as
+    many results as it has channels, each with its own range; its real values are in steps, and become numbers here. A
+    channel that is always 0 is left out: every range holds that.
+    """
+    measured = {name: (float(real.min()), float(real.max())) for name, real in values.items()}
+    rows: list[Row] = []
+    for row in results:
+        if not row.get("scales") or row["real"] not in values:
+            rows.append(row)
+            continue
+        channels = np.moveaxis(values[row["real"]], row["axis"], 0).reshape(len(row["scales"]), -1)
+        for number, (own, scale, zero) in enumerate(zip(channels, row["scales"], row["zeros"], strict=True)):
+            name = f"{row['real']}, channel {number}"
+            low, high, least, most = ((end - zero) * scale for end in (row["low"], row["high"], own.min(), own.max()))
+            if max(-least, most) <= scale * ALWAYS_ZERO:
+                continue
+            measured[name] = float(least), float(most)
+            said = {"real": name, "scale": scale, "zero": zero, "low": low, "high": high}
+            rows.append({**row, **said, "layer": f"{row['layer']} (channel {number})"})
+    return rows, measured
 
 
 def cut_ranges(results: Rows, measured: Mapping[str, tuple[float, float]], *, table: Table = DEFAULTS) -> list[Row]:

@@ -35,6 +35,7 @@ GROUPS = {
     "convolutions": [("Conv", ["depthwise"], {"group": 8}), ("Conv", ["grouped"], {"group": 2}),
                      ("ConvTranspose", ["whole", "b"], options),
                      ("ConvTranspose", ["parts", "b"], {"group": 2, **options})],
+    "channels": [("Conv", ["depthwise"], {"group": 8})],
     "resizing": [("Resize", ["", "scales"], linear), ("Resize", ["", "scales"], nearest),
                  ("Resize", ["", "scales"], {**linear, "coordinate_transformation_mode": "pytorch_half_pixel"}),
                  ("Resize", ["", "", "sizes"], {"mode": "cubic", "cubic_coeff_a": -0.5})],
@@ -77,6 +78,13 @@ def test_operators_are_read_back(project: Project, group: str, constants: int) -
     assert not [flag for flag in row["flags"] if "approximation" in flag or "not read back" in flag], row["flags"]
     assert row["numbers"]["whole_E"] < 0.01, "a few sums next to a tie go to the other side"
     assert row["numbers"]["converter"]["constants"] >= constants
+
+
+def test_each_channel_of_an_input_has_a_range_that_is_compared(project: Project) -> None:
+    """NNCF gives the channels of an input that only a depthwise convolution reads ranges of their own."""
+    row = quantised(project, "channels")
+    assert row["status"] == "supported", row["reason"]
+    assert row["numbers"]["converter_ranges"]["compared"] == 1 + 8, "the model's input, and eight channels"
 
 
 def test_a_transposed_convolution_of_a_size_that_is_asked_for_is_named(project: Project) -> None:

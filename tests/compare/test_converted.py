@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from bench_plugin.compare.converted import compare_constants, compare_floats, compare_ranges, cut_ranges, masked_range
+from bench_plugin.compare.converted import (
+    compare_constants,
+    compare_floats,
+    compare_ranges,
+    cut_ranges,
+    masked_range,
+    measured_ranges,
+)
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 
@@ -141,6 +149,35 @@ def test_ranges_that_are_wrong_are_named_three_at_most() -> None:
     assert (
         compare_ranges([row(-1.0, 4.0)], {"r": (-1.0, 3.0)}, table=replace(DEFAULTS, converter_ranges=4)).reason == ""
     )
+
+
+def per_channel(*scales: float) -> dict[str, Any]:
+    """A result of 8 bits whose channels, the last but one axis, have these scales; the zero point of each is 128."""
+    steps = {"scales": list(scales), "zeros": [128] * len(scales), "axis": -2}
+    return {"layer": "Relu", "real": "r", "low": 0.0, "high": 255.0, "scale": 1.0, "zero": 0, **steps}
+
+
+@pytest.mark.parametrize(("second", "wrong"), [(0.5, 0.0), (0.55, 127 - 64 / 0.55), (0.45, 128 / 0.9 - 128)])
+def test_each_channel_has_a_range_of_its_own(second: float, wrong: float) -> None:
+    """The first range is the largest: one of all channels does not show that the second is too long or too short."""
+    ends = np.array([[[-128.0, 127.0], [-128.0, 127.0], [0.0, 0.0]]])  # steps of 2, 0.5 and 9 away from zero
+    steps = ends * np.array([2.0, 0.5, 9.0])[:, None] / np.array([2.0, second, 9.0])[:, None] + 128
+    rows, measured = measured_ranges([per_channel(2.0, second, 9.0)], {"r": steps, "other": np.array([1.0, 3.0])})
+    assert measured["other"] == (1.0, 3.0)
+    assert [one["layer"] for one in rows] == ["Relu (channel 0)", "Relu (channel 1)"], (
+        "one that is always 0 is left out"
+    )
+    found = compare_ranges(rows, measured)
+    assert found.numbers["converter_ranges"] == {"compared": 2, "worst_steps": pytest.approx(wrong)}
+    assert found.status == (MISMATCH if wrong else AGREE)
+    if wrong:
+        said = f"the range of Relu (channel 1) is {-128 * second:.4g} to {127 * second:.4g}, that of the calibration"
+        assert found.reason == f"converter: {said} -64 to 63.5"
+
+
+def test_a_result_with_one_range_stays_as_it_is() -> None:
+    rows, measured = measured_ranges([row(-1.0, 3.0)], {"r": np.array([[-1.0], [3.0]])})
+    assert (rows, measured) == ([row(-1.0, 3.0)], {"r": (-1.0, 3.0)})
 
 
 def test_ranges_that_nobody_measured_do_not_end_the_comparison() -> None:

@@ -10,7 +10,7 @@ from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers, stored, whole
 from bench_plugin.checks.equivalence.comparing import compared_in_steps
 from bench_plugin.checks.sensitivity import noted
-from bench_plugin.compare.converted import compare_floats, compare_ranges, cut_ranges, masked_range
+from bench_plugin.compare.converted import compare_floats, compare_ranges, cut_ranges, masked_range, measured_ranges
 from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
 from bench_plugin.compare.strength import Strength
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
@@ -237,7 +237,7 @@ def _ranges(
     if isinstance(values, Failure):
         run.log.flag(f"ranges of activations were not compared with the calibration: {values.message}")
         return constants
-    measured = {name: (float(real.min()), float(real.max())) for name, real in values.items()}
+    results, measured = measured_ranges(results, values)
     ranges = compare_ranges(results, measured, readers=readers, table=run.judge.table)
     cut = cut_ranges(results, measured, table=run.judge.table)
     if cut and ranges.status == AGREE:
