@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bench_plugin.compare.chosen import Chosen
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.quantised import (
     KINDS,
@@ -201,12 +202,14 @@ def only_in_whole(mutant: str, *, biases: bool) -> bool:
 
 
 def mistakes_in_whole(
-    plain: ReferenceOutputs, mutants: Done, limit: float, *, biases: bool = True
-) -> dict[str, dict[str, Any]]:
+    plain: ReferenceOutputs, mutants: Done, limit: float, *, biases: bool = True,
+    chosen: Mapping[str, Chosen] | None = None,
+) -> dict[str, dict[str, Any]]:  # fmt: skip
     """For each mutant that only the whole shows, whether an artefact's layers with it are too far from the model.
 
     ``limit`` is the E that the layers as one whole may be off in the worst output, without any rounding. ``biases`` are
-    those of :func:`only_in_whole`. What is below the noise of float32 is not noticeable.
+    those of :func:`only_in_whole`, ``chosen`` has what outputs of integers are chosen from. What is below the noise of
+    float32 is not noticeable.
     """
     outputs = of_mutants(mutants, reduced=True)
     original = outputs.pop(ORIGINAL)
@@ -217,6 +220,7 @@ def mistakes_in_whole(
         if not only_in_whole(mutant, biases=biases):
             continue
         errors = {name: _share(values, first[name]) for name, values in faulty.items() if first[name].dtype.kind == "f"}
+        errors |= {name: one.error(faulty[name]) for name, one in (chosen or {}).items() if name in faulty}
         ratio = max(errors.values(), default=0.0) / limit
         seen = any(one > (plain.noise[name].E if name in plain.noise else 0.0) for name, one in errors.items())
         found[mutant] = {"killed": ratio > 1, "ratio": min(ratio, FAR), "noticeable": seen}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench_plugin.compare.chosen import Chosen
 from bench_plugin.compare.noise import Noise
 from bench_plugin.compare.quantised import accumulated
 from bench_plugin.compare.strength import FAR, Strength
@@ -515,6 +516,20 @@ def test_the_whole_notices_a_mutant_of_the_structure_that_changes_more_than_its_
     uncompared = mistakes_in_whole(plain, mutants, 0.2 * 4 / norm, biases=False)
     assert set(uncompared) == {*found, "bias dropped"} and uncompared["bias dropped"]["killed"]
     assert found["parallel branch zeroed"]["ratio"] == pytest.approx(1.5) and found["input ignored"]["ratio"] == FAR
+
+
+def test_the_whole_notices_a_mutant_by_the_elements_that_it_chooses() -> None:
+    scores = np.array([[4.0, 1.0, 3.9], [0.0, 2.0, 1.9], [3.0, 1.0, 2.9], [0.0, 5.0, 4.9]])
+    index = scores.argmax(axis=1)
+    arrays = {"original:out0": index, "residual branch zeroed:out0": index * 0 + 2, "input ignored:out0": index * 0}
+    mutants = Done(failure=None, arrays=arrays, meta={"mutate": {"samples": 4, "mutants": [], "unchanged": []}})
+    plain = ReferenceOutputs({"label": index}, "file in float64", {}, {}, {})
+    found = mistakes_in_whole(plain, mutants, 0.2, chosen={"label": Chosen(scores, index, -1)})
+    unit = np.sqrt(np.mean((scores - scores.mean(axis=0)) ** 2))
+    assert found["residual branch zeroed"] == {
+        "killed": False, "ratio": pytest.approx(0.1 / unit / 0.2), "noticeable": True,
+    }  # fmt: skip
+    assert found["input ignored"]["killed"], "it chooses elements that are much smaller"
 
 
 def test_a_quantised_graph_is_judged_by_the_table_of_the_test() -> None:

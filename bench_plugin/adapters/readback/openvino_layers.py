@@ -201,10 +201,17 @@ class Reader:
         source = node.input_value(0)
         if source.get_node().get_type_name() in ("FakeQuantize", "Parameter"):
             return  # the number of the first result of a tensor is that of all
-        layer = self._makers.get((source.get_node().get_name(), source.get_index()))
-        if layer is None or source.get_element_type().get_type_name() != "f32":
-            return
-        self.layers.made_floats(self.real(source), self._number(source), layer)
+        layer, kind = self._makers.get(_place(source)), source.get_element_type().get_type_name()
+        if layer is not None and kind == "f32":
+            self.layers.made_floats(self.real(source), self._number(source), layer)
+        elif layer is not None and kind in ("i32", "i64"):
+            self.layers.made_numbers(self._unmoved(source), self._number(source))
+
+    def _unmoved(self, source: Any) -> str:
+        """The real values of a tensor as they were before what leaves the order of their elements as it is."""
+        while source.get_node().get_type_name() in ("Reshape", "Squeeze", "Unsqueeze", "Convert"):
+            source = source.get_node().input_value(0)
+        return self.real(source)
 
 
 def _joined(port: Any) -> bool:

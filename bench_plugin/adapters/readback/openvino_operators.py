@@ -193,8 +193,20 @@ def _gelu(reader: Any, node: Any) -> list[str]:
     return [reader.layers.gelu(reader.real(node.input_value(0)))]
 
 
+def _topk(reader: Any, node: Any) -> list[str]:
+    """The largest or smallest elements of an axis, sorted by their values, and their numbers."""
+    said, value = node.get_attributes(), node.input_value(0)
+    largest, count = str(said["mode"]).lower() == "max", _constant(reader, node.input_value(1)).reshape(-1)
+    if str(said["sort"]).lower() != "value" and int(count[0]) > 1:
+        raise Unread("an order that is not that of the values")
+    axis = int(said["axis"]) % len(_shape(value)) - len(_shape(value))
+    wanted = reader.layers.constant(count, "int64")
+    return list(reader.layers.choose("TopK", reader.real(value), wanted, axis=axis, largest=int(largest)))
+
+
 def _identity(reader: Any, node: Any) -> list[str]:
-    if node.outputs()[0].get_element_type().get_type_name() != "f32":
+    kinds = [port.get_element_type().get_type_name() for port in (node.input_value(0), node.output(0))]
+    if kinds[1] != "f32" and not {*kinds} <= {"i32", "i64"}:
         raise Unread("a conversion of types")
     return [reader.real(node.input_value(0))]
 
@@ -309,4 +321,5 @@ TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "SquaredDifference": _squared_difference, "Split": _split, "VariadicSplit": _split,
     "Interpolate": _interpolate, "Slice": _slice, "Gather": _gather, "DepthToSpace": _depth_to_space,
     "SpaceToDepth": _space_to_depth, "Broadcast": _broadcast,
+    "TopK": _topk,
 }  # fmt: skip

@@ -57,8 +57,7 @@ def _topk(reader: Any, node: Any) -> list[str]:
     """The largest elements of the last axis and their numbers; of equal ones the first comes first in both."""
     layers, (taken, count) = reader.layers, inputs_of(node)
     wanted = layers.constant(constant(reader, count).reshape(-1), "int64")
-    values, numbers = layers.split("TopK", [reader.real(taken), wanted], 2, axis=-1)
-    return [values, layers.node("Cast", [numbers], to=DOUBLE)]
+    return list(layers.choose("TopK", reader.real(taken), wanted, axis=-1))
 
 
 def _select(reader: Any, node: Any) -> list[str]:
@@ -85,8 +84,9 @@ def _cumsum(reader: Any, node: Any) -> list[str]:
 def _arg_max(reader: Any, node: Any) -> list[str]:
     """The number of the largest element, of equal ones the first."""
     layers, (taken, axis) = reader.layers, inputs_of(node)
-    along = int(constant(reader, axis).reshape(-1)[0])
-    return [layers.node("Cast", [layers.node("ArgMax", [reader.real(taken)], axis=along, keepdims=0)], to=DOUBLE)]
+    rank = len(reader.file.shape(taken))
+    along = int(constant(reader, axis).reshape(-1)[0]) % rank - rank
+    return list(layers.choose("ArgMax", reader.real(taken), axis=along, keepdims=0))
 
 
 def _of_numbers(reader: Any, node: Any) -> list[str]:
@@ -123,6 +123,8 @@ CHOICES: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "SELECT_V2": _select,
     "CUMSUM": _cumsum,
 }
+CHOSEN = {"ARG_MAX": _arg_max, "TOPK_V2": _topk}  # these make the numbers of the elements that they choose
+MOVES = ("CAST", "RESHAPE", "SQUEEZE")  # these leave the order of numbers as it is
 # What these make of numbers of elements is judged where a layer reads it.
 OF_NUMBERS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "CAST": _of_numbers,

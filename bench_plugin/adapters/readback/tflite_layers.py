@@ -145,6 +145,7 @@ def rebuilt(content: bytes, *, plain: bool) -> tuple[Layers, bytes]:
     reader = Reader(file, layers, numbers)
     for node in file.graph.operators:
         reader.read(node)
+    reader.read_numbers()
     if not layers.results:
         raise Unsupported("no node of the artefact could be read back")
     return layers, file.exposed(tensors)
@@ -221,6 +222,24 @@ class Reader:
             if self._judged(index) or self.file.type(index) in tflite_choices.INTEGERS:
                 self._made(node, operator, index, value)
                 self._counted.add(index)
+
+    def read_numbers(self) -> None:
+        """Read the model's outputs that are the numbers of elements which a node chose."""
+        for index in map(int, self.file.graph.outputs):
+            first = index
+            while first in self._makers and self.file.operator(self._makers[first]) in tflite_choices.MOVES:
+                first = int(self._makers[first].inputs[0])
+            if self.file.type(index) in tflite_choices.INTEGERS and first in self._makers:
+                self.layers.made_numbers(self._numbers_of(first), self.numbers[index])
+
+    def _numbers_of(self, index: int) -> str:
+        """The numbers of elements that a tensor is in float64; empty where the node that makes them chooses none."""
+        node = self._makers[index]
+        translate = tflite_choices.CHOSEN.get(self.file.operator(node))
+        try:
+            return translate(self, node)[-1] if translate else ""
+        except Unread:
+            return ""
 
     def rounds_inputs(self, operator: str, node: Any) -> bool:
         """Whether the node takes floating point and multiplies in integers."""

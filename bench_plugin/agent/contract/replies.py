@@ -368,6 +368,22 @@ class RebuiltTensor(Record):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class RebuiltChoice(Record):
+    """An output of the artefact that is the numbers of chosen elements, as those of an ArgMax or a TopK are.
+
+    output: the number of the output of the exposed artefact that has them.
+    real: the name of the numbers, in float64.
+    source: the name of the real values that they are chosen from.
+    axis: the axis along which they are chosen, counted from the last one, which is -1.
+    """
+
+    output: int
+    real: str
+    source: str
+    axis: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class RebuiltConstant(Record):
     """A constant that should be one of the file, whose real values are the array ``const:<name>``.
 
@@ -398,6 +414,7 @@ class RebuildReply(AnyReply):
     unread: the operators that could not be read back, with the reason.
     rounded: for the inputs that layers round as they run, by name, the name of what is rounded.
     complete: whether all constants in integers are among them, and nothing else in the layers is rounded.
+    choices: the outputs of the artefact that are the numbers of chosen elements.
     """
 
     nodes: Tuple[RebuiltNode, ...]
@@ -407,6 +424,7 @@ class RebuildReply(AnyReply):
     unread: Tuple[str, ...]
     rounded: Mapping[str, str] = dataclasses.field(default_factory=dict)
     complete: bool = False
+    choices: Tuple[RebuiltChoice, ...] = ()
 
     def check(self, arrays: Collection[str], files: Collection[str], where: str) -> None:
         """Check that these constants have values and steps. Raises Malformed."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.arrays import from_numpy
-from bench_plugin.agent.contract.replies import RebuiltConstant, RebuiltNode, RebuiltTensor
+from bench_plugin.agent.contract.replies import RebuiltChoice, RebuiltConstant, RebuiltNode, RebuiltTensor
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +36,7 @@ class Layers:
         self.given: Dict[str, RebuiltTensor] = {}
         self.results: List[RebuiltTensor] = []
         self.constants: List[RebuiltConstant] = []
+        self.choices: List[RebuiltChoice] = []
         self.unread: List[str] = []
         self.complete = False
         self.values: Dict[str, Any] = {}
@@ -43,6 +44,7 @@ class Layers:
         self._steps: Dict[str, Any] = {}
         self._real: Dict[str, str] = {}
         self._rounded: Dict[str, str] = {}
+        self._chosen: Dict[str, Tuple[str, int]] = {}
 
     def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
         """Add a node with one output, and return the output's name."""
@@ -165,6 +167,25 @@ class Layers:
         made = self.node("Identity", [value])
         self.results.append(RebuiltTensor(made, output, value, layer, dynamic))
 
+    def choose(self, operator: str, source: str, *more: str, axis: int, **attributes: Any) -> List[str]:
+        """The outputs of an ArgMax or a TopK on the real values ``source``, the numbers of elements in float64 last.
+
+        ``axis`` is counted from the last one, which is -1.
+        """
+        made = self.split(operator, [source, *more], 2 if operator == "TopK" else 1, axis=axis, **attributes)
+        numbers = self.node("Cast", made[-1:], to=DOUBLE)
+        self._chosen[numbers] = (source, axis)
+        return [*made[:-1], numbers]
+
+    def made_numbers(self, numbers: str, output: int) -> None:
+        """An output of the artefact that is the ``numbers`` of chosen elements, in the order of :meth:`choose`.
+
+        Of numbers that are something else nothing is said.
+        """
+        if numbers in self._chosen:
+            source, axis = self._chosen[numbers]
+            self.choices.append(RebuiltChoice(output, numbers, source, axis))
+
     def gelu(self, value: str) -> str:
         """x (1 + erf(x / sqrt 2)) / 2."""
         curve = self.node("Erf", [self.node("Mul", [value, self.constant(math.sqrt(0.5))])])
@@ -247,6 +268,7 @@ class Layers:
             "given": [row.meta() for row in self.given.values()],
             "results": [row.meta() for row in self.results],
             "constants": [row.meta() for row in self.constants],
+            "choices": [row.meta() for row in self.choices],
             "unread": sorted(set(self.unread)),
             "rounded": dict(self._rounded),
             "complete": self.complete,

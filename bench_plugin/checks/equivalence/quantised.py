@@ -260,11 +260,11 @@ def _cut(
     quantisation may be. What does not reach the outputs is no matter: the low end in front of a maximum.
     """
     said, agrees = ranges.reason, replace(ranges, reason="")
-    values = whole.outputs(run, models, found, rebuilt, matched, plain, cut)
-    if isinstance(values, str):
-        run.log.flag(f"{said}; what that changes is not known: {values}")
+    made = whole.outputs(run, models, found, rebuilt, matched, plain, cut)
+    if isinstance(made, str):
+        run.log.flag(f"{said}; what that changes is not known: {made}")
         return agrees
-    error = whole.worst(plain.outputs, values)
+    error = made.error(plain.outputs)
     counted = {**ranges.numbers["converter_ranges"], "cut_E": error}
     agrees = replace(agrees, numbers={**ranges.numbers, "converter_ranges": counted})
     if error <= run.judge.table.converter_exact:
@@ -273,9 +273,9 @@ def _cut(
     if isinstance(own, str):
         return unverified(Unverified.NO_REFERENCE, f"{said}; {own}", agrees.numbers)
     chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
-    short = {name: truth[: len(values[name])] for name, truth in plain.outputs.items()}
+    short = {name: truth[: len(made.values[name])] for name, truth in plain.outputs.items()}
     ours = signal_to_noise(plain.outputs, numbered(own.evaluated.arrays), chosen)
-    theirs = signal_to_noise(short, values, chosen)
+    theirs = signal_to_noise(short, made.values, chosen)
     noise = compare_by_approximation(ours, theirs, run.judge.table)
     if noise.status == MISMATCH:
         return Comparison(
@@ -376,7 +376,9 @@ def whole_mutants(
         matched = stored.matched_with_file(run, found, rebuilt)
         if matched is not None:
             limit = whole_limit(run, models, found, ran, plain, rebuilt, matched)
-            return mistakes_in_whole(plain, mutants, limit, biases=biases)
+            made = whole.outputs(run, models, found, rebuilt, matched, plain)
+            chosen = {} if isinstance(made, str) else made.chosen
+            return mistakes_in_whole(plain, mutants, limit, biases=biases, chosen=chosen)
     own = _noise(run, models, found, ran, plain).numbers.get("own_sqnr_db")
     if own is None:
         return {}

@@ -7,11 +7,12 @@ out. So they are evaluated one after another, unrounded and with the constants o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.compare.chosen import Chosen
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.domain.outcome import Failure
 from bench_plugin.pipeline.cell_run import CellRun
@@ -24,19 +25,46 @@ from bench_plugin.pipeline.tasks.subjects import InputSet
 NEAR = 1e-3  # of a step: how far an output may be off the integers that it was made from
 
 
+class Outputs(NamedTuple):
+    """What the layers as one whole give for the first n inputs: ``values`` [n, ...] by the names of the file's outputs.
+
+    Of those that are the numbers of chosen elements, ``chosen`` has what they are chosen from.
+    """
+
+    values: dict[str, Any]
+    chosen: dict[str, Chosen]
+
+    def error(self, expected: Mapping[str, Any]) -> float:
+        """E of the worst output, against the ``expected`` ones [N, ...]."""
+        found = [one.error(expected[name]) for name, one in self.chosen.items()]
+        for name, values in self.values.items():
+            if name not in self.chosen:
+                own = expected[name][: len(values)]
+                found.append(distance(values, own, scale_of(own)).E)
+        return max(found, default=0.0)
+
+
+class _End(NamedTuple):
+    """The real value ``real`` that an output is; ``source`` is what its elements are chosen from along ``axis``."""
+
+    real: str
+    source: str = ""
+    axis: int = 0
+
+
 def error(
     run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, plain: ReferenceOutputs
 ) -> float | str:
     """E of the layers as one whole against the file in float64, of the worst output; a text says why it is unknown."""
-    values = outputs(run, models, found, rebuilt, matched, plain)
-    return values if isinstance(values, str) else worst(plain.outputs, values)
+    made = outputs(run, models, found, rebuilt, matched, plain)
+    return made if isinstance(made, str) else made.error(plain.outputs)
 
 
 def outputs(
     run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, plain: ReferenceOutputs,
     cut: Sequence[Mapping[str, Any]] = (),
-) -> dict[str, Any] | str:  # fmt: skip
-    """What the layers as one whole give, [N, ...] by the names of the file's outputs; a text says why it is unknown.
+) -> Outputs | str:  # fmt: skip
+    """What the layers as one whole give; a text says why it is unknown.
 
     The results ``cut`` are cut to their ranges, as their integers are, and nothing else is rounded.
     """
@@ -45,22 +73,25 @@ def outputs(
     exposed = run.obtain("layers", task)
     if exposed.failure:
         return f"the artefact with all tensors as outputs does not run: {exposed.failure.message}"
-    ends = _ends(rebuilt.meta["rebuild"]["results"], exposed.arrays, len(plain.outputs))
+    ends = _ends(rebuilt.meta["rebuild"], exposed.arrays, len(plain.outputs))
     if isinstance(ends, str):
         return ends
     ranges = {str(row["real"]): (row["low"], row["high"]) for row in cut}
-    joined = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, given, ends, list(ranges))
+    wanted = [name for end in ends for name in (end.real, end.source) if name]
+    joined = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, given, wanted, list(ranges))
     if joined is None:
         return "it takes several inputs, or not all of it was read back"
     values = evaluated(run, joined, rebuilt, given, list(ranges))
     if isinstance(values, Failure):
         return f"its layers cannot be evaluated one after another: {values.message}"
-    shown: dict[str, Any] = {}
+    shown = Outputs({}, {})
     for (name, truth), end in zip(plain.outputs.items(), ends, strict=True):
-        own = np.clip(values[end], *ranges[end]) if end in ranges else values[end]
+        own = np.clip(values[end.real], *ranges[end.real]) if end.real in ranges else values[end.real]
         if own.size != truth[: len(own)].size:
             return f"{name} has another shape as the layers give it"
-        shown[name] = own.reshape(truth[: len(own)].shape)
+        shown.values[name] = own.reshape(truth[: len(own)].shape)
+        if end.source:
+            shown.chosen[name] = Chosen(values[end.source], own, end.axis)
     return shown
 
 
@@ -83,24 +114,21 @@ def evaluated(
     return found | {name: found[other] for name, other in names.items() if other in found}
 
 
-def worst(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> float:
-    """E of the worst of ``actual`` outputs [n, ...], those of the first n of the ``expected`` ones."""
-    found = 0.0
-    for name, values in actual.items():
-        own = expected[name][: len(values)]
-        found = max(found, distance(values, own, scale_of(own)).E)
-    return found
+def _ends(said: Mapping[str, Any], exposed: Mapping[str, Any], count: int) -> list[_End] | str:
+    """The real values that the ``count`` outputs of a model [N, ...] are.
 
-
-def _ends(results: Sequence[Mapping[str, Any]], exposed: Mapping[str, Any], count: int) -> list[str] | str:
-    """The real values that the ``count`` outputs of a model [N, ...] are, by the results whose integers they come from.
-
-    A text says why they are not known.
+    They are found by the results whose integers they come from, and by the choices whose numbers they are. A text says
+    why they are not known.
     """
-    found: list[str] = []
+    found: list[_End] = []
     for index in range(count):
         output = np.asarray(exposed[f"out{index}"])
-        ends = [str(row["real"]) for row in results if _gives(row, exposed[f"out{row['output']}"], output)]
+        if output.dtype.kind == "f":
+            rows = [row for row in said["results"] if _gives(row, exposed[f"out{row['output']}"], output)]
+            ends = [_End(str(row["real"])) for row in rows]
+        else:
+            rows = [row for row in said["choices"] if _same(exposed[f"out{row['output']}"], output)]
+            ends = [_End(str(row["real"]), str(row["source"]), int(row["axis"])) for row in rows]
         if not ends:
             return f"none of its layers gives output {index}"
         found.append(ends[-1])
@@ -108,12 +136,17 @@ def _ends(results: Sequence[Mapping[str, Any]], exposed: Mapping[str, Any], coun
 
 
 def _gives(row: Mapping[str, Any], integers: Any, output: Any) -> bool:
-    """Whether an output is what the integers of a result stand for."""
+    """Whether an output in floating point is what the integers of a result stand for."""
     values = np.asarray(integers, dtype=np.float64)
-    if values.size != output.size or output.dtype.kind != "f":
+    if values.size != output.size:
         return False
     step = min(row.get("scales") or [float(row["scale"] or 0.0)]) if row.get("scale") is not None else 0.0
     if step and np.asarray(integers).dtype.kind in "iu":
         values = (values - row.get("zero", 0)) * step
     near = NEAR * step if step else 0.0
     return bool((np.abs(values.reshape(-1) - output.reshape(-1).astype(np.float64)) <= near).all())
+
+
+def _same(numbers: Any, output: Any) -> bool:
+    """Whether an output of integers is the numbers of a choice."""
+    return bool(np.array_equal(np.asarray(numbers).reshape(-1), output.reshape(-1)))
