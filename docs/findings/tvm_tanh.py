@@ -2,8 +2,8 @@
 
 Rule: none binds: Tanh 13 and Atanh 22 name the functions and no specification states a bound. Measured against the rule
 of docs/operators.md for transcendental functions in float32 (4 units in the last place; Tanh 5), as xnnpack_log.py is.
-TVM computes tanh as (1 - exp(-2x)) / (1 + exp(-2x)) and atanh as log((1 + x) / (1 - x)) / 2: both subtract nearly equal
-numbers.
+TVM computes tanh as (1 - exp(-2x)) / (1 + exp(-2x)) and atanh as (log(1 + x) - log(1 - x)) / 2: both subtract nearly
+equal numbers.
 Upstream: https://github.com/apache/tvm/issues/19562 tells the same of Erf.
 Needs: pip install apache-tvm==0.27.0.post1 onnx numpy. Exits with 1 while the defect shows.
 """
