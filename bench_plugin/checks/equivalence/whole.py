@@ -127,7 +127,7 @@ def _ends(said: Mapping[str, Any], exposed: Mapping[str, Any], count: int) -> li
             rows = [row for row in said["results"] if _gives(row, exposed[f"out{row['output']}"], output)]
             ends = [_End(str(row["real"])) for row in rows]
         else:
-            rows = [row for row in said["choices"] if _same(exposed[f"out{row['output']}"], output)]
+            rows = [row for row in said.get("choices", ()) if _same(exposed[f"out{row['output']}"], output)]
             ends = [_End(str(row["real"]), str(row["source"]), int(row["axis"])) for row in rows]
         if not ends:
             return f"none of its layers gives output {index}"
