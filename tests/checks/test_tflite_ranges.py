@@ -34,6 +34,9 @@ nodes = {"averages": [
          "maxima": [
              h.make_node("Conv", ["r", "k", "b"], ["c"], pads=[1, 1, 1, 1]),
              h.make_node("MaxPool", ["c"], ["q"], **pool),
+             h.make_node("Concat", ["q", "r"], ["j"], axis=1), h.make_node("Conv", ["j", "m", "e"], ["y"])],
+         "floats": [
+             h.make_node("Conv", ["r", "k", "b"], ["c"], pads=[1, 1, 1, 1]), h.make_node("Elu", ["c"], ["q"]),
              h.make_node("Concat", ["q", "r"], ["j"], axis=1), h.make_node("Conv", ["j", "m", "e"], ["y"])]}
 nodes = [*front, *nodes[sys.argv[2]]]
 read, made = {name for node in nodes for name in node.input}, {name for node in nodes for name in node.output}
@@ -137,6 +140,13 @@ def test_a_shared_range_that_leaves_out_what_no_maximum_needs_is_right(project: 
     assert row["status"] == "supported", row["reason"]
     assert row["numbers"]["converter_ranges"]["cut_E"] < 1e-3, "values were cut, and the outputs are the same"
     assert not [flag for flag in row["flags"] if "range" in flag], row["flags"]
+
+
+def test_a_range_that_is_shared_through_floating_point_is_right(project: Project) -> None:
+    """TFLite has no Elu in integers: the Concat behind it is in floating point, and has the range of the Relu."""
+    row = run(project, BRANCHES, "floats")
+    assert row["status"] == "supported", row["reason"]
+    assert row["numbers"]["converter_ranges"]["compared"] >= 4
 
 
 def test_ranges_of_all_results_are_compared_with_the_calibration(project: Project) -> None:

@@ -196,6 +196,11 @@ class Reader:
         self._declared: dict[int, str] = {}
         self._operator = ""
         self._makers = {int(made): node for node in file.graph.operators for made in node.outputs}
+        self._rounded = {
+            int(node.inputs[0]): int(node.outputs[0])
+            for node in file.graph.operators
+            if file.operator(node) == "QUANTIZE" and file.type(int(node.inputs[0])) == "FLOAT32"
+        }
         self._counted: set[int] = set()
 
     def read(self, node: Any) -> None:
@@ -384,13 +389,25 @@ class Reader:
         while wanted:
             one = wanted.pop()
             for node in self.file.graph.operators:
-                near = [int(other) for other in [*(node.inputs if node.inputs is not None else []), *node.outputs]]
-                if one not in near or self.file.operator(node) not in SHARING:
+                if self.file.operator(node) not in SHARING:
+                    continue
+                near = [
+                    self._in_integers(int(other))
+                    for other in [*(node.inputs if node.inputs is not None else []), *node.outputs]
+                ]
+                if one not in near:
                     continue
                 alike = [other for other in near if other not in found and self._alike(one, other)]
                 found.update(alike)
                 wanted += alike
         return found
+
+    def _in_integers(self, index: int) -> int:
+        """The integers that a tensor in floating point is made from or made into; the tensor itself without any."""
+        maker = self._makers.get(index)
+        if maker is not None and self.file.operator(maker) == "DEQUANTIZE":
+            return int(maker.inputs[0])
+        return self._rounded.get(index, index)
 
     def _alike(self, one: int, other: int) -> bool:
         """Whether two tensors are activations with one scale and zero point."""
