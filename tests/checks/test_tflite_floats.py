@@ -40,7 +40,7 @@ graph = h.make_graph(nodes, "g", given, [value("y", [4])], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
 """
 # What is repeated over an image: TFLite adds the bias, repeated too, behind the product with ones that repeats it. With
-# an output of integers the layers are not put together, which would show that nothing is missing.
+# an output of computed integers the layers are not put together, which would show that nothing is missing.
 REPEATED = """
 import sys
 import numpy as np, onnx
@@ -51,9 +51,9 @@ known = {"w": rng.normal(0, 0.3, (8, 3, 3, 3)), "b": rng.normal(0, 0.5, 8), "p":
 nodes = [h.make_node("Conv", ["x", "w", "b"], ["a"], pads=[1, 1, 1, 1]), h.make_node("GlobalAveragePool", ["a"], ["g"]),
          h.make_node("Conv", ["g", "p", "q"], ["c"]), h.make_node("Expand", ["c", "size"], ["e"]),
          h.make_node("Concat", ["a", "e"], ["d"], axis=1), h.make_node("Conv", ["d", "k", "l"], ["y"]),
-         h.make_node("ArgMax", ["y"], ["z"], axis=1, keepdims=0)]
+         h.make_node("ArgMax", ["y"], ["i"], axis=1, keepdims=0), h.make_node("Add", ["i", "two"], ["z"])]
 tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
-tensors.append(onnx.numpy_helper.from_array(np.array([1, 8, 8, 8]), "size"))
+tensors += [onnx.numpy_helper.from_array(np.array(x), name) for name, x in {"size": [1, 8, 8, 8], "two": 2}.items()]
 value = lambda name, shape: h.make_tensor_value_info(name, 1, [1, *shape])
 made = [value("y", [16, 6, 6]), h.make_tensor_value_info("z", 7, [1, 6, 6])]
 graph = h.make_graph(nodes, "g", [value("x", [3, 8, 8])], made, tensors)
