@@ -175,6 +175,24 @@ def test_each_channel_has_a_range_of_its_own(second: float, wrong: float) -> Non
         assert found.reason == f"converter: {said} -64 to 63.5"
 
 
+def test_a_channel_of_nothing_but_zeros_is_left_out_alone() -> None:
+    """With a zero point that is not in the middle, behind a result of one range and in front of others."""
+    asymmetric = {**per_channel(9.0, 0.5), "zeros": [0, 55]}
+    steps = np.array([[[0.0, 0.0], [5.0, 155.0]]])  # 0, and -25 to 50
+    unmeasured = {**per_channel(1.0), "real": "unknown"}
+    given = [row(-1.0, 3.0, "s"), asymmetric, unmeasured, row(-2.0, 3.0, "s")]
+    rows, measured = measured_ranges(given, {"r": steps, "s": np.array([-1.0, 3.0])})
+    assert [one["real"] for one in rows] == ["s", "r, channel 1", "unknown", "s"]
+    assert measured == {"r": (0.0, 155.0), "s": (-1.0, 3.0), "r, channel 1": (-25.0, 50.0)}
+    assert {key: rows[1][key] for key in ("low", "high", "scale", "zero")} == {
+        "low": -27.5, "high": 100.0, "scale": 0.5, "zero": 55,
+    }  # fmt: skip
+    nearly = np.array([[[1e-9, 0.0], [5.0, 155.0]]])
+    assert [one["real"] for one in measured_ranges([asymmetric], {"r": nearly})[0]] == ["r, channel 1"]
+    small = np.array([[[-1e-3, 0.0], [5.0, 155.0]]])
+    assert len(measured_ranges([asymmetric], {"r": small})[0]) == 2, "a thousandth of a step below zero is a value"
+
+
 def test_a_result_with_one_range_stays_as_it_is() -> None:
     rows, measured = measured_ranges([row(-1.0, 3.0)], {"r": np.array([[-1.0], [3.0]])})
     assert (rows, measured) == ([row(-1.0, 3.0)], {"r": (-1.0, 3.0)})
