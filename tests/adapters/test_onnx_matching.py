@@ -34,7 +34,7 @@ first, inner, nodes = "x", np.ones(3), []
 factor, summand = np.ones(4), bias.astype("float64")
 if front:
     named = dict(zip(["f-s", "f-t", "f-m", "f-v"], (each[:3] for each in (scale, shift, mean, variance))))
-    own = named if front == "BatchNormalization" else ["f-s", "f-t"]
+    own = {"BatchNormalization": list(named), "Selu": []}.get(front, ["f-s", "f-t"])
     constants |= named
     if front == "Mul":
         nodes = [helper.make_node("Mul", ["x", "f-s"], ["o"]), helper.make_node("Add", ["f-t", "o"], ["n"])]
@@ -44,6 +44,8 @@ if front:
     if front == "BatchNormalization":
         inner = scale[:3] / np.sqrt(variance[:3].astype("float64") + 1e-5)
         moved = moved - mean[:3] * inner
+    if front == "Selu":
+        inner, moved = np.full(3, 1.0507009873554805), np.zeros(3)
     summand = summand + np.moveaxis(weights, axis, 0) @ moved
 nodes.append(helper.make_node("Gemm" if known else operator, [first, "w", "b"], ["c"], **known))
 last = "c"
@@ -133,14 +135,15 @@ def test_it_is_multiplied_into_weights_of_every_contraction(tools_python: Path, 
 
 
 @pytest.mark.parametrize("behind", [[], ["BatchNormalization"]], ids=["alone", "behind too"])
-@pytest.mark.parametrize("front", ["BatchNormalization", "LayerNormalization", "Mul"])
+@pytest.mark.parametrize("front", ["BatchNormalization", "LayerNormalization", "Mul", "Selu"])
 @pytest.mark.parametrize("operator", ["Gemm", "transposed"])
 def test_a_matrix_takes_in_what_is_in_front_of_it(
     tools_python: Path, tmp_path: Path, operator: str, front: str, behind: list[str]
 ) -> None:
     (weight, bias), off = matched(tools_python, tmp_path, [*behind, "Relu"], operator=operator, front=front)
     assert weight["tensor"] == "w" and weight["folded"] and weight["steps"] < 1e-3
-    assert bias["folded"] and bias["steps"] < 1e-3 and off < 1e-6
+    assert bias["folded"] == (front != "Selu" or bool(behind)), "a Selu in front adds nothing"
+    assert bias["steps"] < 1e-3 and off < 1e-6
 
 
 def test_a_weight_that_is_off_is_off_by_so_many_steps(tools_python: Path, tmp_path: Path) -> None:

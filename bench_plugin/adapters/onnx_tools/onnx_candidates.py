@@ -28,6 +28,7 @@ NARROW = {"float16": 2.0**-9, "bfloat16": 2.0**-6}
 NORMS = ("LayerNormalization", "RMSNormalization")
 CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 RESHAPES = ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity")
+SELU = {"alpha": 1.6732631921768188, "gamma": 1.0507010221481323}  # of a Selu that does not say its own
 PIECES = 64  # parts of the weights of a grouped convolution that are looked for
 
 
@@ -104,6 +105,11 @@ def candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
                 yield Candidate(f"{one.name} of {node.op_type}", numpy.array(one.f, "float64"))
         if node.op_type == "LeakyRelu":  # where it leaves its slope out
             yield Candidate("alpha of LeakyRelu", numpy.array(0.01))
+        if node.op_type == "Selu":
+            alpha, gamma = _of_selu(node)
+            yield Candidate("alpha of Selu", numpy.array(alpha))
+            yield Candidate("gamma of Selu", numpy.array(gamma))
+            yield Candidate("alpha of Selu", numpy.array(alpha * gamma), numpy.array(gamma))
         if node.op_type == "BatchNormalization" and node.input[1] in known:
             step = _per_channel(node, known, known[node.input[1]].size, 1)
             if step is not None:
@@ -208,7 +214,7 @@ def _in_front(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple
     """What is done to each channel of the input of a contraction: (factor, summand, names of what is ``moved``).
 
     Factor and summand are [channels]. The first is that of the node right in front of it, and each of the others has
-    one node more. What a contraction in front adds is the last one.
+    one node more. What a contraction in front adds, or the gamma that a Selu multiplies by, is the last one.
     """
     numpy = importlib.import_module("numpy")
     weights = known[node.input[1]]
@@ -224,6 +230,9 @@ def _in_front(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple
         if maker.op_type in CONTRACTIONS and maker.input[1] in known:
             for added, names in _added(graph, maker, known, channels):
                 yield scale, shift + scale * added, (*moved, *names) if alone else moved
+            return
+        if maker.op_type == "Selu":  # what is in front of it does not go through
+            yield scale * _of_selu(maker)[1], shift, moved
             return
         step = _of_norm(maker, known, channels) or _per_channel(maker, known, channels, axis)
         if step is None:
@@ -252,6 +261,12 @@ def _of_norm(node: Any, known: Mapping[str, Any], channels: int) -> tuple[str, A
         return None
     shift = known[node.input[2]].reshape(-1) if len(node.input) > 2 else 0.0
     return node.input[1], known[node.input[1]].reshape(-1), shift, _largest(shift)
+
+
+def _of_selu(node: Any) -> tuple[float, float]:
+    """Alpha and gamma of a Selu."""
+    given = SELU | {one.name: one.f for one in node.attribute}
+    return given["alpha"], given["gamma"]
 
 
 def channel_axis(node: Any) -> int:
@@ -303,7 +318,7 @@ def _steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[st
 
     Factor and summand are [channels], terms is the largest number on the way to the summand. First come its own bias
     and the alpha and beta of a Gemm, then what is behind it: BatchNormalization, or products, quotients, sums and
-    differences with constants, and last a HardSigmoid, which scales and shifts before it clips.
+    differences with constants, and last a HardSigmoid, which scales and shifts before it clips, or what a Celu divides.
     """
     numpy = importlib.import_module("numpy")
     weights = known[node.input[1]]
@@ -330,6 +345,10 @@ def _steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[st
                 bias * scale + shift,
                 max(terms * abs(scale), abs(shift)),
             )
+            return
+        if user.op_type == "Celu":  # it divides by its alpha what it raises e to
+            alpha = next((one.f for one in user.attribute if one.name == "alpha"), 1.0)
+            yield own, factor / alpha, bias / alpha, terms / alpha
             return
         step = _per_channel(user, known, channels, axis)
         if step is None:
