@@ -225,14 +225,17 @@ def _ranges(
     if not results or not models.compile_tasks.quantises(run.cell) or not _complete(constants):
         run.log.flag("ranges of activations were not compared with the calibration")
         return constants
-    calibration = models.calibration(run, found.subject)
+    if layer_tasks.few(found.subject.inputs).parts.get("first"):
+        run.log.flag("ranges of activations were not compared with the calibration")
+        return constants
+    calibration = whole.calibrated(run, models, found, rebuilt)
+    if isinstance(calibration, str):
+        run.log.flag(f"ranges of activations were not compared with the calibration: {calibration}")
+        return constants
     readers = layer_tasks.readers(rebuilt)
     wanted = [row["real"] for row in results]
     wanted += [readers[name] for name in wanted if name in readers]
-    task = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, calibration, wanted)
-    if task is None or layer_tasks.few(found.subject.inputs).parts.get("first"):
-        run.log.flag("ranges of activations were not compared with the calibration")
-        return constants
+    task = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, wanted)
     values = whole.evaluated(run, task, rebuilt, calibration)
     if isinstance(values, Failure):
         run.log.flag(f"ranges of activations were not compared with the calibration: {values.message}")

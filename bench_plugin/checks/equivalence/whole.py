@@ -22,6 +22,7 @@ from bench_plugin.pipeline.stages import Done, Task
 from bench_plugin.pipeline.tasks import layer_tasks
 from bench_plugin.pipeline.tasks.subjects import InputSet
 
+UNKNOWN_INPUT = "not all of it was read back, or it takes several inputs of which some have the same values"
 NEAR = 1e-3  # of a step: how far an output may be off the integers that it was made from
 
 
@@ -68,20 +69,19 @@ def outputs(
 
     The results ``cut`` are cut to their ranges, as their integers are, and nothing else is rounded.
     """
-    given = layer_tasks.few(found.subject.inputs)
-    task = models.compile_tasks.run(run.cell, found.subject, rebuilt, models.limits(run), inputs=given)
-    exposed = run.obtain("layers", task)
+    given, exposed = _exposed(run, models, found, rebuilt)
     if exposed.failure:
         return f"the artefact with all tensors as outputs does not run: {exposed.failure.message}"
+    sources = layer_tasks.sources(rebuilt, exposed.arrays, given)
+    if sources is None:
+        return UNKNOWN_INPUT
     ends = _ends(rebuilt.meta["rebuild"], exposed.arrays, len(plain.outputs))
     if isinstance(ends, str):
         return ends
     ranges = {str(row["real"]): (row["low"], row["high"]) for row in cut}
     wanted = [name for end in ends for name in (end.real, end.source) if name]
-    joined = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, given, wanted, list(ranges))
-    if joined is None:
-        return "it takes several inputs, or not all of it was read back"
-    values = evaluated(run, joined, rebuilt, given, list(ranges))
+    joined = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, wanted, list(ranges))
+    values = evaluated(run, joined, rebuilt, layer_tasks.as_sources(given, sources), list(ranges))
     if isinstance(values, Failure):
         return f"its layers cannot be evaluated one after another: {values.message}"
     shown = Outputs({}, {})
@@ -95,18 +95,36 @@ def outputs(
     return shown
 
 
+def _exposed(run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done) -> tuple[InputSet, Done]:
+    """The samples that go through the layers, and the artefact with all tensors as outputs after it ran on them."""
+    given = layer_tasks.few(found.subject.inputs)
+    task = models.compile_tasks.run(run.cell, found.subject, rebuilt, models.limits(run), inputs=given)
+    return given, run.obtain("layers", task)
+
+
+def calibrated(run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done) -> InputSet | str:
+    """The inputs of the calibration as those of the layers as one whole; a text says why they are not known."""
+    given, exposed = _exposed(run, models, found, rebuilt)
+    if exposed.failure:
+        return f"the artefact with all tensors as outputs does not run: {exposed.failure.message}"
+    sources = layer_tasks.sources(rebuilt, exposed.arrays, given)
+    if sources is None:
+        return UNKNOWN_INPUT
+    return layer_tasks.as_sources(models.calibration(run, found.subject), sources)
+
+
 def evaluated(
     run: CellRun, joined: Task, rebuilt: Done, inputs: InputSet, cut: Sequence[str] = ()
 ) -> dict[str, Any] | Failure:
     """The values [N, ...] of the task ``joined`` in float64 by the names of real values, for N samples of ``inputs``.
 
-    A value that another one is made of without any rounding has the names of both. ``cut`` are those of the task.
+    The inputs are those of :func:`layer_tasks.as_sources`. A value that another one is made of without any rounding has
+    the names of both. ``cut`` are those of the task.
     """
     made = run.obtain("layers", joined)
     if made.failure:
         return made.failure
-    given = layer_tasks.calibrated(rebuilt, inputs)
-    exact = run.obtain("evaluate", layer_tasks.unrounded(run.tasks, run.model, made, given))
+    exact = run.obtain("evaluate", layer_tasks.unrounded(run.tasks, run.model, made, inputs))
     if exact.failure:
         return exact.failure
     found = dict(zip(made.meta["assemble"]["layers"], numbered(exact.arrays).values(), strict=True))

@@ -55,25 +55,21 @@ def assembled(tasks: Tasks, model: Model, rebuilt: Done) -> Task:
 
 
 def joined(
-    tasks: Tasks, model: Model, rebuilt: Done, matched: Done, inputs: InputSet, ends: Sequence[str],
-    cut: Sequence[str] = (),
-) -> Task | None:  # fmt: skip
+    tasks: Tasks, model: Model, rebuilt: Done, matched: Done, ends: Sequence[str], cut: Sequence[str] = ()
+) -> Task:
     """The file ``unrounded.onnx`` of the layers that were read back as one whole, not quantised.
 
     Its quantised constants are those of the model's file, while those in floating point are the artefact's own. Its
-    outputs are what the real values ``ends`` are made of (:func:`unrounded_names`). None where it is not whole: a
-    tensor that is given is neither the input nor a result. What reads a result of ``cut`` takes it as it is cut to its
-    range, and still not rounded.
+    inputs are the tensors that no layer makes (:func:`sources`), its outputs what the real values ``ends``, at least
+    one, are made of (:func:`unrounded_names`). What reads a result of ``cut`` takes it as it is cut to its range, and
+    still not rounded.
     """
     said = rebuilt.meta["rebuild"]
     floating = {row["name"] for row in said["constants"] if row.get("floating")}
-    made = {row["output"]: row["real"] for row in said["results"]}
     names = unrounded_names(rebuilt, cut)
     cuts = clips(rebuilt, names, cut)
-    free = [row["name"] for row in said["given"] if row["output"] not in made]
+    free = [row["name"] for row in _free(rebuilt)]
     wanted = list(dict.fromkeys(names.get(name, name) for name in ends))
-    if len(free) != 1 or len(inputs.arrays()) != 1 or not wanted:
-        return None
 
     def constants() -> Arrays:
         own = {name.partition(":")[2]: x for name, x in rebuilt.arrays.items() if name.startswith("const:")}
@@ -89,6 +85,36 @@ def joined(
     )  # fmt: skip
     parts = {"rebuilt": rebuilt.key, "matched": matched.key}
     return Task(Stage.BUILD, "onnx_layers", (call,), parts, tasks.limits(model, "onnx_layers"))
+
+
+def _free(rebuilt: Done) -> list[Mapping[str, Any]]:
+    """The rows of the tensors that layers are given and that no layer makes."""
+    said = rebuilt.meta["rebuild"]
+    made = {row["output"] for row in said["results"]}
+    return [row for row in said["given"] if row["output"] not in made]
+
+
+def sources(rebuilt: Done, exposed: Mapping[str, Any], inputs: InputSet) -> dict[str, str] | None:
+    """For each tensor that no layer makes the name of the input that it is; None where one of them is no input.
+
+    Of several inputs it is the one whose values the artefact gave in ``exposed``, out<n> [N, ...], when it ran on the
+    N samples of ``inputs``. Where two have the same values it is not known.
+    """
+    free, given = _free(rebuilt), inputs.arrays()
+    found: dict[str, str] = {}
+    for row in free:
+        values = np.asarray(exposed[f"out{row['output']}"]).reshape(-1)
+        alone = len(free) == len(given) == 1
+        same = [name for name, own in given.items() if alone or np.array_equal(values, own.reshape(-1))]
+        if len(same) != 1:
+            return None
+        found[row["name"]] = _named(same[0])
+    return found
+
+
+def _named(name: str) -> str:
+    """The name of an input, of which a call has the values under in:<name> or calib:<name>."""
+    return name.partition(":")[2]
 
 
 @dataclass(frozen=True)
@@ -188,14 +214,15 @@ def _leading_to(nodes: Sequence[Mapping[str, Any]], made: Collection[str]) -> li
     return found[::-1]
 
 
-def calibrated(rebuilt: Done, calibration: InputSet) -> InputSet:
-    """The calibration inputs as those of the layers as one whole."""
-    said = rebuilt.meta["rebuild"]
-    made = {row["output"] for row in said["results"]}
-    [free] = [row["name"] for row in said["given"] if row["output"] not in made]
-    apart = calibration.one_by_one()
-    arrays = renamed(apart.arrays, lambda found: {f"in:{free}": values for values in found.values()})
-    return InputSet(arrays, {**apart.parts, "input": free}, batched=False)
+def as_sources(inputs: InputSet, sources: Mapping[str, str]) -> InputSet:
+    """The inputs as those of the layers as one whole; ``sources`` are those of :func:`sources`."""
+    apart = inputs.one_by_one()
+
+    def under_names(values: Mapping[str, Any]) -> dict[str, Any]:
+        named = {_named(name): one for name, one in values.items()}
+        return {f"in:{name}": named[own] for name, own in sources.items()}
+
+    return InputSet(renamed(apart.arrays, under_names), {**apart.parts, "sources": dict(sources)}, batched=False)
 
 
 def held_samples(exposed: Mapping[str, Any]) -> int | None:
