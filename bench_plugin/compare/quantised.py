@@ -131,6 +131,16 @@ def _layer_in_float(name: str, expected: Array, found: Array, limit: float) -> t
     return {"name": name, "E": error}, "" if error <= limit else f"layer {name}: E {error:.2e} > {limit:.1e} in float"
 
 
+def compare_shapes(truth: Mapping[str, Array], actual: Mapping[str, Array]) -> Comparison:
+    """The verdict on the number of outputs [N, ...] and on their shapes, which no rounding changes; by position."""
+    if len(actual) < len(truth):
+        return Comparison(MISMATCH, f"{len(actual)} outputs where {len(truth)} are needed")
+    for (name, expected), found in zip(truth.items(), actual.values(), strict=False):
+        if found.shape != expected.shape:
+            return Comparison(MISMATCH, f"{name}: shape {list(found.shape)}, expected {list(expected.shape)}")
+    return Comparison(AGREE)
+
+
 def compare_stable(
     truth: Mapping[str, Array], perturbed: Sequence[Mapping[str, Array]], actual: Mapping[str, Array],
     scales: Sequence[float | None], table: Table = DEFAULTS,
@@ -143,12 +153,11 @@ def compare_stable(
     Outputs without a stable input are not compared and named as ``not_stable``: nothing is said of a run then, unless
     another output is wrong.
     """
-    if len(actual) < len(truth):
-        return Comparison(MISMATCH, f"{len(actual)} outputs where {len(truth)} are needed")
+    shapes = compare_shapes(truth, actual)
+    if shapes.status == MISMATCH:
+        return shapes
     rows, reasons, counts, left = [], [], [], []
     for (name, expected), found, scale in zip(truth.items(), actual.values(), scales, strict=False):
-        if found.shape != expected.shape:
-            return Comparison(MISMATCH, f"{name}: shape {list(found.shape)}, expected {list(expected.shape)}")
         if not expected.size or not np.isfinite(expected).all():
             continue
         unit = _unit(expected, scale, table)

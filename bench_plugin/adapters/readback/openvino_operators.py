@@ -165,8 +165,51 @@ def _concat(reader: Any, node: Any) -> list[str]:
     return [reader.layers.node("Concat", [reader.real(one) for one in node.input_values()], axis=axis)]
 
 
-def _softmax(reader: Any, node: Any) -> list[str]:
-    return [reader.layers.node("Softmax", [reader.real(node.input_value(0))], axis=int(node.get_attributes()["axis"]))]
+def _along_axis(operator: str) -> Callable[[Any, Any], list[str]]:
+    def translate(reader: Any, node: Any) -> list[str]:
+        axis = int(node.get_attributes()["axis"])
+        return [reader.layers.node(operator, [reader.real(node.input_value(0))], axis=axis)]
+
+    return translate
+
+
+def _elu(reader: Any, node: Any) -> list[str]:
+    alpha = float(node.get_attributes()["alpha"])
+    return [reader.layers.node("Elu", [reader.real(node.input_value(0))], alpha=alpha)]
+
+
+def _curve(operator: str, *names: str) -> Callable[[Any, Any], list[str]]:
+    """A function whose parameters of these names are inputs here, and attributes in ONNX."""
+
+    def translate(reader: Any, node: Any) -> list[str]:
+        given = [float(_constant(reader, value).reshape(())) for value in node.input_values()[1:]]
+        options = dict(zip(names, given))
+        return [reader.layers.node(operator, [reader.real(node.input_value(0))], **options)]
+
+    return translate
+
+
+def _mish(reader: Any, node: Any) -> list[str]:
+    value = reader.real(node.input_value(0))
+    return [reader.layers.node("Mul", [value, reader.layers.node("Tanh", [reader.layers.node("Softplus", [value])])])]
+
+
+def _pad(reader: Any, node: Any) -> list[str]:
+    mode = str(node.get_attributes()["pad_mode"]).lower()
+    if mode not in ("constant", "edge", "reflect"):
+        raise Unread("a way of padding that ONNX does not have")
+    ends = [int(one) for value in node.input_values()[1:3] for one in _constant(reader, value).reshape(-1)]
+    parts = [reader.real(node.input_value(0)), reader.layers.constant(ends, "int64")]
+    if mode == "constant" and len(node.input_values()) > 3:
+        parts.append(reader.layers.constant(_constant(reader, node.input_value(3)).reshape(())))
+    return [reader.layers.node("Pad", parts, mode=mode)]
+
+
+def _tile(reader: Any, node: Any) -> list[str]:
+    times, rank = _constant(reader, node.input_value(1)).reshape(-1), len(_shape(node.input_value(0)))
+    if len(times) != rank:
+        raise Unread("another number of dimensions")
+    return [reader.layers.node("Tile", [reader.real(node.input_value(0)), reader.layers.constant(times, "int64")])]
 
 
 def _clamp(reader: Any, node: Any) -> list[str]:
@@ -315,11 +358,15 @@ TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "Floor": _elementwise("Floor"), "Ceiling": _elementwise("Ceil"), "Negative": _elementwise("Neg"),
     "MaxPool": _pool("MaxPool"), "AvgPool": _pool("AveragePool"), "ReduceMean": _reduced("ReduceMean"),
     "ReduceSum": _reduced("ReduceSum"), "ReduceMax": _reduced("ReduceMax"), "Reshape": _reshape,
-    "Squeeze": _reshape, "Unsqueeze": _reshape, "Transpose": _transpose, "Concat": _concat, "Softmax": _softmax,
+    "Squeeze": _reshape, "Unsqueeze": _reshape, "Transpose": _transpose, "Concat": _concat,
+    "Softmax": _along_axis("Softmax"),
     "BatchNormInference": _normalised, "Clamp": _clamp, "Swish": _swish, "HSwish": _hard_swish, "Gelu": _gelu,
     "Convert": _identity, "MVN": _mean_and_variance,
     "SquaredDifference": _squared_difference, "Split": _split, "VariadicSplit": _split,
     "Interpolate": _interpolate, "Slice": _slice, "Gather": _gather, "DepthToSpace": _depth_to_space,
     "SpaceToDepth": _space_to_depth, "Broadcast": _broadcast,
-    "TopK": _topk,
+    "TopK": _topk, "LogSoftmax": _along_axis("LogSoftmax"), "Elu": _elu, "Mish": _mish,
+    "Selu": _curve("Selu", "alpha", "gamma"), "HardSigmoid": _curve("HardSigmoid", "alpha", "beta"),
+    "SoftPlus": _elementwise("Softplus"), "ReduceMin": _reduced("ReduceMin"), "ReduceProd": _reduced("ReduceProd"),
+    "ReduceL1": _reduced("ReduceL1"), "ReduceL2": _reduced("ReduceL2"), "Pad": _pad, "Tile": _tile,
 }  # fmt: skip

@@ -11,7 +11,13 @@ from bench_plugin.checks.equivalence import layers, stored, whole
 from bench_plugin.checks.equivalence.comparing import compared_in_steps
 from bench_plugin.checks.sensitivity import noted
 from bench_plugin.compare.converted import compare_floats, compare_ranges, cut_ranges, masked_range, measured_ranges
-from bench_plugin.compare.quantised import compare_by_approximation, compare_layers, compare_stable, same_bits
+from bench_plugin.compare.quantised import (
+    compare_by_approximation,
+    compare_layers,
+    compare_shapes,
+    compare_stable,
+    same_bits,
+)
 from bench_plugin.compare.strength import Strength
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Unverified
@@ -92,6 +98,9 @@ def _quantised_by_tool(
     run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs
 ) -> Comparison:
     """For a model that the tool quantised: what its converter wrote, and its kernels on what was read back."""
+    shapes = compare_shapes(plain.outputs, numbered(ran.arrays))
+    if shapes.status == MISMATCH:
+        return shapes
     if found.subject.batch > 1:
         run.log.flag(f"layers are compared one by one at batch 1, not at {found.subject.batch}")
         return _by_approximation(run, models, found, ran, plain)
