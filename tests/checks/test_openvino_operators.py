@@ -31,7 +31,8 @@ if fault == "no bias":
     known["v"] *= 0
 options = {"strides": [2, 1], "pads": [1, 0, 0, 1], "output_padding": [1, 0]}
 whole = {"sizes": [1, 8, 9, 11], "from": [1, 5], "to": [5, 0], "along": [2, 3], "by": [2, -1],
-         "ends": [0, 0, 1, 2, 0, 0, 2, 0], "times": [1, 1, 2, 1], "first": [1], "one": [1, 8, 1, 6], "more": [1, 8, 3, 6], "two": [2]}
+         "ends": [0, 0, 1, 2, 0, 0, 2, 0], "times": [1, 1, 2, 1], "first": [1], "one": [1, 8, 1, 6],
+         "more": [1, 8, 3, 6], "two": [2]}
 linear = {"mode": "linear", "coordinate_transformation_mode": "align_corners"}
 nearest = {"mode": "nearest", "nearest_mode": "floor", "coordinate_transformation_mode": "asymmetric"}
 # Of each group the operators stand side by side behind one convolution, and each has an output.
