@@ -68,14 +68,16 @@ import numpy as np, onnx
 from onnx import helper as h
 rng = np.random.default_rng(9)
 known = {"w": rng.normal(0, 0.6, (6, 3, 3, 3)), "k": rng.normal(0, 0.4, (6, 6, 1, 1)), "zero": np.array(0.0),
+         "least": np.array(-0.5), "top": np.array(1.5),
          "most": np.array(0.87), "border": np.array(2.53), "low": np.array(np.finfo("float32").min)}
 known = {name: values.astype("float32") for name, values in known.items()}
 known["pads"] = np.array([0, 0, 1, 2, 0, 0, 2, 1])
 known["mask"] = rng.random((1, 6, 6, 6)) > 0.3
 between = {"MINIMUM": h.make_node("Clip", ["a", "zero", "most"], ["b"]),
+           "MAXIMUM": h.make_node("Clip", ["a", "least", "top"], ["b"]),
            "PADV2": h.make_node("Pad", ["a", "pads", "border"], ["b"]),
            "SELECT": h.make_node("Where", ["mask", "a", "low"], ["b"])}[sys.argv[2]]
-behind = "Softmax" if sys.argv[2] == "SELECT" else "Relu"
+behind = {"SELECT": "Softmax", "MAXIMUM": "Tanh"}.get(sys.argv[2], "Relu")
 nodes = [h.make_node("Conv", ["x", "w"], ["a"]), between, h.make_node(behind, ["b"], ["e"]),
          h.make_node("Conv", ["e", "k"], ["y"])]
 read = {name for node in nodes for name in node.input}
@@ -166,7 +168,7 @@ def test_a_range_that_is_not_the_calibrations_is_a_mismatch(project: Project, fa
     assert f"converter: the range of {operator} is " in row["reason"], row["reason"]
 
 
-@pytest.mark.parametrize("operator", ["MINIMUM", "PADV2"])
+@pytest.mark.parametrize("operator", ["MINIMUM", "MAXIMUM", "PADV2"])
 def test_a_number_that_was_rounded_counts_as_the_files_behind_it(project: Project, operator: str) -> None:
     row = run(project, NUMBERS, operator)
     assert row["status"] == "supported", row["reason"]

@@ -271,7 +271,7 @@ class Reader:
             whole = values.astype("float64") - zeros
             if values.size > 1:
                 self.layers.complete = False  # a constant of a Concat: rounded, and not compared
-            elif 0 < abs(whole.item()) < LIMITS[file.type(index)][1]:  # the bound of a MINIMUM, in steps
+            elif whole.item() and not self._ends_its_range(index, whole.item()):  # the bound of a MINIMUM, in steps
                 self._declare("number", self._operator, index)
                 return self._declared[index]
             return self.layers.constant(whole * scales)  # a single number is the end of its own range
@@ -282,6 +282,12 @@ class Reader:
         if said is not None and file.type(index) in LIMITS:
             return self.layers.integers(name, self.numbers[index], float(said[0][0]), int(said[1][0]))
         return self.layers.floats(name, self.numbers[index])
+
+    def _ends_its_range(self, index: int, whole: float) -> bool:
+        """Whether a single number, ``whole`` steps from zero, is the end of a range that it has for itself."""
+        low, high = LIMITS[self.file.type(index)]
+        _, zeros = self.along(index)
+        return abs(whole) == (high if zeros.item() == 0 else high - low)
 
     def _count(self, index: int) -> None:
         """Read the node that makes numbers of elements, once a layer needs them; others are arithmetic of shapes."""
