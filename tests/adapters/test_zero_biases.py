@@ -50,13 +50,13 @@ factor = wide["s"] / np.sqrt(wide["v"] + said["epsilon"])
 shift = wide["t"] - wide["m"] * factor
 step = 0.01
 weights = wide["u"] if dense else wide["w"] * (factor.reshape(4, 1, 1, 1) if said["folded"] else 1)
-found = {"w8": weights, "b8": np.zeros(4)}
+found = {"w8": weights * (0 if said["no_weights"] else 1), "b8": np.zeros(4)}
 values = {**wide, "shift": shift, "b*f+shift": wide["b"] * factor + shift, "factor": factor,
-          "b+0.6": wide["b"] + 0.6 * step}
+          "b+0.6": wide["b"] + 0.6 * step, "zeros": np.zeros(4)}
 belongs = {"b8": "w8"}
 for place, name in enumerate(said["later"]):
     found[f"later{place}"] = values[name].reshape(1, 1, 4)
-    if name != "factor":
+    if name not in ("factor", "zeros"):
         belongs[f"later{place}"] = "w8"
 arrays = {}
 for name, one in found.items():
@@ -69,17 +69,23 @@ print(json.dumps({row["name"]: row for row in reply.meta["matches"]}))
 
 
 def matched(
-    python: Path, folder: Path, file: str, *later: str, folded: bool = False, epsilon: float = 1e-3
+    python: Path,
+    folder: Path,
+    file: str,
+    *later: str,
+    folded: bool = False,
+    epsilon: float = 1e-3,
+    no_weights: bool = False,
 ) -> dict[str, Any]:
     """The rows by name: ``b8`` are the zeros, ``later0`` ... what the artefact adds or multiplies by later."""
-    said = {"file": file, "later": later, "folded": folded, "epsilon": epsilon}
+    said = {"file": file, "later": later, "folded": folded, "epsilon": epsilon, "no_weights": no_weights}
     done = subprocess.run(
         [str(python), "-c", SCRIPT, json.dumps(said)], cwd=folder, text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     rows: dict[str, Any] = json.loads(done.stdout)
-    assert rows["w8"]["steps"] < 1e-3 and rows["w8"]["tensor"] in ("w", "u")
+    assert rows["w8"]["steps"] < 1e-3 and rows["w8"]["tensor"] in (("",) if no_weights else ("w", "u"))
     return rows
 
 
@@ -129,3 +135,11 @@ def test_a_norm_that_stands_alone_is_compared_too(tools_python: Path, tmp_path: 
     assert max(rows[name]["steps"] for name in ("later0", "later1")) < 1e-3
     rows = matched(tools_python, tmp_path, "shared", "factor", "shift", epsilon=3e-2)
     assert rows["later0"]["steps"] > 0.6 and rows["later0"]["found"], "another epsilon"
+
+
+def test_zeros_that_are_like_no_constant_are_no_weights_of_the_file(tools_python: Path, tmp_path: Path) -> None:
+    """They may be added by what has no bias, while zeros for the weights of a layer with a bias are no constant."""
+    rows = matched(tools_python, tmp_path, "norm", "zeros", folded=True)
+    assert (rows["later0"]["tensor"], rows["later0"]["replaced"], rows["later0"]["found"]) == ("zeros", True, False)
+    rows = matched(tools_python, tmp_path, "norm", folded=True, no_weights=True)
+    assert not rows["w8"]["found"]

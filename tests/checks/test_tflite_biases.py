@@ -51,7 +51,7 @@ REMOVED = """
     if node.inputs[2] >= 0 and list(graph.tensors[node.inputs[2]].shape) == [{size}]:
         node.inputs, changed = [*node.inputs[:2], -1], changed + 1
 """
-# Two inputs, so that the layers are not put together; the last layer is a product of matrices without a bias.
+# Two inputs; the last layer is a product of matrices without a bias.
 TOWERS = """
 import sys
 import numpy as np, onnx
@@ -117,7 +117,11 @@ def test_zeros_where_the_file_has_no_bias_or_where_it_is_added_later(project: Pr
 DROPPED = {
     "bias of a convolution": ("CONV_2D", 5, "converter: bias of CONV_2D up to "),
     "bias of a dilated convolution": ("ADD", 6, "converter: bias of ADD up to "),
-    "shift of a norm": ("ADD", 8, "under our own quantisation"),  # zeros are like no constant of the file
+    "shift of a norm": (
+        "ADD",
+        8,
+        "that of the calibration",
+    ),  # zeros are like no constant of the file: the ranges show it
 }
 
 

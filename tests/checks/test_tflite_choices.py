@@ -14,7 +14,8 @@ import numpy as np, onnx
 from onnx import helper as h, numpy_helper
 rng = np.random.default_rng(0)
 floats = {"w": rng.normal(0, 1, (6, 5)), "table": rng.normal(0, 1, (5, 7, 3)), "empty": np.zeros((3, 5)),
-          "wide": rng.normal(0, 1, (6, 9))}
+          "wide": rng.normal(0, 1, (6, 9)), "low": np.array(-1.03), "high": np.array(1.57),
+          "scale": rng.uniform(0.5, 2, 5)}
 wholes = {"square": [-1, 3, 3], "row": [-1, 9], "two": [2], "axis": [1], "to": [[0], [1], [0], [2], [0], [1]]}
 experts = [
     h.make_node("MatMul", ["x", "w"], ["scores"]),
@@ -43,12 +44,27 @@ numbered = [
     h.make_node("Reshape", ["t", "row"], ["r"]),
     h.make_node("ArgMax", ["r"], ["y"], axis=1, keepdims=0),
 ]
+# Two comparisons, of which what is between them is kept; and what a minimum and a norm without a bias leave.
+between = [
+    h.make_node("MatMul", ["x", "w"], ["m"]),
+    h.make_node("Greater", ["m", "low"], ["above"]),
+    h.make_node("Less", ["m", "high"], ["below"]),
+    h.make_node("And", ["above", "below"], ["kept"]),
+    h.make_node("Mul", ["m", "high"], ["more"]),
+    h.make_node("Where", ["kept", "more", "m"], ["y"]),
+]
+normed = [
+    h.make_node("MatMul", ["x", "w"], ["m"]),
+    h.make_node("LayerNormalization", ["m", "scale"], ["n"]),
+    h.make_node("ReduceMin", ["n"], ["y"], axes=[1]),
+]
 running = [
     h.make_node("MatMul", ["x", "w"], ["m"]),
     h.make_node("CumSum", ["m", "along"], ["s"]),
     h.make_node("Tanh", ["s"], ["y"]),
 ]
-kinds = {"experts": experts, "messages": messages, "largest": largest, "running": running, "numbered": numbered}
+kinds = {"experts": experts, "messages": messages, "largest": largest, "running": running, "numbered": numbered,
+         "between": between, "normed": normed}
 nodes = kinds[sys.argv[2]]
 shape = [6, 6] if nodes is messages else ["batch", 6]
 wholes["along"] = 1
@@ -83,8 +99,11 @@ def test_what_the_largest_scores_choose_is_read_back(project: Project) -> None:
         is_read_in_full(row, "GATHER")
 
 
-@pytest.mark.parametrize(("kind", "operator"), [("largest", "ARG_MAX"), ("running", "CUMSUM")])
-def test_numbers_and_running_sums_are_read_back(project: Project, kind: str, operator: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "operator"),
+    [("largest", "ARG_MAX"), ("running", "CUMSUM"), ("between", "LOGICAL_AND"), ("normed", "REDUCE_MIN")],
+)
+def test_numbers_comparisons_and_running_sums_are_read_back(project: Project, kind: str, operator: str) -> None:
     for row in both(project, MAKE, kind):
         is_read_in_full(row, operator)
 

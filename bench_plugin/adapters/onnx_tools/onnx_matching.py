@@ -35,6 +35,7 @@ EQUAL = 1e-12  # difference of two such cosines that only the order of summation
 HALF = 0.501  # steps up to which a constant is the rounded one
 UNKNOWN: dict[str, object] = {"tensor": "", "found": False, "folded": False, "steps": 0.0}
 NOTHING = UNKNOWN | {"tensor": "no bias"}
+ZEROS = UNKNOWN | {"tensor": "zeros", "replaced": True}
 SINGLE = 1e-6  # what float32 arithmetic may change, as a share of the largest value
 REPEATING = "ones of an Expand"  # where a constant of the file is named
 PART = 1 << 20  # elements that are compared at once
@@ -102,7 +103,8 @@ class Adapter:
                 )
                 found = found or _own(values, step, shifts) or _ones(values, step, candidates, model.graph)
             if found is None:
-                rows.append(UNKNOWN | {"name": name})
+                added = not values.any() and name not in call.weights.values()  # as by a norm without a bias
+                rows.append((ZEROS if added else UNKNOWN) | {"name": name})
                 continue
             candidate, order = found
             written = _placed(candidate.values, order, values.shape)

@@ -115,6 +115,25 @@ def _arithmetic(operator: str) -> Callable[[Any, Any], list[str]]:
     return translate
 
 
+def _comparison(operator: str) -> Callable[[Any, Any], list[str]]:
+    """Which elements are larger, smaller or equal: 1.0 or 0.0 in float64."""
+
+    def translate(reader: Any, node: Any) -> list[str]:
+        sides = [reader.operand(reader.file.operator(node), index) for index in inputs_of(node)]
+        return [reader.layers.node("Cast", [reader.layers.node(operator, sides)], to=DOUBLE)]
+
+    return translate
+
+
+def _logical(operator: str) -> Callable[[Any, Any], list[str]]:
+    def translate(reader: Any, node: Any) -> list[str]:
+        layers = reader.layers
+        taken = [layers.node("Cast", [reader.real(index)], to=BOOL) for index in inputs_of(node)]
+        return [layers.node("Cast", [layers.node(operator, taken)], to=DOUBLE)]
+
+    return translate
+
+
 CHOICES: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "GATHER_ND": _gather_nd,
     "SCATTER_ND": _scatter_nd,
@@ -132,6 +151,13 @@ OF_NUMBERS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "ARG_MAX": _arg_max,
     "ADD": _arithmetic("Add"),
     "MUL": _arithmetic("Mul"),
-    "LESS": _arithmetic("Less"),
     "FLOOR_MOD": _floor_mod,
+    "LESS": _comparison("Less"),
+    "LESS_EQUAL": _comparison("LessOrEqual"),
+    "GREATER": _comparison("Greater"),
+    "GREATER_EQUAL": _comparison("GreaterOrEqual"),
+    "EQUAL": _comparison("Equal"),
+    "LOGICAL_AND": _logical("And"),
+    "LOGICAL_OR": _logical("Or"),
+    "LOGICAL_NOT": _logical("Not"),
 }

@@ -319,6 +319,7 @@ TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "SQUARED_DIFFERENCE": _squared_difference, "SOFTMAX": _softmax, "LOG_SOFTMAX": _log_softmax,
     "CONCATENATION": _concatenation,
     "MEAN": _reduced("ReduceMean"), "SUM": _reduced("ReduceSum"), "REDUCE_MAX": _reduced("ReduceMax"),
+    "REDUCE_MIN": _reduced("ReduceMin"), "REDUCE_PROD": _reduced("ReduceProd"),
     "QUANTIZE": _identity, "DEQUANTIZE": _identity, "CAST": _identity,
     **MOVES,
 }  # fmt: skip
