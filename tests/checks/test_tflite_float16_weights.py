@@ -12,8 +12,9 @@ from tests.given_file import EQUIVALENCE, write_file
 from tests.planted_tflite import plant
 from tests.project import Project
 
-# With a bias, or with one that a normalisation moves: the converter writes a sum that the file does not have. What is
-# divided by a constant and multiplied by it later has it under one name, or under two.
+# With a bias, or with one that a normalisation, a difference or a product moves: the converter writes what the file
+# does not have. It makes a Softplus of constants of its own. What is divided by a constant and multiplied by it later
+# has it under one name, or under two.
 MAKE = """
 import sys
 import numpy as np, onnx
@@ -21,16 +22,19 @@ from onnx import helper as h, numpy_helper
 rng = np.random.default_rng(7)
 known = {"w": rng.normal(0, 0.3, (8, 3, 3, 3)), "b": rng.normal(0, 0.3, 8), "m": rng.normal(0, 0.3, (32, 10)),
          "c": rng.normal(0, 0.3, 10), "scale": rng.uniform(0.5, 2, 8), "shift": rng.normal(0, 0.3, 8),
-         "mean": rng.normal(0, 0.3, 8), "variance": rng.uniform(0.5, 2, 8), "k": rng.uniform(0.3, 3, (1, 10))}
+         "mean": rng.normal(0, 0.3, 8), "variance": rng.uniform(0.5, 2, 8), "k": rng.uniform(0.3, 3, (1, 10)),
+         "two": np.array(2.0), "half": np.array(0.47)}
 known["w"][0, 0, 0] = [3e-5, -2e-6, 0]
 known = {name: values.astype("float32") for name, values in known.items()} | {"size": np.array([1, -1])}
-normal = [h.make_node("BatchNormalization", ["a", "scale", "shift", "mean", "variance"], ["n"])]
+between = {"normalised": [h.make_node("BatchNormalization", ["a", "scale", "shift", "mean", "variance"], ["n"])],
+           "moved": [h.make_node("Sub", ["a", "two"], ["o"]), h.make_node("Mul", ["o", "half"], ["n"])]}
 both = [h.make_node("Sigmoid", ["z"], ["g"]), h.make_node("Div", ["g", "k"], ["d"]), h.make_node("Tanh", ["d"], ["t"]),
         h.make_node("Mul", ["t", "k2" if "two" in sys.argv[2] else "k"], ["y"])]
 ends = {"divided": [h.make_node("Tanh", ["z"], ["t"]), h.make_node("Div", ["t", "k"], ["y"])], "both": both}
-ends |= dict.fromkeys(["plain", "normalised"], [h.make_node("Identity", ["z"], ["y"])])
-nodes = [h.make_node("Conv", ["x", "w", "b"], ["a"]), *(normal if sys.argv[2] == "normalised" else []),
-         h.make_node("Sigmoid", ["n" if sys.argv[2] == "normalised" else "a"], ["s"]),
+ends |= dict.fromkeys(["plain", "normalised", "moved", "curved"], [h.make_node("Identity", ["z"], ["y"])])
+curve = "Softplus" if sys.argv[2] == "curved" else "Sigmoid"
+nodes = [h.make_node("Conv", ["x", "w", "b"], ["a"]), *between.get(sys.argv[2], []),
+         h.make_node(curve, ["n" if sys.argv[2] in between else "a"], ["s"]),
          h.make_node("MaxPool", ["s"], ["p"], kernel_shape=[2, 2], strides=[3, 3]),
          h.make_node("Reshape", ["p", "size"], ["r"]), h.make_node("Gemm", ["r", "m", "c"], ["z"]),
          *ends[sys.argv[2].partition(" ")[0]]]
@@ -86,10 +90,18 @@ def test_a_weight_that_is_not_the_nearest_one_is_a_mismatch(project: Project, fa
     assert "converter: weight of FULLY_CONNECTED" in row["reason"] and "from m of the file" in row["reason"]
 
 
-def test_where_a_constant_is_a_sum_of_the_tool_the_ways_of_rounding_are_tried(project: Project) -> None:
-    row = run(project, "normalised")
+@pytest.mark.parametrize("kind", ["normalised", "moved"])
+def test_a_sum_of_the_tool_is_put_into_the_file_without_what_was_added(project: Project, kind: str) -> None:
+    row = run(project, kind)
     assert row["status"] == "supported", row["reason"]
-    assert row["placement"]["rounded_as"] == "BatchNormalization folded"
+    assert row["placement"]["rounded_as"] == "as the artefact has them"
+    assert row["numbers"]["converter"]["compared"] == 4 and row["numbers"]["needed"] <= 1
+
+
+def test_where_a_constant_is_the_tools_own_the_ways_of_rounding_are_tried(project: Project) -> None:
+    row = run(project, "curved")
+    assert row["status"] == "supported", row["reason"]
+    assert row["placement"]["rounded_as"] != "as the artefact has them"
     assert any("weights of the artefact cannot be put into the file" in flag for flag in row["flags"]), row["flags"]
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from bench_plugin.adapters.onnx_tools import onnx_chains
+from bench_plugin.adapters.onnx_tools.onnx_chains import CONTRACTIONS
 from bench_plugin.adapters.onnx_tools.rounding import onnx_computed
 from bench_plugin.adapters.onnx_tools.shared import onnx_grouped
 from bench_plugin.agent.toolkit import versions
@@ -18,17 +20,14 @@ ADAPTER = {
     "title": "Constants of a file as a converter writes them",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["onnx_computed", "onnx_grouped"],
+    "uses": ["onnx_chains", "onnx_computed", "onnx_grouped"],
 }
 
 FLOAT = 1
 FLOATS = (FLOAT, 10, 16)  # float16 and bfloat16, in files that compute in them
 # What four roundings to these types (of two ends, a scale and a quotient) change, as a share of the largest value.
 NARROW = {"float16": 2.0**-9, "bfloat16": 2.0**-6}
-NORMS = ("LayerNormalization", "RMSNormalization")
-CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 RESHAPES = ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity")
-SELU = {"alpha": 1.6732631921768188, "gamma": 1.0507010221481323}  # of a Selu that does not say its own
 PIECES = 64  # parts of the weights of a grouped convolution that are looked for
 
 
@@ -106,12 +105,12 @@ def candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
         if node.op_type == "LeakyRelu":  # where it leaves its slope out
             yield Candidate("alpha of LeakyRelu", numpy.array(0.01))
         if node.op_type == "Selu":
-            alpha, gamma = _of_selu(node)
+            alpha, gamma = onnx_chains.of_selu(node)
             yield Candidate("alpha of Selu", numpy.array(alpha))
             yield Candidate("gamma of Selu", numpy.array(gamma))
             yield Candidate("alpha of Selu", numpy.array(alpha * gamma), numpy.array(gamma))
         if node.op_type == "BatchNormalization" and node.input[1] in known:
-            step = _per_channel(node, known, known[node.input[1]].size, 1)
+            step = onnx_chains.per_channel(node, known, known[node.input[1]].size, 1)
             if step is not None:
                 yield Candidate(node.input[1], step[1])
                 yield Candidate(step[0], step[2], terms=step[3])
@@ -122,22 +121,30 @@ def candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
             yield Candidate(node.input[1], -known[node.input[1]], numpy.array(-1.0))
         if node.op_type in CONTRACTIONS and node.input[1] in known:
             weights = known[node.input[1]]
-            axis = channel_axis(node) % weights.ndim
-            for place, (name, factor, bias, terms) in enumerate(_steps(graph, node, known)):
-                if (
-                    place == 0
-                    and (factor == 1).all()
-                    and (not name or numpy.array_equal(bias, known[name].reshape(-1)))
-                ):
+            axis = onnx_chains.channel_axis(node) % weights.ndim
+            for place, made in enumerate(onnx_chains.steps(graph, node, known)):
+                plain = not made.name or (made.bias and (made.share == 1).all())
+                if place == 0 and plain and (made.factor == 1).all():
                     continue  # as the file has them
-                if factor.size == weights.shape[axis]:  # not so of a ConvTranspose of several groups
-                    along = factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
+                if made.factor.size == weights.shape[axis]:  # not so of a ConvTranspose of several groups
+                    along = made.factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
                     yield Candidate(node.input[1], weights * along, along)
                     yield from _pieces(node, weights, along)
-                if name:
-                    yield Candidate(name, bias, factor, terms=terms)
+                if made.name:
+                    yield _bias(made, known)
             yield from _pieces(node, weights, numpy.ones([len(weights)] + [1] * (weights.ndim - 1)))
             yield from _taken_in(graph, node, known)
+
+
+def _bias(step: onnx_chains.Step, known: Mapping[str, Any]) -> Candidate:
+    """What a contraction adds up to a step, as what has become of the one constant that can take its place."""
+    if not step.bias:
+        return Candidate(step.name, step.summand, step.factor, terms=step.terms)
+    shape = known[step.bias].shape
+    total, share = step.summand.reshape(shape), (0.0 * step.summand + step.share).reshape(shape)
+    if (share == 1).all() and (total == known[step.bias]).all():
+        return Candidate(step.bias, total, step.factor, terms=step.terms)
+    return Candidate(step.bias, total, share, total - share * known[step.bias], step.terms)
 
 
 def _pieces(node: Any, weights: Any, along: Any) -> Iterator[Candidate]:
@@ -176,104 +183,23 @@ def _taken_in(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candi
     Of a convolution without padding alone: it pads its input with zeros, which nothing has shifted.
     """
     weights = known[node.input[1]]
-    axis = channel_axis(node) % weights.ndim
-    for scale, shift, moved in _in_front(graph, node, known):
-        inner = scale.reshape([-1 if place == _taken_axis(node, weights) else 1 for place in range(weights.ndim)])
-        summand, terms = _through(node, weights, shift), _largest(_through(node, abs(weights), abs(shift)))
-        for name, factor, bias, largest in _steps(graph, node, known):
-            along = inner * factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
+    axis = onnx_chains.channel_axis(node) % weights.ndim
+    for scale, shift, moved in onnx_chains.in_front(graph, node, known):
+        inner = scale.reshape(
+            [-1 if place == onnx_chains.taken_axis(node, weights) else 1 for place in range(weights.ndim)]
+        )
+        summand, terms = (
+            onnx_chains.through(node, weights, shift),
+            onnx_chains.largest(onnx_chains.through(node, abs(weights), abs(shift))),
+        )
+        for made in onnx_chains.steps(graph, node, known):
+            along = inner * made.factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
             if (scale != 1).any():
                 yield Candidate(node.input[1], weights * along, along)
-            most = max(largest, terms * _largest(factor))
-            yield Candidate(name or node.input[1], bias + summand * factor, factor, terms=most, moved=moved)
-
-
-def _taken_axis(node: Any, weights: Any) -> int:
-    """The axis of a contraction's weights that counts the channels of its input."""
-    return 1 if node.op_type == "Conv" else 1 - channel_axis(node) % weights.ndim
-
-
-def _through(node: Any, weights: Any, shift: Any) -> Any:
-    """What a contraction makes of the same [channels] at every place of its input: [channels of its result]."""
-    taken, axis = _taken_axis(node, weights), channel_axis(node) % weights.ndim
-    spread = shift.reshape([-1 if place == taken else 1 for place in range(weights.ndim)])
-    return (weights * spread).sum(axis=tuple(place for place in range(weights.ndim) if place != axis))
-
-
-def _takes_in(node: Any, weights: Any) -> bool:
-    """Whether a contraction may take in what shifts its input: a matrix, or a convolution that pads nothing."""
-    if node.op_type != "Conv":
-        return node.op_type in ("Gemm", "MatMul") and weights.ndim == 2
-    said = {one.name: one for one in node.attribute}
-    padded = any(said["pads"].ints) if "pads" in said else False
-    automatic = said["auto_pad"].s.decode() if "auto_pad" in said else "NOTSET"
-    return not padded and automatic in ("NOTSET", "VALID") and ("group" not in said or said["group"].i == 1)
-
-
-def _in_front(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[Any, Any, tuple[str, ...]]]:
-    """What is done to each channel of the input of a contraction: (factor, summand, names of what is ``moved``).
-
-    Factor and summand are [channels]. The first is that of the node right in front of it, and each of the others has
-    one node more. What a contraction in front adds, or the gamma that a Selu multiplies by, is the last one.
-    """
-    numpy = importlib.import_module("numpy")
-    weights = known[node.input[1]]
-    if not _takes_in(node, weights):
-        return
-    channels, axis = weights.shape[_taken_axis(node, weights)], weights.ndim - 1
-    makers = {name: one for one in graph.node for name in one.output}
-    scale, shift = numpy.ones(channels), numpy.zeros(channels)
-    moved: tuple[str, ...] = ()
-    alone, maker = True, makers.get(node.input[0])
-    while maker is not None:
-        alone = alone and sum(maker.output[0] in one.input for one in graph.node) == 1
-        if maker.op_type in CONTRACTIONS and maker.input[1] in known:
-            for added, names in _added(graph, maker, known, channels):
-                yield scale, shift + scale * added, (*moved, *names) if alone else moved
-            return
-        if maker.op_type == "Selu":  # what is in front of it does not go through
-            yield scale * _of_selu(maker)[1], shift, moved
-            return
-        step = _of_norm(maker, known, channels) or _per_channel(maker, known, channels, axis)
-        if step is None:
-            return
-        shift = shift + scale * step[2]
-        scale = scale * step[1]
-        moved = (*moved, step[0]) if alone else moved
-        yield scale, shift, moved
-        computed = [name for name in maker.input if name not in known]
-        maker = makers.get(computed[0]) if computed and maker.op_type not in NORMS else None
-
-
-def _added(graph: Any, node: Any, known: Mapping[str, Any], channels: int) -> Iterator[tuple[Any, tuple[str, ...]]]:
-    """What a contraction adds to each channel of its result, also with what it takes in itself, and the names of it."""
-    name, factor, own, _ = next(_steps(graph, node, known))
-    if own.size != channels:
-        return
-    yield own, (name,) if name else ()
-    for _, shift, moved in _in_front(graph, node, known):
-        yield own + factor * _through(node, known[node.input[1]], shift), (*moved, name) if name else moved
-
-
-def _of_norm(node: Any, known: Mapping[str, Any], channels: int) -> tuple[str, Any, Any, float] | None:
-    """The same as of :func:`_per_channel` of the scale and the bias of a norm over the channels; None of others."""
-    if node.op_type not in NORMS or any(name not in known or known[name].size != channels for name in node.input[1:3]):
-        return None
-    shift = known[node.input[2]].reshape(-1) if len(node.input) > 2 else 0.0
-    return node.input[1], known[node.input[1]].reshape(-1), shift, _largest(shift)
-
-
-def _of_selu(node: Any) -> tuple[float, float]:
-    """Alpha and gamma of a Selu."""
-    given = SELU | {one.name: one.f for one in node.attribute}
-    return given["alpha"], given["gamma"]
-
-
-def channel_axis(node: Any) -> int:
-    """The axis of a contraction's weights that counts the channels of its outputs; -1 is the last one."""
-    if any(one.name == "transB" and one.i for one in node.attribute):
-        return 0
-    return {"Conv": 0, "ConvTranspose": 1}.get(node.op_type, -1)
+            most = max(made.terms, terms * onnx_chains.largest(made.factor))
+            total = made.summand + summand * made.factor
+            whole = made._replace(name=made.name or node.input[1], summand=total, terms=most)
+            yield replace(_bias(whole, known), moved=moved)
 
 
 def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
@@ -302,7 +228,7 @@ def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate
                 if reshaped:
                     added = added.reshape(known[name].shape)
                 others = others + beta * added
-                terms = max(terms, _largest(others), _largest(known[name]))
+                terms = max(terms, onnx_chains.largest(others), onnx_chains.largest(known[name]))
                 total = known[name] + others
             except ValueError:  # other sizes, or shapes that only the activations between them bring together
                 return
@@ -311,52 +237,6 @@ def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate
         elif node.op_type == "Add":
             name = constants[0]
         node = makers.get(computed[0]) if node.op_type == "Add" else None
-
-
-def _steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any, float]]:
-    """What is done to each channel of a contraction, step by step: (name of a constant, factor, summand, terms).
-
-    Factor and summand are [channels], terms is the largest number on the way to the summand. First come its own bias
-    and the alpha and beta of a Gemm, then what is behind it: BatchNormalization, or products, quotients, sums and
-    differences with constants, and last a HardSigmoid, which scales and shifts before it clips, or what a Celu divides.
-    """
-    numpy = importlib.import_module("numpy")
-    weights = known[node.input[1]]
-    said = {one.name: one for one in node.attribute}
-    channels, axis = len(weights), weights.ndim - 1
-    if node.op_type == "ConvTranspose":
-        channels = weights.shape[1] * onnx_grouped.groups_of(node)
-    elif node.op_type != "Conv":
-        channels, axis = weights.shape[0 if "transB" in said and said["transB"].i else -1], 1
-    ones, zeros = numpy.ones(channels), numpy.zeros(channels)
-    own = "".join(node.input[2:3])
-    added = known.get(own, zeros).reshape(-1) * (said["beta"].f if "beta" in said else 1.0)
-    bias = zeros + (added if added.size in (1, channels) else 0.0)
-    factor = ones * (said["alpha"].f if "alpha" in said and node.op_type == "Gemm" else 1.0)
-    terms = _largest(bias)
-    yield own, factor, bias, terms
-    for user in _behind(graph, node.output[0]):
-        if user.op_type == "HardSigmoid":  # its clipping is the end of the chain
-            given = {one.name: one.f for one in user.attribute}
-            scale, shift = given.get("alpha", 0.2), given.get("beta", 0.5)
-            yield (
-                own or "beta of HardSigmoid",
-                factor * scale,
-                bias * scale + shift,
-                max(terms * abs(scale), abs(shift)),
-            )
-            return
-        if user.op_type == "Celu":  # it divides by its alpha what it raises e to
-            alpha = next((one.f for one in user.attribute if one.name == "alpha"), 1.0)
-            yield own, factor / alpha, bias / alpha, terms / alpha
-            return
-        step = _per_channel(user, known, channels, axis)
-        if step is None:
-            return
-        name, scale, shift, largest = step
-        factor, bias = factor * (ones * scale), bias * scale + (zeros + shift)
-        terms = max(terms * _largest(scale), largest, _largest(bias))
-        yield name, factor, bias, terms
 
 
 def shifts(graph: Any, known: Mapping[str, Any], weight: Candidate) -> Iterator[Candidate]:
@@ -369,49 +249,7 @@ def shifts(graph: Any, known: Mapping[str, Any], weight: Candidate) -> Iterator[
         if node.op_type not in CONTRACTIONS or weight.name != node.input[1] or weight.name not in known:
             continue
         reached = weight.factor is None
-        for name, factor, bias, terms in _steps(graph, node, known):
-            reached = reached or numpy.array_equal(factor, weight.factor.reshape(-1))
-            if reached and bias.any():
-                yield Candidate(name, bias, factor, terms=terms)
-
-
-def _behind(graph: Any, name: str) -> Iterator[Any]:
-    """The chain of nodes behind a value, in which each value is read by the next one alone."""
-    while len(users := [node for node in graph.node if name in node.input]) == 1:
-        yield users[0]
-        name = users[0].output[0]
-
-
-def _per_channel(node: Any, known: Mapping[str, Any], channels: int, axis: int) -> tuple[str, Any, Any, float] | None:
-    """(name of a constant, factor, summand, terms) of a node that scales or shifts channels; None of others.
-
-    ``axis`` is that of the channels, counted from the last dimension. Factor and summand are [channels], or one for
-    all; terms is the largest number on the way to the summand.
-    """
-    if node.op_type == "BatchNormalization" and all(
-        name in known and known[name].size == channels for name in node.input[1:]
-    ):
-        epsilon = next((one.f for one in node.attribute if one.name == "epsilon"), 1e-5)
-        scale, shift, mean, variance = (known[name] for name in node.input[1:5])
-        factor = scale / (variance + epsilon) ** 0.5
-        return node.input[2], factor, shift - mean * factor, max(_largest(shift), _largest(mean * factor))
-    constants = [name for name in node.input if name in known]
-    if node.op_type not in ("Mul", "Add", "Div", "Sub") or len(constants) != 1:
-        return None
-    if node.op_type in ("Div", "Sub") and constants[0] != node.input[1]:
-        return None
-    values = known[constants[0]]
-    if values.size != 1 and not (values.size == channels == values.shape[-axis:][0] and values.ndim >= axis):
-        return None
-    vector = values.reshape(-1)
-    if node.op_type == "Mul" or (node.op_type == "Div" and vector.all()):
-        return constants[0], vector if node.op_type == "Mul" else 1 / vector, 0.0, 0.0
-    if node.op_type == "Div":
-        return None
-    return constants[0], 1.0, vector if node.op_type == "Add" else -vector, _largest(vector)
-
-
-def _largest(values: Any) -> float:
-    """The size of the largest one of some numbers."""
-    numpy = importlib.import_module("numpy")
-    return float(numpy.abs(values).max(initial=0.0))
+        for made in onnx_chains.steps(graph, node, known):
+            reached = reached or numpy.array_equal(made.factor, weight.factor.reshape(-1))
+            if reached and made.summand.any():
+                yield Candidate(made.name, made.summand, made.factor, terms=made.terms)

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_candidates
-from bench_plugin.adapters.onnx_tools.onnx_candidates import CONTRACTIONS, Candidate
+from bench_plugin.adapters.onnx_tools import onnx_candidates, onnx_chains
+from bench_plugin.adapters.onnx_tools.onnx_candidates import Candidate
+from bench_plugin.adapters.onnx_tools.onnx_chains import CONTRACTIONS
 from bench_plugin.adapters.onnx_tools.rounding import onnx_computed
 from bench_plugin.adapters.onnx_tools.shared import onnx_grouped
 from bench_plugin.agent.adapter import Reply
@@ -25,7 +26,7 @@ ADAPTER = {
     "title": "Constants read back, matched with the file",
     "distribution": "onnx",
     "operations": ["match"],
-    "uses": ["onnx_candidates", "onnx_computed", "onnx_grouped"],
+    "uses": ["onnx_candidates", "onnx_chains", "onnx_computed", "onnx_grouped"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -103,8 +104,8 @@ class Adapter:
                 )
                 found = found or _own(values, step, shifts) or _ones(values, step, candidates, model.graph)
             if found is None:
-                added = not values.any() and name not in call.weights.values()  # as by a norm without a bias
-                rows.append((ZEROS if added else UNKNOWN) | {"name": name})
+                nothing = not values.any() and name not in call.weights.values()  # as behind a norm without a bias
+                rows.append((ZEROS if nothing else UNKNOWN) | {"name": name})
                 continue
             candidate, order = found
             written = _placed(candidate.values, order, values.shape)
@@ -269,7 +270,7 @@ def _outputs(graph: Any) -> dict[str, set[int]]:
         first = -2
         if node.op_type == "Gemm":
             first = int(any(one.name == "transA" and one.i for one in node.attribute))
-        for name, axis in zip(node.input[:2], (first, onnx_candidates.channel_axis(node))):
+        for name, axis in zip(node.input[:2], (first, onnx_chains.channel_axis(node))):
             found.setdefault(name, set()).add(axis)
     return found
 
