@@ -150,8 +150,8 @@ def compare_stable(
     ``truth``, each run of ``perturbed`` and ``actual`` hold [N, ...] and are matched by position. An input is stable
     when no perturbed run moves any of its outputs by half a step or more, or changes an integer or a Boolean.
     ``scales`` holds the step of every output, or None for one that is not dequantised; :func:`_unit` takes its place.
-    Outputs without a stable input are not compared and named as ``not_stable``: nothing is said of a run then, unless
-    another output is wrong.
+    In float16 a step is at least the distance of two numbers. Outputs without a stable input are not compared and named
+    as ``not_stable``: nothing is said of a run then, unless another output is wrong.
     """
     shapes = compare_shapes(truth, actual)
     if shapes.status == MISMATCH:
@@ -160,7 +160,7 @@ def compare_stable(
     for (name, expected), found, scale in zip(truth.items(), actual.values(), scales, strict=False):
         if not expected.size or not np.isfinite(expected).all():
             continue
-        unit = _unit(expected, scale, table)
+        unit = max(_unit(expected, scale, table), _spacing(expected, found))
         stable = _stable(expected, [run[name] for run in perturbed if name in run], unit)
         counts.append(int(stable.sum()))
         if not stable.any():
@@ -169,7 +169,9 @@ def compare_stable(
         one = steps(found[stable], expected[stable], unit)
         rows.append({"name": name, "within_one_step": one.within, "largest_steps": one.largest, "step": unit})
         if one.within < table.quantised_share or not one.largest <= table.quantised_steps:
-            reasons.append(f"{name}: {1 - one.within:.1%} off by more than a step, up to {one.largest:.1f}")
+            much = "a step" if scale is not None else f"{unit:.2g}"
+            of_it = f"{one.largest:.1f}" if scale is not None else f"{one.largest * unit:.2g}"
+            reasons.append(f"{name}: {1 - one.within:.1%} off by more than {much}, up to {of_it}")
     numbers: dict[str, Any] = {"stable_inputs": min(counts, default=0), "end_to_end": rows}
     numbers |= {"not_stable": left} if left else {}
     if reasons:
@@ -229,6 +231,13 @@ def _unit(expected: Array, scale: float | None, table: Table) -> float:
     if expected.dtype.kind != "f":
         return cap
     return cap * (scale_of(expected).rms or float(np.sqrt(np.square(expected, dtype=np.float64).mean())) or 1.0)
+
+
+def _spacing(expected: Array, found: Array) -> float:
+    """The distance of two numbers of an output's own type at its largest value; 0 for all but float16."""
+    if found.dtype != np.float16 or expected.dtype.kind != "f":
+        return 0.0
+    return float(np.spacing(np.abs(expected).max().astype(np.float16)))
 
 
 def _stable(expected: Array, perturbed: Sequence[Array], unit: float) -> Array:

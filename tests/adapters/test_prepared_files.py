@@ -8,6 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = r"""
 import json, sys
@@ -19,7 +21,7 @@ from bench_plugin.agent.contract import Place, PrepareCall
 
 folder, kind, graph, *every = sys.argv[1:]
 rng = np.random.default_rng(0)
-value = lambda name, shape: h.make_tensor_value_info(name, 1, shape)
+value = lambda name, shape: h.make_tensor_value_info(name, 10 if kind == "half" else 1, shape)
 draw = lambda *shape: rng.standard_normal(shape).astype("float32")
 KINDS = {
     "old": (11, [h.make_node("Conv", ["x", "w"], ["c"]), h.make_node("Relu", ["c"], ["y"])], [1, 3, 6, 6],
@@ -38,8 +40,14 @@ KINDS = {
                   [1, 8], {"s": np.array(0.1, "float32")}),
     "symbolic": (14, [h.make_node("MatMul", ["x", "w"], ["a"]), h.make_node("Relu", ["a"], ["r"]),
                       h.make_node("MatMul", ["r", "w"], ["y"])], ["N", 8], {"w": draw(8, 8)}),
+    "number": (17, [h.make_node("Gemm", ["x", "w", "c"], ["y"])], [1, 8],
+               {"w": draw(8, 5), "c": np.array(0.3, "float32")}),
+    "nothing": (17, [h.make_node("Gemm", ["x", "w", "b"], ["y"], beta=0.0)], [1, 8], {"w": draw(8, 5), "b": draw(5)}),
+    "half": (19, [h.make_node("Gemm", ["x", "w", "b"], ["y"])], [1, 8], {"w": draw(8, 5), "b": draw(5)}),
 }
 opset, nodes, shape, weights = KINDS[kind]
+if kind == "half":
+    weights = {name: values.astype("float16") for name, values in weights.items()}
 made = h.make_graph(nodes, "g", [value("x", shape)], [value("y", None)],
                     [nh.from_array(values, name) for name, values in weights.items()])
 model = onnx.shape_inference.infer_shapes(h.make_model(made, opset_imports=[h.make_opsetid("", opset)], ir_version=10))
@@ -47,7 +55,7 @@ del model.graph.value_info[:]
 onnx.checker.check_model(model)
 onnx.save(model, folder + "/m.onnx")
 sizes = [size for size in shape if size != "N"][1 if shape[0] == 1 else 0:]
-inputs = {"calib:x": from_numpy(draw(8, *sizes))}
+inputs = {"calib:x": from_numpy(draw(8, *sizes).astype("float16" if kind == "half" else "float32"))}
 place = Place(folder, {"model.onnx": folder + "/m.onnx"}, inputs, lambda stage: None)
 reply = onnx_graphs.Adapter().prepare(PrepareCall(graph=graph, batched=True, every_contraction=bool(every)).at(place))
 found = onnx.load(reply.files["model.onnx"])
@@ -57,7 +65,11 @@ nodes = found.graph.node
 axes = [one.i for node in nodes for one in node.attribute if one.name == "axis" and "uantizeLinear" in node.op_type]
 integers = {node.output[0] for node in nodes if node.op_type == "DequantizeLinear"}
 rounded = sorted({node.op_type for node in nodes for name in node.input[1:3] if name in integers})
-said = {"unrounded": reply.meta["unrounded"], "rounded": rounded, "symbols": symbols, "axes": axes,
+stored = {one.name: nh.to_array(one) for one in found.graph.initializer}
+scales = [float(stored[node.input[1]].min()) for node in nodes if node.op_type == "DequantizeLinear"]
+kinds = sorted(str(stored[node.input[0]].dtype) for node in nodes if node.input and node.input[0] in stored)
+said = {"stored": kinds, "scales": scales, "outputs": reply.meta["output_scales"],
+        "unrounded": reply.meta["unrounded"], "rounded": rounded, "symbols": symbols, "axes": axes,
         "operators": sorted({node.op_type for node in nodes})}
 json.dump(said, sys.stdout)
 """
@@ -110,3 +122,20 @@ def test_a_prepared_file_says_which_recurrent_layers_it_leaves_in_floating_point
 def test_a_file_that_is_quantised_already_stays_as_it_is(tools_python: Path, tmp_path: Path) -> None:
     found = prepared(tools_python, tmp_path, "quantised", "weights", every=True)
     assert found["operators"] == ["DequantizeLinear", "QuantizeLinear", "Relu"]
+
+
+@pytest.mark.parametrize(("kind", "stored"), [("number", ["int32", "int8"]), ("nothing", ["int8"])])
+def test_biases_of_a_gemm_that_the_quantiser_cannot_take(
+    tools_python: Path, tmp_path: Path, kind: str, stored: list[str]
+) -> None:
+    """A single number is repeated, and one that beta multiplies by 0 is left out: its scale would be 0."""
+    found = prepared(tools_python, tmp_path, kind, "qdq")
+    assert found["stored"] == stored and min(found["scales"]) > 0
+
+
+def test_weights_of_a_float16_file_are_stored_as_integers(tools_python: Path, tmp_path: Path) -> None:
+    """Without that the quantiser rounds them at run time; and the step of an output stands in front of its Cast."""
+    found = prepared(tools_python, tmp_path, "half", "qdq")
+    assert found["stored"] == ["int32", "int8"] and "Cast" in found["operators"]
+    assert found["outputs"] == [pytest.approx(found["scales"][-1])]
+    assert "MatMulInteger" in prepared(tools_python, tmp_path, "half", "dynamic")["operators"]

@@ -143,6 +143,20 @@ def test_a_layer_exactly_at_its_limits_is_right() -> None:
     assert compare_layers({"a": np.array([[0.5, 0.51], [0, 0.75]])}, {"a": values}, table=wide).status == MISMATCH
 
 
+def test_an_output_without_a_step_has_its_difference_in_the_reason() -> None:
+    truth = np.array([[1.0, -1.0], [3.0, 1.0]])
+    found = compare_stable({"a": truth}, [], {"out0": truth + np.array([[0.5, 0.0], [0.0, 0.0]])}, [None])
+    assert (found.status, found.reason) == (MISMATCH, "a: 25.0% off by more than 0.001, up to 0.5")
+
+
+def test_a_step_of_float16_is_at_least_the_distance_of_two_numbers() -> None:
+    truth = np.array([[3.0, -1.0], [2.5, 1.0]])
+    off = truth + 2.0**-9
+    assert compare_stable({"a": truth}, [], {"out0": off.astype(np.float16)}, [1e-4]).status == AGREE
+    assert compare_stable({"a": truth}, [], {"out0": off}, [1e-4]).status == MISMATCH
+    assert compare_stable({"a": truth}, [], {"out0": (truth + 0.01).astype(np.float16)}, [1e-4]).status == MISMATCH
+
+
 def test_end_to_end_the_row_and_the_reasons() -> None:
     truth = {"a": np.zeros((2, 4)), "e": np.zeros((2, 0)), "i": np.full((2, 4), np.nan), "b": np.zeros((2, 4))}
     run = {"out0": np.zeros((2, 4)), "out1": np.zeros((2, 0)), "out2": np.zeros((2, 4)), "out3": np.zeros((2, 4))}

@@ -50,9 +50,10 @@ def taken_axis(node: Any, weights: Any) -> int:
 class Step(NamedTuple):
     """What has been done to each channel of a contraction up to a step of the chain behind it.
 
-    ``factor`` and ``summand`` are [channels], ``terms`` is the largest number on the way to the summand, ``name`` the
-    constant that the last step adds or multiplies by. The summand holds ``share`` times the constant ``bias``, which is
-    the contraction's own bias, or else the first constant that is added to each channel; it is empty before that.
+    ``factor``, ``summand`` and ``share`` are [channels], ``terms`` is the largest number on the way to the summand,
+    ``name`` the constant that the last step adds or multiplies by. The summand holds ``share`` times the constant
+    ``bias``, which is the contraction's own bias, or else the first constant that is added to each channel; it is empty
+    before that.
     """
 
     name: str
@@ -60,7 +61,7 @@ class Step(NamedTuple):
     summand: Any
     terms: float
     bias: str = ""
-    share: Any = 1.0
+    share: Any = None
 
 
 def steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Step]:
@@ -94,7 +95,8 @@ def steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Step]:
         name, scale, shift, most = found
         step = _scaled(step, name, scale, shift, most)
         if not step.bias and known[name].size == channels and largest(shift):
-            step = step._replace(bias=name, share=-1.0 if user.op_type == "Sub" else 1.0)
+            sign = -1.0 if user.op_type == "Sub" else 1.0
+            step = step._replace(bias=name, share=0.0 * step.factor + sign)
         yield step
 
 

@@ -28,6 +28,7 @@ ADAPTER = {
 
 PER_CHANNEL = 13  # the opset from which QuantizeLinear and DequantizeLinear have an axis
 NARROW, NARROW_SCALES = (10, 16), 19  # float16 and bfloat16; the opset from which scales may be that narrow
+UNCHANGED, FLOATS = ("Cast", "Identity"), (1, 10, 11, 16)  # what may stand behind a dequantised output
 SCALE = "_scale"  # behind a tensor's name, in the quantiser's graphs
 METHODS = {"minmax": "MinMax", "entropy": "Entropy", "percentile": "Percentile"}
 
@@ -331,12 +332,19 @@ def _unrounded(graph: Any) -> list[str]:
 
 
 def _output_scales(onnx: Any, graph: Any) -> list[float | None]:
-    """The step of every output that is the dequantisation of integers; None for the others."""
+    """The step of every output that is the dequantisation of integers, maybe in another type; None for the others."""
     values = {tensor.name: tensor for tensor in graph.initializer}
-    makers = {node.output[0]: node for node in graph.node if node.op_type == "DequantizeLinear"}
+    makers = {node.output[0]: node for node in graph.node if node.op_type in ("DequantizeLinear", *UNCHANGED)}
     scales: list[float | None] = []
     for output in graph.output:
         maker = makers.get(output.name)
-        known = maker is not None and maker.input[1] in values
+        while maker is not None and maker.op_type in UNCHANGED and _is_floating(maker):
+            maker = makers.get(maker.input[0])
+        known = maker is not None and maker.op_type == "DequantizeLinear" and maker.input[1] in values
         scales.append(float(onnx.numpy_helper.to_array(values[maker.input[1]]).max()) if maker and known else None)
     return scales
+
+
+def _is_floating(node: Any) -> bool:
+    """Whether a node of ``UNCHANGED`` gives floating point."""
+    return node.op_type != "Cast" or next(one.i for one in node.attribute if one.name == "to") in FLOATS

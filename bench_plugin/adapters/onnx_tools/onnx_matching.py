@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -145,6 +146,10 @@ class Adapter:
                 row.update(UNKNOWN if whole is None else {"replaced": True})
                 if whole is None:
                     arrays.pop(f"file:{row['name']}")
+        often = _read_often(model.graph)
+        for row in rows:
+            if row.get("replaced") and row["tensor"] in often:
+                row["shared"] = True
         without = {copy for copy, name in copies.items() if name in replaced}  # the tool divides by the constant itself
         unmatched = _weights(model.graph, known) - set(replaced) - without
         twins = _of_twins(known, replaced)
@@ -198,6 +203,20 @@ def _weights(graph: Any, known: Mapping[str, Any]) -> set[str]:
         few = node.op_type == "BatchNormalization" or node.op_type in CONTRACTIONS
         read |= set(node.input[: 2 if node.op_type in CONTRACTIONS else 1] if few else node.input)
     return stored & read & set(known)
+
+
+def _read_often(graph: Any) -> set[str]:
+    """What several nodes read, or one node several times, those of inner graphs among them."""
+    counted = Counter(_reads(graph))
+    return {name for name, times in counted.items() if times > 1}
+
+
+def _reads(graph: Any) -> Iterator[str]:
+    for node in graph.node:
+        yield from node.input
+        for one in node.attribute:
+            if one.HasField("g"):
+                yield from _reads(one.g)
 
 
 def _belonging(call: MatchCall) -> dict[str, list[str]]:

@@ -82,6 +82,8 @@ def prepared(call: PrepareCall, source: str, target: str) -> dict[str, object]:
 def preprocessed(call: PrepareCall, source: str) -> str:
     """The path of the model with folded normalisation and inferred shapes, as ONNX Runtime's quantisers want it.
 
+    Weights that a Cast makes are stored, and biases of one number have one for each channel.
+
     Weights that lie beside the file are taken into it before: the preparation would look for them in its own folder.
     """
     onnx = importlib.import_module("onnx")
@@ -92,7 +94,52 @@ def preprocessed(call: PrepareCall, source: str) -> str:
         source = whole
     path = call.path("prepared.onnx")
     shape_inference.quant_pre_process(source, path, skip_symbolic_shape=True)
+    model = onnx.load(path)
+    if _store_casts(onnx, model.graph) + _widen_biases(onnx, model.graph):
+        onnx.save(model, path)
     return path
+
+
+def _store_casts(onnx: Any, graph: Any) -> int:
+    """Store constants in the type that a Cast gives them, and return how many: quantisers take stored weights alone.
+
+    The preparation makes such casts of the weights of a file that computes in float16.
+    """
+    stored = {tensor.name: tensor for tensor in graph.initializer}
+    casts = [node for node in graph.node if node.op_type == "Cast" and node.input[0] in stored]
+    for node in casts:
+        kind = onnx.helper.tensor_dtype_to_np_dtype(next(one.i for one in node.attribute if one.name == "to"))
+        values = onnx.numpy_helper.to_array(stored[node.input[0]]).astype(kind)
+        graph.initializer.append(onnx.numpy_helper.from_array(values, node.output[0]))
+        graph.node.remove(node)
+    return len(casts)
+
+
+def _widen_biases(onnx: Any, graph: Any) -> int:
+    """Repeat the single number that a Gemm adds for each of its channels, and return how many there were.
+
+    Of such a number ONNX Runtime's quantiser fails per channel, and of one that beta multiplies by 0, as JAX's exporter
+    writes, it makes a scale of 0 (docs/findings/onnxruntime_quantiser_gemm_bias.py): that is left out.
+    """
+    stored = {tensor.name: tensor for tensor in graph.initializer}
+    found = 0
+    for node in graph.node:
+        if node.op_type != "Gemm" or len(node.input) < 3 or node.input[2] not in stored:
+            continue
+        if any(one.name == "beta" and one.f == 0 for one in node.attribute):
+            del node.input[2]
+            found += 1
+            continue
+        if node.input[1] not in stored:
+            continue
+        bias, weights = (onnx.numpy_helper.to_array(stored[name]) for name in (node.input[2], node.input[1]))
+        channels = weights.shape[0 if any(one.name == "transB" and one.i for one in node.attribute) else 1]
+        if bias.size == 1 and bias.shape != (channels,):
+            name = f"{node.input[2]}_{node.output[0]}_wide"
+            graph.initializer.append(onnx.numpy_helper.from_array(bias.reshape(1).repeat(channels), name))
+            node.input[2] = name
+            found += 1
+    return found
 
 
 class _Weights:
