@@ -32,7 +32,7 @@ if fault == "no bias":
     known["v"] *= 0
 options = {"strides": [2, 1], "pads": [1, 0, 0, 1], "output_padding": [1, 0]}
 whole = {"sizes": [1, 8, 9, 11], "from": [1, 5], "to": [5, 0], "along": [2, 3], "by": [2, -1],
-         "ends": [0, 0, 1, 2, 0, 0, 2, 0], "times": [1, 1, 2, 1], "first": [1], "one": [1, 8, 1, 6],
+         "ends": [0, 0, 1, 2, 0, 0, 2, 0], "times": [1, 1, 2, 1], "first": [1], "third": 3, "one": [1, 8, 1, 6],
          "more": [1, 8, 3, 6], "two": [2]}
 linear = {"mode": "linear", "coordinate_transformation_mode": "align_corners"}
 nearest = {"mode": "nearest", "nearest_mode": "floor", "coordinate_transformation_mode": "asymmetric"}
@@ -52,7 +52,9 @@ GROUPS = {
     "functions": [("Sin", [], {}), ("Ceil", [], {}), ("Neg", [], {}), ("PRelu", ["slopes"], {})],
     "curves": [("Elu", [], {"alpha": 0.7}), ("Selu", [], {}), ("Selu", [], {"alpha": 1.2, "gamma": 0.9}),
                ("HardSigmoid", [], {"alpha": 0.3, "beta": 0.4}), ("Softplus", [], {}), ("Mish", [], {}),
-               ("LogSoftmax", [], {"axis": 1}), ("ReduceL1", ["first"], {})],
+               ("LogSoftmax", [], {"axis": 1}), ("ReduceL1", ["first"], {}),
+               ("Softsign", [], {}), ("Round", [], {}), ("CumSum", ["third"], {"reverse": 1}),
+               ("LRN", [], {"size": 3})],
     "padding": [("Pad", ["ends", "half"], {}), ("Pad", ["ends"], {"mode": "edge"}),
                 ("Pad", ["ends"], {"mode": "reflect"}), ("Tile", ["times"], {})],
     "reduced": [("ReduceMin", [], {"axes": [2, 3]}), ("ReduceMax", [], {"axes": [1]}),

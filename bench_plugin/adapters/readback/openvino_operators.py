@@ -194,6 +194,31 @@ def _mish(reader: Any, node: Any) -> list[str]:
     return [reader.layers.node("Mul", [value, reader.layers.node("Tanh", [reader.layers.node("Softplus", [value])])])]
 
 
+def _same(reader: Any, node: Any) -> list[str]:
+    return [reader.real(node.input_value(0))]
+
+
+def _round(reader: Any, node: Any) -> list[str]:
+    if str(node.get_attributes()["mode"]).lower() != "half_to_even":
+        raise Unread("a tie that does not go to the even number")
+    return [reader.layers.node("Round", [reader.real(node.input_value(0))])]
+
+
+def _cumsum(reader: Any, node: Any) -> list[str]:
+    said = {name: int(bool(node.get_attributes()[name])) for name in ("exclusive", "reverse")}
+    axis = reader.layers.constant(_constant(reader, node.input_value(1)).reshape(-1)[0], "int64")
+    return [reader.layers.node("CumSum", [reader.real(node.input_value(0)), axis], **said)]
+
+
+def _local_response(reader: Any, node: Any) -> list[str]:
+    """LRN over channels; of an even size the window is another one than ONNX's."""
+    said, axes = node.get_attributes(), _constant(reader, node.input_value(1)).reshape(-1)
+    if [int(axis) for axis in axes] != [1] or int(said["size"]) % 2 == 0:
+        raise Unread("a window that ONNX does not have")
+    options = {name: float(said[name]) for name in ("alpha", "beta", "bias")}
+    return [reader.layers.node("LRN", [reader.real(node.input_value(0))], size=int(said["size"]), **options)]
+
+
 def _pad(reader: Any, node: Any) -> list[str]:
     mode = str(node.get_attributes()["pad_mode"]).lower()
     if mode not in ("constant", "edge", "reflect"):
@@ -369,4 +394,6 @@ TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "Selu": _curve("Selu", "alpha", "gamma"), "HardSigmoid": _curve("HardSigmoid", "alpha", "beta"),
     "SoftPlus": _elementwise("Softplus"), "ReduceMin": _reduced("ReduceMin"), "ReduceProd": _reduced("ReduceProd"),
     "ReduceL1": _reduced("ReduceL1"), "ReduceL2": _reduced("ReduceL2"), "Pad": _pad, "Tile": _tile,
+    "Identity": _same, "Round": _round, "CumSum": _cumsum, "LRN": _local_response,
+    "SoftSign": _elementwise("Softsign"),
 }  # fmt: skip
