@@ -26,9 +26,10 @@ from bench_plugin.agent.contract import (
     TrainCall,
     Training,
 )
+from bench_plugin.agent.contract.any_reply import AnyReply, Remarks
 from bench_plugin.agent.contract.protocols import Compiler, Dataset, Framework, Tool, Trainer
 from bench_plugin.agent.contract.records import Record, fields_of, name_of
-from bench_plugin.agent.contract.replies import REPLIES, AnyReply, Remarks
+from bench_plugin.agent.contract.replies import REPLIES
 
 INTRODUCTION = """\
 This page is written from the types in `bench_plugin/agent/contract`, which the agent reads every call with. The

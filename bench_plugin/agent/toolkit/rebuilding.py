@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, 
 
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.arrays import from_numpy
-from bench_plugin.agent.contract.replies import RebuiltChoice, RebuiltConstant, RebuiltNode, RebuiltTensor
+from bench_plugin.agent.contract.rebuilt import RebuiltChoice, RebuiltConstant, RebuiltNode, RebuiltTensor
 
 if TYPE_CHECKING:
     import numpy as np
