@@ -57,6 +57,7 @@ GROUPS = {
                ("LRN", [], {"size": 3})],
     "padding": [("Pad", ["ends", "half"], {}), ("Pad", ["ends"], {"mode": "edge"}),
                 ("Pad", ["ends"], {"mode": "reflect"}), ("Tile", ["times"], {})],
+    "gelus": [("Gelu", [], {}), ("Gelu", [], {"approximate": "tanh"})],
     "reduced": [("ReduceMin", [], {"axes": [2, 3]}), ("ReduceMax", [], {"axes": [1]}),
                 ("ReduceL2", [], {"axes": [1, 2], "keepdims": 0}), ("ReduceProd", [], {"axes": [3]})],
     "last": [("BatchNormalization", ["gain", "b", "mean", "variance"], {})],
@@ -83,7 +84,8 @@ tensors += [numpy_helper.from_array(np.array(v), name) for name, v in whole.item
 value = lambda name, size, kind=1: h.make_tensor_value_info(name, kind, size)
 results = [value(name, None, kind) for name, kind in made.items()]
 graph = h.make_graph(nodes, "g", [value("x", ["batch", 3, 6, 6])], results, tensors)
-model = h.make_model(graph, opset_imports=[h.make_opsetid("", 18 if sys.argv[2] == "curves" else 17)], ir_version=8)
+opset = {"curves": 18, "gelus": 20}.get(sys.argv[2], 17)
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=8)
 onnx.save(onnx.shape_inference.infer_shapes(model), sys.argv[1])
 """
 
@@ -106,6 +108,7 @@ def quantised(project: Project, group: str, compiler: str = "openvino") -> Mappi
         ("choices", 1),
         ("curves", 1),
         ("padding", 1),
+        ("gelus", 1),
         ("reduced", 1),
     ],
 )

@@ -256,9 +256,11 @@ def _hard_swish(reader: Any, node: Any) -> list[str]:
 
 
 def _gelu(reader: Any, node: Any) -> list[str]:
-    if str(node.get_attributes().get("approximation_mode", "ERF")).upper() != "ERF":
-        raise Unread("an approximation of Gelu")
-    return [reader.layers.gelu(reader.real(node.input_value(0)))]
+    kind = str(node.get_attributes().get("approximation_mode", "ERF")).upper()
+    if kind not in ("ERF", "TANH"):
+        raise Unread("an approximation of Gelu that ONNX does not have")
+    value = reader.real(node.input_value(0))
+    return [reader.layers.gelu(value) if kind == "ERF" else reader.layers.gelu_by_tanh(value)]
 
 
 def _topk(reader: Any, node: Any) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -271,13 +270,7 @@ def _hard_swish(reader: Any, node: Any) -> list[str]:
 
 def _gelu(reader: Any, node: Any) -> list[str]:
     layers, value = reader.layers, reader.real(inputs_of(node)[0])
-    if not node.builtinOptions.approximate:
-        return [layers.gelu(value)]
-    half = layers.node("Mul", [value, layers.constant(0.5)])
-    cube = layers.node("Mul", [layers.node("Mul", [value, value]), value])
-    inner = layers.node("Add", [value, layers.node("Mul", [cube, layers.constant(0.044715)])])
-    curve = layers.node("Tanh", [layers.node("Mul", [inner, layers.constant(math.sqrt(2 / math.pi))])])
-    return [layers.node("Mul", [half, layers.node("Add", [curve, layers.constant(1.0)])])]
+    return [layers.gelu_by_tanh(value) if node.builtinOptions.approximate else layers.gelu(value)]
 
 
 def _rsqrt(reader: Any, node: Any) -> list[str]:

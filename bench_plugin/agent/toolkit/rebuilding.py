@@ -192,6 +192,14 @@ class Layers:
         half = self.node("Mul", [value, self.constant(0.5)])
         return self.node("Mul", [half, self.node("Add", [curve, self.constant(1.0)])])
 
+    def gelu_by_tanh(self, value: str) -> str:
+        """x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, which ONNX's Gelu has as approximate="tanh"."""
+        half = self.node("Mul", [value, self.constant(0.5)])
+        cube = self.node("Mul", [self.node("Mul", [value, value]), value])
+        inner = self.node("Add", [value, self.node("Mul", [cube, self.constant(0.044715)])])
+        curve = self.node("Tanh", [self.node("Mul", [inner, self.constant(math.sqrt(2 / math.pi))])])
+        return self.node("Mul", [half, self.node("Add", [curve, self.constant(1.0)])])
+
     def rounded(self, value: str, axes: Sequence[int], limits: Sequence[int], symmetric: bool) -> str:
         """A value as it is after its rounding to integers whose scale is that of the values over ``axes``.
 
