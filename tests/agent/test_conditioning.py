@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.agent.toolkit.conditioning import Weights
+from bench_plugin.agent.toolkit.conditioning import Perturbation, Weights
 
 Array = np.ndarray[Any, Any]
 WEIGHTS = Weights(7)
@@ -50,3 +50,13 @@ def test_the_same_seed_and_name_give_the_same_numbers() -> None:
     assert (WEIGHTS.vector("a", like) == Weights(7).vector("a", like)).all()
     assert (WEIGHTS.vector("a", like) != WEIGHTS.vector("b", like)).any()
     assert (WEIGHTS.vector("a", like) != Weights(8).vector("a", like)).any()
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_a_mask_is_not_perturbed_and_other_inputs_are(kind: str) -> None:
+    mask = np.array([[1, 1, 0], [1, 0, 0]], kind)
+    assert np.array_equal(Perturbation(3).given(mask), mask)
+    for values in (mask * 0.5, mask + 1, mask * np.float32(np.nan)):
+        moved, by_call = Perturbation(3).given(values), Perturbation(3)(values)
+        assert moved.tobytes() == by_call.tobytes()
+    assert (Perturbation(3).given(mask + 1) != mask + 1).all()

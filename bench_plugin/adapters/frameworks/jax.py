@@ -84,7 +84,7 @@ class Adapter:
             at_second = exact(second) if second else []
             off = _function(jax, nnx, graph, jax.tree.map(lambda x: perturbation(_doubled(x)), state))
             runs["perturbed"] = samples.one_by_one(
-                off, [perturbation(samples.doubled(x[:few])) for x in given], batched
+                off, [perturbation.given(samples.doubled(x[:few])) for x in given], batched
             )
         names = call.model.output_names(len(runs["default"][0]))
         arrays = {}

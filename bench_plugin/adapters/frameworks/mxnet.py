@@ -106,10 +106,12 @@ class Adapter:
             twin.values[name][:] = perturbation(twin.values[name].asnumpy())
         if ragged:
             for index in range(PERTURBED_RUNS):
-                runs[f"perturbed{index}"] = samples.one_by_one(function(net), [perturbation(x) for x in given], batched)
+                runs[f"perturbed{index}"] = samples.one_by_one(
+                    function(net), [perturbation.given(x) for x in given], batched
+                )
         else:
             runs["perturbed"] = samples.one_by_one(
-                exact, [perturbation(samples.doubled(x[:few])) for x in given], batched
+                exact, [perturbation.given(samples.doubled(x[:few])) for x in given], batched
             )
         arrays = {}
         for kind, results in runs.items():

@@ -100,12 +100,12 @@ class Adapter:
         perturbation = conditioning.Perturbation(call.seed)
         if ragged:
             for index in range(PERTURBED_RUNS):
-                runs[f"perturbed{index}"] = samples.one_by_one(single, [perturbation(x) for x in given], batched)
+                runs[f"perturbed{index}"] = samples.one_by_one(single, [perturbation.given(x) for x in given], batched)
         else:
             runs["variant"] = self._variant(call, net, [x[:few] for x in given])
             _perturb(torch, twin, perturbation)
             runs["perturbed"] = samples.one_by_one(
-                exact, [perturbation(samples.doubled(x[:few])) for x in given], batched
+                exact, [perturbation.given(samples.doubled(x[:few])) for x in given], batched
             )
         arrays = {}
         for kind, results in runs.items():

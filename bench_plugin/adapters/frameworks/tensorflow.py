@@ -131,7 +131,7 @@ class Adapter:
         perturbation = conditioning.Perturbation(call.seed)
         for weight in twin.weights:
             weight.assign(perturbation(weight.numpy()))
-        runs["perturbed"] = _each(exact, [perturbation(samples.doubled(x[:few])) for x in given], batched)
+        runs["perturbed"] = _each(exact, [perturbation.given(samples.doubled(x[:few])) for x in given], batched)
         names = call.model.output_names(len(runs["default"]))
         arrays = {f"{kind}:{name}": y for kind, ys in runs.items() for name, y in zip(names, ys)}
         outputs = [

@@ -97,7 +97,7 @@ class Adapter:
         _dequantise_weights(evaluator)
         given = {name: doubled(values[: call.samples]) for name, values in call.inputs.items()}
         if perturbation is not None:
-            given = {name: perturbation(values) for name, values in given.items()}
+            given = {name: perturbation.given(values) for name, values in given.items()}
         order = [name for name in evaluator.input_names if name in given]
         single = [name for name, value in evaluator.rt_inits_.items() if _is_single(value)]
         onnx_memory.frugal(evaluator, lambda name, value: single.append(name) if _is_single(value) else None)

@@ -98,3 +98,13 @@ class Perturbation:
         reach = 2 * ULP if values.dtype.name == "float32" else ULP  # a smaller one would be lost when rounded
         off: Values = (values * (1.0 + signs * reach)).astype(values.dtype)
         return off
+
+    def given(self, values: Values) -> Values:
+        """The same for an input [...] of a model; a mask stays as it is.
+
+        Zeros and ones are exact in every type. Moved, a mask that is subtracted from 1 and multiplied by -10,000 would
+        make noise that no tool has.
+        """
+        import numpy as np
+
+        return values if np.isin(values, (0, 1)).all() else self(values)
