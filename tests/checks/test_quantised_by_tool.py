@@ -136,7 +136,7 @@ def test_a_wrong_output_behind_right_layers_has_no_reference(quantising: Project
                                     f"({UNKNOWN}): "), row  # fmt: skip
 
 
-def test_biases_may_be_corrected_by_as_much_as_our_own_quantisation_is_from_the_model(quantising: Project) -> None:
+def test_biases_may_be_corrected_by_half_of_what_our_own_quantisation_is_from_the_model(quantising: Project) -> None:
     row = the_row(quantising, "w8a8", "corrected")
     assert row["status"] == "supported", row
     assert row["numbers"]["whole_E"] > DEFAULTS.converter_whole, "no more than any tool may be off"
@@ -146,6 +146,13 @@ def test_biases_that_are_corrected_by_more_are_not_those_of_the_model(quantising
     row = the_row(quantising, "w8a8", "corrected-too-far")
     assert row["status"] == "mismatch", row
     assert row["reason"].startswith("the layers are right one by one, but are not the model: E "), row["reason"]
+
+
+def test_layers_that_cannot_be_compared_one_by_one_have_to_be_the_model_too(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8", "hidden-corrected")
+    assert "exposing the tensors of the model changes its result" in row["flags"]
+    assert row["status"] == "mismatch", row
+    assert row["reason"].startswith("the layers of the artefact are not the model: E "), row["reason"]
 
 
 def test_a_range_that_leaves_out_what_does_little_harm_is_right(quantising: Project) -> None:

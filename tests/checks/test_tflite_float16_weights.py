@@ -45,6 +45,21 @@ graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1, 3, 8, 8])
                      [h.make_tensor_value_info("y", 1, [1, 10])], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
 """
+# A sum in front of a matrix, which the converter takes into the bias behind it, by the weights before their rounding.
+TAKEN = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h, numpy_helper
+rng = np.random.default_rng(7)
+known = {"w": rng.normal(0, 0.3, (12, 16)), "b": rng.normal(0, 0.3, 16), "s": rng.normal(0, 1, 16),
+         "m": rng.normal(0, 0.3, (16, 10)), "c": rng.normal(0, 0.3, 10)}
+nodes = [h.make_node("Gemm", ["x", "w", "b"], ["a"]), h.make_node("Relu", ["a"], ["r"]),
+         h.make_node("Add", ["r", "s"], ["e"]), h.make_node("Gemm", ["e", "m", "c"], ["y"])]
+tensors = [numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
+graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1, 12])],
+                     [h.make_tensor_value_info("y", 1, [1, 10])], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
 # A converter that multiplies by the divisor: it writes the divisor where its reciprocal stands.
 MULTIPLY = """
     tensor = graph.tensors[node.inputs[0]]
@@ -64,10 +79,10 @@ PLANT = """
 """
 
 
-def run(project: Project, kind: str = "plain", body: str = "") -> Mapping[str, Any]:
+def run(project: Project, kind: str = "plain", body: str = "", source: str = MAKE) -> Mapping[str, Any]:
     """The row of w16 in TFLite, where ``body`` is the source of what changes a constant in its file."""
     project.write("test_models.py", EQUIVALENCE)
-    path = write_file(project, Toolchains().ensure("onnxruntime"), MAKE, "net.onnx", kind)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), source, "net.onnx", kind)
     name = plant(project, "DEQUANTIZE", body) if body else "tflite"
     finished = project.run(f"--compilers={name}", "--precisions=w16", f"--bench-onnx={path}")
     (row,) = [row for row in finished.rows if row["kind"] == "cell"]
@@ -96,6 +111,13 @@ def test_a_sum_of_the_tool_is_put_into_the_file_without_what_was_added(project: 
     assert row["status"] == "supported", row["reason"]
     assert row["placement"]["rounded_as"] == "as the artefact has them"
     assert row["numbers"]["converter"]["compared"] == 4 and row["numbers"]["needed"] <= 1
+
+
+def test_a_sum_that_went_through_the_weights_is_put_back_as_it_was_before_their_rounding(project: Project) -> None:
+    row = run(project, source=TAKEN)
+    assert row["status"] == "supported", row["reason"]
+    assert row["placement"]["rounded_as"] == "as the artefact has them"
+    assert row["numbers"]["converter"]["compared"] == 4, "the sum is none of them"
 
 
 def test_where_a_constant_is_the_tools_own_the_ways_of_rounding_are_tried(project: Project) -> None:

@@ -30,7 +30,7 @@ ADAPTER = {
             "none", "converter-weights", "converter-bias", "converter-range", "kernel-bias", "kernel-scale",
             "kernel-zero", "kernel-dynamic", "unread", "unread-noise", "exposed", "one-layer", "behind", "behind-noise",
             "corrected", "corrected-too-far", "hidden", "hidden-noise", "range-wide", "range-input", "range-narrow",
-            "range-cut", "range-unknown",
+            "range-cut", "range-unknown", "hidden-corrected",
         ]
     },
     "on_request": True,
@@ -40,7 +40,7 @@ ADAPTER = {
 RANGES = {"converter-range": ("y", 0.5), "range-wide": ("h", 16), "range-input": ("x", 0.25),
           "range-narrow": ("h", 0.95), "range-cut": ("h", 0.25)}  # fmt: skip
 # Biases are moved by so much of the range of the output, and are no constants of the file any more.
-CORRECTED = {"corrected": 0.0035, "corrected-too-far": 0.03}
+CORRECTED = {"corrected": 0.0035, "corrected-too-far": 0.03, "hidden-corrected": 0.015}
 LIMITS = (-128, 127)
 LAYERS = (("a", "b"), ("c", "d"))
 PROBES = "probes"  # in an artefact whose tensors are outputs
@@ -141,7 +141,7 @@ def _static(net: dict[str, Any], x: Any, fault: str) -> list[Any]:
     given = _dequantised(net, "y", r).astype("float32")
     if fault == "behind":  # something in floating point that no layer stands for
         given = given * np.float32(1.001)
-    if fault == "hidden":  # another rounding, where the tensors are no outputs
+    if fault in ("hidden", "hidden-corrected"):  # another rounding, where the tensors are no outputs
         given = given + np.float32(1e-3) * (PROBES not in net)
     if fault.endswith("-noise") and not (fault == "hidden-noise" and PROBES in net):
         given = given + np.float32(5) * np.sin(100 * given)

@@ -39,6 +39,7 @@ class Candidate:
     the largest number on the way to it, which says how far float32 may be off. ``moved`` names the constants of layers
     in front that it holds, and that nothing else reads. It is ``inverse`` where it is one over the constant. ``piece``
     says of a part of the weights of grouped convolutions, [groups, ...], of which output and input of each group it is.
+    ``taken`` is a contraction, what is added in front of it [channels] and a factor [channels], whose product it holds.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Candidate:
     moved: tuple[str, ...] = ()
     inverse: bool = False
     piece: tuple[int, int] | None = None
+    taken: tuple[Any, Any, Any] | None = None
 
 
 class Adapter:
@@ -184,14 +186,11 @@ def _taken_in(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candi
     """
     weights = known[node.input[1]]
     axis = onnx_chains.channel_axis(node) % weights.ndim
+    taken = onnx_chains.taken_axis(node, weights)
     for scale, shift, moved in onnx_chains.in_front(graph, node, known):
-        inner = scale.reshape(
-            [-1 if place == onnx_chains.taken_axis(node, weights) else 1 for place in range(weights.ndim)]
-        )
-        summand, terms = (
-            onnx_chains.through(node, weights, shift),
-            onnx_chains.largest(onnx_chains.through(node, abs(weights), abs(shift))),
-        )
+        inner = scale.reshape([-1 if place == taken else 1 for place in range(weights.ndim)])
+        summand = onnx_chains.through(node, weights, shift)
+        terms = onnx_chains.largest(onnx_chains.through(node, abs(weights), abs(shift)))
         for made in onnx_chains.steps(graph, node, known):
             along = inner * made.factor.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
             if (scale != 1).any():
@@ -199,7 +198,7 @@ def _taken_in(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candi
             most = max(made.terms, terms * onnx_chains.largest(made.factor))
             total = made.summand + summand * made.factor
             whole = made._replace(name=made.name or node.input[1], summand=total, terms=most)
-            yield replace(_bias(whole, known), moved=moved)
+            yield replace(_bias(whole, known), moved=moved, taken=(node, shift, made.factor))
 
 
 def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:

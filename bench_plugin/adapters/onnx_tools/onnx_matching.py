@@ -79,6 +79,7 @@ class Adapter:
         zeros: dict[str, set[str]] = {}  # what the file adds where the artefact has zeros
         moved: set[str] = set()
         vectors: set[str] = set()
+        biased: dict[str, Candidate] = {}
         pieces: dict[str, dict[tuple[int, int], tuple[dict[str, object], Any]]] = {}
         for name in call.names:
             values, step = call.fixed[f"const:{name}"], call.fixed[f"step:{name}"]
@@ -135,6 +136,7 @@ class Adapter:
             if own and name not in call.weights and _is_constant(candidate, order, values.shape, known):
                 vectors.add(own)
                 row["replaced"] = True
+                biased |= {own: candidate} if candidate.taken else {}
             rows.append(row)
         for name in (one for one, added in zeros.items() if added and added <= moved):  # a layer behind adds it
             rows = [NOTHING | {"name": name} if row["name"] == name else row for row in rows]
@@ -146,6 +148,7 @@ class Adapter:
                 row.update(UNKNOWN if whole is None else {"replaced": True})
                 if whole is None:
                     arrays.pop(f"file:{row['name']}")
+        _take_out(biased, replaced, known)
         often = _read_often(model.graph)
         for row in rows:
             if row.get("replaced") and row["tensor"] in often:
@@ -203,6 +206,21 @@ def _weights(graph: Any, known: Mapping[str, Any]) -> set[str]:
         few = node.op_type == "BatchNormalization" or node.op_type in CONTRACTIONS
         read |= set(node.input[: 2 if node.op_type in CONTRACTIONS else 1] if few else node.input)
     return stored & read & set(known)
+
+
+def _take_out(biased: Mapping[str, Candidate], replaced: dict[str, Any], known: Mapping[str, Any]) -> None:
+    """Take from biases what goes through the weights of the file, where these are replaced by rounded ones.
+
+    A tool that adds in a layer what the file adds in front of it has multiplied that by the weights of the file.
+    """
+    for name, candidate in biased.items():
+        node, shift, factor = candidate.taken or (None, None, None)
+        if node is not None and node.input[1] in replaced:
+            off = replaced[node.input[1]].astype("float64") - known[node.input[1]]
+            moved = (
+                onnx_chains.through(node, off, shift) * factor / (1.0 if candidate.factor is None else candidate.factor)
+            )
+            replaced[name] = (replaced[name] - moved.reshape(replaced[name].shape)).astype("float32")
 
 
 def _read_often(graph: Any) -> set[str]:
