@@ -22,8 +22,8 @@ rng = np.random.default_rng(0)
 known = {"w": rng.normal(0, 0.5, (8, 3, 3, 3)), "v": rng.normal(0, 0.3, 8), "whole": rng.normal(0, 0.3, (8, 8, 3, 3)),
          "parts": rng.normal(0, 0.4, (8, 4, 3, 3)), "b": rng.normal(0, 0.3, 8), "half": np.array(0.5),
          "depthwise": rng.normal(0, 0.4, (8, 1, 3, 3)), "grouped": rng.normal(0, 0.4, (8, 4, 3, 3)),
-         "gain": rng.uniform(0.5, 2, 8), "mean": rng.normal(size=8), "variance": rng.uniform(0.5, 2, 8),
-         "slopes": rng.uniform(0.1, 0.4, (8, 1, 1)), "scales": np.array([1, 1, 1.5, 2])}
+         "slopes": rng.uniform(0.1, 0.4, (8, 1, 1)), "scales": np.array([1, 1, 1.5, 2]),
+         "gain": rng.uniform(0.5, 2, 8), "mean": rng.normal(size=8), "variance": rng.uniform(0.5, 2, 8)}
 fault = sys.argv[3] if len(sys.argv) > 3 else ""
 if fault in known:
     known[fault][0] *= 1.05

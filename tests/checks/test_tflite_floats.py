@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bench_plugin.reach.environments.toolchains import Toolchains
@@ -13,14 +14,14 @@ from tests.planted_tflite import plant
 from tests.project import Project
 
 # A convolution with a norm to fold, a matrix that is large enough to be quantised, a norm whose scale and bias the
-# small matrix behind it takes in, and another small one. With "two" as an argument there is a second input, so that the
-# layers are not put together.
+# small matrix behind it takes in, and another small one. With "alike" as an argument there are two more inputs, which
+# get the same values, so that the layers are not put together.
 MAKE = """
 import sys
 import numpy as np, onnx
 from onnx import helper as h
 rng = np.random.default_rng(11)
-two = sys.argv[2] == "two"
+alike = sys.argv[2] == "alike"
 known = {"w": rng.normal(0, 0.3, (8, 3, 3, 3)), "b": rng.normal(0, 0.5, 8), "s": rng.uniform(0.5, 2, 8),
          "t": rng.normal(size=8), "m": rng.normal(size=8), "v": rng.uniform(0.5, 2, 8),
          "k": rng.normal(0, 0.1, (512, 16)), "l": rng.normal(size=16), "g": rng.uniform(0.5, 2, 16),
@@ -29,13 +30,13 @@ known = {"w": rng.normal(0, 0.3, (8, 3, 3, 3)), "b": rng.normal(0, 0.5, 8), "s":
 nodes = [h.make_node("Conv", ["x", "w", "b"], ["c"], pads=[1, 1, 1, 1]),
          h.make_node("BatchNormalization", ["c", "s", "t", "m", "v"], ["n"]), h.make_node("Relu", ["n"], ["r"]),
          h.make_node("Flatten", ["r"], ["q"]), h.make_node("Gemm", ["q", "k", "l"], ["a"]),
-         *([h.make_node("Add", ["a", "z"], ["i"])] if two else []),
-         h.make_node("LayerNormalization", ["i" if two else "a", "g", "h"], ["j"], epsilon=1e-3),
+         *([h.make_node("Add", ["a", "z0"], ["z"]), h.make_node("Add", ["z", "z1"], ["i"])] if alike else []),
+         h.make_node("LayerNormalization", ["i" if alike else "a", "g", "h"], ["j"], epsilon=1e-3),
          h.make_node("Gemm", ["j", "e", "f"], ["d"]), h.make_node("Relu", ["d"], ["p"]),
          h.make_node("Gemm", ["p", "o", "u"], ["y"])]
 tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
 value = lambda name, shape: h.make_tensor_value_info(name, 1, [1, *shape])
-given = [value("x", [3, 8, 8]), *([value("z", [16])] if two else [])]
+given = [value("x", [3, 8, 8]), *([value("z0", [16]), value("z1", [16])] if alike else [])]
 graph = h.make_graph(nodes, "g", given, [value("y", [4])], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
 """
@@ -101,7 +102,14 @@ def run(
     project.write("test_models.py", EQUIVALENCE)
     path = write_file(project, Toolchains().ensure("onnxruntime"), script, "net.onnx", inputs)
     name = plant(project, *fault) if fault else "tflite"
-    return the_row(project.run(f"--compilers={name}", "--precisions=w8", f"--bench-onnx={path}"))
+    options: list[str] = []
+    if inputs == "alike":
+        rng = np.random.default_rng(5)
+        same = rng.normal(size=(8, 1, 16)).astype("float32")
+        images = rng.normal(size=(8, 1, 3, 8, 8)).astype("float32")
+        np.savez(project.folder / "given.npz", x=images, z0=same, z1=same)
+        options = ["--bench-inputs=given.npz"]
+    return the_row(project.run(f"--compilers={name}", "--precisions=w8", f"--bench-onnx={path}", *options))
 
 
 def changed(fault: str) -> tuple[str, str]:
@@ -131,22 +139,22 @@ def test_what_is_like_no_constant_of_the_file_is_right_where_the_whole_is(projec
     row = run(project, ("FULLY_CONNECTED", MOVED))
     assert row["status"] == "supported", row["reason"]
     said = row["numbers"]["converter_floats"]
-    assert said["compared"] <= said["constants"] - 4 and row["numbers"]["whole_E"] <= 4e-6
+    assert said["compared"] <= said["constants"] - 3 and row["numbers"]["whole_E"] <= 4e-6
 
 
 def test_where_the_whole_is_not_known_one_that_is_like_the_files_is_a_mismatch(project: Project) -> None:
-    row = run(project, changed("bias x 0.9"), "two")
+    row = run(project, changed("bias x 0.9"), "alike")
     assert row["status"] == "mismatch" and FAULTS["bias x 0.9"][3] in row["reason"], row
 
 
 def test_where_the_whole_is_not_known_one_that_is_like_none_leaves_it_to_the_noise(project: Project) -> None:
-    row = run(project, changed("epsilon x 100"), "two")
+    row = run(project, changed("epsilon x 100"), "alike")
     flag = "constants in floating point have no counterpart in the file"
     assert "by approximation" in row["flags"] and [one for one in row["flags"] if one.endswith(flag)], row
 
 
 def test_where_the_whole_is_not_known_a_right_result_stays_right(project: Project) -> None:
-    row = run(project, inputs="two")
+    row = run(project, inputs="alike")
     assert row["status"] == "supported" and row["numbers"]["converter_floats"]["worst_millionths"] <= 0.501, row
 
 
