@@ -131,7 +131,8 @@ def _quantised_by_tool(
     if kernels.status == UNVERIFIED or said["unread"] or converter.status == UNVERIFIED or not _complete(converter):
         rest = _by_approximation(run, models, found, ran, plain)
         rest = replace(rest, numbers={**numbers, **rest.numbers})
-        if rest.status != MISMATCH and said["results"] and matched is not None and not said["unread"]:
+        right = converter.status == AGREE and _complete(converter) and not said["unread"]
+        if rest.status != MISMATCH and right and said["results"] and matched is not None:
             return _not_the_model(run, models, found, ran, rebuilt, matched, plain, rest)
         return rest
     if not said["results"] or matched is None:
@@ -186,8 +187,8 @@ def whole_limit(
 ) -> float:  # fmt: skip
     """The largest E of the layers of an artefact as one whole, without any rounding, that is no missing part.
 
-    A tool may correct biases that are not compared by half of what our own quantisation is from the model: it takes the
-    mean of the error away, which in seven models was at most a third of it.
+    A tool may correct biases that are not compared by half of what our own quantisation is from the model: it takes
+    away the mean of the error alone.
     """
     limit = _least_limit(run, plain, rebuilt, matched)
     if _compares_biases(rebuilt):

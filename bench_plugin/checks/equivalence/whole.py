@@ -69,12 +69,10 @@ def outputs(
 
     The results ``cut`` are cut to their ranges, as their integers are, and nothing else is rounded.
     """
-    given, exposed = _exposed(run, models, found, rebuilt)
-    if exposed.failure:
-        return f"the artefact with all tensors as outputs does not run: {exposed.failure.message}"
-    sources = layer_tasks.sources(rebuilt, exposed.arrays, given)
-    if sources is None:
-        return UNKNOWN_INPUT
+    taken = _exposed(run, models, found, rebuilt)
+    if isinstance(taken, str):
+        return taken
+    given, exposed, sources = taken
     ends = _ends(rebuilt.meta["rebuild"], exposed.arrays, len(plain.outputs))
     if isinstance(ends, str):
         return ends
@@ -95,22 +93,25 @@ def outputs(
     return shown
 
 
-def _exposed(run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done) -> tuple[InputSet, Done]:
-    """The samples that go through the layers, and the artefact with all tensors as outputs after it ran on them."""
+def _exposed(
+    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done
+) -> tuple[InputSet, Done, dict[str, str]] | str:
+    """The samples that go through the layers, the artefact with all tensors as outputs after it ran on them, and which
+    of its tensors are which inputs (:func:`layer_tasks.sources`); a text says why that is not known.
+    """
     given = layer_tasks.few(found.subject.inputs)
     task = models.compile_tasks.run(run.cell, found.subject, rebuilt, models.limits(run), inputs=given)
-    return given, run.obtain("layers", task)
+    exposed = run.obtain("layers", task)
+    if exposed.failure:
+        return f"the artefact with all tensors as outputs does not run: {exposed.failure.message}"
+    sources = layer_tasks.sources(rebuilt, exposed.arrays, given)
+    return UNKNOWN_INPUT if sources is None else (given, exposed, sources)
 
 
 def calibrated(run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done) -> InputSet | str:
     """The inputs of the calibration as those of the layers as one whole; a text says why they are not known."""
-    given, exposed = _exposed(run, models, found, rebuilt)
-    if exposed.failure:
-        return f"the artefact with all tensors as outputs does not run: {exposed.failure.message}"
-    sources = layer_tasks.sources(rebuilt, exposed.arrays, given)
-    if sources is None:
-        return UNKNOWN_INPUT
-    return layer_tasks.as_sources(models.calibration(run, found.subject), sources)
+    taken = _exposed(run, models, found, rebuilt)
+    return taken if isinstance(taken, str) else layer_tasks.as_sources(models.calibration(run, found.subject), taken[2])
 
 
 def evaluated(

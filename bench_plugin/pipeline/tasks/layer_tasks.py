@@ -109,7 +109,7 @@ def sources(rebuilt: Done, exposed: Mapping[str, Any], inputs: InputSet) -> dict
         if len(same) != 1:
             return None
         found[row["name"]] = _named(same[0])
-    return found
+    return found or None
 
 
 def _named(name: str) -> str:

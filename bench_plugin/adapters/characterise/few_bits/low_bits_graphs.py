@@ -82,9 +82,8 @@ def prepared(call: PrepareCall, source: str, target: str) -> dict[str, object]:
 def preprocessed(call: PrepareCall, source: str) -> str:
     """The path of the model with folded normalisation and inferred shapes, as ONNX Runtime's quantisers want it.
 
-    Weights that a Cast makes are stored, and biases of one number have one for each channel.
-
-    Weights that lie beside the file are taken into it before: the preparation would look for them in its own folder.
+    Weights that a Cast makes are stored, and biases of one number have one for each channel. Weights that lie
+    beside the file are taken into it before: the preparation would look for them in its own folder.
     """
     onnx = importlib.import_module("onnx")
     shape_inference = importlib.import_module("onnxruntime.quantization.shape_inference")
