@@ -24,7 +24,7 @@ from typing import Any
 from bench_plugin.checks import emulating
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.compiled.twice import asked, nondeterministic
-from bench_plugin.checks.equivalence import comparing, quantised, stored
+from bench_plugin.checks.equivalence import comparing, own_noise, quantised, stored
 from bench_plugin.checks.equivalence.fast_math import with_exact
 from bench_plugin.checks.equivalence.rounding import fitting, from_unrounded, pointed, roundings
 from bench_plugin.checks.protocol import Checker, Parts, Request
@@ -254,8 +254,8 @@ class Equivalence:
         """The outcome of a run that agrees, but whose comparison would not notice the mutants; else None."""
         reduced = PRECISIONS[run.cell.precision].reduced or PRECISIONS[_computed_precision(run, found)].reduced
 
-        if quantised.BY_APPROXIMATION in run.log.flags:  # also where some layers were read back: not all of them were
-            return quantised.insensitive(run, self._models, found, plain, ran)
+        if own_noise.BY_APPROXIMATION in run.log.flags:  # also where some layers were read back: not all of them were
+            return own_noise.insensitive(run, self._models, found, plain, ran)
         layers = run.log.numbers.get("mutants")
         if run.cell.types.quantised and layers:  # of the layers, by their own rule
             return self._layers_sensitive(run, found, plain, ran, layers)

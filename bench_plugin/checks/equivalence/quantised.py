@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
-from bench_plugin.checks.equivalence import layers, stored, whole
+from bench_plugin.checks.equivalence import as_model, layers, own_noise, stored, whole
 from bench_plugin.checks.equivalence.comparing import compared_in_steps
-from bench_plugin.checks.sensitivity import noted
-from bench_plugin.compare.converted import compare_floats, compare_ranges, cut_ranges, masked_range, measured_ranges
+from bench_plugin.checks.equivalence.own_noise import LAYERED, by_approximation
+from bench_plugin.compare.converted import compare_ranges, cut_ranges, masked_range, measured_ranges
 from bench_plugin.compare.quantised import (
     compare_by_approximation,
     compare_layers,
@@ -18,29 +18,23 @@ from bench_plugin.compare.quantised import (
     compare_stable,
     same_bits,
 )
-from bench_plugin.compare.strength import Strength
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
-from bench_plugin.domain.outcome import Failure, Outcome, Stage, Unverified
-from bench_plugin.domain.precision import FIXED_QDQ, WEIGHTS
+from bench_plugin.domain.outcome import Failure, Unverified
+from bench_plugin.domain.precision import FIXED_QDQ
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import (
     choices,
     judge_prequantised,
-    mistakes_in_whole,
     numbered,
     only_in_whole,
     perturbed,
     signal_to_noise,
-    strength_by_noise,
 )
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import layer_tasks
 
 PERTURBED_RUNS = 2  # perturbed runs of a quantised graph, which find the inputs whose rounding is stable
-LAYERED = "qdq"  # the pre-quantised models that can be split at their quantisations
-BY_APPROXIMATION = "by approximation"
-CORRECTED = 0.5  # of the error of our own quantisation: how far biases that a tool has corrected may move the outputs
 
 
 def conformance(
@@ -104,11 +98,11 @@ def _quantised_by_tool(
         return shapes
     if found.subject.batch > 1:
         run.log.flag(f"layers are compared one by one at batch 1, not at {found.subject.batch}")
-        return _by_approximation(run, models, found, ran, plain)
+        return by_approximation(run, models, found, ran, plain)
     rebuilt = layers.read_back(run, models, found)
     if isinstance(rebuilt, str):
         run.log.flag(f"nothing was read back from the artefact: {rebuilt}")
-        return _by_approximation(run, models, found, ran, plain)
+        return by_approximation(run, models, found, ran, plain)
     said = rebuilt.meta["rebuild"]
     matched = stored.matched_with_file(run, found, rebuilt) if said["constants"] else None
     if said["unread"]:
@@ -117,139 +111,41 @@ def _quantised_by_tool(
         kernels = _kernels(run, models, found, ran, rebuilt)
     else:
         kernels = stored.weight_only(run, models, found, ran, matched, plain)
-    if kernels.status == MISMATCH:
-        return kernels
     converter = stored.constants(run, rebuilt, matched)
-    floats = _floats(run, models, found, rebuilt, matched, plain)
-    if converter.status == AGREE:
+    if kernels.status == MISMATCH:
+        return _with_constants(kernels, converter)
+    artefact = whole.ReadBack(run, models, found, ran, plain, rebuilt, matched) if matched is not None else None
+    if artefact is not None and converter.status == AGREE:
+        floats = as_model.floats(artefact)
         converter = replace(floats, numbers={**converter.numbers, **floats.numbers})
-    if converter.status == AGREE and matched is not None and said["results"]:
-        converter = _ranges(run, models, found, rebuilt, matched, plain, converter)
+    if artefact is not None and converter.status == AGREE and said["results"]:
+        converter = _ranges(artefact, converter)
     numbers = {**kernels.numbers, **converter.numbers}
     if converter.status == MISMATCH:
         return replace(converter, numbers=numbers)
     if kernels.status == UNVERIFIED or said["unread"] or converter.status == UNVERIFIED or not _complete(converter):
-        rest = _by_approximation(run, models, found, ran, plain)
+        rest = by_approximation(run, models, found, ran, plain)
         rest = replace(rest, numbers={**numbers, **rest.numbers})
         right = converter.status == AGREE and _complete(converter) and not said["unread"]
-        if rest.status != MISMATCH and right and said["results"] and matched is not None:
-            return _not_the_model(run, models, found, ran, rebuilt, matched, plain, rest)
+        if rest.status != MISMATCH and right and said["results"] and artefact is not None:
+            return as_model.other_layers(artefact, rest)
         return rest
-    if not said["results"] or matched is None:
+    if not said["results"] or artefact is None:
         return replace(kernels, numbers=numbers)
-    return _as_a_whole(run, models, found, ran, rebuilt, matched, plain, replace(kernels, numbers=numbers))
+    return as_model.right_layers(artefact, replace(kernels, numbers=numbers))
 
 
-def _as_a_whole(
-    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, rebuilt: Done, matched: Done,
-    plain: ReferenceOutputs, kernels: Comparison,
-) -> Comparison:  # fmt: skip
-    """The verdict on layers that are right one by one, and that have to be the whole model.
-
-    Where they cannot be put together, the result must not be further off than our own quantisation may be.
-    """
-    error = whole.error(run, models, found, rebuilt, matched, plain)
-    if isinstance(error, float):
-        numbers = {**kernels.numbers, "whole_E": error}
-        least = _least_limit(run, plain, rebuilt, matched)
-        if error <= least or error <= whole_limit(run, models, found, ran, plain, rebuilt, matched):
-            return replace(kernels, numbers=numbers)
-        reason = f"the layers are right one by one, but are not the model: E {error:.2e} without any rounding"
-        return Comparison(MISMATCH, reason, numbers)
-    noise = _noise(run, models, found, ran, plain)
-    if noise.status != MISMATCH:
-        return replace(
-            kernels, notes=(*kernels.notes, f"whether the layers are the whole model was not proven: {error}")
-        )
-    reason = f"the layers are right one by one, but whether they are the model is not known ({error}): {noise.reason}"
-    return unverified(Unverified.NO_REFERENCE, reason, {**kernels.numbers, **noise.numbers})
+def _with_constants(kernels: Comparison, converter: Comparison) -> Comparison:
+    """The mismatch of kernels, with the wrong constants in front of it: a tool's fast arithmetic must not hide them."""
+    if converter.status != MISMATCH:
+        return kernels
+    reason = f"{converter.reason}; {kernels.reason}"
+    return replace(kernels, reason=reason, numbers={**kernels.numbers, **converter.numbers})
 
 
-def _not_the_model(
-    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, rebuilt: Done, matched: Done,
-    plain: ReferenceOutputs, rest: Comparison,
-) -> Comparison:  # fmt: skip
-    """The mismatch of layers that cannot be compared one by one, but put together are not the model; else ``rest``."""
-    error = whole.error(run, models, found, rebuilt, matched, plain)
-    if isinstance(error, str):
-        return rest
-    numbers = {**rest.numbers, "whole_E": error}
-    if error <= whole_limit(run, models, found, ran, plain, rebuilt, matched):
-        return replace(rest, numbers=numbers)
-    return Comparison(
-        MISMATCH, f"the layers of the artefact are not the model: E {error:.2e} without any rounding", numbers
-    )
-
-
-def whole_limit(
-    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs, rebuilt: Done,
-    matched: Done,
-) -> float:  # fmt: skip
-    """The largest E of the layers of an artefact as one whole, without any rounding, that is no missing part.
-
-    A tool may correct biases that are not compared by half of what our own quantisation is from the model: it takes
-    away the mean of the error alone.
-    """
-    limit = _least_limit(run, plain, rebuilt, matched)
-    if _compares_biases(rebuilt):
-        return limit
-    own = _noise(run, models, found, ran, plain).numbers.get("own_sqnr_db")
-    return max(limit, CORRECTED * float(10 ** (-own / 20))) if isinstance(own, (int, float)) else limit
-
-
-def _least_limit(run: CellRun, plain: ReferenceOutputs, rebuilt: Done, matched: Done) -> float:
-    """The limit of what has corrected nothing.
-
-    Where all results are in floating point, the constants of the layers are those of the file but for what float32
-    changes; where all constants are compared one by one, but for what a converter computes of several of them.
-    """
-    if all(row.get("scale") is None for row in rebuilt.meta["rebuild"]["results"]):
-        return _of_float32(run, plain)
-    said, table = rebuilt.meta["rebuild"], run.judge.table
-    found = {row["name"] for row in matched.meta["match"]["matches"] if row["tensor"]}
-    numbers = {row["name"] for row in said["constants"] if row["kind"] == "number"}
-    return table.converter_exact if said.get("complete") and numbers <= found else table.converter_whole
-
-
-def _floats(
-    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done | None, plain: ReferenceOutputs
-) -> Comparison:
-    """The verdict on the constants of the artefact that stayed in floating point.
-
-    What a converter may make of constants is not known in full. So one that is not the file's is right where the layers
-    as one whole are the model to what float32 changes. Where the whole is not known, one that is like a constant of the
-    file is a mismatch, and one that is like none leaves the verdict open.
-    """
-    if matched is None:
-        return Comparison(AGREE)
-    constants, matches = rebuilt.meta["rebuild"]["constants"], matched.meta["match"]["matches"]
-    comparison = compare_floats(constants, matches, table=run.judge.table)
-    said = comparison.numbers["converter_floats"]
-    missing = said["constants"] - said["compared"]
-    if comparison.status == AGREE and not missing:
-        return comparison
-    error = whole.error(run, models, found, rebuilt, matched, plain)
-    if isinstance(error, float) and error <= _of_float32(run, plain):
-        return Comparison(AGREE, numbers=comparison.numbers)
-    if comparison.status == AGREE:
-        run.log.flag(f"{missing} of {said['constants']} constants in floating point have no counterpart in the file")
-        if isinstance(error, str):
-            return unverified(Unverified.NO_REFERENCE, error, comparison.numbers)
-    return comparison
-
-
-def _of_float32(run: CellRun, plain: ReferenceOutputs) -> float:
-    """The largest E of the layers of an artefact as one whole that float32 explains, by the row of fp32."""
-    row = run.judge.table.row("fp32")
-    noise = max((one.E for one in plain.noise.values()), default=0.0)
-    return min(row.cap, max(row.k * noise, row.floor))
-
-
-def _ranges(
-    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, plain: ReferenceOutputs,
-    constants: Comparison,
-) -> Comparison:  # fmt: skip
+def _ranges(artefact: whole.ReadBack, constants: Comparison) -> Comparison:
     """The verdict on the ranges of activations: those that the calibration gives with the constants of the file."""
+    run, models, found, rebuilt = artefact.run, artefact.models, artefact.found, artefact.rebuilt
     if all(row.get("scale") is None for row in rebuilt.meta["rebuild"]["results"]):
         return constants
     results = [row for row in rebuilt.meta["rebuild"]["results"] if row.get("calibrated")]
@@ -259,14 +155,14 @@ def _ranges(
     if layer_tasks.few(found.subject.inputs).parts.get("first"):
         run.log.flag("ranges of activations were not compared with the calibration")
         return constants
-    calibration = whole.calibrated(run, models, found, rebuilt)
+    calibration = whole.calibrated(artefact)
     if isinstance(calibration, str):
         run.log.flag(f"ranges of activations were not compared with the calibration: {calibration}")
         return constants
     readers = layer_tasks.readers(rebuilt)
     wanted = [row["real"] for row in results]
     wanted += [readers[name] for name in wanted if name in readers]
-    task = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, wanted)
+    task = layer_tasks.joined(run.tasks, run.model, rebuilt, artefact.matched, wanted)
     values = whole.evaluated(run, task, rebuilt, calibration)
     if isinstance(values, Failure):
         run.log.flag(f"ranges of activations were not compared with the calibration: {values.message}")
@@ -278,23 +174,21 @@ def _ranges(
         (low, high), first = measured[cut[0]["real"]], cut[0]
         said = f"the range of {first['layer']} is {first['low']:.4g} to {first['high']:.4g}, which leaves out values "
         said += f"of the calibration ({low:.4g} to {high:.4g})"
-        ranges = _cut(run, models, found, rebuilt, matched, plain, cut, replace(ranges, reason=said))
+        ranges = _cut(artefact, cut, replace(ranges, reason=said))
     if masked := masked_range(results):
         run.log.flag(masked)
     return replace(ranges, numbers={**constants.numbers, **ranges.numbers})
 
 
-def _cut(
-    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, plain: ReferenceOutputs,
-    cut: Sequence[Mapping[str, Any]], ranges: Comparison,
-) -> Comparison:  # fmt: skip
+def _cut(artefact: whole.ReadBack, cut: Sequence[Mapping[str, Any]], ranges: Comparison) -> Comparison:
     """The verdict on right ranges that leave out values of the calibration; the reason of ``ranges`` says which.
 
     What the model gives with these values cut, and nothing else rounded, must not be further off than our own
     quantisation may be. What does not reach the outputs is no matter: the low end in front of a maximum.
     """
+    run, found, plain = artefact.run, artefact.found, artefact.plain
     said, agrees = ranges.reason, replace(ranges, reason="")
-    made = whole.outputs(run, models, found, rebuilt, matched, plain, cut)
+    made = whole.outputs(artefact, cut)
     if isinstance(made, str):
         run.log.flag(f"{said}; what that changes is not known: {made}")
         return agrees
@@ -303,7 +197,7 @@ def _cut(
     agrees = replace(agrees, numbers={**ranges.numbers, "converter_ranges": counted})
     if error <= run.judge.table.converter_exact:
         return agrees
-    own = _own(run, models, found)
+    own = own_noise.of_model(run, artefact.models, found)
     if isinstance(own, str):
         return unverified(Unverified.NO_REFERENCE, f"{said}; {own}", agrees.numbers)
     chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
@@ -356,92 +250,18 @@ def _layer_by_layer(run: CellRun, read: layers.Layers) -> Comparison:
     )  # fmt: skip
 
 
-def _by_approximation(
-    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs
-) -> Comparison:
-    """Where nothing was read back: the noise of the result is all that can be judged."""
-    run.log.flag(BY_APPROXIMATION)
-    return _noise(run, models, found, ran, plain)
-
-
-class _Own(NamedTuple):
-    """Our own quantisation of a model, evaluated in float64, and the recurrent layers that it does not round."""
-
-    evaluated: Done
-    unrounded: Sequence[str]
-
-
-def _own(run: CellRun, models: CompiledModels, found: Compiled) -> _Own | str:
-    """Our own quantisation of the model; a text says why there is none."""
-    weight_only = run.cell.types.weight_only
-    graph = WEIGHTS if weight_only else LAYERED
-    calibration = models.calibration(run, found.original)
-    own = models.prepared(run, found.original, calibration, graph, every_contraction=weight_only)
-    if isinstance(own, Failure):
-        return f"no quantisation of our own to compare the noise with: {own.message}"
-    evaluated = run.evaluate(own.files["model.onnx"], own.origin, found.inputs)
-    if evaluated.failure:
-        return f"our own quantisation has no float64 reference: {evaluated.failure.message}"
-    return _Own(evaluated, list(own.meta["unrounded"]))
-
-
-def _noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs) -> Comparison:
-    """The noise of the result against that of our own quantisation of the same model."""
-    own = _own(run, models, found)
-    if isinstance(own, str):
-        return unverified(Unverified.NO_REFERENCE, own)
-    operators = found.file.check.meta["check"]["operators"]
-    chosen = choices(plain.outputs, operators)
-    ours = signal_to_noise(plain.outputs, numbered(own.evaluated.arrays), chosen)
-    theirs = signal_to_noise(plain.outputs, numbered(ran.arrays), chosen)
-    integers = [name for name, values in plain.outputs.items() if values.dtype.kind != "f"]
-    comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers, unrounded=own.unrounded)
-    truth = {"truth": "the unrounded model, by approximation"}
-    return replace(comparison, numbers={**comparison.numbers, **truth})
-
-
 def whole_mutants(
     run: CellRun, models: CompiledModels, found: Compiled, plain: ReferenceOutputs, ran: Done, mutants: Done
 ) -> dict[str, dict[str, Any]]:
     """What the comparison of the whole notices of the mutants that only it shows, or in its place that of the noise."""
     rebuilt = layers.read_back(run, models, found)
-    biases = not isinstance(rebuilt, str) and _compares_biases(rebuilt)
+    biases = not isinstance(rebuilt, str) and as_model.compares_biases(rebuilt)
     if run.log.numbers.get("whole_E") is not None and not isinstance(rebuilt, str):
         matched = stored.matched_with_file(run, found, rebuilt)
         if matched is not None:
-            limit = whole_limit(run, models, found, ran, plain, rebuilt, matched)
-            made = whole.outputs(run, models, found, rebuilt, matched, plain)
-            chosen = {} if isinstance(made, str) else made.chosen
-            return mistakes_in_whole(plain, mutants, limit, biases=biases, chosen=chosen)
-    own = _noise(run, models, found, ran, plain).numbers.get("own_sqnr_db")
+            return as_model.mutants_of_whole(whole.ReadBack(run, models, found, ran, plain, rebuilt, matched), mutants)
+    own = own_noise.noise(run, models, found, ran, plain).numbers.get("own_sqnr_db")
     if own is None:
         return {}
-    table = _by_noise(run, models, found, plain, ran, mutants, own).table
+    table = own_noise.strength(run, models, found, plain, ran, mutants, own).table
     return {name: dict(row) for name, row in table.items() if only_in_whole(name, biases=biases)}
-
-
-def _compares_biases(rebuilt: Done) -> bool:
-    """Whether the artefact has biases that are compared with those of the file."""
-    return any(constant["kind"] == "bias" for constant in rebuilt.meta["rebuild"]["constants"])
-
-
-def insensitive(
-    run: CellRun, models: CompiledModels, found: Compiled, plain: ReferenceOutputs, ran: Done
-) -> Outcome | None:
-    """The outcome of a row by approximation that would agree with a wrong model too; None where it would not."""
-    mutants = run.mutants(found.file, found.inputs)
-    if mutants.failure:
-        reason = f"mutants could not be run: {mutants.failure.message}"
-        return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
-    return noted(run, _by_noise(run, models, found, plain, ran, mutants, run.log.numbers["own_sqnr_db"]))
-
-
-def _by_noise(
-    run: CellRun, models: CompiledModels, found: Compiled, plain: ReferenceOutputs, ran: Done, mutants: Done, own: float
-) -> Strength:
-    """What the rule by approximation would notice, where our own quantisation has ``own`` dB."""
-    right = _own(run, models, found)
-    runs = [ran] if isinstance(right, str) else [ran, right.evaluated]
-    chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
-    least = own - run.judge.table.approximation_db
-    return strength_by_noise(plain, runs, mutants, least, chosen, run.judge.table)

@@ -53,23 +53,34 @@ class _End(NamedTuple):
     axis: int = 0
 
 
-def error(
-    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, plain: ReferenceOutputs
-) -> float | str:
+class ReadBack(NamedTuple):
+    """What was read back from the artefact of a cell, ``rebuilt``, and ``matched`` with the constants of its file.
+
+    ``ran`` is the run that is judged, ``plain`` the float64 reference of the unrounded model.
+    """
+
+    run: CellRun
+    models: CompiledModels
+    found: Compiled
+    ran: Done
+    plain: ReferenceOutputs
+    rebuilt: Done
+    matched: Done
+
+
+def error(artefact: ReadBack) -> float | str:
     """E of the layers as one whole against the file in float64, of the worst output; a text says why it is unknown."""
-    made = outputs(run, models, found, rebuilt, matched, plain)
-    return made if isinstance(made, str) else made.error(plain.outputs)
+    made = outputs(artefact)
+    return made if isinstance(made, str) else made.error(artefact.plain.outputs)
 
 
-def outputs(
-    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done, matched: Done, plain: ReferenceOutputs,
-    cut: Sequence[Mapping[str, Any]] = (),
-) -> Outputs | str:  # fmt: skip
+def outputs(artefact: ReadBack, cut: Sequence[Mapping[str, Any]] = ()) -> Outputs | str:
     """What the layers as one whole give; a text says why it is unknown.
 
     The results ``cut`` are cut to their ranges, as their integers are, and nothing else is rounded.
     """
-    taken = _exposed(run, models, found, rebuilt)
+    run, plain, rebuilt, matched = artefact.run, artefact.plain, artefact.rebuilt, artefact.matched
+    taken = _exposed(artefact)
     if isinstance(taken, str):
         return taken
     given, exposed, sources = taken
@@ -93,25 +104,27 @@ def outputs(
     return shown
 
 
-def _exposed(
-    run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done
-) -> tuple[InputSet, Done, dict[str, str]] | str:
+def _exposed(artefact: ReadBack) -> tuple[InputSet, Done, dict[str, str]] | str:
     """The samples that go through the layers, the artefact with all tensors as outputs after it ran on them, and which
     of its tensors are which inputs (:func:`layer_tasks.sources`); a text says why that is not known.
     """
-    given = layer_tasks.few(found.subject.inputs)
-    task = models.compile_tasks.run(run.cell, found.subject, rebuilt, models.limits(run), inputs=given)
-    exposed = run.obtain("layers", task)
+    run, models, subject, rebuilt = artefact.run, artefact.models, artefact.found.subject, artefact.rebuilt
+    given = layer_tasks.few(subject.inputs)
+    exposed = run.obtain(
+        "layers", models.compile_tasks.run(run.cell, subject, rebuilt, models.limits(run), inputs=given)
+    )
     if exposed.failure:
         return f"the artefact with all tensors as outputs does not run: {exposed.failure.message}"
     sources = layer_tasks.sources(rebuilt, exposed.arrays, given)
     return UNKNOWN_INPUT if sources is None else (given, exposed, sources)
 
 
-def calibrated(run: CellRun, models: CompiledModels, found: Compiled, rebuilt: Done) -> InputSet | str:
+def calibrated(artefact: ReadBack) -> InputSet | str:
     """The inputs of the calibration as those of the layers as one whole; a text says why they are not known."""
-    taken = _exposed(run, models, found, rebuilt)
-    return taken if isinstance(taken, str) else layer_tasks.as_sources(models.calibration(run, found.subject), taken[2])
+    taken = _exposed(artefact)
+    if isinstance(taken, str):
+        return taken
+    return layer_tasks.as_sources(artefact.models.calibration(artefact.run, artefact.found.subject), taken[2])
 
 
 def evaluated(
