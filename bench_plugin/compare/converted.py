@@ -54,9 +54,10 @@ def compare_floats(constants: Rows, matches: Rows, *, table: Table = DEFAULTS) -
 
     The arguments are those of :func:`compare_constants`; a step is a millionth of the largest value. What float32 may
     change where a converter multiplies and adds constants is not in the ``steps``. A slope that is none of the file's
-    is a mismatch: no tool has to compute it.
+    is a mismatch: no tool has to compute it. Biases that the tool may have corrected are left out: what they do is seen
+    in the model as a whole.
     """
-    described = {row["name"]: row for row in constants if row.get("floating")}
+    described = {row["name"]: row for row in constants if row.get("floating") and not row.get("corrected")}
     beside = list(_beside(described, matches))
     wrong = [
         f"converter: {row['kind']} of {row['layer']} in floating point {_far(match)} of the file"
@@ -106,10 +107,12 @@ def compare_ranges(
     names, the result that alone reads another one: a calibration that writes it over the other one sees both (TFLite).
 
     Results that are ``shared`` and have the same ``scale`` and ``zero`` have one range: each end has to be that of one
-    of them. A range that was ``narrowed`` has to lie within that of the calibration. What they leave out is not judged
+    of them. The ends of a range that is not wider than ``narrowest`` are moved outwards by as much. A range that was
+    ``narrowed`` has to lie within that of the calibration. What they leave out is not judged
     here (:func:`cut_ranges`). Of ranges that are wrong the reason has three, those that are furthest off.
     """
     known = [row for row in results if row.get("scale") is not None and row["real"] in measured]
+    measured = {**measured, **{row["real"]: _not_narrower(row, *measured[row["real"]]) for row in known}}
     over = _with_readers(known, measured, readers or {})
     sharing = _of_sharing(known, measured, over)
     wrong: list[tuple[float, str]] = []
@@ -186,6 +189,12 @@ def masked_range(results: Rows) -> str:
                 f"is {row['scale']:.2g}, so that all that is not masked is one integer"
             )
     return ""
+
+
+def _not_narrower(row: Row, low: float, high: float) -> tuple[float, float]:
+    """A range of the calibration, as a tool has it that moves the ends of a narrow one outwards."""
+    least = row.get("narrowest", 0.0)
+    return (low, high) if high - low > least else (low - least, high + least)
 
 
 def _parameters(row: Row) -> tuple[float, int]:

@@ -252,3 +252,28 @@ def shifts(graph: Any, known: Mapping[str, Any], weight: Candidate) -> Iterator[
             reached = reached or numpy.array_equal(made.factor, weight.factor.reshape(-1))
             if reached and made.summand.any():
                 yield Candidate(made.name, made.summand, made.factor, terms=made.terms)
+
+
+def added_with(graph: Any, known: Mapping[str, Any], weight: Candidate) -> list[Candidate] | None:
+    """What the file adds right behind a contraction, multiplied by what ``weight`` was multiplied by.
+
+    Several where it adds one after the other, or where several contractions read the weight; none where nothing is
+    added. What is no number for each channel counts where nothing was added before it. None where no step of the file
+    multiplies by the same factors.
+    """
+    numpy = importlib.import_module("numpy")
+    found: list[Candidate] = []
+    reached = False
+    for node in graph.node:
+        if node.op_type not in CONTRACTIONS or weight.name != node.input[1] or weight.name not in known:
+            continue
+        chain = list(onnx_chains.steps(graph, node, known))
+        for made in chain:
+            factor = numpy.ones_like(made.factor) if weight.factor is None else weight.factor.reshape(-1)
+            if numpy.array_equal(made.factor, factor):
+                reached = True
+                found += [Candidate(made.name, made.summand, made.factor, terms=made.terms)] * bool(made.summand.any())
+        other = onnx_chains.added_behind(graph, node, known, len(chain) - 1)
+        if other and numpy.array_equal(chain[-1].factor, factor) and not chain[-1].summand.any():
+            found.append(Candidate(other, known[other]))
+    return found if reached else None

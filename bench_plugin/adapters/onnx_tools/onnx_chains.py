@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -98,6 +99,13 @@ def steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Step]:
             sign = -1.0 if user.op_type == "Sub" else 1.0
             step = step._replace(bias=name, share=0.0 * step.factor + sign)
         yield step
+
+
+def added_behind(graph: Any, node: Any, known: Mapping[str, Any], steps: int) -> str:
+    """The constant that the node behind so many ``steps`` of a chain adds; empty where it does something else."""
+    user = next(itertools.islice(_behind(graph, node.output[0]), steps, None), None)
+    constants = [name for name in user.input if name in known] if user is not None and user.op_type == "Add" else []
+    return constants[0] if len(constants) == 1 else ""
 
 
 def _own(node: Any, known: Mapping[str, Any], channels: int) -> Step:

@@ -91,6 +91,11 @@ class Adapter:
                 continue
             biases = belonging.get(call.weights.get(name, ""), [])
             weight = tensors.get(call.weights.get(name, ""))
+            if name in call.corrected:
+                row, written = _uncorrected(values, step, weight, model.graph, known)
+                rows.append(row | {"name": name})
+                arrays |= {} if written is None else {f"file:{name}": from_numpy(written)}
+                continue
             shifts = list(onnx_candidates.shifts(model.graph, known, weight)) if weight and name in biases[:1] else []
             if name in biases[:1] and not values.any():  # dropped, or added later, or it was never there
                 added = [(one, call.fixed[f"const:{one}"], call.fixed[f"step:{one}"]) for one in biases[1:2]]
@@ -244,6 +249,28 @@ def _belonging(call: MatchCall) -> dict[str, list[str]]:
         if name in call.weights:
             found.setdefault(call.weights[name], []).append(name)
     return found
+
+
+def _uncorrected(
+    values: Any, step: Any, weight: Candidate | None, graph: Any, known: Mapping[str, Any]
+) -> tuple[dict[str, object], Any]:
+    """The row of a bias that the tool may have corrected, and what the file adds in its place; None if not known."""
+    added = None if weight is None else onnx_candidates.added_with(graph, known, weight)
+    fitting = [one for one in added or () if one.values.size == values.size or _one_number(values, one.values)]
+    if added is None or len(fitting) < len(added):
+        return UNKNOWN, None
+    if not fitting:  # the file has no bias there, and the tool adds one for what it corrects
+        return UNKNOWN | {"tensor": "zeros", "found": True}, values * 0
+    off = [float((abs(values.reshape(-1) - one.values.reshape(-1)) / step.reshape(-1)).max()) for one in fitting]
+    nearest = fitting[off.index(min(off))]
+    row = UNKNOWN | {"tensor": nearest.name, "found": True, "steps": min(off)}
+    written = nearest.values if nearest.values.size == values.size else nearest.values[:1]
+    return row, written.reshape(values.shape)
+
+
+def _one_number(values: Any, summand: Any) -> bool:
+    """Whether a single number stands for a summand [channels] that is the same for all of them."""
+    return bool(values.size == 1 and (summand == summand[0]).all())
 
 
 def _own(values: Any, step: Any, shifts: Sequence[Candidate]) -> Found | None:

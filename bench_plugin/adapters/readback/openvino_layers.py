@@ -22,7 +22,14 @@ ADAPTER = {
 }
 
 WHOLE = 1e-3  # how far a zero point may be from a whole number, in steps
-MOVES = ("Reshape", "Squeeze", "Unsqueeze", "Transpose")
+# What NNCF moves a quantisation across, and what of it may share the range of a Concat behind it.
+MOVES = (
+    "Reshape", "Squeeze", "Unsqueeze", "Transpose", "MaxPool", "ReduceMax", "Split", "VariadicSplit", "Tile",
+    "StridedSlice", "ShuffleChannels", "Broadcast", "Pad", "Minimum", "Maximum", "ConvertLike", "Gather", "GatherND",
+    "GatherElements", "ScatterUpdate", "ScatterNDUpdate", "ScatterElementsUpdate", "DepthToSpace", "SpaceToDepth",
+    "BatchToSpace", "SpaceToBatch",
+)  # fmt: skip
+NARROWEST = 8e-4  # the range from which on NNCF leaves both ends as they are; it moves them outwards by as much
 
 
 class Adapter:
@@ -109,9 +116,11 @@ class Reader:
         self._real: dict[tuple[str, int], str] = {}
         self._varying: set[str] = set()
         self._makers: dict[tuple[str, int], str] = {}
+        self._weights: dict[str, str] = {}
 
     def read_all(self, model: Any) -> None:
         """Read every node of the model; ``wanted`` then has the tensors that have to be outputs, once each."""
+        self.layers.complete = True
         for node in model.get_ordered_ops():
             self.read(node)
 
@@ -154,18 +163,34 @@ class Reader:
         """The real values of an input of a node."""
         node, index = value.get_node(), value.get_index()
         known = self._real.get((node.get_name(), index))
+        if known is None:
+            self.layers.complete = self.layers.complete and not _rounded(value)
         return known if known is not None else self.layers.constant(constant(value))
 
     def varies(self, value: Any) -> bool:
         """Whether an input of a node depends on the model's inputs."""
         return value.get_node().get_name() in self._varying
 
-    def weight(self, value: Any, layer: str) -> str:
-        """The real values of a contraction's weights, with their steps where they are quantised."""
-        values, step = constant(value), _step(value)
-        if step is None:
-            return self.layers.constant(values)
-        return self.layers.quantised("weight", layer, values, step)
+    def weight(self, value: Any, node: Any) -> str:
+        """The real values of the weights of the contraction ``node``, with their steps where they are quantised."""
+        made = self.table(value, node)
+        if made is None:
+            return self.real(value)
+        self._weights[node.get_name()] = made
+        return made
+
+    def table(self, value: Any, node: Any) -> str | None:
+        """The real values of a quantised constant that ``node`` takes; None where it is not quantised."""
+        step = _step(value)
+        return None if step is None else self.layers.quantised("weight", node.get_type_name(), constant(value), step)
+
+    def summand(self, value: Any, other: Any) -> str:
+        """The real values of what is added to ``other``: to a contraction's result a bias, which NNCF may correct."""
+        contraction = other.get_node()
+        weight = self._weights.get(contraction.get_name())
+        if weight is None or self.varies(value):
+            return self.real(value)
+        return self.layers.corrected(contraction.get_type_name(), constant(value), weight)
 
     def _given(self, port: Any) -> str:
         number = self._number(port)
@@ -192,7 +217,15 @@ class Reader:
             return True
         scale, zero = float(grid.scale.item()), int(grid.zero.item())
         self.layers.made_integers(
-            real, number, layer, scale, zero, limits, calibrated=True, shared=_joined(node.output(0))
+            real,
+            number,
+            layer,
+            scale,
+            zero,
+            limits,
+            calibrated=True,
+            shared=_joined(node.output(0)),
+            narrowest=NARROWEST,
         )
         self._real[node.get_name(), 0] = self.layers.on_grid(f"t{number}", number, scale, zero)
         return True
@@ -218,7 +251,8 @@ def _joined(port: Any) -> bool:
     """Whether a tensor is joined with others, of which NNCF gives all one range."""
     targets = [one.get_node() for one in port.get_target_inputs()]
     moved = [node for node in targets if node.get_type_name() in MOVES]
-    return any(node.get_type_name() == "Concat" for node in targets) or any(_joined(node.output(0)) for node in moved)
+    further = any(_joined(one) for node in moved for one in node.outputs())
+    return further or any(node.get_type_name() == "Concat" for node in targets)
 
 
 def constant(value: Any) -> Any:
@@ -258,6 +292,14 @@ def _step(value: Any) -> Any:
     for shape in reversed(shapes):
         step = step.reshape(shape)
     return step
+
+
+def _rounded(value: Any) -> bool:
+    """Whether an output that no input of the model decides is made of rounded numbers."""
+    node = value.get_node()
+    if node.get_type_name() == "Constant":
+        return node.get_element_type().get_type_name() in ("i8", "u8", "i4", "u4")
+    return node.get_type_name() == "FakeQuantize" or any(_rounded(one) for one in node.input_values())
 
 
 def _of_integers(node: Any) -> bool:

@@ -57,7 +57,7 @@ def _weights(reader: Any, node: Any) -> tuple[str, int]:
     w = node.input_value(1)
     if reader.varies(w):
         raise Unread("weights that are computed")
-    weights = reader.weight(w, node.get_type_name())
+    weights = reader.weight(w, node)
     if not node.get_type_name().startswith("Group"):
         return weights, 1
     sizes = _shape(w)
@@ -101,7 +101,7 @@ def _matmul(reader: Any, node: Any) -> list[str]:
     said = node.get_attributes()
     sides = []
     for value, flipped in zip(node.input_values(), (said["transpose_a"], said["transpose_b"])):
-        side = reader.real(value) if reader.varies(value) else reader.weight(value, "MatMul")
+        side = reader.real(value) if reader.varies(value) else reader.weight(value, node)
         rank = value.get_partial_shape().rank.get_length()
         if flipped and rank > 1:
             side = reader.layers.node("Transpose", [side], perm=[*range(rank - 2), rank - 1, rank - 2])
@@ -111,6 +111,11 @@ def _matmul(reader: Any, node: Any) -> list[str]:
 
 def _elementwise(operator: str) -> Callable[[Any, Any], list[str]]:
     return lambda reader, node: [reader.layers.node(operator, [reader.real(one) for one in node.input_values()])]
+
+
+def _sum(reader: Any, node: Any) -> list[str]:
+    first, second = node.input_values()
+    return [reader.layers.node("Add", [reader.summand(first, second), reader.summand(second, first)])]
 
 
 def _pool(operator: str) -> Callable[[Any, Any], list[str]]:
@@ -320,7 +325,9 @@ def _gather(reader: Any, node: Any) -> list[str]:
         raise Unread("batch dimensions")
     axis = int(_constant(reader, node.input_value(2)).reshape(-1)[0])
     numbers = reader.layers.node("Cast", [reader.real(node.input_value(1))], to=7)
-    return [reader.layers.node("Gather", [reader.real(node.input_value(0)), numbers], axis=axis)]
+    taken = node.input_value(0)
+    table = None if reader.varies(taken) else reader.table(taken, node)
+    return [reader.layers.node("Gather", [table or reader.real(taken), numbers], axis=axis)]
 
 
 def _slice(reader: Any, node: Any) -> list[str]:
@@ -376,7 +383,7 @@ def _interpolate(reader: Any, node: Any) -> list[str]:
 TRANSLATIONS: Mapping[str, Callable[[Any, Any], list[str]]] = {
     "Convolution": _convolution, "GroupConvolution": _convolution, "MatMul": _matmul,
     "ConvolutionBackpropData": _transposed, "GroupConvolutionBackpropData": _transposed,
-    "Add": _elementwise("Add"), "Subtract": _elementwise("Sub"), "Multiply": _elementwise("Mul"),
+    "Add": _sum, "Subtract": _elementwise("Sub"), "Multiply": _elementwise("Mul"),
     "Divide": _elementwise("Div"), "Power": _elementwise("Pow"), "Maximum": _elementwise("Max"),
     "Minimum": _elementwise("Min"), "Relu": _elementwise("Relu"), "PRelu": _prelu,
     "Sigmoid": _elementwise("Sigmoid"), "Tanh": _elementwise("Tanh"), "Sqrt": _elementwise("Sqrt"),

@@ -170,6 +170,8 @@ class MatchCall(Call):
     weights: for a bias, by its name, the name of the weight that it belongs to.
     floating: the names of those that stayed in floating point, of which the nearest one is looked for.
     numbers: the names of single numbers, each of which is found only where the file has it within half a step.
+    corrected: the names of biases that the tool may have corrected, each of which is one that the file adds to what it
+        computes with the weight, or zeros where it adds none.
     """
 
     operation = "match"
@@ -178,6 +180,7 @@ class MatchCall(Call):
     weights: Mapping[str, str]
     floating: Tuple[str, ...] = ()
     numbers: Tuple[str, ...] = ()
+    corrected: Tuple[str, ...] = ()
 
     @property
     def fixed(self) -> Arrays:

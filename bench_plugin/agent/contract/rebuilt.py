@@ -45,6 +45,8 @@ class RebuiltTensor(Record):
     shared: whether it has one scale and zero point with others, because an operator takes and makes the same ones. Its
         range is then that of one of them, or of several, with the same scale and zero point.
     narrowed: whether the tool may leave out what is rare: such a range lies inside that of the calibration.
+    narrowest: the range from which on the tool takes that of the calibration as it is. Of a narrower one it moves both
+        ends outwards by as much.
     scales: the steps of a result that has one for each channel; its real value is in these steps, its ``scale`` is 1.
     zeros: the zero points of such a result.
     axis: the axis of its channels, counted from the last one, which is -1.
@@ -63,6 +65,7 @@ class RebuiltTensor(Record):
     calibrated: bool = False
     shared: bool = False
     narrowed: bool = False
+    narrowest: float = 0.0
     scales: Tuple[float, ...] = ()
     zeros: Tuple[int, ...] = ()
     axis: int = 0
@@ -93,12 +96,14 @@ class RebuiltConstant(Record):
         single one that was rounded to the step of what it is compared or padded with; it need not be the file's).
     layer: the operator that takes it, in the tool's words.
     floating: whether it stayed in floating point; otherwise it was quantised.
+    corrected: whether the tool may have added to it what the quantisation of its layer changes on average.
     """
 
     name: str
     kind: str
     layer: str
     floating: bool = False
+    corrected: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -95,6 +95,14 @@ class Layers:
         self.constants.append(RebuiltConstant(name, kind, layer, floating=True))
         return name
 
+    def corrected(self, layer: str, values: Values, weight: str) -> str:
+        """A bias [...] in floating point that the tool may have corrected; ``weight`` is the constant of its layer."""
+        name = self.floating("bias", layer, values)
+        row = replace(self.constants.pop(), corrected=True)
+        names = [one.name for one in self.constants]
+        self.constants.insert(names.index(weight) + 1, row)
+        return name
+
     def integers(self, name: str, output: int, scale: float, zero: int) -> str:
         """The real values of a tensor that the artefact has in integers."""
         if name not in self._real:
@@ -144,13 +152,14 @@ class Layers:
     def made_integers(
         self, value: str, output: int, layer: str, scale: float, zero: int, limits: Sequence[int],
         exception: str = "", *, calibrated: bool = False, computed: Optional[str] = None, shared: bool = False,
-        narrowed: bool = False,
+        narrowed: bool = False, narrowest: float = 0.0,
     ) -> None:  # fmt: skip
         """A result in integers between two ``limits``; the real ``value`` is what is rounded to them.
 
         ``computed`` is what the tool's kernel is known to round in its place, off by a coarse factor; what the whole
         graph computes is made of ``value``. The result is ``calibrated`` where its range is that of the values that the
         calibration inputs give, ``shared`` where it has that of others, ``narrowed`` where it may lack what is rare.
+        Both ends of a range up to ``narrowest`` are moved outwards by as much.
         """
         low, high = limits
         steps = self.node("Div", [computed or value, self.constant(scale)])
@@ -159,6 +168,7 @@ class Layers:
         row = RebuiltTensor(
             made, output, value, layer, exception=exception, scale=scale, zero=zero, low=(low - zero) * scale,
             high=(high - zero) * scale, calibrated=calibrated, shared=shared, narrowed=narrowed,
+            narrowest=narrowest,
         )  # fmt: skip
         self.results.append(row)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench_plugin.checks.equivalence import own_noise, whole
 from bench_plugin.checks.equivalence.whole import ReadBack
@@ -16,49 +16,96 @@ from bench_plugin.pipeline.stages import Done
 CORRECTED = 0.5  # of the error of our own quantisation: how far biases that a tool has corrected may move the outputs
 
 
+class Whole(NamedTuple):
+    """The layers of an artefact as one whole, without any rounding; ``wrong`` says why they are not the model.
+
+    ``error`` is their E. Where biases may have been corrected it is with those of the file, and ``corrected`` with the
+    artefact's own.
+    """
+
+    error: float
+    corrected: float | None = None
+    wrong: str = ""
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """What the row has of it."""
+        return {"whole_E": self.error} | ({} if self.corrected is None else {"corrected_E": self.corrected})
+
+
 def right_layers(artefact: ReadBack, kernels: Comparison) -> Comparison:
     """The verdict on layers that are right one by one (``kernels``), and that have to be the whole model.
 
     Where they cannot be put together, the result must not be further off than our own quantisation may be.
     """
-    error = whole.error(artefact)
-    if isinstance(error, float):
-        numbers = {**kernels.numbers, "whole_E": error}
-        if error <= least_limit(artefact) or error <= limit(artefact):
+    found = _whole(artefact)
+    if isinstance(found, Whole):
+        numbers = {**kernels.numbers, **found.numbers}
+        if not found.wrong:
             return replace(kernels, numbers=numbers)
-        reason = f"the layers are right one by one, but are not the model: E {error:.2e} without any rounding"
-        return Comparison(MISMATCH, reason, numbers)
+        return Comparison(MISMATCH, f"the layers are right one by one, but are not the model: {found.wrong}", numbers)
     noise = own_noise.noise(artefact.run, artefact.models, artefact.found, artefact.ran, artefact.plain)
     if noise.status != MISMATCH:
         return replace(
-            kernels, notes=(*kernels.notes, f"whether the layers are the whole model was not proven: {error}")
+            kernels, notes=(*kernels.notes, f"whether the layers are the whole model was not proven: {found}")
         )
-    reason = f"the layers are right one by one, but whether they are the model is not known ({error}): {noise.reason}"
+    reason = f"the layers are right one by one, but whether they are the model is not known ({found}): {noise.reason}"
     return unverified(Unverified.NO_REFERENCE, reason, {**kernels.numbers, **noise.numbers})
 
 
 def other_layers(artefact: ReadBack, rest: Comparison) -> Comparison:
     """The mismatch of layers that cannot be compared one by one, but put together are not the model; else ``rest``."""
+    found = _whole(artefact)
+    if isinstance(found, str):
+        return rest
+    numbers = {**rest.numbers, **found.numbers}
+    if not found.wrong:
+        return replace(rest, numbers=numbers)
+    return Comparison(MISMATCH, f"the layers of the artefact are not the model: {found.wrong}", numbers)
+
+
+def _whole(artefact: ReadBack) -> Whole | str:
+    """The layers as one whole, against their limits; a text says why it is unknown what they give."""
+    own = whole.error(artefact, as_corrected=True)
+    if isinstance(own, str):
+        return own
+    least = least_limit(artefact)
+    if own <= least:
+        return Whole(own)
+    if not _knows_biases(artefact):
+        return Whole(own, wrong=_beyond(own, corrected_limit(artefact)))
+    if not _corrects(artefact):
+        return Whole(own, wrong=_beyond(own, least))
     error = whole.error(artefact)
     if isinstance(error, str):
-        return rest
-    numbers = {**rest.numbers, "whole_E": error}
-    if error <= limit(artefact):
-        return replace(rest, numbers=numbers)
-    return Comparison(
-        MISMATCH, f"the layers of the artefact are not the model: E {error:.2e} without any rounding", numbers
-    )
+        return error
+    wrong = _beyond(error, least, " and with the biases of the file") or _beyond(own, corrected_limit(artefact))
+    return Whole(error, own, wrong)
 
 
-def limit(artefact: ReadBack) -> float:
-    """The largest E of the layers of an artefact as one whole, without any rounding, that is no missing part.
+def _beyond(error: float, limit: float, more: str = "") -> str:
+    return f"E {error:.2e} without any rounding{more}" if error > limit else ""
 
-    A tool may correct biases that are not compared by half of what our own quantisation is from the model: it takes
-    away the mean of the error alone.
+
+def _knows_biases(artefact: ReadBack) -> bool:
+    """Whether each bias of the artefact, corrected or not, is beside what the file has in its place."""
+    said = artefact.rebuilt.meta["rebuild"]
+    biases = [row for row in said["constants"] if row["kind"] == "bias"]
+    known = {row["name"] for row in artefact.matched.meta["match"]["matches"] if row["tensor"]}
+    return all(not row.get("corrected") or row["name"] in known for row in biases) and bool(biases or said["complete"])
+
+
+def _corrects(artefact: ReadBack) -> bool:
+    return any(row.get("corrected") for row in artefact.rebuilt.meta["rebuild"]["constants"])
+
+
+def corrected_limit(artefact: ReadBack) -> float:
+    """The largest E of the layers as one whole with the artefact's own biases, which a tool may have corrected.
+
+    It may correct them by half of what our own quantisation is from the model: it takes away the mean of the error
+    alone.
     """
-    least = least_limit(artefact)
-    if compares_biases(artefact.rebuilt):
-        return least
+    least = max(least_limit(artefact), artefact.run.judge.table.converter_whole)
     noise = own_noise.noise(artefact.run, artefact.models, artefact.found, artefact.ran, artefact.plain)
     own = noise.numbers.get("own_sqnr_db")
     return max(least, CORRECTED * float(10 ** (-own / 20))) if isinstance(own, (int, float)) else least
@@ -110,13 +157,22 @@ def _of_float32(artefact: ReadBack) -> float:
 
 
 def mutants_of_whole(artefact: ReadBack, mutants: Done) -> dict[str, dict[str, Any]]:
-    """What the comparison of the whole notices of the ``mutants`` that only it shows."""
+    """What the comparison of the whole notices of the ``mutants`` that only it shows.
+
+    A dropped bias is noticed by what a correction may change, where biases may have been corrected.
+    """
     made = whole.outputs(artefact)
     chosen = {} if isinstance(made, str) else made.chosen
     biases = compares_biases(artefact.rebuilt)
-    return mistakes_in_whole(artefact.plain, mutants, limit(artefact), biases=biases, chosen=chosen)
+
+    def noticed(limit: float, *, biases: bool) -> dict[str, dict[str, Any]]:
+        return mistakes_in_whole(artefact.plain, mutants, limit, biases=biases, chosen=chosen)
+
+    found = {} if biases else noticed(corrected_limit(artefact), biases=False)
+    return found | (noticed(least_limit(artefact), biases=True) if _knows_biases(artefact) else {})
 
 
 def compares_biases(rebuilt: Done) -> bool:
-    """Whether the artefact has biases that are compared with those of the file."""
-    return any(constant["kind"] == "bias" for constant in rebuilt.meta["rebuild"]["constants"])
+    """Whether the artefact has biases that are compared with those of the file one by one."""
+    biases = [row for row in rebuilt.meta["rebuild"]["constants"] if row["kind"] == "bias"]
+    return bool(biases) and not any(row.get("corrected") for row in biases)

@@ -68,14 +68,17 @@ class ReadBack(NamedTuple):
     matched: Done
 
 
-def error(artefact: ReadBack) -> float | str:
-    """E of the layers as one whole against the file in float64, of the worst output; a text says why it is unknown."""
-    made = outputs(artefact)
+def error(artefact: ReadBack, *, as_corrected: bool = False) -> float | str:
+    """E of the layers as one whole against the file in float64, of the worst output; a text says why it is unknown.
+
+    Biases that the tool may have corrected are those of the file, or ``as_corrected`` the artefact's own.
+    """
+    made = outputs(artefact, as_corrected=as_corrected)
     return made if isinstance(made, str) else made.error(artefact.plain.outputs)
 
 
-def outputs(artefact: ReadBack, cut: Sequence[Mapping[str, Any]] = ()) -> Outputs | str:
-    """What the layers as one whole give; a text says why it is unknown.
+def outputs(artefact: ReadBack, cut: Sequence[Mapping[str, Any]] = (), *, as_corrected: bool = False) -> Outputs | str:
+    """What the layers as one whole give, with the biases of :func:`error`; a text says why it is unknown.
 
     The results ``cut`` are cut to their ranges, as their integers are, and nothing else is rounded.
     """
@@ -89,7 +92,7 @@ def outputs(artefact: ReadBack, cut: Sequence[Mapping[str, Any]] = ()) -> Output
         return ends
     ranges = {str(row["real"]): (row["low"], row["high"]) for row in cut}
     wanted = [name for end in ends for name in (end.real, end.source) if name]
-    joined = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, wanted, list(ranges))
+    joined = layer_tasks.joined(run.tasks, run.model, rebuilt, matched, wanted, list(ranges), as_corrected=as_corrected)
     values = evaluated(run, joined, rebuilt, layer_tasks.as_sources(given, sources), list(ranges))
     if isinstance(values, Failure):
         return f"its layers cannot be evaluated one after another: {values.message}"

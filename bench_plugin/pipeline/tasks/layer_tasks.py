@@ -55,17 +55,20 @@ def assembled(tasks: Tasks, model: Model, rebuilt: Done) -> Task:
 
 
 def joined(
-    tasks: Tasks, model: Model, rebuilt: Done, matched: Done, ends: Sequence[str], cut: Sequence[str] = ()
-) -> Task:
+    tasks: Tasks, model: Model, rebuilt: Done, matched: Done, ends: Sequence[str], cut: Sequence[str] = (), *,
+    as_corrected: bool = False,
+) -> Task:  # fmt: skip
     """The file ``unrounded.onnx`` of the layers that were read back as one whole, not quantised.
 
-    Its quantised constants are those of the model's file, while those in floating point are the artefact's own. Its
+    Its quantised constants are those of the model's file, while those in floating point are the artefact's own. Biases
+    that the tool may have corrected are the file's, or ``as_corrected`` the artefact's own. Its
     inputs are the tensors that no layer makes (:func:`sources`), its outputs what the real values ``ends``, at least
     one, are made of (:func:`unrounded_names`). What reads a result of ``cut`` takes it as it is cut to its range, and
     still not rounded.
     """
     said = rebuilt.meta["rebuild"]
-    floating = {row["name"] for row in said["constants"] if row.get("floating")}
+    own_ones = [row for row in said["constants"] if row.get("floating")]
+    floating = {row["name"] for row in own_ones if as_corrected or not row.get("corrected")}
     names = unrounded_names(rebuilt, cut)
     cuts = clips(rebuilt, names, cut)
     free = [row["name"] for row in _free(rebuilt)]
@@ -81,7 +84,7 @@ def joined(
     unrounded = [{**row, "inputs": [names.get(name, name) for name in row["inputs"]]} for row in said["nodes"]]
     call = CallSpec(
         "assemble", {"nodes": clipped_nodes(unrounded, cuts), "given": free, "results": wanted},
-        identified(("joined", rebuilt.content, matched.content, *sorted(cut)), constants),
+        identified(("joined", rebuilt.content, matched.content, as_corrected, *sorted(cut)), constants),
     )  # fmt: skip
     parts = {"rebuilt": rebuilt.key, "matched": matched.key}
     return Task(Stage.BUILD, "onnx_layers", (call,), parts, tasks.limits(model, "onnx_layers"))
@@ -283,6 +286,7 @@ def matched(tasks: Tasks, model: Model, rebuilt: Done, file: GivenFile | Path, o
 
     meta = {
         "names": names, "weights": weights, "floating": [row["name"] for row in rows if row.get("floating")],
+        "corrected": [row["name"] for row in rows if row.get("corrected")],
         "numbers": [row["name"] for row in rows if row["kind"] == "number"],
     }  # fmt: skip
     call = CallSpec("match", meta, identified(("match", rebuilt.content), constants))
