@@ -11,6 +11,7 @@ import numpy as np
 from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 
+CONVERTER = "converter: "  # how reasons of wrong constants and ranges begin
 MASKED = 1e30  # a step beyond which only what stands for -Inf, the lowest number of float32, can be the cause
 CLIPPED = ", of which it clips what is beyond its range"
 ALWAYS_ZERO = 1e-6  # steps that float64 may make of a value that is always 0
@@ -33,14 +34,14 @@ def compare_constants(constants: Rows, matches: Rows, *, bits: int = 0, table: T
     described = {row["name"]: row for row in constants if not row.get("floating") and row["kind"] != "number"}
     beside = list(_beside(described, matches))
     wrong = [
-        f"converter: {row['kind']} of {row['layer']} up to {match['steps']:.3g} steps from "
+        f"{CONVERTER}{row['kind']} of {row['layer']} up to {match['steps']:.3g} steps from "
         f"{match['tensor']} of the file{CLIPPED if match.get('clipped') else ''}"
         for row, match in beside
         if not match["steps"] <= table.converter_weights
     ]
     largest = 2 ** (bits - 1) - 1 if bits else 0
     wrong += [
-        f"converter: the weight of {row['layer']} uses {match['reach']:.0f} of the {largest} integers on a side of zero"
+        f"{CONVERTER}the weight of {row['layer']} uses {match['reach']:.0f} of the {largest} integers on a side of zero"
         for row, match in beside
         if row["kind"] == "weight" and 0 < match.get("reach", 0.0) < table.converter_reach * largest
     ]
@@ -60,13 +61,13 @@ def compare_floats(constants: Rows, matches: Rows, *, table: Table = DEFAULTS) -
     described = {row["name"]: row for row in constants if row.get("floating") and not row.get("corrected")}
     beside = list(_beside(described, matches))
     wrong = [
-        f"converter: {row['kind']} of {row['layer']} in floating point {_far(match)} of the file"
+        f"{CONVERTER}{row['kind']} of {row['layer']} in floating point {_far(match)} of the file"
         for row, match in beside
         if not match["steps"] <= table.converter_weights
     ]
     known = {match["name"] for _, match in beside}
     wrong += [
-        f"converter: the {row['kind']} of {row['layer']} is none of the file"
+        f"{CONVERTER}the {row['kind']} of {row['layer']} is none of the file"
         for name, row in described.items()
         if row["kind"] == "slope" and name not in known
     ]
@@ -130,7 +131,7 @@ def compare_ranges(
         worst = max(worst, off)
         if not off <= table.converter_ranges and not _widened_for_zero(row, min(low, 0.0), max(high, 0.0), table):
             said = f"the range of {row['layer']} is {row['low']:.4g} to {row['high']:.4g}, that of the calibration "
-            wrong.append((off, f"converter: {said}{low:.4g} to {high:.4g}"))
+            wrong.append((off, f"{CONVERTER}{said}{low:.4g} to {high:.4g}"))
     wrong.sort(key=lambda one: -one[0])
     numbers = {"converter_ranges": {"compared": len(known), "worst_steps": worst}}
     if not wrong:

@@ -37,9 +37,11 @@ class Candidate:
 
     ``factor`` is what was multiplied into it, ``others`` the constants that were added to it, and ``terms`` the size of
     the largest number on the way to it, which says how far float32 may be off. ``moved`` names the constants of layers
-    in front that it holds, and that nothing else reads. It is ``inverse`` where it is one over the constant. ``piece``
+    in front that it holds. It is ``inverse`` where it is one over the constant. ``piece``
     says of a part of the weights of grouped convolutions, [groups, ...], of which output and input of each group it is.
-    ``taken`` is a contraction, what is added in front of it [channels] and a factor [channels], whose product it holds.
+    ``taken`` is a contraction, the number of what is in front of it (:func:`onnx_chains.in_front`) and a factor
+    [channels]: it holds the product of the three. ``attribute`` is the operator and the name of one that
+    has the number.
     """
 
     name: str
@@ -50,7 +52,8 @@ class Candidate:
     moved: tuple[str, ...] = ()
     inverse: bool = False
     piece: tuple[int, int] | None = None
-    taken: tuple[Any, Any, Any] | None = None
+    taken: tuple[Any, int, Any] | None = None
+    attribute: tuple[str, str] | None = None
 
 
 class Adapter:
@@ -103,7 +106,8 @@ def candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
     for node in graph.node:
         for one in node.attribute:
             if one.type == FLOAT:
-                yield Candidate(f"{one.name} of {node.op_type}", numpy.array(one.f, "float64"))
+                own = (node.op_type, one.name)
+                yield Candidate(f"{one.name} of {node.op_type}", numpy.array(one.f, "float64"), attribute=own)
         if node.op_type == "LeakyRelu":  # where it leaves its slope out
             yield Candidate("alpha of LeakyRelu", numpy.array(0.01))
         if node.op_type == "Selu":
@@ -187,7 +191,7 @@ def _taken_in(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candi
     weights = known[node.input[1]]
     axis = onnx_chains.channel_axis(node) % weights.ndim
     taken = onnx_chains.taken_axis(node, weights)
-    for scale, shift, moved in onnx_chains.in_front(graph, node, known):
+    for number, (scale, shift, moved) in enumerate(onnx_chains.in_front(graph, node, known)):
         inner = scale.reshape([-1 if place == taken else 1 for place in range(weights.ndim)])
         summand = onnx_chains.through(node, weights, shift)
         terms = onnx_chains.largest(onnx_chains.through(node, abs(weights), abs(shift)))
@@ -198,7 +202,7 @@ def _taken_in(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candi
             most = max(made.terms, terms * onnx_chains.largest(made.factor))
             total = made.summand + summand * made.factor
             whole = made._replace(name=made.name or node.input[1], summand=total, terms=most)
-            yield replace(_bias(whole, known), moved=moved, taken=(node, shift, made.factor))
+            yield replace(_bias(whole, known), moved=moved, taken=(node, number, made.factor))
 
 
 def _sums(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:

@@ -136,6 +136,14 @@ def _behind(graph: Any, name: str) -> Iterator[Any]:
         name = users[0].output[0]
 
 
+def branches(graph: Any, name: str) -> int:
+    """How many nodes read what a constant is added to, where that is first read by more than one; else one."""
+    node = next((one for one in graph.node if name in one.input), None)
+    while node is not None and len(users := [one for one in graph.node if node.output[0] in one.input]) == 1:
+        node = users[0]
+    return 1 if node is None else max(1, len(users))
+
+
 def in_front(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[Any, Any, tuple[str, ...]]]:
     """What is done to each channel of the input of a contraction: (factor, summand, names of what is ``moved``).
 
@@ -150,12 +158,11 @@ def in_front(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[
     makers = {name: one for one in graph.node for name in one.output}
     scale, shift = numpy.ones(channels), numpy.zeros(channels)
     moved: tuple[str, ...] = ()
-    alone, maker = True, makers.get(node.input[0])
+    maker = makers.get(node.input[0])
     while maker is not None:
-        alone = alone and sum(maker.output[0] in one.input for one in graph.node) == 1
         if maker.op_type in CONTRACTIONS and maker.input[1] in known:
             for added, names in _added(graph, maker, known, channels):
-                yield scale, shift + scale * added, (*moved, *names) if alone else moved
+                yield scale, shift + scale * added, (*moved, *names)
             return
         if maker.op_type == "Selu":  # what is in front of it does not go through
             yield scale * of_selu(maker)[1], shift, moved
@@ -165,7 +172,7 @@ def in_front(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[
             return
         shift = shift + scale * step[2]
         scale = scale * step[1]
-        moved = (*moved, step[0]) if alone else moved
+        moved = (*moved, step[0])
         yield scale, shift, moved
         computed = [name for name in maker.input if name not in known]
         maker = makers.get(computed[0]) if computed and maker.op_type not in NORMS else None

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_candidates, onnx_chains
+from bench_plugin.adapters.onnx_tools import onnx_biases, onnx_candidates, onnx_chains
+from bench_plugin.adapters.onnx_tools.onnx_biases import NOTHING, UNKNOWN, ZEROS, Found
 from bench_plugin.adapters.onnx_tools.onnx_candidates import Candidate
 from bench_plugin.adapters.onnx_tools.onnx_chains import CONTRACTIONS
 from bench_plugin.adapters.onnx_tools.rounding import onnx_computed
@@ -27,7 +28,7 @@ ADAPTER = {
     "title": "Constants read back, matched with the file",
     "distribution": "onnx",
     "operations": ["match"],
-    "uses": ["onnx_candidates", "onnx_chains", "onnx_computed", "onnx_grouped"],
+    "uses": ["onnx_biases", "onnx_candidates", "onnx_chains", "onnx_computed", "onnx_grouped"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -35,15 +36,9 @@ ALIKE = 0.9  # cosine from which on two constants are the same one, right or wro
 SPREAD = 0.25  # relative difference of norms up to which constants are compared at all
 EQUAL = 1e-12  # difference of two such cosines that only the order of summation makes
 HALF = 0.501  # steps up to which a constant is the rounded one
-UNKNOWN: dict[str, object] = {"tensor": "", "found": False, "folded": False, "steps": 0.0}
-NOTHING = UNKNOWN | {"tensor": "no bias"}
-ZEROS = UNKNOWN | {"tensor": "zeros", "replaced": True}
 SINGLE = 1e-6  # what float32 arithmetic may change, as a share of the largest value
 REPEATING = "ones of an Expand"  # where a constant of the file is named
 PART = 1 << 20  # elements that are compared at once
-
-
-Found = tuple[Candidate, tuple[int, ...]]  # a constant of the file, and the order of its axes
 
 
 class Adapter:
@@ -74,12 +69,13 @@ class Adapter:
         tensors: dict[str, Candidate] = {}
         arrays: dict[str, Array] = {}
         outputs = _outputs(model.graph)
-        belonging = _belonging(call)
+        belonging = onnx_biases.belonging(call)
         later: dict[str, Found] = {}
         zeros: dict[str, set[str]] = {}  # what the file adds where the artefact has zeros
-        moved: set[str] = set()
+        takers: dict[str, set[str]] = {}  # the contractions that hold a constant of a layer in front
         vectors: set[str] = set()
         biased: dict[str, Candidate] = {}
+        attributes: dict[tuple[str, str, float], float] = {}
         pieces: dict[str, dict[tuple[int, int], tuple[dict[str, object], Any]]] = {}
         for name in call.names:
             values, step = call.fixed[f"const:{name}"], call.fixed[f"step:{name}"]
@@ -92,14 +88,14 @@ class Adapter:
             biases = belonging.get(call.weights.get(name, ""), [])
             weight = tensors.get(call.weights.get(name, ""))
             if name in call.corrected:
-                row, written = _uncorrected(values, step, weight, model.graph, known)
+                row, written = onnx_biases.uncorrected(values, step, weight, model.graph, known)
                 rows.append(row | {"name": name})
                 arrays |= {} if written is None else {f"file:{name}": from_numpy(written)}
                 continue
             shifts = list(onnx_candidates.shifts(model.graph, known, weight)) if weight and name in biases[:1] else []
             if name in biases[:1] and not values.any():  # dropped, or added later, or it was never there
                 added = [(one, call.fixed[f"const:{one}"], call.fixed[f"step:{one}"]) for one in biases[1:2]]
-                found = _of_zeros(shifts, added, later)
+                found = onnx_biases.of_zeros(shifts, added, later)
                 if found is None and weight:
                     rows.append(NOTHING | {"name": name})
                     continue
@@ -109,7 +105,7 @@ class Adapter:
                 found = later.get(name) or (
                     _closest(values, every) if name in call.floating else _nearest(values, step, every, outputs)
                 )
-                found = found or _own(values, step, shifts) or _ones(values, step, candidates, model.graph)
+                found = found or onnx_biases.own(values, step, shifts) or _ones(values, step, candidates, model.graph)
             if found is None:
                 nothing = not values.any() and name not in call.weights.values()  # as behind a norm without a bias
                 rows.append((ZEROS if nothing else UNKNOWN) | {"name": name})
@@ -119,7 +115,9 @@ class Adapter:
             slack = inexact.get(candidate.name, SINGLE) * max(_extent(written), candidate.terms)
             steps = max(0.0, _most_off(values, written, step, slack))
             folded = candidate.factor is not None
-            moved |= set(candidate.moved) if steps <= HALF else set()
+            if candidate.taken and steps <= HALF:
+                for taken in candidate.moved:
+                    takers.setdefault(taken, set()).add(candidate.taken[0].output[0])
             tensors[name] = candidate
             row = {"name": name, "tensor": candidate.name, "found": True, "folded": folded, "steps": steps}
             if not values.any() and written.any():
@@ -134,7 +132,9 @@ class Adapter:
                 pieces.setdefault(candidate.name, {})[candidate.piece] = row, real
                 rows.append(row)
                 continue
-            if candidate.name == REPEATING:
+            if candidate.attribute:
+                attributes[*candidate.attribute, float(candidate.values)] = float(real)
+            if candidate.attribute or candidate.name == REPEATING:
                 rows.append(row | {"replaced": True})
                 continue
             own = _replace_one(replaced, known, candidate.name, real)
@@ -143,6 +143,7 @@ class Adapter:
                 row["replaced"] = True
                 biased |= {own: candidate} if candidate.taken else {}
             rows.append(row)
+        moved = onnx_biases.moved_on(model.graph, takers, rows, zeros)
         for name in (one for one, added in zeros.items() if added and added <= moved):  # a layer behind adds it
             rows = [NOTHING | {"name": name} if row["name"] == name else row for row in rows]
             arrays.pop(f"file:{name}", None)
@@ -153,15 +154,16 @@ class Adapter:
                 row.update(UNKNOWN if whole is None else {"replaced": True})
                 if whole is None:
                     arrays.pop(f"file:{row['name']}")
-        _take_out(biased, replaced, known)
+        onnx_biases.take_out(model.graph, biased, replaced, known)
         often = _read_often(model.graph)
         for row in rows:
             if row.get("replaced") and row["tensor"] in often:
                 row["shared"] = True
         without = {copy for copy, name in copies.items() if name in replaced}  # the tool divides by the constant itself
-        unmatched = _weights(model.graph, known) - set(replaced) - without
+        unmatched = _weights(model.graph, known) - set(replaced) - without - moved
         twins = _of_twins(known, replaced)
         _replace(onnx, model.graph, replaced | twins, vectors)
+        _replace_attributes(model.graph, attributes)
         path = call.path("rebuilt.onnx")
         onnx.save(model, path)
         return Reply({"matches": rows, "unmatched": sorted(unmatched)}, arrays, files={"rebuilt.onnx": path})
@@ -213,21 +215,6 @@ def _weights(graph: Any, known: Mapping[str, Any]) -> set[str]:
     return stored & read & set(known)
 
 
-def _take_out(biased: Mapping[str, Candidate], replaced: dict[str, Any], known: Mapping[str, Any]) -> None:
-    """Take from biases what goes through the weights of the file, where these are replaced by rounded ones.
-
-    A tool that adds in a layer what the file adds in front of it has multiplied that by the weights of the file.
-    """
-    for name, candidate in biased.items():
-        node, shift, factor = candidate.taken or (None, None, None)
-        if node is not None and node.input[1] in replaced:
-            off = replaced[node.input[1]].astype("float64") - known[node.input[1]]
-            moved = (
-                onnx_chains.through(node, off, shift) * factor / (1.0 if candidate.factor is None else candidate.factor)
-            )
-            replaced[name] = (replaced[name] - moved.reshape(replaced[name].shape)).astype("float32")
-
-
 def _read_often(graph: Any) -> set[str]:
     """What several nodes read, or one node several times, those of inner graphs among them."""
     counted = Counter(_reads(graph))
@@ -240,46 +227,6 @@ def _reads(graph: Any) -> Iterator[str]:
         for one in node.attribute:
             if one.HasField("g"):
                 yield from _reads(one.g)
-
-
-def _belonging(call: MatchCall) -> dict[str, list[str]]:
-    """The biases of each weight: what its layer adds, and what is added later."""
-    found: dict[str, list[str]] = {}
-    for name in call.names:
-        if name in call.weights:
-            found.setdefault(call.weights[name], []).append(name)
-    return found
-
-
-def _uncorrected(
-    values: Any, step: Any, weight: Candidate | None, graph: Any, known: Mapping[str, Any]
-) -> tuple[dict[str, object], Any]:
-    """The row of a bias that the tool may have corrected, and what the file adds in its place; None if not known."""
-    added = None if weight is None else onnx_candidates.added_with(graph, known, weight)
-    fitting = [one for one in added or () if one.values.size == values.size or _one_number(values, one.values)]
-    if added is None or len(fitting) < len(added):
-        return UNKNOWN, None
-    if not fitting:  # the file has no bias there, and the tool adds one for what it corrects
-        return UNKNOWN | {"tensor": "zeros", "found": True}, values * 0
-    off = [float((abs(values.reshape(-1) - one.values.reshape(-1)) / step.reshape(-1)).max()) for one in fitting]
-    nearest = fitting[off.index(min(off))]
-    row = UNKNOWN | {"tensor": nearest.name, "found": True, "steps": min(off)}
-    written = nearest.values if nearest.values.size == values.size else nearest.values[:1]
-    return row, written.reshape(values.shape)
-
-
-def _one_number(values: Any, summand: Any) -> bool:
-    """Whether a single number stands for a summand [channels] that is the same for all of them."""
-    return bool(values.size == 1 and (summand == summand[0]).all())
-
-
-def _own(values: Any, step: Any, shifts: Sequence[Candidate]) -> Found | None:
-    """What the file adds in the layer of a bias, which is like no constant of the file; the nearest of several."""
-    fitting = [one for one in shifts if one.values.size == values.size]
-    if not fitting:
-        return None
-    off = [float((abs(values.reshape(-1) - one.values.reshape(-1)) / step.reshape(-1)).max()) for one in fitting]
-    return fitting[off.index(min(off))], (0,)
 
 
 def _clipped(values: Any, written: Any, step: Any, slack: float) -> bool:
@@ -304,25 +251,6 @@ def _ones(values: Any, step: Any, candidates: Sequence[Candidate], graph: Any) -
     if any(one.values.size == values.size for one in candidates):
         return None
     return Candidate(REPEATING, values * 0 + 1), tuple(range(values.ndim))
-
-
-def _of_zeros(
-    shifts: Sequence[Candidate], added: Sequence[tuple[str, Any, Any]], later: dict[str, Found]
-) -> Found | None:
-    """What stands in the file where an artefact has zeros for a bias: None where nothing does, or it is added later.
-
-    ``added`` is (name, values, step) of the constant that the artefact adds later; it goes to ``later`` with the one
-    of the ``shifts`` that it is nearest to.
-    """
-    if not shifts:
-        return None
-    fitting = [one for one in shifts if added and added[0][1].size == one.values.size]
-    if not fitting:
-        return shifts[0], (0,)
-    [(name, values, step)] = added
-    nearest = min(fitting, key=lambda one: float((abs(values.reshape(-1) - one.values) / step.reshape(-1)).max()))
-    later[name] = nearest, (0,)
-    return None
 
 
 def _outputs(graph: Any) -> dict[str, set[int]]:
@@ -507,3 +435,10 @@ def _replace(onnx: Any, graph: Any, values: Mapping[str, Any], vectors: Collecti
         name = node.output[0] if node.op_type == "Constant" else ""
         if name in values and (values[name].ndim > 1 or name in vectors):
             node.attribute[0].t.CopyFrom(onnx.numpy_helper.from_array(values[name]))
+
+
+def _replace_attributes(graph: Any, values: Mapping[tuple[str, str, float], float]) -> None:
+    """Write numbers into the attributes that have them: by operator, name and the number of the file."""
+    for node in graph.node:
+        for one in node.attribute:
+            one.f = values.get((node.op_type, one.name, one.f), one.f) if one.type == onnx_candidates.FLOAT else one.f

@@ -194,7 +194,7 @@ class Reader:
 
     def _given(self, port: Any) -> str:
         number = self._number(port)
-        return self.layers.floats(f"t{number}", number)
+        return self.layers.floats(f"t{number}", number, port.get_node().get_type_name())
 
     def _number(self, port: Any) -> int:
         targets = [one.get_node().get_type_name() for one in port.get_target_inputs()]

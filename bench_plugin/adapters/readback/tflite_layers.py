@@ -281,7 +281,8 @@ class Reader:
         self._count(index)
         if said is not None and file.type(index) in LIMITS:
             return self.layers.integers(name, self.numbers[index], float(said[0][0]), int(said[1][0]))
-        return self.layers.floats(name, self.numbers[index])
+        maker = self._makers.get(index)
+        return self.layers.floats(name, self.numbers[index], "" if maker is None else file.operator(maker))
 
     def _ends_its_range(self, index: int, whole: float) -> bool:
         """Whether a single number, ``whole`` steps from zero, is the end of a range that it has for itself."""

@@ -34,7 +34,7 @@ class RebuiltTensor(Record):
         the artefact has it in floating point.
     output: the number of the output of the exposed artefact that has it.
     real: the name of its real value: of one that is given, what the layers take; of a result, what is rounded.
-    layer: the operators that make it, in the tool's words; empty for one that is only taken.
+    layer: the operators that make it, in the tool's words; empty where that is not known of one that is taken.
     dynamic: whether its layer rounds its inputs as it runs.
     exception: the allowance for a rounding that was measured to be coarser; empty for none.
     scale: the step of a result in integers; None where it is floating point.

@@ -142,11 +142,14 @@ class Layers:
         self.given["t%d" % output] = RebuiltTensor("t%d" % output, output, whole)
         return self.node("Mul", [self.node("Sub", [whole, shift]), step])
 
-    def floats(self, name: str, output: int) -> str:
-        """A tensor that the artefact has in floating point, or in integers that are not scaled."""
+    def floats(self, name: str, output: int, layer: str = "") -> str:
+        """A tensor that the artefact has in floating point, or in integers that are not scaled.
+
+        ``layer`` is the operator that makes it, where that is known.
+        """
         if name not in self._real:
             self._real[name] = self.node("Cast", [name], to=DOUBLE)
-            self.given[name] = RebuiltTensor(name, output, self._real[name])
+            self.given[name] = RebuiltTensor(name, output, self._real[name], layer)
         return self._real[name]
 
     def made_integers(

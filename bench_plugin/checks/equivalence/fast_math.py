@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.compare.converted import CONVERTER
 from bench_plugin.compare.precision import WRONG
 from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison
 from bench_plugin.pipeline.cell_run import CellRun
@@ -20,8 +21,10 @@ def with_exact(
     ``compare`` judges that run by the rule that found the mismatch; what it logs is not the cell's. The reason is
     returned as it is where the tool declares no such option (``exact``) for the precision of the cell, where the run
     chose it already, where the result is so wrong that no rounding explains it, and, with a flag of the cell, where
-    that run failed.
+    that run failed. Wrong constants are no arithmetic.
     """
+    if reason.startswith(CONVERTER):
+        return reason
     options = models.compile_tasks.exact_options(run.cell)
     error = run.log.numbers.get("E")
     if not options or error is None or not error < WRONG:

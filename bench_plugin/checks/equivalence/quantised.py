@@ -10,7 +10,7 @@ from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import as_model, layers, own_noise, stored, whole
 from bench_plugin.checks.equivalence.comparing import compared_in_steps
 from bench_plugin.checks.equivalence.own_noise import LAYERED, by_approximation
-from bench_plugin.compare.converted import compare_ranges, cut_ranges, masked_range, measured_ranges
+from bench_plugin.compare.converted import CONVERTER, compare_ranges, cut_ranges, masked_range, measured_ranges
 from bench_plugin.compare.quantised import (
     compare_by_approximation,
     compare_layers,
@@ -207,7 +207,7 @@ def _cut(artefact: whole.ReadBack, cut: Sequence[Mapping[str, Any]], ranges: Com
     noise = compare_by_approximation(ours, theirs, run.judge.table)
     if noise.status == MISMATCH:
         return Comparison(
-            MISMATCH, f"converter: {said}, so that without any other rounding {noise.reason}", agrees.numbers
+            MISMATCH, f"{CONVERTER}{said}, so that without any other rounding {noise.reason}", agrees.numbers
         )
     if noise.status == UNVERIFIED or noise.numbers["short_of_own_db"] > 0:
         run.log.flag(f"{said}: E {error:.1e} without any other rounding")

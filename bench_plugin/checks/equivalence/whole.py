@@ -22,7 +22,6 @@ from bench_plugin.pipeline.stages import Done, Task
 from bench_plugin.pipeline.tasks import layer_tasks
 from bench_plugin.pipeline.tasks.subjects import InputSet
 
-UNKNOWN_INPUT = "not all of it was read back, or it takes several inputs of which some have the same values"
 NEAR = 1e-3  # of a step: how far an output may be off the integers that it was made from
 
 
@@ -119,7 +118,7 @@ def _exposed(artefact: ReadBack) -> tuple[InputSet, Done, dict[str, str]] | str:
     if exposed.failure:
         return f"the artefact with all tensors as outputs does not run: {exposed.failure.message}"
     sources = layer_tasks.sources(rebuilt, exposed.arrays, given)
-    return UNKNOWN_INPUT if sources is None else (given, exposed, sources)
+    return sources if isinstance(sources, str) else (given, exposed, sources)
 
 
 def calibrated(artefact: ReadBack) -> InputSet | str:

@@ -97,8 +97,8 @@ def _free(rebuilt: Done) -> list[Mapping[str, Any]]:
     return [row for row in said["given"] if row["output"] not in made]
 
 
-def sources(rebuilt: Done, exposed: Mapping[str, Any], inputs: InputSet) -> dict[str, str] | None:
-    """For each tensor that no layer makes the name of the input that it is; None where one of them is no input.
+def sources(rebuilt: Done, exposed: Mapping[str, Any], inputs: InputSet) -> dict[str, str] | str:
+    """For each tensor that no layer makes the name of the input that it is; a text says why that is not known.
 
     Of several inputs it is the one whose values the artefact gave in ``exposed``, out<n> [N, ...], when it ran on the
     N samples of ``inputs``. Where two have the same values it is not known.
@@ -109,10 +109,12 @@ def sources(rebuilt: Done, exposed: Mapping[str, Any], inputs: InputSet) -> dict
         values = np.asarray(exposed[f"out{row['output']}"]).reshape(-1)
         alone = len(free) == len(given) == 1
         same = [name for name, own in given.items() if alone or np.array_equal(values, own.reshape(-1))]
-        if len(same) != 1:
-            return None
+        if not same:
+            return f"what {row['layer'] or 'the tool'} makes in front of its layers was not read back"
+        if len(same) > 1:
+            return f"its inputs {' and '.join(map(_named, same[:2]))} have the same values"
         found[row["name"]] = _named(same[0])
-    return found or None
+    return found or "its layers take no tensor at all"
 
 
 def _named(name: str) -> str:

@@ -12,6 +12,7 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
 
@@ -22,6 +23,7 @@ ADAPTER = {
     "title": "Integers of few bits in ONNX graphs",
     "distribution": "onnx",
     "operations": [],
+    "uses": ["onnx_names"],
 }
 
 FLOAT = 1
@@ -291,8 +293,8 @@ def _array(value: Any) -> Any:
 
 
 def forget_unused(graph: Any) -> None:
-    """Drop the stored tensors that no node reads any more."""
-    used = {name for node in graph.node for name in node.input} | {value.name for value in graph.output}
+    """Drop the stored tensors that no node reads any more, nor a branch or a body of one."""
+    used = {name for node in graph.node for name in onnx_names.read_by(node)} | {value.name for value in graph.output}
     kept = [tensor for tensor in graph.initializer if tensor.name in used]
     del graph.initializer[:]
     graph.initializer.extend(kept)

@@ -69,7 +69,11 @@ def sort_nodes(graph: Any) -> bool:
             else:
                 later.append(node)
         if len(later) == len(waiting):
-            raise RuntimeError(f"the graph has a cycle at {waiting[0].name!r}")
+            node = waiting[0]
+            missing = ", ".join(sorted(read_by(node) - known))
+            raise RuntimeError(
+                f"{node.op_type} {node.name or node.output[0]!r} reads {missing}, which nothing before it makes"
+            )
         waiting = later
     if all(one is other for one, other in zip(ordered, graph.node)):
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 from typing import Any
 
@@ -24,6 +25,7 @@ SPREAD = 0.2123
 LAST_BITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 CHANNELS = {"Conv": 0, "ConvTranspose": 1, "Gemm": -1, "MatMul": -1}  # the axis of the weights that counts outputs
 MEANS = ("ReduceMean", "AveragePool", "GlobalAveragePool")
+PARTS = 16  # ends of parts of a product at which the sums in the order of its terms are known
 SUMMED = (*CHANNELS, "Einsum", "ReduceSum", *MEANS, "Softmax", "InstanceNormalization")
 
 
@@ -41,7 +43,7 @@ class Adapter:
 def operators() -> list[Any]:
     """The classes for onnx's evaluator of what ``summed`` adds to a graph."""
     base = importlib.import_module("onnx.reference.op_run").OpRun
-    return [_ones(base), _terms(base), _summed(base), _shared(base), _normalised(base)]
+    return [_ones(base), _terms(base), _in_order(base), _summed(base), _shared(base), _normalised(base)]
 
 
 def summed(onnx: Any, index: int, node: Any, format: str) -> list[Any]:
@@ -61,11 +63,19 @@ def summed(onnx: Any, index: int, node: Any, format: str) -> list[Any]:
     if node.op_type == "Softmax":
         axis = next((one.i for one in node.attribute if one.name == "axis"), -1)
         return [node, own("SharedSum", [plain], [result], axis=axis, **said)]
-    squares, terms = f"{result}_squares", f"{result}_terms"
+    squares, terms, order = f"{result}_squares", f"{result}_terms", f"{result}_in_order"
+    matrix = node.op_type in ("MatMul", "Gemm")
     return [
         node, *_squares(onnx, node, squares), *_counted(onnx, node, terms),
-        own("Summed", [plain, squares, terms], [result], mean=int(node.op_type in MEANS), **said),
+        *([_ordered(onnx, node, order)] if matrix else []),
+        own("Summed", [plain, squares, terms, *[order] * matrix], [result], mean=int(node.op_type in MEANS), **said),
     ]  # fmt: skip
+
+
+def _ordered(onnx: Any, node: Any, name: str) -> Any:
+    """The node that gives the mean square of the sums of a product of matrices, in the order of its terms."""
+    said = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute if one.name != "beta"}
+    return onnx.helper.make_node("InOrder", list(node.input[:2]), [name], domain=DOMAIN, **said)
 
 
 def _squares(onnx: Any, node: Any, name: str) -> list[Any]:
@@ -128,23 +138,49 @@ def _terms(base: Any) -> Any:
     return Terms
 
 
+def _in_order(base: Any) -> Any:
+    class InOrder(base):  # type: ignore[misc]
+        """The mean square of the sums of a product of matrices in the order of its terms, by that of PARTS of them."""
+
+        op_domain = DOMAIN
+
+        def _run(self, a: Any, b: Any, transA: int = 0, transB: int = 0, alpha: float = 1.0) -> tuple[Any]:
+            import numpy as np
+
+            if a.ndim < 2 or b.ndim < 2 or a.dtype.kind != "f":
+                return (np.float64(0),)
+            a, b = (np.swapaxes(x, -1, -2) if swapped else x for x, swapped in ((a, transA), (b, transB)))
+            ends = np.unique(np.linspace(0, a.shape[-1], PARTS + 1).astype(int))
+            reached, squares = 0.0, 0.0
+            for begin, end in itertools.pairwise(ends):
+                reached = reached + a[..., begin:end] @ b[..., begin:end, :]
+                squares = squares + reached**2
+            return (np.float64(alpha) ** 2 * squares / max(1, len(ends) - 1),)
+
+    return InOrder
+
+
 def _summed(base: Any) -> Any:
     class Summed(base):  # type: ignore[misc]
         """A sum y as if its terms had been added one by one, each sum rounded to a type.
 
-        ``q`` is the sum of the squares of the terms. In whatever order K terms come, the k-th sum has the mean square
-        (k/K)^2 y^2 + k/K (1 - k/K) q, so that all of them have K (y^2 / 3 + q / 6). The rounding of each is a random
-        number of that size. Of a ``mean``, y and q are K times smaller. Sums of integers stay as they are.
+        ``q`` is the sum of the squares of the terms. In a random order of K terms, the k-th sum has the mean square
+        (k/K)^2 y^2 + k/K (1 - k/K) q, so that all of them have K (y^2 / 3 + q / 6). Terms that are sorted have larger
+        sums: ``order`` is the mean square in the order in which they are, and the larger one counts. The rounding of
+        each is a random number of that size. Of a ``mean``, y and q are K times smaller. Sums of integers stay as they
+        are.
         """
 
         op_domain = DOMAIN
 
-        def _run(self, y: Any, q: Any, terms: Any, mean: int = 0, seed: int = 0, format: str = "") -> tuple[Any]:
+        def _run(
+            self, y: Any, q: Any, terms: Any, order: Any = 0.0, mean: int = 0, seed: int = 0, format: str = ""
+        ) -> tuple[Any]:
             import numpy as np
 
             if y.dtype.kind != "f":
                 return (y,)
-            spread = y**2 / 3 + np.abs(q) / (6 * terms if mean else 6)
+            spread = np.maximum(y**2 / 3 + np.abs(q) / (6 * terms if mean else 6), order)
             return (y + SPREAD * LAST_BITS[format] * np.sqrt(terms * spread) * _drawn(self, seed, y.shape),)
 
     return Summed
