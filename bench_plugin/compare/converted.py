@@ -115,7 +115,7 @@ def compare_ranges(
     known = [row for row in results if row.get("scale") is not None and row["real"] in measured]
     measured = {**measured, **{row["real"]: _not_narrower(row, *measured[row["real"]]) for row in known}}
     over = _with_readers(known, measured, readers or {})
-    sharing = _of_sharing(known, measured, over)
+    sharing, unions = _of_sharing(known, measured, over), _of_sharing(known, measured, {})
     wrong: list[tuple[float, str]] = []
     worst = 0.0
     for row in known:
@@ -129,7 +129,8 @@ def compare_ranges(
         if row.get("narrowed"):
             off = min(off, _beyond(row, [*others, (low, high)]))
         worst = max(worst, off)
-        if not off <= table.converter_ranges and not _widened_for_zero(row, min(low, 0.0), max(high, 0.0), table):
+        both = [(low, high), *([_union(unions[_parameters(row)])] if others else [])]
+        if not off <= table.converter_ranges and not any(_widened_for_zero(row, *ends, table) for ends in both):
             said = f"the range of {row['layer']} is {row['low']:.4g} to {row['high']:.4g}, that of the calibration "
             wrong.append((off, f"{CONVERTER}{said}{low:.4g} to {high:.4g}"))
     wrong.sort(key=lambda one: -one[0])
@@ -236,8 +237,13 @@ def _off_one_of(row: Row, others: Sequence[tuple[float, float]]) -> float:
 
 def _beyond(row: Row, others: Sequence[tuple[float, float]]) -> float:
     """By how many steps a range reaches beyond all of several."""
-    low, high = min([0.0, *(low for low, _ in others)]), max([0.0, *(high for _, high in others)])
+    low, high = _union(others)
     return float(max(low - row["low"], row["high"] - high, 0.0)) / float(row["scale"])
+
+
+def _union(ranges: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The smallest range that holds zero and all of these."""
+    return min([0.0, *(low for low, _ in ranges)]), max([0.0, *(high for _, high in ranges)])
 
 
 def _off(row: Row, low: float, high: float) -> float:
@@ -253,6 +259,7 @@ def _widened_for_zero(row: Row, low: float, high: float, table: Table) -> bool:
 
     Zero has to lie inside the range: where it is the end that is kept, it is a whole number of steps away already.
     """
+    low, high = min(low, 0.0), max(high, 0.0)
     inside = (row["low"] - low) / row["scale"], (high - row["high"]) / row["scale"]  # negative where it is further out
     if max(inside) > table.converter_ranges or max(inside) < -table.converter_ranges or low == high:
         return False
