@@ -130,6 +130,8 @@ half = lambda values: values.astype({"fp16": "float16", "fp32": "float32"}[preci
 rows, terms, outputs = 24, 288, 40
 a, w = half(rng.standard_normal((rows, terms))), half(rng.standard_normal((terms, outputs)) / 17 + 0.02)
 many = half(rng.standard_normal((rows, outputs, terms)) + 0.1)  # of what sums its input alone
+if kind.startswith("sorted"):  # their sums go a long way down, and up again
+    kind, a, w = kind.split()[1], half(np.abs(a)), np.sort(w - 0.02, axis=0)
 weights, said, axes = None, {}, None
 if kind in ("Gemm", "MatMul", "Einsum"):
     x, weights, shape = a, w.T if kind == "Gemm" else w, [1, outputs]
@@ -182,6 +184,8 @@ print(json.dumps({"real": spread(summed), **{name: spread(values) for name, valu
     [
         "Gemm",
         "MatMul",
+        "sorted Gemm",
+        "sorted MatMul",
         "Conv",
         "Einsum",
         "ReduceSum",

@@ -22,6 +22,9 @@ class Node:
     def output(self, _index: int) -> Node:
         return self
 
+    def outputs(self) -> list[Node]:
+        return [self]
+
     def get_target_inputs(self) -> list[Node]:
         return self.readers
 
@@ -37,6 +40,8 @@ class Node:
         ([Node("MatMul"), Node("Concat")], True),
         ([Node("Reshape", [Node("Transpose", [Node("Concat")])])], True),
         ([Node("Reshape", [Node("MatMul", [Node("Concat")])])], False),
+        ([Node("ReduceMax", [Node("Broadcast", [Node("Concat")])])], True),
+        ([Node("MaxPool", [Node("Pad", [Node("Tile", [Node("Concat")])])])], True),
     ],
 )
 def test_what_is_joined_shares_the_range_of_what_it_is_joined_with(readers: list[Node], joined: bool) -> None:

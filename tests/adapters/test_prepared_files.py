@@ -23,6 +23,7 @@ folder, kind, graph, *every = sys.argv[1:]
 rng = np.random.default_rng(0)
 value = lambda name, shape: h.make_tensor_value_info(name, 10 if kind == "half" else 1, shape)
 draw = lambda *shape: rng.standard_normal(shape).astype("float32")
+branch = lambda kind: h.make_graph([h.make_node(kind, ["p", "own"], ["r"])], kind, [], [value("r", None)])
 KINDS = {
     "old": (11, [h.make_node("Conv", ["x", "w"], ["c"]), h.make_node("Relu", ["c"], ["y"])], [1, 3, 6, 6],
             {"w": draw(4, 3, 3, 3)}),
@@ -43,6 +44,10 @@ KINDS = {
     "number": (17, [h.make_node("Gemm", ["x", "w", "c"], ["y"])], [1, 8],
                {"w": draw(8, 5), "c": np.array(0.3, "float32")}),
     "nothing": (17, [h.make_node("Gemm", ["x", "w", "b"], ["y"], beta=0.0)], [1, 8], {"w": draw(8, 5), "b": draw(5)}),
+    "branches": (17, [h.make_node("ReduceMean", ["x"], ["m"], keepdims=0), h.make_node("Cast", ["m"], ["k"], to=9),
+                      h.make_node("MatMul", ["x", "w"], ["p"]),
+                      h.make_node("If", ["k"], ["y"], then_branch=branch("Add"), else_branch=branch("Mul"))], [1, 8],
+                 {"w": draw(8, 5), "own": draw(5)}),
     "half": (19, [h.make_node("Gemm", ["x", "w", "b"], ["y"])], [1, 8], {"w": draw(8, 5), "b": draw(5)}),
 }
 opset, nodes, shape, weights = KINDS[kind]
@@ -122,6 +127,12 @@ def test_a_prepared_file_says_which_recurrent_layers_it_leaves_in_floating_point
 def test_a_file_that_is_quantised_already_stays_as_it_is(tools_python: Path, tmp_path: Path) -> None:
     found = prepared(tools_python, tmp_path, "quantised", "weights", every=True)
     assert found["operators"] == ["DequantizeLinear", "QuantizeLinear", "Relu"]
+
+
+@pytest.mark.parametrize("graph", ["weights", "qdq"])
+def test_what_only_branches_read_stays_in_the_file(tools_python: Path, tmp_path: Path, graph: str) -> None:
+    found = prepared(tools_python, tmp_path, "branches", graph)
+    assert "If" in found["operators"] and "DequantizeLinear" in found["operators"]
 
 
 @pytest.mark.parametrize(("kind", "stored"), [("number", ["int32", "int8"]), ("nothing", ["int8"])])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bench_plugin.checks.equivalence.fast_math import with_exact
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.checks.test_equivalence import COMPILER, FRAMEWORK, compiled, run, the_row
 from tests.checks.test_rounded_constants import MAKE
@@ -53,6 +54,13 @@ def test_exact_arithmetic_that_fails_is_a_flag(compiled: Project) -> None:
     row = judged(compiled, FAILS_IF_EXACT)
     assert EXACT not in row["reason"]
     assert [flag for flag in row["flags"] if flag.startswith(f"with {EXACT} it fails: crash: ")]
+
+
+def test_wrong_constants_are_no_fast_arithmetic() -> None:
+    """Nothing is run again: there is no run here, nor models."""
+    nothing: Any = None
+    reason = "converter: weight of Conv up to 3 steps from w of the file; out0: E 1e-3 > 1e-5"
+    assert with_exact(nothing, nothing, nothing, reason, nothing) == reason
 
 
 def test_what_was_computed_exactly_is_not_computed_again(compiled: Project) -> None:

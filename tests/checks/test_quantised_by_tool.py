@@ -86,6 +86,13 @@ def test_a_fault_is_a_mismatch_that_says_where(quantising: Project, fault: str) 
     assert row["reason"].endswith(said), row["reason"]
 
 
+def test_wrong_constants_are_told_beside_wrong_kernels(quantising: Project) -> None:
+    row = the_row(quantising, "w8a8", "weights-and-kernel")
+    assert row["status"] == "mismatch", row
+    assert row["reason"].startswith("converter: weight of MATMUL up to "), row["reason"]
+    assert "; layer MATMUL" in row["reason"] and row["numbers"]["converter"]["worst_steps"] > 1
+
+
 def test_without_reading_back_it_is_by_approximation_and_says_so(quantising: Project) -> None:
     row = the_row(quantising, "w8a8", "unread")
     assert row["status"] == "supported" and "by approximation" in row["flags"]

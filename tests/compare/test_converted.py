@@ -93,6 +93,13 @@ def test_constants_in_floating_point_are_judged_by_themselves() -> None:
     assert compare_floats(CONSTANTS, matches) == Comparison(AGREE, "", {"converter_floats": none})
 
 
+def test_biases_that_a_tool_may_have_corrected_are_not_compared_one_by_one() -> None:
+    bias = {"name": "b", "kind": "bias", "layer": "Add", "floating": True}
+    assert compare_floats([bias], [match("b", 900.0)]).status == MISMATCH
+    found = compare_floats([{**bias, "corrected": True}], [match("b", 900.0)])
+    assert found.status == AGREE and found.numbers["converter_floats"]["constants"] == 0
+
+
 def test_floats_that_are_wrong_are_named_three_at_most() -> None:
     floats = [{**constant, "floating": True} for constant in CONSTANTS]
     found = compare_floats(floats, [match(name, 12_345.0) for name in "bwxy"] + [match("z", 0.1)])
@@ -271,6 +278,27 @@ def test_a_symmetric_range_that_is_shared_reaches_to_the_furthest_value_of_all()
     measured = {"r": (-4.0, 3.0), "other": (-2.0, 1.0)}
     assert compare_ranges([shared(-4.25, 4.0, name) for name in measured], measured).status == AGREE
     assert compare_ranges([shared(-3.25, 3.0, name) for name in measured], measured).status == MISMATCH
+
+
+def test_a_shared_range_is_widened_for_zero_as_that_of_all_of_them_is() -> None:
+    """NNCF takes one range for all that a Concat joins, and moves one end of that until zero is a whole step away."""
+    measured = {"low": (-1.2, 1.0), "high": (0.0, 10.0), "next": (-5.0, 30.0)}
+    step = 1.2 / 27
+    rows = [{**shared(-1.2, 228 * step, name, step), "zero": 27} for name in ("low", "high")]
+    assert abs(rows[0]["high"] - 10) / step > 2, "one end is moved by more than the ends of a range may be off"
+    assert compare_ranges(rows, measured).status == AGREE
+    assert compare_ranges(rows, measured, readers={"high": "next"}).status == AGREE, "what its reader has is not shared"
+    apart = [{**one, "shared": False} for one in rows]
+    assert compare_ranges(apart, measured).status == MISMATCH
+
+
+def test_both_ends_of_a_range_that_is_too_narrow_are_moved_by_as_much() -> None:
+    measured = {"r": (0.0025, 0.0032)}
+    narrow = {**row(0.0, 0.004, scale=0.004 / 255), "narrowest": 8e-4}
+    assert compare_ranges([narrow], measured).status == AGREE
+    assert compare_ranges([{**narrow, "narrowest": 0.0}], measured).status == MISMATCH
+    assert compare_ranges([narrow], {"r": (0.0020, 0.0032)}).status == MISMATCH, "wider than that it stays as it is"
+    assert compare_ranges([{**narrow, "high": 0.0032}], {"r": (0.0020, 0.0032)}).status == AGREE
 
 
 def test_a_range_that_was_narrowed_lies_inside_that_of_the_calibration() -> None:

@@ -30,7 +30,7 @@ ADAPTER = {
             "none", "converter-weights", "converter-bias", "converter-range", "kernel-bias", "kernel-scale",
             "kernel-zero", "kernel-dynamic", "unread", "unread-noise", "exposed", "one-layer", "behind", "behind-noise",
             "corrected", "corrected-too-far", "hidden", "hidden-noise", "range-wide", "range-input", "range-narrow",
-            "range-cut", "range-unknown", "hidden-corrected",
+            "range-cut", "range-unknown", "hidden-corrected", "weights-and-kernel",
         ]
     },
     "on_request": True,
@@ -79,7 +79,7 @@ class Adapter:
         for (weights, bias), source in zip(LAYERS, ("x", "h"), strict=True):
             w = known[weights].astype("float64")
             step = abs(w).max(axis=0) / 127
-            if fault == "converter-weights" and weights == "c":
+            if fault in ("converter-weights", "weights-and-kernel") and weights == "c":
                 w[:, 1] *= 1.02
             found[weights], found[f"{weights}_step"] = np.clip(np.rint(w / step), -127, 127).astype("int8"), step
             b = known[bias] * (0 if fault == "converter-bias" and bias == "b" else 1)
@@ -135,7 +135,7 @@ def _static(net: dict[str, Any], x: Any, fault: str) -> list[Any]:
     if fault == "kernel-zero":
         p = np.minimum(p.astype("int32") + 1, 127).astype("int8")
     y = _dequantised(net, "h", p) @ _real(net, "c") + _real(net, "d")
-    if fault == "kernel-scale":
+    if fault in ("kernel-scale", "weights-and-kernel"):
         y[..., 0] *= 1.02
     r = _quantised(net, "y", y)
     given = _dequantised(net, "y", r).astype("float32")

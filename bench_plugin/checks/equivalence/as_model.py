@@ -13,6 +13,7 @@ from bench_plugin.domain.outcome import Unverified
 from bench_plugin.pipeline.judge_quantised import mistakes_in_whole
 from bench_plugin.pipeline.stages import Done
 
+WELL_DB = 1.0  # under our own quantisation: where what was corrected and what was rounded are about as much together
 CORRECTED = 0.5  # of the error of our own quantisation: how far biases that a tool has corrected may move the outputs
 
 
@@ -79,8 +80,20 @@ def _whole(artefact: ReadBack) -> Whole | str:
     error = whole.error(artefact)
     if isinstance(error, str):
         return error
-    wrong = _beyond(error, least, " and with the biases of the file") or _beyond(own, corrected_limit(artefact))
+    wrong = _beyond(error, least, " and with the biases of the file")
+    if not wrong and not _corrected_well(artefact):
+        wrong = _beyond(own, corrected_limit(artefact))
     return Whole(error, own, wrong)
+
+
+def _corrected_well(artefact: ReadBack) -> bool:
+    """Whether the outputs with corrected biases are about as near to the model as our own quantisation.
+
+    Zeros in place of a bias are no correction, which takes away more than it adds.
+    """
+    noise = own_noise.noise(artefact.run, artefact.models, artefact.found, artefact.ran, artefact.plain)
+    short = noise.numbers.get("short_of_own_db")
+    return noise.status == AGREE and short is not None and bool(short <= WELL_DB)
 
 
 def _beyond(error: float, limit: float, more: str = "") -> str:
