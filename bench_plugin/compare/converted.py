@@ -26,12 +26,15 @@ def compare_constants(constants: Rows, matches: Rows, *, bits: int = 0, table: T
     ``constants`` says the ``kind`` (weight or bias) and the ``layer`` of each by ``name``; ``matches`` how many
     ``steps`` it is from the file's ``tensor``, whose name is empty where the file has nothing like it. Those are
     counted as not compared. What stayed in floating point is left out (:func:`compare_floats`), and so is a ``number``,
-    which has no step of its own: what it does is seen in the model as a whole.
+    which has no step of its own. So are several numbers that are a ``part`` of a Concat, where the file has nothing
+    like them. What they do is seen in the model as a whole.
 
     ``bits`` is how many the integers of weights have, 0 where they are no integers. A weight of a contraction has to
     ``reach`` some share of them: with a longer step it is as near to the file's in steps, and has lost bits.
     """
-    described = {row["name"]: row for row in constants if not row.get("floating") and row["kind"] != "number"}
+    found = {match["name"] for match in matches if match["tensor"]}
+    compared = (row for row in constants if not row.get("floating") and row["kind"] != "number")
+    described = {row["name"]: row for row in compared if row["kind"] != "part" or row["name"] in found}
     beside = list(_beside(described, matches))
     wrong = [
         f"{CONVERTER}{row['kind']} of {row['layer']} up to {match['steps']:.3g} steps from "

@@ -38,16 +38,20 @@ if front:
     constants |= named
     if front == "Mul":
         nodes = [helper.make_node("Mul", ["x", "f-s"], ["o"]), helper.make_node("Add", ["f-t", "o"], ["n"])]
-    else:
+    elif front != "factor":
         nodes = [helper.make_node(front, ["x", *own], ["n"])]
     first, inner, moved = "n", scale[:3], shift[:3]
     if front == "BatchNormalization":
         inner = scale[:3] / np.sqrt(variance[:3].astype("float64") + 1e-5)
         moved = moved - mean[:3] * inner
+    if front == "factor":  # in front of a convolution with padding
+        constants["f-s"] = scale[:3].reshape(1, 3, 1, 1)
+        nodes, moved = [helper.make_node("Mul", ["x", "f-s"], ["n"])], np.zeros(3)
     if front == "Selu":
         inner, moved = np.full(3, 1.0507009873554805), np.zeros(3)
-    summand = summand + np.moveaxis(weights, axis, 0) @ moved
-nodes.append(helper.make_node("Gemm" if known else operator, [first, "w", "b"], ["c"], **known))
+    summand = summand + (0 if front == "factor" else np.moveaxis(weights, axis, 0) @ moved)
+padded = {"pads": [1, 1, 1, 1]} if front == "factor" else {}
+nodes.append(helper.make_node("Gemm" if known else operator, [first, "w", "b"], ["c"], **known, **padded))
 last = "c"
 for number, kind in enumerate(behind):
     name = f"{kind}{number}"
@@ -132,6 +136,15 @@ def test_it_is_multiplied_into_weights_of_every_contraction(tools_python: Path, 
     (weight, bias), off = matched(tools_python, tmp_path, ["BatchNormalization", "Relu"], operator=operator)
     assert weight["tensor"] == "w" and weight["folded"] and weight["steps"] < 1e-3
     assert bias["folded"] and bias["steps"] < 1e-3 and off < 1e-6
+
+
+@pytest.mark.parametrize("behind", [[], ["BatchNormalization"]], ids=["alone", "behind too"])
+def test_a_convolution_with_padding_takes_in_what_scales_its_input(
+    tools_python: Path, tmp_path: Path, behind: list[str]
+) -> None:
+    (weight, bias), off = matched(tools_python, tmp_path, behind, front="factor")
+    assert weight["tensor"] == "w" and weight["steps"] < 1e-3 and bias["steps"] < 1e-3
+    assert off < 1e-6, "the rebuilt file has the weights before anything was multiplied in"
 
 
 @pytest.mark.parametrize("behind", [[], ["BatchNormalization"]], ids=["alone", "behind too"])

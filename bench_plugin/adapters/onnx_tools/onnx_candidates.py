@@ -186,7 +186,7 @@ def first_rows(graph: Any, known: Mapping[str, Any], shape: tuple[int, ...]) -> 
 def _taken_in(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
     """The constants of a contraction that takes in what scales and shifts its input, and those behind it.
 
-    Of a convolution without padding alone: it pads its input with zeros, which nothing has shifted.
+    A convolution with padding takes in what scales alone: the zeros that it pads with are not shifted.
     """
     weights = known[node.input[1]]
     axis = onnx_chains.channel_axis(node) % weights.ndim

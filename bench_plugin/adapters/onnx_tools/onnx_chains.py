@@ -148,11 +148,13 @@ def in_front(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[
     """What is done to each channel of the input of a contraction: (factor, summand, names of what is ``moved``).
 
     Factor and summand are [channels]. The first is that of the node right in front of it, and each of the others has
-    one node more. What a contraction in front adds, or the gamma that a Selu multiplies by, is the last one.
+    one node more. What a contraction in front adds, or the gamma that a Selu multiplies by, is the last one. In front
+    of a convolution with padding are factors alone: zeros times them are zeros.
     """
     numpy = importlib.import_module("numpy")
     weights = known[node.input[1]]
-    if not _takes_in(node, weights):
+    shifted = _takes_in(node, weights)
+    if not shifted and node.op_type != "Conv":
         return
     channels, axis = weights.shape[taken_axis(node, weights)], weights.ndim - 1
     makers = {name: one for one in graph.node for name in one.output}
@@ -161,6 +163,8 @@ def in_front(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[
     maker = makers.get(node.input[0])
     while maker is not None:
         if maker.op_type in CONTRACTIONS and maker.input[1] in known:
+            if not shifted:
+                return
             for added, names in _added(graph, maker, known, channels):
                 yield scale, shift + scale * added, (*moved, *names)
             return
@@ -169,6 +173,8 @@ def in_front(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[tuple[
             return
         step = _of_norm(maker, known, channels) or per_channel(maker, known, channels, axis)
         if step is None:
+            return
+        if not shifted and largest(step[2]):
             return
         shift = shift + scale * step[2]
         scale = scale * step[1]

@@ -80,10 +80,9 @@ class Adapter:
         for name in call.names:
             values, step = call.fixed[f"const:{name}"], call.fixed[f"step:{name}"]
             if name in call.numbers:
-                number = _number(values, step, candidates)
-                rows.append(UNKNOWN | {"name": name} | ({"tensor": number.name, "found": True} if number else {}))
-                if number:
-                    arrays[f"file:{name}"] = from_numpy(number.values.reshape(values.shape))
+                row, written = _number(values, step, candidates, outputs)
+                rows.append(row | {"name": name})
+                arrays |= {} if written is None else {f"file:{name}": from_numpy(written)}
                 continue
             biases = belonging.get(call.weights.get(name, ""), [])
             weight = tensors.get(call.weights.get(name, ""))
@@ -303,11 +302,22 @@ def _most_off(values: Any, written: Any, step: Any, slack: float = 0.0) -> float
     return found
 
 
-def _number(value: Any, step: Any, candidates: Sequence[Candidate]) -> Candidate | None:
-    """The single number of the file that the one of an artefact was rounded from; None where there is none."""
+def _number(
+    values: Any, step: Any, candidates: list[Candidate], outputs: Mapping[str, Collection[int]]
+) -> tuple[dict[str, object], Any]:
+    """The row of numbers that need not be the file's, and what the file has in their place; None where it has nothing."""
+    if values.size > 1:
+        found = _nearest(values, step, candidates, outputs)
+        if found is None:
+            return UNKNOWN, None
+        row = UNKNOWN | {"tensor": found[0].name, "found": True, "steps": _steps_off(values, step, found)}
+        return row, _placed(found[0].values, found[1], values.shape)
     single = [one for one in candidates if one.values.size == 1]
-    off = [float(abs(one.values.reshape(()) - value.reshape(())) / step.reshape(())) for one in single]
-    return single[off.index(min(off))] if off and min(off) <= HALF else None
+    off = [float(abs(one.values.reshape(()) - values.reshape(())) / step.reshape(())) for one in single]
+    if not off or min(off) > HALF:
+        return UNKNOWN, None
+    nearest = single[off.index(min(off))]
+    return UNKNOWN | {"tensor": nearest.name, "found": True}, nearest.values.reshape(values.shape)
 
 
 def _closest(values: Any, candidates: list[Candidate]) -> Found | None:

@@ -269,9 +269,10 @@ class Reader:
                 return self.layers.constant(values)
             scales, zeros = self.along(index)
             whole = values.astype("float64") - zeros
-            if values.size > 1:
-                self.layers.complete = False  # a constant of a Concat: rounded, and not compared
-            elif whole.item() and not self._ends_its_range(index, whole.item()):  # the bound of a MINIMUM, in steps
+            if values.size > 1:  # a constant of a Concat
+                self._declare("part", self._operator, index)
+                return self._declared[index]
+            if whole.item() and not self._ends_its_range(index, whole.item()):  # the bound of a MINIMUM, in steps
                 self._declare("number", self._operator, index)
                 return self._declared[index]
             return self.layers.constant(whole * scales)  # a single number is the end of its own range

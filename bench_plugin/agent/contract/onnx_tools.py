@@ -169,7 +169,8 @@ class MatchCall(Call):
     names: the names of the constants.
     weights: for a bias, by its name, the name of the weight that it belongs to.
     floating: the names of those that stayed in floating point, of which the nearest one is looked for.
-    numbers: the names of single numbers, each of which is found only where the file has it within half a step.
+    numbers: the names of what need not be the file's. A single number is found only where the file has it within half a
+        step, several where it has something that is like them.
     corrected: the names of biases that the tool may have corrected, each of which is one that the file adds to what it
         computes with the weight, or zeros where it adds none.
     """

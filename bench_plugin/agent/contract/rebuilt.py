@@ -92,8 +92,9 @@ class RebuiltConstant(Record):
     """A constant that should be one of the file, whose real values are the array ``const:<name>``.
 
     name: its name among the nodes.
-    kind: ``weight``, ``bias``, ``slope`` (of a rectifier, a number of its own for negative values) or ``number`` (a
-        single one that was rounded to the step of what it is compared or padded with; it need not be the file's).
+    kind: ``weight``, ``bias``, ``slope`` (of a rectifier, a number of its own for negative values), ``number`` (a
+        single one that was rounded to the step of what it is compared or padded with; it need not be the file's) or
+        ``part`` (several, rounded to the step of what they are joined with; they need not be the file's either).
     layer: the operator that takes it, in the tool's words.
     floating: whether it stayed in floating point; otherwise it was quantised.
     corrected: whether the tool may have added to it what the quantisation of its layer changes on average.

@@ -134,7 +134,7 @@ def least_limit(artefact: ReadBack) -> float:
     if all(row.get("scale") is None for row in said["results"]):
         return _of_float32(artefact)
     found = {row["name"] for row in artefact.matched.meta["match"]["matches"] if row["tensor"]}
-    numbers = {row["name"] for row in said["constants"] if row["kind"] == "number"}
+    numbers = {row["name"] for row in said["constants"] if row["kind"] in ("number", "part")}
     return table.converter_exact if said.get("complete") and numbers <= found else table.converter_whole
 
 

@@ -34,6 +34,7 @@ from bench_plugin.pipeline.judge_quantised import (
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import layer_tasks
 
+CUT = 8  # ranges that leave out values, which are tried one by one
 PERTURBED_RUNS = 2  # perturbed runs of a quantised graph, which find the inputs whose rounding is stable
 
 
@@ -171,13 +172,25 @@ def _ranges(artefact: whole.ReadBack, constants: Comparison) -> Comparison:
     ranges = compare_ranges(results, measured, readers=readers, table=run.judge.table)
     cut = cut_ranges(results, measured, table=run.judge.table)
     if cut and ranges.status == AGREE:
-        (low, high), first = measured[cut[0]["real"]], cut[0]
-        said = f"the range of {first['layer']} is {first['low']:.4g} to {first['high']:.4g}, which leaves out values "
+        worst = _most_harmful(artefact, cut)
+        low, high = measured[worst["real"]]
+        said = f"the range of {worst['layer']} is {worst['low']:.4g} to {worst['high']:.4g}, which leaves out values "
         said += f"of the calibration ({low:.4g} to {high:.4g})"
         ranges = _cut(artefact, cut, replace(ranges, reason=said))
     if masked := masked_range(results):
         run.log.flag(masked)
     return replace(ranges, numbers={**constants.numbers, **ranges.numbers})
+
+
+def _most_harmful(artefact: whole.ReadBack, cut: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Of ranges that leave out values the one that changes the outputs most alone; of many the first are tried."""
+    if len(cut) == 1:
+        return cut[0]
+    harm = []
+    for row in cut[:CUT]:
+        made = whole.outputs(artefact, [row])
+        harm.append(0.0 if isinstance(made, str) else made.error(artefact.plain.outputs))
+    return cut[harm.index(max(harm))]
 
 
 def _cut(artefact: whole.ReadBack, cut: Sequence[Mapping[str, Any]], ranges: Comparison) -> Comparison:

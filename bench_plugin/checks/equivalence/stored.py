@@ -86,7 +86,7 @@ def constants(run: CellRun, rebuilt: Done, matched: Done | None) -> Comparison:
     if missing:
         run.log.flag(f"{missing} of {said['constants']} quantised constants have no counterpart in the file")
     known = {match["name"] for match in matches if match["tensor"]}
-    numbers = [row["layer"] for row in rows if row["kind"] == "number" and row["name"] not in known]
+    numbers = [row["layer"] for row in rows if row["kind"] in ("number", "part") and row["name"] not in known]
     if numbers:
         run.log.flag(f"a number of {', '.join(numbers[:3])} has no counterpart in the file")
     return comparison

@@ -289,7 +289,7 @@ def matched(tasks: Tasks, model: Model, rebuilt: Done, file: GivenFile | Path, o
     meta = {
         "names": names, "weights": weights, "floating": [row["name"] for row in rows if row.get("floating")],
         "corrected": [row["name"] for row in rows if row.get("corrected")],
-        "numbers": [row["name"] for row in rows if row["kind"] == "number"],
+        "numbers": [row["name"] for row in rows if row["kind"] in ("number", "part")],
     }  # fmt: skip
     call = CallSpec("match", meta, identified(("match", rebuilt.content), constants))
     parts = {"rebuilt": rebuilt.key, "file": origin}
