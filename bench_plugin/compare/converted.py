@@ -14,6 +14,7 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 CONVERTER = "converter: "  # how reasons of wrong constants and ranges begin
 MASKED = 1e30  # a step beyond which only what stands for -Inf, the lowest number of float32, can be the cause
 CLIPPED = ", of which it clips what is beyond its range"
+SAME = 1e-6  # of the largest value, up to which two biases are the same number
 ALWAYS_ZERO = 1e-6  # steps that float64 may make of a value that is always 0
 SYMMETRIC = 1.5  # steps by which the two ends of a symmetric range may differ: one integer more lies below zero
 Row = Mapping[str, Any]
@@ -76,6 +77,29 @@ def compare_floats(constants: Rows, matches: Rows, *, table: Table = DEFAULTS) -
     ]
     worst = _worst(beside)
     numbers = {"converter_floats": {"constants": len(described), "compared": len(beside), "worst_millionths": worst}}
+    return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+
+
+def compare_corrected(constants: Rows, matches: Rows, own: Mapping[str, Any], written: Mapping[str, Any]) -> Comparison:
+    """The verdict on biases that a tool may have corrected: it corrects all channels of a layer, or none.
+
+    ``own`` has the values [...] of the artefact and ``written`` those of the file by name. Where most of them are equal
+    to the file's, those that are not are no correction. How far a correction may go is seen in the model as a whole.
+    """
+    described = {row["name"]: row for row in constants if row.get("corrected")}
+    wrong, moved = [], 0
+    for row, match in _beside(described, matches):
+        values, known = np.asarray(own[row["name"]]), np.asarray(written[row["name"]])
+        off = np.abs(values - known)
+        differ = off > SAME * max(np.abs(known).max(initial=0.0), off.max(initial=0.0))
+        count = int(np.count_nonzero(differ))
+        moved += bool(count)
+        if 0 < 2 * count < differ.size:
+            said = f"{count} of {differ.size} numbers of the bias of {row['layer']}"
+            wrong.append(
+                f"{CONVERTER}{said} up to {off.max():.3g} from {match['tensor']} of the file, the others equal it"
+            )
+    numbers = {"converter_biases": {"constants": len(described), "corrected": moved}} if described else {}
     return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
 
 

@@ -123,7 +123,7 @@ class Table:
     converter_reach: float = 0.25
     converter_ranges: float = 1.0
     converter_whole: float = 2e-2
-    converter_exact: float = 1e-3
+    converter_exact: float = 1e-4
     unknown_rounding: float = 1.5
     alike: float = 0.95
     alike_size: float = 1.1

@@ -10,6 +10,7 @@ import pytest
 
 from bench_plugin.compare.converted import (
     compare_constants,
+    compare_corrected,
     compare_floats,
     compare_ranges,
     cut_ranges,
@@ -98,6 +99,24 @@ def test_biases_that_a_tool_may_have_corrected_are_not_compared_one_by_one() -> 
     assert compare_floats([bias], [match("b", 900.0)]).status == MISMATCH
     found = compare_floats([{**bias, "corrected": True}], [match("b", 900.0)])
     assert found.status == AGREE and found.numbers["converter_floats"]["constants"] == 0
+
+
+@pytest.mark.parametrize(("moved", "status"), [(0, AGREE), (1, MISMATCH), (3, MISMATCH), (4, AGREE), (8, AGREE)])
+def test_a_tool_corrects_all_channels_of_a_bias_or_none(moved: int, status: str) -> None:
+    bias = {"name": "b", "kind": "bias", "layer": "Add", "floating": True, "corrected": True}
+    known = np.linspace(-1, 2, 8)
+    own = known + np.where(np.arange(8) < moved, 0.25, 1e-7)
+    found = compare_corrected([bias], [match("b", 900.0)], {"b": own}, {"b": known})
+    assert found.status == status
+    assert found.numbers == {"converter_biases": {"constants": 1, "corrected": int(moved > 0)}}
+    if status == MISMATCH:
+        said = (
+            f"converter: {moved} of 8 numbers of the bias of Add up to 0.25 from t.b of the file, the others equal it"
+        )
+        assert found.reason == said
+    beside_nothing = compare_corrected([bias], [match("b", 9.0, "")], {"b": own}, {})
+    assert beside_nothing.status == AGREE, "what the file adds there is not known"
+    assert compare_corrected([], [], {}, {}).numbers == {}
 
 
 def test_floats_that_are_wrong_are_named_three_at_most() -> None:

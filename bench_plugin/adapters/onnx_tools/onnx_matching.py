@@ -305,7 +305,7 @@ def _most_off(values: Any, written: Any, step: Any, slack: float = 0.0) -> float
 def _number(
     values: Any, step: Any, candidates: list[Candidate], outputs: Mapping[str, Collection[int]]
 ) -> tuple[dict[str, object], Any]:
-    """The row of numbers that need not be the file's, and what the file has in their place; None where it has nothing."""
+    """The row of numbers that need not be the file's, and what that has in their place; None where it has nothing."""
     if values.size > 1:
         found = _nearest(values, step, candidates, outputs)
         if found is None:

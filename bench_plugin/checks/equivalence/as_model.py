@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from bench_plugin.checks.equivalence import own_noise, whole
 from bench_plugin.checks.equivalence.whole import ReadBack
-from bench_plugin.compare.converted import compare_floats
+from bench_plugin.compare.converted import compare_corrected, compare_floats
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.pipeline.judge_quantised import mistakes_in_whole
@@ -135,7 +135,9 @@ def least_limit(artefact: ReadBack) -> float:
         return _of_float32(artefact)
     found = {row["name"] for row in artefact.matched.meta["match"]["matches"] if row["tensor"]}
     numbers = {row["name"] for row in said["constants"] if row["kind"] in ("number", "part")}
-    return table.converter_exact if said.get("complete") and numbers <= found else table.converter_whole
+    if not said.get("complete") or not numbers <= found:
+        return table.converter_whole
+    return max(table.converter_exact, _of_float32(artefact))
 
 
 def floats(artefact: ReadBack) -> Comparison:
@@ -147,7 +149,12 @@ def floats(artefact: ReadBack) -> Comparison:
     """
     run = artefact.run
     constants, matches = artefact.rebuilt.meta["rebuild"]["constants"], artefact.matched.meta["match"]["matches"]
+    own, written = _arrays(artefact.rebuilt, "const"), _arrays(artefact.matched, "file")
+    biases = compare_corrected(constants, matches, own, written)
+    if biases.status == MISMATCH:
+        return biases
     comparison = compare_floats(constants, matches, table=run.judge.table)
+    comparison = replace(comparison, numbers={**biases.numbers, **comparison.numbers})
     said = comparison.numbers["converter_floats"]
     missing = said["constants"] - said["compared"]
     if comparison.status == AGREE and not missing:
@@ -160,6 +167,11 @@ def floats(artefact: ReadBack) -> Comparison:
         if isinstance(error, str):
             return unverified(Unverified.NO_REFERENCE, error, comparison.numbers)
     return comparison
+
+
+def _arrays(done: Done, kind: str) -> dict[str, Any]:
+    """The constants of a stage by name; ``kind`` is "const" for those of the artefact, "file" for those of the file."""
+    return {name.partition(":")[2]: values for name, values in done.arrays.items() if name.startswith(f"{kind}:")}
 
 
 def _of_float32(artefact: ReadBack) -> float:
