@@ -70,9 +70,10 @@ CASES = {
 
 def main(adapters: str, folder: str) -> None:
     """Print what became of every case."""
-    for name in ("low_bits", "qonnx_files"):
-        path = os.path.join(adapters, "characterise", "few_bits", name + ".py")
-        adapter = modules.loaded(f"bench_plugin.adapters.characterise.few_bits.{name}", path)
+    few_bits = "characterise/few_bits"
+    for place in ("onnx_tools/shared/onnx_names", f"{few_bits}/low_bits", f"{few_bits}/qonnx_files"):
+        dotted = f"bench_plugin.adapters.{place.replace('/', '.')}"
+        adapter = modules.loaded(dotted, os.path.join(adapters, f"{place}.py"))
     found: dict[str, Any] = {}
     for name, (model, expected) in CASES.items():
         source, target = (os.path.join(folder, f"{name}{end}.onnx") for end in ("", ".qcdq"))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.checks.equivalence.own_noise import OTHERWISE
 from bench_plugin.compare.table import DEFAULTS
 from tests.checks.test_strength import DEAD, FAINT
 from tests.checks.test_strength import MAKE as BLOCK
@@ -99,3 +100,12 @@ def test_by_approximation_layers_that_were_read_back_do_not_speak_for_the_others
     assert row["numbers"]["layers"] == 3 and "by approximation" in row["flags"], row
     assert (row["status"], row["unverified"]) == ("unverified", "not sensitive"), row["reason"]
     assert "residual branch zeroed" in row["reason"]
+
+
+def test_where_only_the_run_is_by_approximation_the_reason_says_that_the_layers_are_the_model(
+    project: Project, tools_python: Path
+) -> None:
+    row = by_tool(project, tools_python, FAINT, "hidden")
+    assert row["numbers"]["whole_E"] <= DEFAULTS.converter_whole and "by approximation" in row["flags"], row
+    assert (row["status"], row["unverified"]) == ("unverified", "not sensitive"), row["reason"]
+    assert row["reason"].endswith(f"; {OTHERWISE}"), row["reason"]
