@@ -14,12 +14,15 @@ from tests.docs.fences import ROOT
 SCRIPT = """
 import json, sys
 import onnx
-from bench_plugin.adapters.onnx_tools.onnx_check import _tables
+from bench_plugin.adapters.onnx_tools.onnx_check import _float_masks, _tables
 
 model = onnx.parser.parse_model(sys.argv[1])
-print(json.dumps(_tables(onnx, model, {value.name for value in model.graph.input})))
+find = _float_masks if model.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT else _tables
+print(json.dumps(find(onnx, model, {value.name for value in model.graph.input})))
 """
 HEAD = '<ir_version: 8, opset_import: ["": 17]> g (int64[2] i) => (float[2] y) <float one = {1.0}, float two = {2.0}'
+
+FLOAT = HEAD.replace("int64", "float") + ", float far = {-10000.0}"
 
 
 @pytest.mark.parametrize(
@@ -33,6 +36,11 @@ HEAD = '<ir_version: 8, opset_import: ["": 17]> g (int64[2] i) => (float[2] y) <
         (HEAD + ", float[5] t = {1, 2, 3, 4, 5}> { g = Gather(t, i) f = Cast<to = 1>(i) s = Sub(one, f) "
          "y = Add(g, s) }",
          {"i": {"high": 5}}),
+        (FLOAT + "> { s = Sub(one, i) y = Mul(s, far) }", {"i": {"high": 2}}),
+        (FLOAT + "> { u = Identity(i) s = Sub(one, u) v = Identity(s) y = Mul(far, v) }", {"i": {"high": 2}}),
+        (FLOAT + "> { s = Sub(one, i) y = Mul(s, two) }", {}),
+        (FLOAT + "> { s = Sub(two, i) y = Mul(s, far) }", {}),
+        (FLOAT + "> { s = Sub(one, i) y = Mul(s, s) }", {}),
     ],
 )  # fmt: skip
 def test_a_mask_is_0_or_1_unless_it_indexes_a_table(

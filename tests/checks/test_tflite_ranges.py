@@ -21,7 +21,7 @@ from onnx import helper as h
 rng = np.random.default_rng(5)
 known = {"w": rng.normal(0, 0.4, (6, 3, 3, 3)), "v": rng.normal(0, 0.3, 6), "k": rng.normal(0, 0.2, (6, 6, 3, 3)),
          "b": rng.normal(0, 0.3, 6), "l": rng.normal(0, 0.4, (4, 6, 1, 1)), "e": rng.normal(0, 0.3, 4),
-         "m": rng.normal(0, 0.4, (4, 12, 1, 1))}
+         "m": rng.normal(0, 0.4, (4, 12, 1, 1)), "wide": rng.normal(0, 1, (6, 6, 3, 3))}
 pool = {"kernel_shape": [3, 3], "strides": [1, 1], "pads": [1, 1, 1, 1]}
 front = [h.make_node("Conv", ["x", "w", "v"], ["a"], pads=[1, 1, 1, 1]), h.make_node("Relu", ["a"], ["r"])]
 nodes = {"averages": [
@@ -35,6 +35,13 @@ nodes = {"averages": [
              h.make_node("Conv", ["r", "k", "b"], ["c"], pads=[1, 1, 1, 1]),
              h.make_node("MaxPool", ["c"], ["q"], **pool),
              h.make_node("Concat", ["q", "r"], ["j"], axis=1), h.make_node("Conv", ["j", "m", "e"], ["y"])],
+         "both": [
+             h.make_node("Conv", ["r", "wide", "b"], ["n"], pads=[1, 1, 1, 1]),
+             h.make_node("MaxPool", ["n"], ["o"], kernel_shape=[5, 5], pads=[2, 2, 2, 2]),
+             h.make_node("Concat", ["o", "r"], ["j"], axis=1), h.make_node("Conv", ["j", "m", "e"], ["y"]),
+             h.make_node("Conv", ["r", "k", "b"], ["c"], pads=[1, 1, 1, 1]), h.make_node("Relu", ["c"], ["d"]), h.make_node("Add", ["r", "d"], ["s"]),
+             h.make_node("AveragePool", ["s"], ["p"], count_include_pad=1, kernel_shape=[2, 2], pads=[0, 0, 1, 1]),
+             h.make_node("Conv", ["p", "l", "e"], ["z"])],
          "floats": [
              h.make_node("Conv", ["r", "k", "b"], ["c"], pads=[1, 1, 1, 1]), h.make_node("Elu", ["c"], ["q"]),
              h.make_node("Concat", ["q", "r"], ["j"], axis=1), h.make_node("Conv", ["j", "m", "e"], ["y"])]}
@@ -187,3 +194,11 @@ def test_a_number_that_is_not_the_files_is_a_mismatch(project: Project, operator
 def test_a_range_that_a_mask_makes_has_a_flag(project: Project) -> None:
     row = run(project, NUMBERS, "SELECT")
     assert [flag for flag in row["flags"] if "-3.403e+38 to" in flag and "as a mask makes it" in flag], row
+
+
+def test_of_several_ranges_that_leave_out_values_the_one_that_does_harm_is_named(project: Project) -> None:
+    row = run(project, BRANCHES, "both")
+    assert row["status"] == "supported", row["reason"]
+    [flag] = [flag for flag in row["flags"] if "leaves out values of the calibration" in flag]
+    assert flag.startswith("the range of ADD is 0 to "), "that of the convolution leaves out more, for a maximum behind"
+    assert row["numbers"]["converter_ranges"]["cut_E"] > 0.03

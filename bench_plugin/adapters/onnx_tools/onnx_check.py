@@ -24,6 +24,8 @@ ADAPTER = {
 
 STANDARD_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 WHOLE_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float16", "float32", "float64", "bfloat16")
+MASKING = 100.0  # what a mask is multiplied by, at least, so that a softmax leaves out what it masks
 # Operators whose output holds the same numbers as their first input, which are identifiers still.
 BOOL = 9  # the type as an attribute of Cast has it
 CARRYING = frozenset(
@@ -62,7 +64,10 @@ class Adapter:
             operators[node.op_type] = operators.get(node.op_type, 0) + 1
         weights = {tensor.name for tensor in model.graph.initializer}
         rows = [_described(onnx, value) for value in model.graph.input if value.name not in weights]
-        tables = _tables(onnx, model, {str(row["name"]) for row in rows if row["dtype"] in WHOLE_NUMBERS})
+        whole, floats = (
+            {str(row["name"]) for row in rows if row["dtype"] in kinds} for kinds in (WHOLE_NUMBERS, FLOATS)
+        )
+        tables = _tables(onnx, model, whole) | _float_masks(onnx, model, floats)
         meta: dict[str, object] = {
             "valid": not objection,
             "objection": objection,
@@ -180,6 +185,29 @@ def _tables(onnx: Any, model: Any, wanted: set[str]) -> dict[str, dict[str, int]
         elif node.op_type == "OneHot" and first in source and second in scalars:
             bound(first, int(scalars[second]))
     return {name: {"high": size} for name, size in (dict.fromkeys(masks, 2) | found).items()}
+
+
+def _float_masks(onnx: Any, model: Any, wanted: set[str]) -> dict[str, dict[str, int]]:
+    """As ``high`` 2 for each of these inputs in floating point that is a mask, as in ``(1 - mask) * -10000``.
+
+    What is taken from 1 and not multiplied by a large number may be anything, such as a gate.
+    """
+    scalars, masks = _scalars(onnx, model), set()
+    source = {name: name for name in wanted}
+    taken: dict[str, str] = {}  # what is taken from 1, by its result
+    for node in _nodes(model.graph):
+        first, second = (*node.input, "", "")[:2]
+        if node.op_type in CARRYING and first in source:
+            source.update({name: source[first] for name in node.output if name})
+        elif node.op_type == "Sub" and second in source and scalars.get(first) == 1:
+            taken[node.output[0]] = source[second]
+        elif node.op_type in CARRYING and first in taken:
+            taken.update({name: taken[first] for name in node.output if name})
+        elif node.op_type == "Mul":
+            for one, other in ((first, second), (second, first)):
+                if one in taken and abs(scalars.get(other, 0.0)) >= MASKING:
+                    masks.add(taken[one])
+    return {name: {"high": 2} for name in masks}
 
 
 def _scalars(onnx: Any, model: Any) -> dict[str, float]:

@@ -20,7 +20,8 @@ class Port(Record):
     shape: sizes of the dimensions; a name is a symbolic dimension.
     layout: NCHW, NHWC and the like, where the model declares it; else empty.
     values: of the inputs of a framework's own model, how they are generated: normal, uniform, image, pixels or tokens.
-    high: of whole numbers and uniform values, the number that all are below; 0 where none is declared.
+    high: of whole numbers, also in floating point (a mask), and of uniform values, the number that all are below; 0
+        where none is declared.
     """
 
     name: str

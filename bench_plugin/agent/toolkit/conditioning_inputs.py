@@ -55,6 +55,8 @@ def _values(port: Port, seed: int, place: int, shape: Tuple[int, ...], channels_
         return rng.integers(0, port.high or IDS, shape).astype(port.dtype)
     if port.values == "uniform":
         return np.asarray(rng.random(shape) * (port.high or 1), dtype=port.dtype)
+    if port.high and port.values not in ("image", "pixels"):  # a mask in floating point
+        return rng.integers(0, port.high, shape).astype(port.dtype)
     image = port.values in ("image", "pixels") and len(shape) == 4
     values = _images(port, seed + place, shape, channels_last) if image else rng.standard_normal(shape)
     if port.values == "pixels":

@@ -130,6 +130,8 @@ def _generate(spec: InputSpec, seed: int, shape: tuple[int, ...]) -> np.ndarray[
         side = round(shape[-1] ** 0.5) if flat else 0
         fields = _images(rng, (shape[0], side, side) if flat else shape)
         return np.asarray(1 / (1 + np.exp(-2 * fields)), dtype=spec.dtype).reshape(shape)
+    if spec.high:  # a mask in floating point
+        return rng.integers(0, spec.high, shape).astype(spec.dtype)
     return rng.standard_normal(shape).astype(spec.dtype)
 
 
