@@ -39,7 +39,8 @@ nodes = {"averages": [
              h.make_node("Conv", ["r", "wide", "b"], ["n"], pads=[1, 1, 1, 1]),
              h.make_node("MaxPool", ["n"], ["o"], kernel_shape=[5, 5], pads=[2, 2, 2, 2]),
              h.make_node("Concat", ["o", "r"], ["j"], axis=1), h.make_node("Conv", ["j", "m", "e"], ["y"]),
-             h.make_node("Conv", ["r", "k", "b"], ["c"], pads=[1, 1, 1, 1]), h.make_node("Relu", ["c"], ["d"]), h.make_node("Add", ["r", "d"], ["s"]),
+             h.make_node("Conv", ["r", "k", "b"], ["c"], pads=[1, 1, 1, 1]), h.make_node("Relu", ["c"], ["d"]),
+             h.make_node("Add", ["r", "d"], ["s"]),
              h.make_node("AveragePool", ["s"], ["p"], count_include_pad=1, kernel_shape=[2, 2], pads=[0, 0, 1, 1]),
              h.make_node("Conv", ["p", "l", "e"], ["z"])],
          "floats": [

@@ -20,9 +20,10 @@ import importlib, json, os, sys
 from bench_plugin.agent import modules
 from bench_plugin.agent.contract import CollectCall, Place
 folder, out = sys.argv[1:]
-for name in ("low_bits", "low_bits_cases"):
-    path = os.path.join(folder, "characterise", "few_bits", name + ".py")
-    found = modules.loaded("bench_plugin.adapters.characterise.few_bits." + name, path)
+few_bits = "characterise/few_bits/"
+for place in ("onnx_tools/shared/onnx_names", few_bits + "low_bits", few_bits + "low_bits_cases"):
+    path = os.path.join(folder, place + ".py")
+    found = modules.loaded("bench_plugin.adapters." + place.replace("/", "."), path)
 reply = found.Adapter().collect(CollectCall().at(Place(out, {}, {}, lambda stage: None)))
 print(open(reply.files["cases.json"]).read())
 """
