@@ -119,6 +119,40 @@ def test_a_tool_corrects_all_channels_of_a_bias_or_none(moved: int, status: str)
     assert compare_corrected([], [], {}, {}).numbers == {}
 
 
+def test_what_counts_as_the_same_number_of_a_bias() -> None:
+    def corrected(own: list[float], known: list[float]) -> Comparison:
+        bias = {"name": "b", "kind": "bias", "layer": "Add", "floating": True, "corrected": True}
+        return compare_corrected([bias], [match("b", 1.0)], {"b": np.array(own)}, {"b": np.array(known)})
+
+    assert corrected([4.0, 1 + 3e-6, 2.0, 3.0], [4.0, 1.0, 2.0, 3.0]).numbers["converter_biases"]["corrected"] == 0
+    one = corrected([4.0, 1 + 5e-6, 2.0, -3.0], [4.0, 1.0, 2.0, -3.0])
+    assert one.status == MISMATCH and "1 of 4 numbers of the bias of Add up to 5e-06 from t.b" in one.reason
+    added = corrected([0.1, -0.1, 0.2], [0.0, 0.0, 0.0])
+    assert added.status == AGREE and added.numbers["converter_biases"] == {"constants": 1, "corrected": 1}
+    assert corrected([0.1, 0.0, 0.0], [0.0, 0.0, 0.0]).status == MISMATCH
+    assert corrected([0.0, 0.0, 0.0], [0.0, 0.0, 0.0]).numbers["converter_biases"]["corrected"] == 0
+
+
+def test_of_wrong_biases_three_are_named_and_all_that_were_corrected_are_counted() -> None:
+    rows = [{"name": name, "kind": "bias", "layer": f"L{name}", "corrected": True} for name in "abcde"]
+    known = {name: np.arange(4.0) for name in "abcde"}
+    own = {name: values + np.array([0, 0, 0, name != "e"]) for name, values in known.items()}
+    found = compare_corrected(rows, [match(name, 1.0) for name in "abcde"], own, known)
+    assert found.reason.count("; ") == 2 and "La" in found.reason and "Ld" not in found.reason
+    assert found.numbers == {"converter_biases": {"constants": 5, "corrected": 4}}
+
+
+def test_a_part_of_a_concat_is_compared_where_the_file_has_something_like_it() -> None:
+    part = {"name": "n", "kind": "part", "layer": "CONCATENATION"}
+    right = compare_constants([part], [match("n", 0.25)])
+    assert right == Comparison(AGREE, "", {"converter": {"constants": 1, "compared": 1, "worst_steps": 0.25}})
+    wrong = compare_constants([part], [match("n", 3.0)])
+    assert wrong.status == MISMATCH
+    assert wrong.reason == "converter: part of CONCATENATION up to 3 steps from t.n of the file"
+    unlike = compare_constants([part], [match("n", 9.0, "")])
+    assert unlike == Comparison(AGREE, "", {"converter": {"constants": 0, "compared": 0, "worst_steps": 0.0}})
+
+
 def test_floats_that_are_wrong_are_named_three_at_most() -> None:
     floats = [{**constant, "floating": True} for constant in CONSTANTS]
     found = compare_floats(floats, [match(name, 12_345.0) for name in "bwxy"] + [match("z", 0.1)])
