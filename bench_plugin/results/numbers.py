@@ -86,6 +86,7 @@ NUMBERS = (
         "quantised `constants`, `compared` with the file, `worst_steps` beyond what float32 may change",
     ),
     Number("whole_E", COMPILED, QUANTISED, "E of all layers together, unrounded, with the constants of the file"),
+    Number("corrected_E", COMPILED, QUANTISED, "the same with the biases of the artefact, which its tool corrected"),
     Number(
         "converter_ranges",
         COMPILED,
