@@ -157,6 +157,7 @@ class CompilerRecord(AdapterRecord, frozen=True, kw_only=True):
     exact: Annotated[
         dict[str, str], about("options by which it does without fast arithmetic, tried where that is a mismatch")
     ] = field(default_factory=dict)
+    exact_for: Annotated[Texts, about("ONNX's operators that those options change (default: all)")] = ()
     one_sample: Annotated[
         str,
         about("why its models take one sample per call; empty where they take any batch that they are compiled for"),

@@ -79,6 +79,14 @@ def test_without_a_declaration_for_the_precision_the_reason_is_left_alone(compil
     assert "bench-option" not in judged(compiled, WRONG_ALWAYS, declared=declared)["reason"]
 
 
+@pytest.mark.parametrize(("operator", "tried"), [("Conv", False), ("Gemm", True)])
+def test_options_that_change_no_operator_of_the_file_are_not_tried(
+    compiled: Project, operator: str, tried: bool
+) -> None:
+    declared = f'"loose": ["fp32"], "exact": {{"arithmetic": "exact"}}, "exact_for": ["{operator}"], '
+    assert (EXACT in judged(compiled, WRONG_IF_FAST, declared=declared)["reason"]) is tried
+
+
 @pytest.mark.parametrize(
     ("declared", "message"),
     [

@@ -36,6 +36,7 @@ ADAPTER = {
     "options": {"winograd": ["on", "off"], "gelu": ["exact", "approximate"]},
     "loose": ["fp32", "w16", "w8", "w4"],
     "exact": {"winograd": "off"},
+    "exact_for": ["Conv", "ConvTranspose"],
     # Its converters are registered by the names of operators, without versions: it states no range.
     "opsets": [1, 0],
     "values": [

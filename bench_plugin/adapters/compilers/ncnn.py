@@ -45,6 +45,7 @@ ADAPTER = {
     "options": {"winograd": ["on", "off"]},
     "loose": ["fp32", "w16", "w4", "int4", "uint4", "int2", "uint2"],
     "exact": {"winograd": "off"},
+    "exact_for": ["Conv", "ConvTranspose"],
     "values": [
         "bfloat16",
         "float8_e4m3fn",

@@ -19,13 +19,13 @@ def with_exact(
 
     Weights that a tool rounds in a way that is not known may be such a mismatch, too: fast arithmetic hides the way.
     ``compare`` judges that run by the rule that found the mismatch; what it logs is not the cell's. The reason is
-    returned as it is where the tool declares no such option (``exact``) for the precision of the cell, where the run
-    chose it already, where the result is so wrong that no rounding explains it, and, with a flag of the cell, where
-    that run failed. Wrong constants are no arithmetic.
+    returned as it is where the tool declares no such option (``exact``) for the precision of the cell and an operator
+    of its file, where the run chose it already, where the result is so wrong that no rounding explains it, and, with a
+    flag of the cell, where that run failed. Wrong constants are no arithmetic.
     """
     if reason.startswith(CONVERTER):
         return reason
-    options = models.compile_tasks.exact_options(run.cell)
+    options = models.compile_tasks.exact_options(run.cell, found.file.check.meta["check"]["operators"])
     error = run.log.numbers.get("E")
     if not options or error is None or not error < WRONG:
         return reason

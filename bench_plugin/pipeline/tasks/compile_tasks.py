@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -94,12 +94,15 @@ class CompileTasks:
         """Whether the tool declares fast math at the cell's precision."""
         return cell.precision in self.adapter(cell).declaration.get("loose", ())
 
-    def exact_options(self, cell: Cell) -> dict[str, str]:
+    def exact_options(self, cell: Cell, operators: Collection[str]) -> dict[str, str]:
         """The options, with values that this run does not have, by which the tool does without its fast math.
 
-        Empty at precisions for which it declares none.
+        Empty at precisions for which it declares none, and where they change none of the ``operators`` of the file.
         """
         adapter = self.adapter(cell)
+        changed = adapter.declaration.get("exact_for", ())
+        if changed and not set(changed).intersection(operators):
+            return {}
         exact: Mapping[str, str] = adapter.declaration.get("exact", {}) if self.fast_math(cell) else {}
         chosen = self._options(adapter)
         return {name: value for name, value in exact.items() if chosen[name] != value}
