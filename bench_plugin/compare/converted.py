@@ -14,7 +14,7 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 CONVERTER = "converter: "  # how reasons of wrong constants and ranges begin
 MASKED = 1e30  # a step beyond which only what stands for -Inf, the lowest number of float32, can be the cause
 CLIPPED = ", of which it clips what is beyond its range"
-NOTHING = 1e-5  # the largest value of a range that is no more than a tool needs for a step: of zeros, TFLite's is 1e-6
+NOTHING = 1e-5  # the largest value of a range that stands for zeros: TFLite's smallest one ends at 1e-6
 SAME = 1e-6  # of the largest value, up to which two biases are the same number
 ALWAYS_ZERO = 1e-6  # steps that float64 may make of a value that is always 0
 SYMMETRIC = 1.5  # steps by which the two ends of a symmetric range may differ: one integer more lies below zero
@@ -277,9 +277,9 @@ def _union(ranges: Sequence[tuple[float, float]]) -> tuple[float, float]:
 def _off(row: Row, low: float, high: float) -> float:
     """By how many steps the ends of a range are off ``low`` and ``high``, the one that is further off.
 
-    Where both ranges are nothing but a rounding of zero they are alike.
+    A value that is always 0 has the smallest range that the tool gives.
     """
-    if max(-low, high, -row["low"], row["high"]) <= NOTHING:
+    if max(-low, high) <= ALWAYS_ZERO * row["scale"] and max(-row["low"], row["high"]) <= NOTHING:
         return 0.0
     off = float(max(abs(row["low"] - min(low, 0.0)), abs(row["high"] - max(high, 0.0))))
     if abs(row["low"] + row["high"]) <= SYMMETRIC * row["scale"]:

@@ -26,6 +26,8 @@ known = {"t": rng.normal(size=(20, 16)), "a": rng.normal(0, 0.4, (16, 32)), "ab"
          "c": rng.normal(0, 0.3, (32, 6)), "cb": rng.normal(size=6)}
 if fault == "half":
     known["half"] *= 1.02
+if fault == "barely":
+    known["half"] *= 1.001
 if fault == "one channel":
     known["ab"][7] *= 1.3
 if fault in ("t", "bb"):
@@ -117,3 +119,9 @@ def test_what_differs_from_the_file_is_a_mismatch(project: Project, kind: str, f
     assert re.match(said, row["reason"]), row["reason"]
     if fault == "half":
         assert row["numbers"]["whole_E"] < DEFAULTS.converter_whole, "as much as corrected biases may be off"
+
+
+def test_what_changes_the_whole_by_a_few_ten_thousandths_is_a_mismatch(project: Project) -> None:
+    row = planted(project, "plain", "barely")
+    assert row["status"] == "mismatch", row
+    assert DEFAULTS.converter_exact < row["numbers"]["whole_E"] < 1e-3, "another epsilon changes as little"

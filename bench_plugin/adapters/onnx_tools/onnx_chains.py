@@ -101,9 +101,9 @@ def steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Step]:
         yield step
 
 
-def added_behind(graph: Any, node: Any, known: Mapping[str, Any], steps: int) -> str:
-    """The constant that the node behind so many ``steps`` of a chain adds; empty where it does something else."""
-    user = next(itertools.islice(_behind(graph, node.output[0]), steps, None), None)
+def added_behind(graph: Any, node: Any, known: Mapping[str, Any], count: int) -> str:
+    """The constant that the node behind ``count`` others of a chain adds; empty where it does something else."""
+    user = next(itertools.islice(_behind(graph, node.output[0]), count, None), None)
     constants = [name for name in user.input if name in known] if user is not None and user.op_type == "Add" else []
     return constants[0] if len(constants) == 1 else ""
 

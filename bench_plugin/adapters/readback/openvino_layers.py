@@ -217,16 +217,9 @@ class Reader:
             return True
         scale, zero = float(grid.scale.item()), int(grid.zero.item())
         self.layers.made_integers(
-            real,
-            number,
-            layer,
-            scale,
-            zero,
-            limits,
-            calibrated=True,
-            shared=_joined(node.output(0)),
-            narrowest=NARROWEST,
-        )
+            real, number, layer, scale, zero, limits,
+            calibrated=True, shared=_joined(node.output(0)), narrowest=NARROWEST,
+        )  # fmt: skip
         self._real[node.get_name(), 0] = self.layers.on_grid(f"t{number}", number, scale, zero)
         return True
 

@@ -9,6 +9,8 @@ from typing import Any, Collection, Mapping, Optional, Tuple
 from bench_plugin.agent.contract.any_reply import AnyReply, named
 from bench_plugin.agent.contract.records import Malformed, Record
 
+NOT_THE_FILES = ("number", "part")  # kinds of constants that need not be those of the file
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RebuiltNode(Record):

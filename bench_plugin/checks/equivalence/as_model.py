@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from bench_plugin.agent.contract.rebuilt import NOT_THE_FILES
 from bench_plugin.checks.equivalence import own_noise, whole
 from bench_plugin.checks.equivalence.whole import ReadBack
 from bench_plugin.compare.converted import compare_corrected, compare_floats
@@ -134,7 +135,7 @@ def least_limit(artefact: ReadBack) -> float:
     if all(row.get("scale") is None for row in said["results"]):
         return _of_float32(artefact)
     found = {row["name"] for row in artefact.matched.meta["match"]["matches"] if row["tensor"]}
-    numbers = {row["name"] for row in said["constants"] if row["kind"] in ("number", "part")}
+    numbers = {row["name"] for row in said["constants"] if row["kind"] in NOT_THE_FILES}
     if not said.get("complete") or not numbers <= found:
         return table.converter_whole
     return max(table.converter_exact, _of_float32(artefact))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from bench_plugin.agent.contract.rebuilt import NOT_THE_FILES
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers
 from bench_plugin.checks.equivalence.comparing import compared
@@ -86,7 +87,7 @@ def constants(run: CellRun, rebuilt: Done, matched: Done | None) -> Comparison:
     if missing:
         run.log.flag(f"{missing} of {said['constants']} quantised constants have no counterpart in the file")
     known = {match["name"] for match in matches if match["tensor"]}
-    numbers = [row["layer"] for row in rows if row["kind"] in ("number", "part") and row["name"] not in known]
+    numbers = [row["layer"] for row in rows if row["kind"] in NOT_THE_FILES and row["name"] not in known]
     if numbers:
         run.log.flag(f"a number of {', '.join(numbers[:3])} has no counterpart in the file")
     return comparison

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bench_plugin.agent.contract.rebuilt import NOT_THE_FILES
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.array_sets import ArraySet, identified, renamed
@@ -289,7 +290,7 @@ def matched(tasks: Tasks, model: Model, rebuilt: Done, file: GivenFile | Path, o
     meta = {
         "names": names, "weights": weights, "floating": [row["name"] for row in rows if row.get("floating")],
         "corrected": [row["name"] for row in rows if row.get("corrected")],
-        "numbers": [row["name"] for row in rows if row["kind"] in ("number", "part")],
+        "numbers": [row["name"] for row in rows if row["kind"] in NOT_THE_FILES],
     }  # fmt: skip
     call = CallSpec("match", meta, identified(("match", rebuilt.content), constants))
     parts = {"rebuilt": rebuilt.key, "file": origin}

@@ -69,11 +69,7 @@ def sort_nodes(graph: Any) -> bool:
             else:
                 later.append(node)
         if len(later) == len(waiting):
-            node = waiting[0]
-            missing = ", ".join(sorted(read_by(node) - known))
-            raise RuntimeError(
-                f"{node.op_type} {node.name or node.output[0]!r} reads {missing}, which nothing before it makes"
-            )
+            raise RuntimeError(_without_order(waiting, known))
         waiting = later
     if all(one is other for one, other in zip(ordered, graph.node)):
         return False
@@ -81,6 +77,20 @@ def sort_nodes(graph: Any) -> bool:
     del graph.node[:]
     graph.node.extend(nodes)
     return True
+
+
+def _without_order(waiting: list[Any], known: set[str]) -> str:
+    """Why these nodes have no order of use, where so much is ``known``: one reads what nothing makes, or a cycle."""
+    made = {name for node in waiting for name in node.output}
+    for node in waiting:
+        gone = sorted(read_by(node) - known - made)
+        if gone:
+            return f"{_called(node)} reads {', '.join(gone)}, which nothing makes"
+    return f"the graph has a cycle through {_called(waiting[0])}"
+
+
+def _called(node: Any) -> str:
+    return f"{node.op_type} {node.name or node.output[0]!r}"
 
 
 def opset(model: Any) -> int:
