@@ -16,7 +16,7 @@ from tests.docs.fences import ROOT
 SCRIPT = """
 import json, sys
 import numpy as np, onnx
-from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.adapters.onnx_tools.matching.onnx_matching import Adapter
 from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import helper as h, numpy_helper as nh

@@ -27,7 +27,7 @@ def said(python: Path, folder: Path, script: str, *arguments: object) -> Any:
 NARROW = """
 import json, sys
 import ml_dtypes, numpy as np, onnx
-from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.adapters.onnx_tools.matching.onnx_matching import Adapter
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import helper, numpy_helper
@@ -79,7 +79,7 @@ def test_a_number_is_found_within_half_a_step_alone(
 CUT = """
 import json
 import numpy as np, onnx
-from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.adapters.onnx_tools.matching.onnx_matching import Adapter
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import TensorProto, helper, numpy_helper
@@ -123,7 +123,7 @@ def test_a_weight_that_is_cut_out_by_the_width_of_a_tensor_is_put_back(tools_pyt
 GROUPED = """
 import json, sys
 import numpy as np, onnx
-from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.adapters.onnx_tools.matching.onnx_matching import Adapter
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import helper, numpy_helper
@@ -172,7 +172,7 @@ def test_of_a_grouped_convolution_no_part_may_be_missing(tools_python: Path, tmp
 ADDED = """
 import json, sys
 import numpy as np, onnx
-from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.adapters.onnx_tools.matching.onnx_matching import Adapter
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import helper, numpy_helper
@@ -221,7 +221,7 @@ def test_another_number_of_elements_is_not_added_behind_a_reshape(tools_python: 
 TABLE = """
 import json, sys
 import numpy as np, onnx
-from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.adapters.onnx_tools.matching.onnx_matching import Adapter
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import helper, numpy_helper

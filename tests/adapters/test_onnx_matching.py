@@ -16,7 +16,7 @@ from tests.docs.fences import ROOT
 SCRIPT = """
 import json, sys
 import numpy as np, onnx
-from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.adapters.onnx_tools.matching.onnx_matching import Adapter
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import TensorProto, helper, numpy_helper
@@ -178,7 +178,7 @@ def test_a_bias_that_was_dropped_is_compared_with_the_one_of_the_file(tools_pyth
 SYMMETRIC = """
 import json
 import numpy as np, onnx
-from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.adapters.onnx_tools.matching.onnx_matching import Adapter
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import TensorProto, helper, numpy_helper
@@ -220,7 +220,7 @@ def test_the_steps_of_a_symmetric_matrix_say_in_which_order_it_was_written(tools
 SUM = """
 import json
 import numpy as np, onnx
-from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.adapters.onnx_tools.matching.onnx_matching import Adapter
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import TensorProto, helper, numpy_helper
@@ -256,7 +256,7 @@ def test_of_a_sum_the_rebuilt_file_gets_what_is_left_without_the_others(tools_py
 ALPHA = """
 import json, sys
 import numpy as np, onnx
-from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.adapters.onnx_tools.matching.onnx_matching import Adapter
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import TensorProto, helper, numpy_helper
@@ -310,7 +310,7 @@ def test_what_was_read_back_once_replaces_a_constant_under_all_its_names(tools_p
 COMPUTED = """
 import json
 import numpy as np, onnx
-from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.adapters.onnx_tools.matching.onnx_matching import Adapter
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import TensorProto, helper, numpy_helper
@@ -355,7 +355,7 @@ def test_what_the_graph_computes_from_constants_are_constants_of_the_file(tools_
 CHAIN = """
 import json, sys
 import numpy as np, onnx
-from bench_plugin.adapters.onnx_tools.onnx_matching import Adapter
+from bench_plugin.adapters.onnx_tools.matching.onnx_matching import Adapter
 from bench_plugin.agent.arrays import from_numpy
 from bench_plugin.agent.contract import MatchCall, Place
 from onnx import TensorProto, helper, numpy_helper

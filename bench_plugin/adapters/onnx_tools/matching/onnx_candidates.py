@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_chains
-from bench_plugin.adapters.onnx_tools.onnx_chains import CONTRACTIONS
+from bench_plugin.adapters.onnx_tools.matching import onnx_chains
+from bench_plugin.adapters.onnx_tools.matching.onnx_chains import CONTRACTIONS
 from bench_plugin.adapters.onnx_tools.rounding import onnx_computed
 from bench_plugin.adapters.onnx_tools.shared import onnx_grouped
 from bench_plugin.agent.toolkit import versions
@@ -54,6 +54,9 @@ class Candidate:
     piece: tuple[int, int] | None = None
     taken: tuple[Any, int, Any] | None = None
     attribute: tuple[str, str] | None = None
+
+
+Found = tuple[Candidate, tuple[int, ...]]  # a constant of the file, and the order of its axes
 
 
 class Adapter:

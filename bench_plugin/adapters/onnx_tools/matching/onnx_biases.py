@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_candidates, onnx_chains
-from bench_plugin.adapters.onnx_tools.onnx_candidates import Candidate
+from bench_plugin.adapters.onnx_tools.matching import onnx_candidates, onnx_chains
+from bench_plugin.adapters.onnx_tools.matching.onnx_candidates import Candidate, Found
 from bench_plugin.agent.contract import MatchCall
 from bench_plugin.agent.toolkit import versions
 
@@ -21,7 +21,6 @@ ADAPTER = {
     "uses": ["onnx_candidates", "onnx_chains"],
 }
 
-Found = tuple[Candidate, tuple[int, ...]]  # a constant of the file, and the order of its axes
 UNKNOWN: dict[str, object] = {"tensor": "", "found": False, "folded": False, "steps": 0.0}
 NOTHING = UNKNOWN | {"tensor": "no bias"}
 ZEROS = UNKNOWN | {"tensor": "zeros", "replaced": True}
