@@ -248,3 +248,37 @@ def test_a_table_that_is_clipped_is_told_from_a_wrong_one(
 ) -> None:
     name, steps, found = said(tools_python, tmp_path, TABLE, kind)
     assert name == "t" and steps > 10 and found is clipped
+
+
+# One number that the file has under two names, and the tool once.
+TWINS = """
+import json
+import numpy as np, onnx
+from bench_plugin.adapters.onnx_tools.matching.onnx_matching import Adapter
+from bench_plugin.agent.arrays import from_numpy
+from bench_plugin.agent.contract import MatchCall, Place
+from onnx import helper, numpy_helper
+
+draw = np.random.default_rng(5)
+known = {"w": draw.normal(size=(8, 6)).astype("float32"), "one": np.array(0.7, "float32"),
+         "other": np.array(0.7, "float32")}
+nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Mul", ["h", "one"], ["s"]),
+         helper.make_node("Relu", ["s"], ["r"]), helper.make_node("Mul", ["r", "other"], ["y"])]
+ports = [helper.make_tensor_value_info(name, 1, [5, size]) for name, size in {"x": 8, "y": 6}.items()]
+given = [numpy_helper.from_array(values, name) for name, values in known.items()]
+graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], given)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "model.onnx")
+found = {"a": known["w"].astype("float64"), "b": np.array(float(np.float16(0.7)))}
+arrays = {f"fix:const:{name}": from_numpy(values) for name, values in found.items()}
+arrays |= {f"fix:step:{name}": from_numpy(np.array(0.001)) for name in found}
+call = MatchCall(names=tuple(found), weights={})
+reply = Adapter().match(call.at(Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)))
+stored = {one.name: numpy_helper.to_array(one) for one in onnx.load(reply.files["rebuilt.onnx"]).graph.initializer}
+print(json.dumps([float(stored["one"]), float(stored["other"]), reply.meta["unmatched"]]))
+"""
+
+
+def test_a_number_that_the_file_has_under_two_names_is_replaced_under_both(tools_python: Path, tmp_path: Path) -> None:
+    one, other, unmatched = said(tools_python, tmp_path, TWINS)
+    assert one == other == 0.7001953125
+    assert unmatched == []

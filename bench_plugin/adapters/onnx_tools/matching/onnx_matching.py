@@ -159,12 +159,15 @@ class _Matching:
             if row.get("replaced") and row["tensor"] in often:
                 row["shared"] = True
         without = {copy for copy, name in copies.items() if name in self._replaced}  # the tool divides by it itself
-        return _weights(file.graph, file.known) - set(self._replaced) - without - moved
+        found = {*self._replaced, *onnx_replaced.of_twins(file.known, self._replaced)}
+        return _weights(file.graph, file.known) - found - without - moved
 
     def write(self, onnx: Any) -> None:
         """Write what was read back into the file."""
         twins = onnx_replaced.of_twins(self._file.known, self._replaced)
-        onnx_replaced.write(onnx, self._file.graph, self._replaced | twins, self._vectors)
+        values = self._replaced | {twin: self._replaced[name] for twin, name in twins.items()}
+        vectors = self._vectors | {twin for twin, name in twins.items() if name in self._vectors}
+        onnx_replaced.write(onnx, self._file.graph, values, vectors)
         onnx_replaced.write_attributes(self._file.graph, self._attributes)
 
     def _compare(self, name: str, row: Row, written: Any) -> None:

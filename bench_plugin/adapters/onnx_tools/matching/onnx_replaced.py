@@ -45,12 +45,13 @@ def note(replaced: dict[str, Any], known: Mapping[str, Any], name: str, values: 
     return "" if several else own or name
 
 
-def of_twins(known: Mapping[str, Any], replaced: Mapping[str, Any]) -> dict[str, Any]:
-    """What replaces the constants that were read back once for all names that the file has for equal ones.
+def of_twins(known: Mapping[str, Any], replaced: Mapping[str, Any]) -> dict[str, str]:
+    """The other names under which the file has a constant that was read back once: other name -> the replaced one.
 
-    An exporter writes an Identity of a constant for a module that is used twice.
+    An exporter writes an Identity of a constant for a module that is used twice, and a single number once for each
+    node; a tool stores it once.
     """
-    return {twin: values for name, values in replaced.items() for twin in _twins(known, name) if twin not in replaced}
+    return {twin: name for name in replaced for twin in _twins(known, name) if twin not in replaced}
 
 
 def _twins(known: Mapping[str, Any], name: str) -> list[str]:
