@@ -52,6 +52,7 @@ def compare_layers(
     *,
     dynamic: Collection[str] = (),
     noise: Mapping[str, float] | None = None,
+    ties: Mapping[str, Array] | None = None,
     table: Table = DEFAULTS,
 ) -> Comparison:
     """The verdict on the layers of a quantised model, each of which was fed the integers that the tool itself used.
@@ -60,7 +61,8 @@ def compare_layers(
     rounded, or in its own unit where the layer ends in floating point. ``actual`` holds what the tool made of the same
     integers. ``exceptions`` names the rounding of kernels that have one of their own, which ``unrounded`` holds for
     their layers; ``dynamic`` are the layers that round their inputs as they run. ``noise`` is the E of those by one
-    rounding of their inputs to float32, where it is known: an input near a tie goes to either side.
+    rounding of their inputs to float32, where it is known: an input near a tie goes to either side. ``ties`` has the
+    same of layers that end in integers: by how many steps each element [N, ...] may be off.
     """
     rows, wrong = [], []
     for name, expected in unrounded.items():
@@ -70,7 +72,8 @@ def compare_layers(
         if not expected.size:
             continue
         if actual[name].dtype.kind in KINDS:
-            row, objection = _layer(name, expected, actual[name], table, (exceptions or {}).get(name, ""))
+            nearest = _nearest(expected, actual[name], (ties or {}).get(name))
+            row, objection = _layer(name, nearest, actual[name], table, (exceptions or {}).get(name, ""))
         else:
             one = (noise or {}).get(name, 0.0)
             row, objection = _layer_in_float(name, expected, actual[name], _limit(name in dynamic, one, table))
@@ -87,6 +90,13 @@ def compare_layers(
     if not dynamic and not any("largest_steps" in row for row in rows):
         return unverified(Unverified.NO_REFERENCE, "no quantised layer to compare", numbers)
     return Comparison(AGREE, "", numbers)
+
+
+def _nearest(expected: Array, found: Array, ties: Array | None) -> Array:
+    """The results that are nearest to what was found, of those that ties may give."""
+    if ties is None:
+        return expected
+    return expected + np.clip(np.asarray(found, dtype=np.float64) - expected, -ties, ties)
 
 
 def _limit(dynamic: bool, noise: float, table: Table) -> float:

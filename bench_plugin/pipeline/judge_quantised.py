@@ -40,8 +40,8 @@ class LayerResults:
 
     ``unrounded`` holds the float64 result [N, ...] of each layer by name, clamped and not rounded, ``actual`` what the
     tool made of it; ``exceptions`` names the rounding of kernels that have one of their own, ``dynamic`` the layers
-    that round their inputs as they run, and ``noise`` is what one rounding of these inputs changes
-    (:func:`compare_layers`).
+    that round something as they run, and ``noise`` and ``ties`` are what one rounding to float32 changes in them: the E
+    of those that end in floating point, and the steps [N, ...] of those that end in integers (:func:`compare_layers`).
     """
 
     unrounded: Mapping[str, Array]
@@ -49,6 +49,7 @@ class LayerResults:
     exceptions: Mapping[str, str] = field(default_factory=dict)
     dynamic: frozenset[str] = frozenset()
     noise: Mapping[str, float] = field(default_factory=dict)
+    ties: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def exact(self) -> bool:
@@ -63,15 +64,26 @@ class LayerResults:
             for name, values in self.unrounded.items()
         )
 
-    def with_noise(self, perturbed: Sequence[Array]) -> LayerResults:
+    def with_noise(self, perturbed: Sequence[Array], opposite: Sequence[Array]) -> LayerResults:
         """The same with the noise of dynamic layers; ``perturbed`` are all layers, one rounding of their inputs off.
 
-        The largest noise counts, where there is one already.
+        In ``opposite`` they are off by as much the other way, so that one of both moves an element across its tie.
+        What several ties change in one element is at most the sum of both. The largest noise counts, where there is
+        one already.
         """
-        both = zip(self.unrounded.items(), perturbed, strict=True)
-        found = {name: _share(moved, values) for (name, values), moved in both if name in self.dynamic}
-        noise = {name: max(one, self.noise.get(name, 0.0)) for name, one in found.items() if math.isfinite(one)}
-        return replace(self, noise={**self.noise, **noise})
+        both = zip(self.unrounded.items(), perturbed, opposite, strict=True)
+        noise, ties = dict(self.noise), dict(self.ties)
+        for (name, values), moved, back in both:
+            if name not in self.dynamic:
+                continue
+            if name in self.actual and self.actual[name].dtype.kind in KINDS:
+                off = np.nan_to_num(np.abs(moved - values) + np.abs(back - values))
+                ties[name] = np.maximum(ties.get(name, 0.0), off)
+                continue
+            shares = [share for other in (moved, back) if math.isfinite(share := _share(other, values))]
+            if shares:
+                noise[name] = max(*shares, noise.get(name, 0.0))
+        return replace(self, noise=noise, ties=ties)
 
     def beyond_rounding(self, table: Table) -> str:
         """Which layer has an element that is more than a rounding off, and how far; the furthest one, else empty.

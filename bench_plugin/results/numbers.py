@@ -80,6 +80,12 @@ NUMBERS = (
         "its `E`, and `noise_E` by one rounding of its inputs where that was needed",
     ),
     Number(
+        "inside",
+        COMPILED,
+        QUANTISED,
+        "quantised tensors that stay inside the layers that add them, because as outputs they change the result",
+    ),
+    Number(
         "converter",
         COMPILED,
         QUANTISED,

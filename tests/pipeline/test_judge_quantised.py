@@ -11,7 +11,7 @@ import pytest
 
 from bench_plugin.compare.chosen import Chosen
 from bench_plugin.compare.noise import Noise
-from bench_plugin.compare.quantised import accumulated
+from bench_plugin.compare.quantised import accumulated, compare_layers
 from bench_plugin.compare.strength import FAR, Strength
 from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
@@ -369,13 +369,36 @@ def test_mutants_of_layers_are_judged_by_the_table_of_the_test() -> None:
 def test_what_a_rounding_of_the_inputs_changes_is_noise_of_dynamic_layers_alone() -> None:
     real = np.random.default_rng(1).standard_normal((8, 50))
     layers = LayerResults({"a": real, "d": real}, {"a": real, "d": real}, dynamic=frozenset({"d"}))
-    noisy = layers.with_noise([with_error(real, 3e-4), with_error(real, 2e-4)])
+    noisy = layers.with_noise([with_error(real, 3e-4), with_error(real, 2e-4)], [real, with_error(real, 1e-4)])
     assert noisy.noise == {"d": pytest.approx(2e-4, rel=1e-3)}
-    assert noisy.with_noise([real, with_error(real, 1e-4)]).noise == noisy.noise, "the largest one counts"
-    assert layers.with_noise([real, np.where(real > 2, np.nan, real)]).noise == {}  # not a noise that permits anything
+    assert noisy.with_noise([real] * 2, [real, with_error(real, 1e-4)]).noise == noisy.noise, "the largest one counts"
+    undefined = [real, np.where(real > 2, np.nan, real)]
+    assert layers.with_noise(undefined, undefined).noise == {}  # not a noise that permits anything
     far = Done(failure=None, arrays={"m:out1": with_error(real, 5e-4)})
     assert mutants_of_layers(layers, far, DEFAULTS)["m"]["killed"]
     assert not mutants_of_layers(noisy, far, DEFAULTS)["m"]["killed"]
+
+
+def test_what_ties_inside_a_layer_change_is_permitted_in_its_integers_alone() -> None:
+    real = np.tile(np.arange(50) * 2.0, (8, 1))
+    found = real.astype("int64")
+    found[0, 3] += 1  # as where one tensor inside is rounded to the other side
+    layers = LayerResults({"a": real, "d": real}, {"a": real.astype("int64"), "d": found}, dynamic=frozenset({"d"}))
+    assert compared(layers).status == "mismatch"
+    towards, back = real.copy(), real.copy()
+    towards[0, 3] += 0.6  # two ties that change one element, each found by one of the two runs
+    back[0, 3] -= 0.2
+    noisy = layers.with_noise([real, towards], [real, back])
+    assert noisy.ties["d"][0, 3] == pytest.approx(0.8) and not noisy.ties["d"][1:].any() and set(noisy.ties) == {"d"}
+    assert compared(noisy).status == "agree"
+    found[1, 3] += 1
+    wrong = replace(noisy, actual={**noisy.actual, "d": found})
+    assert compared(wrong).reason.startswith("layer d: 0.2% of 400 more than 0.51 step"), "no tie is there"
+    assert compared(replace(wrong, actual={**wrong.actual, "d": found - 2})).status == "mismatch"
+
+
+def compared(layers: LayerResults) -> Comparison:
+    return compare_layers(layers.unrounded, layers.actual, dynamic=layers.dynamic, noise=layers.noise, ties=layers.ties)
 
 
 # By approximation

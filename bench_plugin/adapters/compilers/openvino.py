@@ -177,7 +177,7 @@ class Adapter:
         call.stage("build")
         model = openvino.Core().read_model(call.files["model.xml"], call.files["model.bin"])
         _bind(model, call)
-        layers = openvino_layers.rebuilt(model)
+        layers = openvino_layers.rebuilt(model, call.fused_sums)
         path = call.path("model.xml")
         openvino.save_model(model, path, compress_to_fp16=False)
         return layers.reply({"model.xml": path, "model.bin": call.path("model.bin")})

@@ -43,19 +43,20 @@ class Adapter:
         """Nothing to forget."""
 
 
-def rebuilt(model: Any) -> Layers:
+def rebuilt(model: Any, fused_sums: bool = False) -> Layers:
     """The layers of a model as it was read; the model then has the tensors that they need as further outputs.
 
+    With ``fused_sums`` what is added to something is no output: OpenVINO adds a convolution to it in place.
     Raises Unsupported for a model without a layer that can be read back.
     """
     _fold_shapes(model)
-    first = Reader(_Wanted())
+    first = Reader(_Wanted(), fused_sums)
     first.read_all(model)
     model.add_outputs(first.wanted)
     numbers: dict[tuple[str, int], int] = {}
     for number, result in enumerate(model.get_results()):
         numbers.setdefault(_place(result.input_value(0)), number)
-    reader = Reader(numbers)
+    reader = Reader(numbers, fused_sums)
     reader.read_all(model)
     if not any(row.scale is not None for row in reader.layers.results):
         raise Unsupported("no quantised layer of the artefact could be read back")
@@ -107,21 +108,33 @@ class _Wanted(dict[tuple[str, int], int]):
 
 
 class Reader:
-    """Reads the nodes of a model into layers, in their order. ``numbers`` has the output of each exposed tensor."""
+    """Reads the nodes of a model into layers, in their order. ``numbers`` has the output of each exposed tensor.
 
-    def __init__(self, numbers: Mapping[tuple[str, int], int]) -> None:
+    With ``fused_sums`` the quantised summands of a sum stay inside the layers that take it.
+    """
+
+    def __init__(self, numbers: Mapping[tuple[str, int], int], fused_sums: bool = False) -> None:
         self.layers = Layers()
         self.wanted: list[Any] = []
         self._numbers = numbers
         self._real: dict[tuple[str, int], str] = {}
+        self._fused_sums = fused_sums
+        self._places: dict[str, int] = {}
         self._varying: set[str] = set()
+        self._around: set[str] = set()  # the nodes of layers with a rounding inside
         self._makers: dict[tuple[str, int], str] = {}
         self._weights: dict[str, str] = {}
 
     def read_all(self, model: Any) -> None:
         """Read every node of the model; ``wanted`` then has the tensors that have to be outputs, once each."""
         self.layers.complete = True
-        for node in model.get_ordered_ops():
+        nodes = list(model.get_ordered_ops())
+        for place, node in enumerate(nodes):
+            self._places[node.get_name()] = place
+            inputs = (value.get_node().get_name() for value in node.input_values())
+            if node.get_type_name() == "Parameter" or not self._varying.isdisjoint(inputs):
+                self._varying.add(node.get_name())
+        for node in nodes:
             self.read(node)
 
     def read(self, node: Any) -> None:
@@ -130,12 +143,10 @@ class Reader:
         if kind == "Constant":
             return
         if kind == "Parameter":
-            self._varying.add(name)
             self._real[name, 0] = self._given(node.output(0))
             return
-        if not any(value.get_node().get_name() in self._varying for value in node.input_values()):
+        if name not in self._varying:
             return  # constant, evaluated where it is used
-        self._varying.add(name)
         if kind == "Result":
             self._result(node)
         elif kind == "FakeQuantize" and self._quantised(node):
@@ -155,6 +166,8 @@ class Reader:
             for index, port in enumerate(node.outputs()):
                 self._real[name, index] = self._given(port)
             return
+        if any(value.get_node().get_name() in self._around for value in node.input_values()):
+            self._around.add(name)
         for index, value in enumerate(found):
             self._real[name, index] = value
             self._makers[name, index] = kind
@@ -207,21 +220,61 @@ class Reader:
         grid = _grid(node)
         if grid is None:
             return False
-        number, source = self._number(node.output(0)), node.input_value(0)
-        layer = self._makers.get((source.get_node().get_name(), source.get_index()), "FakeQuantize")
-        real, limits = self.real(source), (0, grid.last)
+        source, limits = node.input_value(0), (0, grid.last)
+        if self._fused_sums and grid.scale.size == 1 and self._sums(node):
+            self._kept_inside(node, grid)
+            return True
+        number, real = self._number(node.output(0)), self.real(source)
+        layer, around = self._makers.get(_place(source), "FakeQuantize"), source.get_node().get_name() in self._around
         if grid.scale.size > 1:
             self._real[node.get_name(), 0] = self.layers.made_on_grid(
-                real, number, layer, grid.scale, grid.zero, limits, calibrated=True
+                real, number, layer, grid.scale, grid.zero, limits, calibrated=True, dynamic=around
             )
             return True
         scale, zero = float(grid.scale.item()), int(grid.zero.item())
         self.layers.made_integers(
             real, number, layer, scale, zero, limits,
             calibrated=True, shared=_joined(node.output(0)), narrowest=NARROWEST,
+            dynamic=around,
         )  # fmt: skip
         self._real[node.get_name(), 0] = self.layers.on_grid(f"t{number}", number, scale, zero)
         return True
+
+    def _kept_inside(self, node: Any, grid: _Grid) -> None:
+        name, source = node.get_name(), node.input_value(0)
+        scale, zero, shape = float(grid.scale.item()), int(grid.zero.item()), list(node.output(0).shape)
+        self._real[name, 0] = self.layers.kept_inside(
+            self.real(source), scale, zero, (0, grid.last), shape, rounds=not self._is_fused(node)
+        )
+        self._around.add(name)
+
+    def _sums(self, node: Any) -> list[Any]:
+        """The sums of two tensors that take what a node gives."""
+        targets = [one.get_node() for one in node.output(0).get_target_inputs()]
+        return [one for one in targets if one.get_type_name() == "Add" and all(map(self.varies, one.input_values()))]
+
+    def _is_fused(self, node: Any) -> bool:
+        """Whether a FakeQuantize lies between a convolution and the sum that OpenVINO computes with it.
+
+        It then cuts values off and rounds nothing. Of two convolutions that are added the later one is computed so.
+        """
+        if not self._is_convolution(node):
+            return False
+        [behind] = self._sums(node)
+        other = next(
+            (one.get_node() for one in behind.input_values() if one.get_node().get_name() != node.get_name()), node
+        )
+        later = self._places[node.get_name()] > self._places[other.get_name()]
+        return later or not (other.get_type_name() == "FakeQuantize" and self._is_convolution(other))
+
+    def _is_convolution(self, node: Any) -> bool:
+        """Whether a FakeQuantize gives the result of a convolution to a sum alone."""
+        if len(node.output(0).get_target_inputs()) != 1 or not self._sums(node):
+            return False
+        source = node.input_value(0).get_node()
+        if source.get_type_name() == "Add":
+            source = next((one.get_node() for one in source.input_values() if self.varies(one)), source)
+        return source.get_type_name() in ("Convolution", "GroupConvolution")
 
     def _result(self, node: Any) -> None:
         source = node.input_value(0)

@@ -187,6 +187,12 @@ class RebuildCall(CompilerCall):
     The reply describes the layers (:class:`RebuildReply`). Its files are the same artefact with every tensor that the
     reply names as a further output, under the same names: ``run`` gives ``out0``, ``out1`` ... for it too. Raises
     Unsupported where nothing can be read back.
+
+    fused_sums: whether to make no outputs of what is added to something. A tool that adds in place, or that computes a
+        layer together with the sum behind it, would run another way. The layers then go from one output to the next,
+        and the reply says how many tensors are ``inside``; an adapter whose tool does no such thing has none.
     """
 
     operation = "rebuild"
+
+    fused_sums: bool = False

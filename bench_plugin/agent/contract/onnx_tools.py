@@ -40,7 +40,8 @@ class EvaluateCall(Call):
 
     batched: samples are rows of a batch.
     ragged: the number of rows of an output differs from sample to sample.
-    perturb: the seed of a perturbation of weights and inputs by (1 +- 2^-24); None for no perturbation.
+    perturb: the seed of a perturbation of weights and inputs by (1 +- 2^-24), where a negative seed has the opposite
+        signs of the positive one; None for no perturbation.
     samples: the number of samples to run; None for all.
     """
 

@@ -37,7 +37,7 @@ class RebuiltTensor(Record):
     output: the number of the output of the exposed artefact that has it.
     real: the name of its real value: of one that is given, what the layers take; of a result, what is rounded.
     layer: the operators that make it, in the tool's words; empty where that is not known of one that is taken.
-    dynamic: whether its layer rounds its inputs as it runs.
+    dynamic: whether its layer rounds its inputs, or tensors inside it, as it runs.
     exception: the allowance for a rounding that was measured to be coarser; empty for none.
     scale: the step of a result in integers; None where it is floating point.
     zero: its zero point.
@@ -124,6 +124,7 @@ class RebuildReply(AnyReply):
     rounded: for the inputs that layers round as they run, by name, the name of what is rounded.
     complete: whether all constants in integers are among them, and nothing else in the layers is rounded.
     choices: the outputs of the artefact that are the numbers of chosen elements.
+    inside: how many quantised tensors are no outputs, because the call left the sums as they are.
     """
 
     nodes: Tuple[RebuiltNode, ...]
@@ -134,6 +135,7 @@ class RebuildReply(AnyReply):
     rounded: Mapping[str, str] = dataclasses.field(default_factory=dict)
     complete: bool = False
     choices: Tuple[RebuiltChoice, ...] = ()
+    inside: int = 0
 
     def check(self, arrays: Collection[str], files: Collection[str], where: str) -> None:
         """Check that these constants have values and steps. Raises Malformed."""

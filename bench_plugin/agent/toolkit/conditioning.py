@@ -84,19 +84,23 @@ class Weights:
 
 
 class Perturbation:
-    """Multiplies values by (1 +- 2^-24) with seeded signs, as rounding to float32 may change them."""
+    """Multiplies values by (1 +- 2^-24) with seeded signs, as rounding to float32 may change them.
+
+    A negative seed has the opposite signs of the positive one.
+    """
 
     def __init__(self, seed: int) -> None:
         import numpy as np
 
-        self._rng = np.random.default_rng([seed, 0x01B])
+        self._rng = np.random.default_rng([abs(seed), 0x01B])
+        self._towards = -1 if seed < 0 else 1
 
     def __call__(self, values: Values) -> Values:
         if values.dtype.kind != "f":
             return values
         signs = self._rng.integers(0, 2, values.shape, dtype="int8") * 2 - 1
         reach = 2 * ULP if values.dtype.name == "float32" else ULP  # a smaller one would be lost when rounded
-        off: Values = (values * (1.0 + signs * reach)).astype(values.dtype)
+        off: Values = (values * (1.0 + self._towards * signs * reach)).astype(values.dtype)
         return off
 
     def given(self, values: Values) -> Values:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 DOUBLE = 11  # ONNX's number for float64
 SPLITTER = 2.0**29 + 1  # a product with it takes the 29 last bits of a float64, which float32 does not have
+SMALL = 1 << 14  # elements of which each may be moved across a tie by itself
+NEAR_TIE = 2048.0  # one rounding of it to float32 is 1.2e-4: how near to a tie float32 may go to either side, in steps
 MILLIONTH = 1e-6  # the step of a constant in floating point, as a share of its largest value
 
 
@@ -39,6 +41,7 @@ class Layers:
         self.choices: List[RebuiltChoice] = []
         self.unread: List[str] = []
         self.complete = False
+        self.inside = 0
         self.values: Dict[str, Any] = {}
         self._single: Dict[Any, str] = {}
         self._steps: Dict[str, Any] = {}
@@ -120,9 +123,35 @@ class Layers:
         self.given[name] = RebuiltTensor(name, output, real)
         return real
 
+    def kept_inside(
+        self, value: str, scale: float, zero: int, limits: Sequence[int], shape: Sequence[int], *, rounds: bool
+    ) -> str:
+        """The real values of a tensor in integers that is no output, as part of the layers that take it.
+
+        Without ``rounds`` it is cut off at both ``limits`` alone: a tool that computes a layer together with the sum
+        behind it leaves its rounding out. Near a tie float32 may round to either side. So each element of ``shape``
+        (all of a channel in large ones) is moved by up to 1.2e-4 steps where constants are perturbed, else by nothing.
+        """
+        import numpy as np
+
+        low, high = limits
+        steps = self.node("Div", [value, self.constant(scale)])
+        moved = self.node("Add", [steps, self.constant(zero)]) if zero else steps
+        if rounds:
+            each = [size if axis < 2 or math.prod(shape) <= SMALL else 1 for axis, size in enumerate(shape)]
+            large = self.constant(np.full(each, NEAR_TIE))
+            tie = self.node("Sub", [large, self.node("Round", [large])])
+            moved = self.node("Round", [self.node("Add", [moved, tie])])
+        whole = self.node("Clip", [moved, self.constant(low), self.constant(high)])
+        centred = self.node("Sub", [whole, self.constant(zero)]) if zero else whole
+        made = self.node("Mul", [centred, self.constant(scale)])
+        self.inside += 1
+        self._rounded[made] = value
+        return made
+
     def made_on_grid(
         self, value: str, output: int, layer: str, scale: Values, zero: Values, limits: Sequence[int], *,
-        calibrated: bool = False,
+        calibrated: bool = False, dynamic: bool = False,
     ) -> str:  # fmt: skip
         """A result with steps of its own for each channel, which the artefact gives in floating point.
 
@@ -133,7 +162,9 @@ class Layers:
 
         step, shift = self.constant(scale), self.constant(zero)
         steps = self.node("Add", [self.node("Div", [value, step]), shift])
-        self.made_integers(steps, output, "%s, per channel" % layer, 1.0, 0, limits, calibrated=calibrated)
+        self.made_integers(
+            steps, output, "%s, per channel" % layer, 1.0, 0, limits, calibrated=calibrated, dynamic=dynamic
+        )
         axis = int(np.argmax(scale.shape)) - scale.ndim
         scales, zeros = tuple(map(float, scale.reshape(-1))), tuple(map(int, zero.reshape(-1)))
         self.results[-1] = replace(self.results[-1], scales=scales, zeros=zeros, axis=axis)
@@ -155,14 +186,15 @@ class Layers:
     def made_integers(
         self, value: str, output: int, layer: str, scale: float, zero: int, limits: Sequence[int],
         exception: str = "", *, calibrated: bool = False, computed: Optional[str] = None, shared: bool = False,
-        narrowed: bool = False, narrowest: float = 0.0,
+        narrowed: bool = False, narrowest: float = 0.0, dynamic: bool = False,
     ) -> None:  # fmt: skip
         """A result in integers between two ``limits``; the real ``value`` is what is rounded to them.
 
         ``computed`` is what the tool's kernel is known to round in its place, off by a coarse factor; what the whole
         graph computes is made of ``value``. The result is ``calibrated`` where its range is that of the values that the
         calibration inputs give, ``shared`` where it has that of others, ``narrowed`` where it may lack what is rare.
-        Both ends of a range up to ``narrowest`` are moved outwards by as much.
+        Both ends of a range up to ``narrowest`` are moved outwards by as much. It is ``dynamic`` where the layer rounds
+        something as it runs.
         """
         low, high = limits
         steps = self.node("Div", [computed or value, self.constant(scale)])
@@ -171,7 +203,7 @@ class Layers:
         row = RebuiltTensor(
             made, output, value, layer, exception=exception, scale=scale, zero=zero, low=(low - zero) * scale,
             high=(high - zero) * scale, calibrated=calibrated, shared=shared, narrowed=narrowed,
-            narrowest=narrowest,
+            narrowest=narrowest, dynamic=dynamic,
         )  # fmt: skip
         self.results.append(row)
 
@@ -293,6 +325,7 @@ class Layers:
             "unread": sorted(set(self.unread)),
             "rounded": dict(self._rounded),
             "complete": self.complete,
+            "inside": self.inside,
         }
         arrays = {"const:" + name: from_numpy(values) for name, values in self.values.items()}
         arrays.update({"step:" + name: from_numpy(values) for name, values in self._steps.items()})

@@ -17,8 +17,10 @@ from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks, layer_tasks
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject
 
-# Seeds of the roundings that find what a tie may change: each moves an element to the other side, or further away.
-PERTURBATIONS = (1, 2, 3, 4)
+# Seeds of the roundings that find what a tie may change, each followed by the opposite ones: one of the two moves an
+# element to the other side, and the other one further away.
+PERTURBATIONS = ((1, -1), (2, -2))
+UNFAITHFUL = "exposing the tensors of the model changes its result"
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,16 @@ class Layers:
         An input that lies as near to a tie as float32 rounds goes to either side of it.
         """
         results = self.results
-        for seed in PERTURBATIONS:
-            task = layer_tasks.unrounded(run.tasks, run.model, self.made, self.inputs, perturb=seed)
-            other = run.obtain("evaluate", task)
-            if other.failure:
-                run.log.flag(f"what one rounding changes in the layers is not known: {other.failure.message}")
-                return self
-            results = results.with_noise(list(numbered(other.arrays).values()))
+        for pair in PERTURBATIONS:
+            moved = []
+            for seed in pair:
+                task = layer_tasks.unrounded(run.tasks, run.model, self.made, self.inputs, perturb=seed)
+                other = run.obtain("evaluate", task)
+                if other.failure:
+                    run.log.flag(f"what one rounding changes in the layers is not known: {other.failure.message}")
+                    return self
+                moved.append(list(numbered(other.arrays).values()))
+            results = results.with_noise(*moved)
         return replace(self, results=results)
 
 
@@ -104,7 +109,7 @@ def in_place(run: CellRun, models: CompiledModels, graph: Subject, apart: Done, 
         return f"the layers have no float64 reference: {_why(exact.failure)}"
     own = [integers[row["name"]] if row["name"] in integers else next(rest) for row in graph.outputs]
     outputs = {f"out{index}": values for index, values in enumerate(own)}
-    return Layers(_named(names, exact, done), apart, inputs, _faithful(run, ran, outputs))
+    return Layers(_named(names, exact, done), apart, inputs, flagged(run, faithful=_faithful(run, ran, outputs)))
 
 
 def _named(names: Sequence[str], exact: Done, ran: Done) -> LayerResults:
@@ -112,12 +117,16 @@ def _named(names: Sequence[str], exact: Done, ran: Done) -> LayerResults:
     return LayerResults(unrounded, dict(zip(names, numbered(ran.arrays).values(), strict=False)))
 
 
-def read_back(run: CellRun, models: CompiledModels, found: Compiled) -> Done | str:
-    """The stage that read back what the tool quantised by itself; a text says why nothing could be read."""
+def read_back(run: CellRun, models: CompiledModels, found: Compiled, *, fused_sums: bool = False) -> Done | str:
+    """The stage that read back what the tool quantised by itself; a text says why nothing could be read.
+
+    With ``fused_sums`` what is added to something is no output of the artefact, so that the tool runs as without any.
+    """
     if not models.compile_tasks.rebuilds(run.cell):
         return f"the adapter of {run.cell.compiler} cannot read its artefacts"
     limits = models.limits(run)
-    rebuilt = run.obtain("rebuild", models.compile_tasks.rebuild(run.cell, found.subject, found.compiled, limits))
+    task = models.compile_tasks.rebuild(run.cell, found.subject, found.compiled, limits, fused_sums=fused_sums)
+    rebuilt = run.obtain("rebuild", task)
     return _why(rebuilt.failure) if rebuilt.failure else rebuilt
 
 
@@ -185,8 +194,15 @@ def _in_steps(values: Any, row: Mapping[str, Any]) -> Any:
     return whole.astype(np.int16 if few else np.int64)
 
 
+def flagged(run: CellRun, *, faithful: bool) -> bool:
+    """The same; the cell is flagged where a model with its tensors as outputs is not ``faithful``."""
+    if not faithful:
+        run.log.flag(UNFAITHFUL)
+    return faithful
+
+
 def _faithful(run: CellRun, ran: Done, exposed: Mapping[str, Any]) -> bool:
-    """Whether a model gives the same outputs once its tensors are ``exposed``; else the cell is flagged.
+    """Whether a model gives the same outputs once its tensors are ``exposed``.
 
     Integers have to be the same bit by bit. Floating point may be off by what a few roundings in float32 change, as
     where the tool no longer fuses the last nodes: another integer inside the model changes a thousand times more.
@@ -195,7 +211,6 @@ def _faithful(run: CellRun, ran: Done, exposed: Mapping[str, Any]) -> bool:
         other = np.asarray(exposed[name])
         part = np.asarray(values)[: len(other)]
         if part.size != other.size or not _same_but_for_rounding(run, part, other):
-            run.log.flag("exposing the tensors of the model changes its result")
             return False
     return True
 

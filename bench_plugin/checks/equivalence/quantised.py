@@ -72,7 +72,7 @@ def _prequantised(
     if apart and comparison.status == MISMATCH and _right_as_a_whole(run, reference, ran, scales):
         inside = layers.in_place(run, models, graph, apart.made, ran)
         if isinstance(inside, str) or not inside.faithful:
-            said = inside if isinstance(inside, str) else "exposing the tensors of the model changes its result"
+            said = inside if isinstance(inside, str) else layers.UNFAITHFUL
             reason = f"a layer is wrong, but only apart from the model, which agrees ({said}): {comparison.reason}"
             return unverified(Unverified.NO_REFERENCE, reason, comparison.numbers)
         within = judge_prequantised(plain.outputs, reference, ran, scales, inside.results, run.judge.table)
@@ -239,12 +239,11 @@ def _kernels(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, r
     if isinstance(read, str):
         run.log.flag(f"the layers were not run: {read}")
         return unverified(Unverified.NO_REFERENCE, read)
-    comparison = _layer_by_layer(run, read)
-    if comparison.status == MISMATCH and read.results.dynamic:
-        read = read.with_noise(run)
-        comparison = _layer_by_layer(run, read)
-    if not read.faithful:  # the layers are those of another artefact than the one that is judged
-        reason = "exposing the tensors of the model changes its result"
+    read, comparison = _layer_by_layer(run, read)
+    if not read.faithful and (fused := _with_fused_sums(run, models, found, ran)):
+        read, comparison = fused
+    if not layers.flagged(run, faithful=read.faithful):  # they are of another artefact than the one that is judged
+        reason = layers.UNFAITHFUL
         if comparison.status == MISMATCH:
             reason = f"only with its tensors as outputs the artefact is wrong: {comparison.reason}"
             run.log.flag(reason)
@@ -255,11 +254,41 @@ def _kernels(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, r
     return replace(comparison, numbers={**comparison.numbers, **truth})
 
 
-def _layer_by_layer(run: CellRun, read: layers.Layers) -> Comparison:
+def _with_fused_sums(
+    run: CellRun, models: CompiledModels, found: Compiled, ran: Done
+) -> tuple[layers.Layers, Comparison] | None:
+    """The layers and the verdict on them where what is added to something is no output; None if that is no help.
+
+    It is none where the tool has no such sums, where the artefact runs another way all the same, and where the layers
+    are not right: which rounding a tool leaves out in a sum is not read, but known of its present version.
+    """
+    rebuilt = layers.read_back(run, models, found, fused_sums=True)
+    if isinstance(rebuilt, str) or not rebuilt.meta["rebuild"]["inside"]:
+        return None
+    read = layers.of_artefact(run, models, found, ran, rebuilt)
+    if isinstance(read, str) or not read.faithful:
+        return None
+    read, comparison = _layer_by_layer(run, read)
+    inside = {"inside": rebuilt.meta["rebuild"]["inside"]}
+    return (
+        None if comparison.status == MISMATCH else (read, replace(comparison, numbers={**comparison.numbers, **inside}))
+    )
+
+
+def _layer_by_layer(run: CellRun, read: layers.Layers) -> tuple[layers.Layers, Comparison]:
+    """The verdict on layers, and these with the noise of what they round as they run, where that was needed."""
+    comparison = _compared(run, read)
+    if comparison.status != MISMATCH or not read.results.dynamic:
+        return read, comparison
+    read = read.with_noise(run)
+    return read, _compared(run, read)
+
+
+def _compared(run: CellRun, read: layers.Layers) -> Comparison:
     found = read.results
     return compare_layers(
         found.unrounded, found.actual, found.exceptions,
-        dynamic=found.dynamic, noise=found.noise, table=run.judge.table,
+        dynamic=found.dynamic, noise=found.noise, ties=found.ties, table=run.judge.table,
     )  # fmt: skip
 
 

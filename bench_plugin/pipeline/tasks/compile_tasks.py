@@ -48,9 +48,15 @@ class CompileTasks:
             board="" if self.runs_here(cell) else cell.target,
         )  # fmt: skip
 
-    def rebuild(self, cell: Cell, subject: Subject, compiled: Done, limits: Limits) -> Task:
-        """The task that reads back what the tool quantised, from the artefact alone (docs/numbers.md)."""
-        call = CallSpec("rebuild", self._meta(cell, subject))
+    def rebuild(
+        self, cell: Cell, subject: Subject, compiled: Done, limits: Limits, *, fused_sums: bool = False
+    ) -> Task:
+        """The task that reads back what the tool quantised, from the artefact alone (docs/numbers.md).
+
+        With ``fused_sums`` what is added to something does not become an output.
+        """
+        more = {"fused_sums": True} if fused_sums else {}
+        call = CallSpec("rebuild", {**self._meta(cell, subject), **more})
         parts = {"artefact": compiled.key}
         return Task(
             Stage.BUILD, self.adapter(cell).name, (call,), parts, limits, compiled.given, role="rebuild",
